@@ -1,0 +1,134 @@
+/**
+ * Every error that crosses a door has a code from this one table; the code fixes the HTTP status and the way out
+ * that is offered when the thrower has nothing better to say. Thrown in the domain, turned into a reply at each door.
+ */
+
+interface ErrorKind {
+  /** HTTP status of a reply that carries the code. */
+  readonly status: number;
+  /** What the caller can do about it, in one sentence. */
+  readonly hint: string;
+}
+
+const kinds = {
+  auth_required: { status: 401, hint: "Send 'Authorization: Bearer TOKEN'; `wsh token` prints the token." },
+  auth_invalid: { status: 403, hint: "The token is not one of this server's; `wsh token` prints the current one." },
+  access_denied: { status: 403, hint: "Use a token whose scope covers this operation." },
+  origin_not_allowed: { status: 403, hint: "Start the server with --cors-origin to allow this origin." },
+  host_not_allowed: { status: 403, hint: "Address the server by a name of its own, such as 127.0.0.1 or localhost." },
+  session_not_found: { status: 404, hint: "List the sessions to see which exist." },
+  overlay_not_found: { status: 404, hint: "List the overlays to see which exist." },
+  panel_not_found: { status: 404, hint: "List the panels to see which exist." },
+  command_not_found: { status: 404, hint: "List the session's commands to see which are kept." },
+  server_not_found: { status: 404, hint: "Leave 'server' out, or name this server's own hostname." },
+  no_sessions: { status: 404, hint: "Create a session first, or use another tag." },
+  not_found: { status: 404, hint: "See /docs for the routes that exist." },
+  method_not_allowed: { status: 405, hint: "See the Allow header for the methods that this path takes." },
+  invalid_request: { status: 400, hint: "Correct the request; /docs describes every field." },
+  invalid_format: { status: 400, hint: "Use 'plain' or 'styled'." },
+  invalid_overlay: { status: 400, hint: "Stay within 4096 spans or writes of 65536 bytes each." },
+  invalid_tag: { status: 400, hint: "A tag is 1 to 64 of the characters A-Z a-z 0-9 . _ -" },
+  invalid_session_name: { status: 400, hint: "A name is 1 to 64 of the characters A-Z a-z 0-9 . _ -" },
+  invalid_instance_name: { status: 400, hint: "An instance name is 1 to 32 of the characters A-Z a-z 0-9 _ -" },
+  invalid_cursor: { status: 400, hint: "Pass an output_cursor that this session returned earlier." },
+  invalid_setting: { status: 400, hint: "`wsh config` prints every setting with its value and origin." },
+  not_focusable: { status: 400, hint: "Create the element with focusable: true." },
+  unknown_shell: { status: 400, hint: "Use a path, or one of bash, zsh, fish, sh, pwsh." },
+  shell_not_found: { status: 400, hint: "Give the path of an executable that exists." },
+  cwd_not_found: { status: 400, hint: "Give a directory that exists." },
+  unknown_key: { status: 400, hint: "Nothing was sent. Use a key name such as Enter, Ctrl+C, Alt+x, Up, F5." },
+  regex_too_slow: { status: 400, hint: "Use a simpler pattern, or a text condition." },
+  idle_timeout: { status: 408, hint: "What was started still runs and must not be sent again; wait once more." },
+  session_name_conflict: { status: 409, hint: "Choose another name, or create with if_exists: attach." },
+  already_in_alt_screen: { status: 409, hint: "The session is in alt screen mode already." },
+  not_in_alt_screen: { status: 409, hint: "The session is not in alt screen mode." },
+  not_at_prompt: { status: 409, hint: "Wait for the prompt, or type into the program with run or input." },
+  prompt_not_empty: { status: 409, hint: "Somebody has typed at the prompt; send Ctrl+C to clear the line first." },
+  no_shell_integration: { status: 409, hint: "Use run (wsh_run_command), which judges the end by what it sees." },
+  input_captured: { status: 409, hint: "Another owner holds the keyboard; wait until it releases it." },
+  server_already_running: { status: 409, hint: "Use the server that runs, or another instance name (-L)." },
+  nested_session: { status: 409, hint: "Detach first, or start with --nested." },
+  session_ended: { status: 410, hint: "The session's program has ended; its screen stays readable for a while." },
+  payload_too_large: { status: 413, hint: "Send at most 1 MiB at a time." },
+  unsupported_media_type: { status: 415, hint: "Send JSON with 'Content-Type: application/json'." },
+  unprocessable: { status: 422, hint: "Correct the field named; /docs describes every field." },
+  upgrade_required: { status: 426, hint: "Connect with a WebSocket client." },
+  resource_limit_reached: { status: 429, hint: "Remove some first; `wsh info` shows the limits." },
+  rate_limited: { status: 429, hint: "Wait as long as Retry-After says." },
+  input_send_failed: { status: 500, hint: "The program does not read its input; look at its screen." },
+  session_create_failed: { status: 500, hint: "See the message; the session was not created." },
+  internal_error: { status: 500, hint: "This is a defect; the server's log has the details." },
+  max_sessions_reached: { status: 503, hint: "End a session, or raise max_sessions." },
+  parser_unavailable: { status: 503, hint: "The session is going away; list the sessions." },
+  host_unavailable: { status: 503, hint: "The session's host does not answer; `wsh list` shows its state." },
+  host_crashed: { status: 503, hint: "The session's host process died; its log is in the state directory." },
+  host_version: { status: 503, hint: "The session was started by another version of wsh; end it with that version." },
+  server_unavailable: { status: 503, hint: "Start the server with `wsh server`." },
+  lock_busy: { status: 503, hint: "Another wsh holds the instance's lock; try again." },
+  parser_timeout: { status: 504, hint: "The terminal is busy; try again." },
+  unknown_method: { status: 404, hint: "See /docs for the methods." },
+  session_required: { status: 400, hint: "Name the session in the request's 'session' field." },
+  idle_superseded: { status: 409, hint: "A newer await_idle on this connection replaced this one." },
+  input_send_timeout: { status: 500, hint: "The program does not read its input; look at its screen." },
+  cancelled: { status: 499, hint: "The caller ended the request." },
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof kinds;
+
+export const errorCodes = Object.keys(kinds) as readonly ErrorCode[];
+
+/** Extra keys that travel beside code, message and hint (for example exit_code of an ended session). */
+export type ErrorDetails = Readonly<Record<string, unknown>>;
+
+/** The JSON of an error on every door: `{"error": ErrorBody}` over HTTP and WebSocket, bare in MCP results. */
+export interface ErrorBody {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint: string;
+  readonly [detail: string]: unknown;
+}
+
+export class WshError extends Error {
+  override readonly name = "WshError";
+
+  /**
+   * @param code one of the table above
+   * @param message what was wrong, with the offending value
+   * @param details keys added to the error object on the wire; `hint` replaces the table's
+   */
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: ErrorDetails = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+
+  get status(): number {
+    return kinds[this.code].status;
+  }
+
+  get hint(): string {
+    const own = this.details.hint;
+    return typeof own === "string" ? own : kinds[this.code].hint;
+  }
+
+  toBody(): ErrorBody {
+    return { ...this.details, code: this.code, message: this.message, hint: this.hint };
+  }
+
+  /** The error that a peer sent as JSON; an unknown code becomes internal_error and keeps its message. */
+  static fromBody(body: { code?: unknown; message?: unknown }): WshError {
+    const { code, message, ...details } = body;
+    const known = typeof code === "string" && code in kinds ? (code as ErrorCode) : "internal_error";
+    return new WshError(known, typeof message === "string" ? message : "unknown error", details);
+  }
+
+  /** What a door replies with when anything at all was thrown. */
+  static from(thrown: unknown): WshError {
+    if (thrown instanceof WshError) return thrown;
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    return new WshError("internal_error", message, {}, { cause: thrown });
+  }
+}

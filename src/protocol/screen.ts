@@ -1,0 +1,56 @@
+/** What a terminal shows, as every door says it (contract §5). Validated where it enters, plain data everywhere else. */
+import * as v from "valibot";
+
+/** A palette colour 0–255, or 24-bit. */
+export const ColorSchema = v.union([
+  v.object({ indexed: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255)) }),
+  v.object({ rgb: v.object({ r: v.number(), g: v.number(), b: v.number() }) }),
+]);
+export type Color = v.InferOutput<typeof ColorSchema>;
+
+/** A run of cells of one style; every key but `text` is absent when unset. */
+export const SpanSchema = v.object({
+  text: v.string(),
+  fg: v.optional(ColorSchema),
+  bg: v.optional(ColorSchema),
+  bold: v.optional(v.boolean()),
+  faint: v.optional(v.boolean()),
+  italic: v.optional(v.boolean()),
+  underline: v.optional(v.boolean()),
+  strikethrough: v.optional(v.boolean()),
+  blink: v.optional(v.boolean()),
+  inverse: v.optional(v.boolean()),
+});
+export type Span = v.InferOutput<typeof SpanSchema>;
+
+export const FormatSchema = v.picklist(["plain", "styled"]);
+export type Format = v.InferOutput<typeof FormatSchema>;
+
+/** A line: text when plain, spans when styled (an empty array when blank). */
+export const LineSchema = v.union([v.string(), v.array(SpanSchema)]);
+export type Line = v.InferOutput<typeof LineSchema>;
+
+export const CursorSchema = v.object({ row: v.number(), col: v.number(), visible: v.boolean() });
+
+export const ScreenSchema = v.object({
+  epoch: v.number(),
+  first_line_index: v.number(),
+  total_lines: v.number(),
+  lines: v.array(LineSchema),
+  cursor: CursorSchema,
+  cols: v.number(),
+  rows: v.number(),
+  alternate_active: v.boolean(),
+});
+export type Screen = v.InferOutput<typeof ScreenSchema>;
+
+export const ScrollbackSchema = v.object({
+  epoch: v.number(),
+  lines: v.array(LineSchema),
+  total_lines: v.number(),
+  /** As requested; a negative request is echoed as the index that it meant. */
+  offset: v.number(),
+  /** Logical line id of the line at index 0 (grows as old lines are dropped). */
+  first_line_id: v.number(),
+});
+export type Scrollback = v.InferOutput<typeof ScrollbackSchema>;

@@ -1,0 +1,66 @@
+/**
+ * The port through which the rest of wsh sees a pseudo terminal. Bytes in, bytes out: nothing decodes on the way.
+ *
+ * Flow control is part of the port: the adapter delivers at most QUANTUM_BYTES that were not acknowledged; past that
+ * it does not read, the kernel's buffer fills and the child blocks in write(2), as on a slow terminal. Nothing is lost.
+ */
+
+/** Unacknowledged output that an adapter may have delivered. Large enough to keep a parser busy for ~10 ms. */
+export const QUANTUM_BYTES = 256 * 1024;
+
+export interface PtySpawn {
+  /** Absolute path of the program. */
+  readonly file: string;
+  /** Arguments after argv[0]. */
+  readonly args: readonly string[];
+  /** argv[0] when it is not `file` (a login shell's is "-bash"). */
+  readonly argv0?: string;
+  /** An existing directory. */
+  readonly cwd: string;
+  /** The child's whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly rows: number;
+  readonly cols: number;
+}
+
+/** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Unknown is null, never invented. */
+export interface PtyExit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export interface PtyEvents {
+  /** Output, in order; the array is the receiver's own. Call `ack(bytes.length)` when it has been parsed. */
+  data(bytes: Uint8Array): void;
+  /** Once, after the last byte of output was delivered. */
+  exit(exit: PtyExit): void;
+}
+
+/** Line discipline flags that tell what a quiet program waits for; null where the adapter or system hides them. */
+export interface PtyFlags {
+  readonly canonical: boolean;
+  readonly echo: boolean;
+}
+
+export interface Pty {
+  readonly pid: number;
+  /** Path of the terminal device (`/dev/pts/3`), null when it cannot be found. */
+  readonly tty: string | null;
+  /**
+   * Queues input in order. Resolves when the kernel has taken it.
+   * @throws WshError `input_send_failed` when the child does not read for 5 s, the queue is over its limit, or the PTY is gone.
+   */
+  write(bytes: Uint8Array): Promise<void>;
+  /** The receiver has parsed n bytes; lets the adapter read on. */
+  ack(n: number): void;
+  resize(rows: number, cols: number): void;
+  flags(): PtyFlags | null;
+  /** Signals the foreground process group of the terminal, the child's own group, or the child alone. */
+  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void;
+  /** Process group that holds the terminal; null when unknown. */
+  foreground(): number | null;
+  /** Frees everything; does not wait for the child. Idempotent. */
+  dispose(): void;
+}
+
+export type PtyOpen = (spawn: PtySpawn, events: PtyEvents) => Promise<Pty>;
