@@ -22,8 +22,6 @@ const kinds = {
   command_not_found: { status: 404, hint: "List the session's commands to see which are kept." },
   server_not_found: { status: 404, hint: "Leave 'server' out, or name this server's own hostname." },
   no_sessions: { status: 404, hint: "Create a session first, or use another tag." },
-  not_found: { status: 404, hint: "See /docs for the routes that exist." },
-  method_not_allowed: { status: 405, hint: "See the Allow header for the methods that this path takes." },
   invalid_request: { status: 400, hint: "Correct the request; /docs describes every field." },
   invalid_format: { status: 400, hint: "Use 'plain' or 'styled'." },
   invalid_overlay: { status: 400, hint: "Stay within 4096 spans or writes of 65536 bytes each." },
@@ -50,9 +48,6 @@ const kinds = {
   nested_session: { status: 409, hint: "Detach first, or start with --nested." },
   session_ended: { status: 410, hint: "The session's program has ended; its screen stays readable for a while." },
   payload_too_large: { status: 413, hint: "Send at most 1 MiB at a time." },
-  unsupported_media_type: { status: 415, hint: "Send JSON with 'Content-Type: application/json'." },
-  unprocessable: { status: 422, hint: "Correct the field named; /docs describes every field." },
-  upgrade_required: { status: 426, hint: "Connect with a WebSocket client." },
   resource_limit_reached: { status: 429, hint: "Remove some first; `wsh info` shows the limits." },
   rate_limited: { status: 429, hint: "Wait as long as Retry-After says." },
   input_send_failed: { status: 500, hint: "The program does not read its input; look at its screen." },
@@ -100,13 +95,14 @@ export class WshError extends Error {
     readonly code: ErrorCode,
     message: string,
     readonly details: ErrorDetails = {},
-    options?: ErrorOptions,
+    private readonly options: ErrorOptions & { readonly status?: number } = {},
   ) {
     super(message, options);
   }
 
+  /** HTTP status; a door that has a more exact one for the same code (415 and 422 for invalid_request) sets it. */
   get status(): number {
-    return kinds[this.code].status;
+    return this.options.status ?? kinds[this.code].status;
   }
 
   get hint(): string {

@@ -1,0 +1,65 @@
+/** How a door calls an operation, whatever handles it and wherever. */
+import * as v from "valibot";
+import { WshError } from "../protocol/errors.ts";
+import type { Access, Operation } from "./define.ts";
+import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
+
+/** Who calls: shown to the person when they hold the keyboard, written to the audit log. */
+export interface Caller {
+  readonly kind: "http" | "ws" | "mcp" | "cli";
+  /** Stable for the life of the connection or MCP session; a stateless caller has none of its own. */
+  readonly id: string;
+  /** What a person calls it ("Claude Code"). */
+  readonly name?: string;
+  /** True when `id` ends with a connection, so that what it owns can end with it. */
+  readonly connected: boolean;
+}
+
+export interface Progress {
+  (update: { readonly state: string; readonly lastLine: string }): void;
+}
+
+export interface CallContext {
+  readonly signal: AbortSignal;
+  readonly access: Access;
+  readonly caller: Caller;
+  /** The caller's own directory and environment, for what it starts. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Session operations name their target in `session`. */
+export type Call = <N extends OperationName>(
+  name: N,
+  input: OperationInput<N>,
+  context: CallContext & { readonly session?: string },
+) => Promise<OperationOutput<N>>;
+
+const accessOrder: readonly Access[] = ["observe", "operate", "admin"];
+
+export function accessCovers(held: Access, needed: Access): boolean {
+  return accessOrder.indexOf(held) >= accessOrder.indexOf(needed);
+}
+
+/** @throws WshError access_denied */
+export function requireAccess(operation: Operation, held: Access): void {
+  if (accessCovers(held, operation.access)) return;
+  throw new WshError(
+    "access_denied",
+    `'${operation.name}' takes the access '${operation.access}'; this caller has '${held}'`,
+  );
+}
+
+/**
+ * Validates once, before any effect.
+ * @throws WshError invalid_request (invalid_format for a bad format) naming the field and what was sent
+ */
+export function parseInput<N extends OperationName>(operation: Operation<N>, input: unknown): ParsedInput<N> {
+  const parsed = v.safeParse(operation.input, input ?? {}, { abortPipeEarly: true });
+  if (parsed.success) return parsed.output as ParsedInput<N>;
+  const [issue] = parsed.issues;
+  const path = v.getDotPath(issue) ?? "";
+  const where = path === "" ? "the request" : `'${path}'`;
+  const code = path === "format" ? "invalid_format" : "invalid_request";
+  throw new WshError(code, `${where}: ${issue.message}`, { field: path, schema: true });
+}

@@ -1,0 +1,46 @@
+/**
+ * Query strings carry only text; an operation's schema says what a key means. Text that does not read as the type its
+ * schema wants is left as it is, so that validation names it.
+ */
+import type * as v from "valibot";
+
+type Kind = "number" | "boolean" | "array" | "text";
+
+interface Node {
+  readonly type: string;
+  readonly wrapped?: Node;
+  readonly pipe?: readonly Node[];
+  readonly options?: readonly (Node | string)[];
+  readonly entries?: Readonly<Record<string, Node>>;
+}
+
+function kindOf(node: Node): Kind {
+  if (node.wrapped !== undefined) return kindOf(node.wrapped);
+  const first = node.pipe?.[0];
+  if (first !== undefined && first !== node && first.type !== node.type) return kindOf(first);
+  if (node.type === "number" || node.type === "boolean" || node.type === "array") return node.type;
+  if (node.type === "union") {
+    const kinds = (node.options ?? []).map((option) => (typeof option === "string" ? "text" : kindOf(option)));
+    return kinds.includes("text") ? "text" : (kinds[0] ?? "text");
+  }
+  return "text";
+}
+
+function convert(kind: Kind, text: string): unknown {
+  if (kind === "number" && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
+  if (kind === "boolean" && (text === "true" || text === "1")) return true;
+  if (kind === "boolean" && (text === "false" || text === "0")) return false;
+  if (kind === "array") return text.split(",");
+  return text;
+}
+
+/** The typed input that a query string stands for; keys that the schema does not know are dropped. */
+export function queryInput(schema: v.GenericSchema, query: Readonly<Record<string, string>>): Record<string, unknown> {
+  const entries = (schema as unknown as Node).entries ?? {};
+  const input: Record<string, unknown> = {};
+  for (const [key, text] of Object.entries(query)) {
+    const entry = entries[key];
+    if (entry !== undefined) input[key] = convert(kindOf(entry), text);
+  }
+  return input;
+}

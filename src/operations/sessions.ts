@@ -1,0 +1,150 @@
+/** Operations on sessions as wholes: making, listing, renaming, ending (contract §3.4). */
+import * as v from "valibot";
+import { CreateSessionSchema, SessionInfoSchema, SideSchema, UpdateSessionSchema } from "../protocol/session.ts";
+import { operation } from "./define.ts";
+
+export const NothingSchema = v.object({});
+
+/** `a,b` of a query, or an array. */
+export const TagFilterSchema = v.optional(
+  v.pipe(
+    v.union([v.pipe(v.string(), v.transform((text) => text.split(","))), v.array(v.string())]),
+    v.transform((tags) => tags.map((tag) => tag.trim()).filter((tag) => tag !== "")),
+    v.description("only sessions with one of these tags (comma separated in a query)"),
+  ),
+  [],
+);
+
+const ServerSchema = v.optional(v.pipe(v.string(), v.description("this server's hostname; no other is known")));
+
+export const sessionOperations = [
+  operation({
+    name: "sessions.list",
+    scope: "server",
+    access: "observe",
+    summary: "List sessions, oldest first",
+    input: v.object({
+      tag: TagFilterSchema,
+      all: v.optional(v.pipe(v.boolean(), v.description("ended sessions of the grace period too")), false),
+      server: ServerSchema,
+    }),
+    output: v.array(SessionInfoSchema),
+    errors: ["server_not_found"],
+    http: [{ method: "GET", path: "/sessions" }],
+    ws: ["list_sessions"],
+  }),
+  operation({
+    name: "sessions.create",
+    scope: "server",
+    access: "operate",
+    summary: "Start a program in a terminal of its own",
+    input: CreateSessionSchema,
+    output: SessionInfoSchema,
+    errors: [
+      "invalid_session_name",
+      "invalid_tag",
+      "session_name_conflict",
+      "max_sessions_reached",
+      "session_create_failed",
+      "cwd_not_found",
+      "unknown_shell",
+      "shell_not_found",
+      "server_not_found",
+    ],
+    http: [{ method: "POST", path: "/sessions", status: 201 }],
+    ws: ["create_session"],
+  }),
+  operation({
+    name: "session.get",
+    scope: "session",
+    access: "observe",
+    summary: "One session with its windows and panes",
+    input: NothingSchema,
+    output: SessionInfoSchema,
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name" }],
+    ws: ["get_session"],
+  }),
+  operation({
+    name: "session.update",
+    scope: "session",
+    access: "operate",
+    summary: "Rename, add and remove tags; all or nothing",
+    input: UpdateSessionSchema,
+    output: SessionInfoSchema,
+    errors: ["invalid_session_name", "invalid_tag", "session_name_conflict"],
+    http: [{ method: "PATCH", path: "/sessions/:name" }],
+    ws: ["update_session"],
+  }),
+  operation({
+    name: "session.kill",
+    scope: "session",
+    access: "operate",
+    summary: "End the session: SIGHUP, then SIGKILL after kill_grace_ms; answers when its program has ended",
+    input: NothingSchema,
+    output: NothingSchema,
+    errors: [],
+    http: [{ method: "DELETE", path: "/sessions/:name", status: 204 }],
+    ws: ["kill_session"],
+  }),
+  operation({
+    name: "session.detach",
+    scope: "session",
+    access: "operate",
+    summary: "Disconnect attached terminals; the session lives on",
+    input: NothingSchema,
+    output: v.object({ detached: v.number() }),
+    errors: [],
+    http: [{ method: "POST", path: "/sessions/:name/detach", status: 204 }],
+    ws: ["detach_session"],
+  }),
+  operation({
+    name: "session.resize",
+    scope: "session",
+    access: "operate",
+    summary: "Set the size of the terminal; visible panels are subtracted from what the program sees",
+    input: v.object({ rows: SideSchema, cols: SideSchema }),
+    output: v.object({ rows: v.number(), cols: v.number() }),
+    errors: ["session_ended"],
+    http: [{ method: "POST", path: "/sessions/:name/resize" }],
+    ws: ["resize"],
+  }),
+  operation({
+    name: "session.signal",
+    scope: "session",
+    access: "operate",
+    summary: "Send a signal to the foreground process group",
+    input: v.object({
+      signal: v.pipe(
+        v.union([v.string(), v.pipe(v.number(), v.integer())]),
+        v.description("INT, SIGTERM, 15 …"),
+      ),
+    }),
+    output: v.object({ signal: v.string() }),
+    errors: ["session_ended"],
+    http: [{ method: "POST", path: "/sessions/:name/signal" }],
+    ws: ["signal"],
+  }),
+  operation({
+    name: "session.restart",
+    scope: "session",
+    access: "operate",
+    summary: "Start the same command again with the same cwd, size and name; cursors go on growing",
+    input: NothingSchema,
+    output: SessionInfoSchema,
+    errors: ["session_create_failed"],
+    http: [{ method: "POST", path: "/sessions/:name/restart" }],
+    ws: ["restart"],
+  }),
+  operation({
+    name: "session.clear",
+    scope: "session",
+    access: "operate",
+    summary: "Clear history and screen",
+    input: NothingSchema,
+    output: v.object({ output_cursor: v.number() }),
+    errors: [],
+    http: [{ method: "POST", path: "/sessions/:name/clear" }],
+    ws: ["clear"],
+  }),
+] as const;

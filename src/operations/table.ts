@@ -1,0 +1,35 @@
+/** The operation table: every operation of wsh, and the types that doors and handlers derive from it. */
+import type * as v from "valibot";
+import type { Operation } from "./define.ts";
+import { serverOperations } from "./server.ts";
+import { sessionOperations } from "./sessions.ts";
+import { terminalOperations } from "./terminal.ts";
+
+const all = [...serverOperations, ...sessionOperations, ...terminalOperations] as const;
+
+type All = (typeof all)[number];
+export type OperationName = All["name"];
+type Named<N extends OperationName> = Extract<All, { readonly name: N }>;
+
+/** What a caller may write (defaults left out). */
+export type OperationInput<N extends OperationName> = v.InferInput<Named<N>["input"]>;
+/** What a handler gets: validated, defaults filled in. */
+export type ParsedInput<N extends OperationName> = v.InferOutput<Named<N>["input"]>;
+export type OperationOutput<N extends OperationName> = v.InferInput<Named<N>["output"]>;
+
+export type SessionOperationName = Extract<All, { readonly scope: "session" }>["name"];
+export type ServerOperationName = Extract<All, { readonly scope: "server" }>["name"];
+
+export const operations: readonly Operation<OperationName>[] = all;
+
+const byName = new Map<string, Operation<OperationName>>(all.map((entry) => [entry.name, entry]));
+
+export function findOperation(name: string): Operation<OperationName> | undefined {
+  return byName.get(name);
+}
+
+export function getOperation(name: OperationName): Operation<OperationName> {
+  const found = byName.get(name);
+  if (found === undefined) throw new Error(`operation ${name} is not in the table`);
+  return found;
+}

@@ -1,0 +1,141 @@
+/** Operations on a session's terminal: typing, looking, waiting for quiet (contract §3.5, §5, §6). */
+import * as v from "valibot";
+import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
+import { SessionStateSchema } from "../protocol/session.ts";
+import { operation } from "./define.ts";
+
+/** Longest wait that may be asked for, in ms; more is silently capped (contract §1.2). */
+export const MAX_WAIT_MS = 300_000;
+/** Largest page of a scrollback query; more is silently capped. */
+export const MAX_SCROLLBACK_LIMIT = 10_000;
+
+export const DurationSchema = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(0),
+  v.transform((ms) => Math.min(ms, MAX_WAIT_MS)),
+);
+
+export const FormatField = v.optional(
+  v.pipe(FormatSchema, v.description("styled: spans with colours and attributes; plain: text")),
+  "styled",
+);
+
+export const IdleInputSchema = v.object({
+  timeout_ms: v.pipe(DurationSchema, v.description("silence that counts as idle")),
+  max_wait_ms: v.optional(v.pipe(DurationSchema, v.description("give up after this")), 30_000),
+  format: FormatField,
+  last_generation: v.optional(
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.description("wait for activity after this generation first")),
+  ),
+  fresh: v.optional(v.pipe(v.boolean(), v.description("observe the silence from now on")), false),
+});
+
+export const IdleOutputSchema = v.object({
+  screen: ScreenSchema,
+  scrollback_lines: v.number(),
+  generation: v.number(),
+  last_activity_ms: v.number(),
+  output_cursor: v.number(),
+  decided_by: v.string(),
+  running: v.boolean(),
+  exit_code: v.nullable(v.number()),
+  signal: v.nullable(v.string()),
+});
+
+export const SendInputSchema = v.object({
+  data: v.optional(v.pipe(v.string(), v.description("what to type, as it is; no newline is added"))),
+  encoding: v.optional(v.pipe(v.picklist(["utf8", "base64"]), v.description("of data")), "utf8"),
+  keys: v.optional(
+    v.pipe(v.array(v.string()), v.description('named keys pressed after data: ["Ctrl+C", "Up", "F5", "Alt+x"]')),
+  ),
+  submit: v.optional(v.pipe(v.boolean(), v.description("press Enter afterwards, as an event of its own")), false),
+  paste: v.optional(
+    v.pipe(v.boolean(), v.description("mark data as pasted when the program asked for bracketed paste")),
+    false,
+  ),
+});
+
+const SentSchema = v.object({ bytes: v.number(), output_cursor: v.number() });
+
+export const terminalOperations = [
+  operation({
+    name: "input.send",
+    scope: "session",
+    access: "operate",
+    summary: "Type text, bytes or keys into the terminal",
+    input: SendInputSchema,
+    output: SentSchema,
+    errors: ["session_ended", "input_send_failed", "payload_too_large", "unknown_key"],
+    http: [
+      { method: "POST", path: "/sessions/:name/input", status: 204, from: "raw" },
+      { method: "POST", path: "/sessions/:name/keys", status: 204 },
+    ],
+    ws: ["send_input"],
+  }),
+  operation({
+    name: "screen.get",
+    scope: "session",
+    access: "observe",
+    summary: "The visible screen",
+    input: v.object({
+      format: FormatField,
+      tail: v.optional(
+        v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N rows that are not blank")),
+      ),
+    }),
+    output: v.object({
+      ...ScreenSchema.entries,
+      last_activity_ms: v.number(),
+      title: v.string(),
+      state: SessionStateSchema,
+      output_cursor: v.number(),
+      generation: v.number(),
+    }),
+    errors: ["invalid_format", "parser_timeout", "parser_unavailable"],
+    http: [{ method: "GET", path: "/sessions/:name/screen" }],
+    ws: ["get_screen"],
+  }),
+  operation({
+    name: "scrollback.get",
+    scope: "session",
+    access: "observe",
+    summary: "History and screen as one sequence of lines",
+    input: v.object({
+      format: FormatField,
+      offset: v.optional(
+        v.pipe(v.number(), v.integer(), v.description("index of the first line; negative counts from the end")),
+        0,
+      ),
+      limit: v.optional(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(0),
+          v.transform((n) => Math.min(n, MAX_SCROLLBACK_LIMIT)),
+          v.description("how many lines, 10000 at most"),
+        ),
+        100,
+      ),
+      grep: v.optional(v.pipe(v.string(), v.description("only lines that contain this text"))),
+    }),
+    output: ScrollbackSchema,
+    errors: ["invalid_format", "parser_timeout", "parser_unavailable"],
+    http: [{ method: "GET", path: "/sessions/:name/scrollback" }],
+    ws: ["get_scrollback"],
+  }),
+  operation({
+    name: "idle.await",
+    scope: "session",
+    access: "observe",
+    summary: "Wait until nothing has happened for a while",
+    input: IdleInputSchema,
+    output: IdleOutputSchema,
+    errors: ["idle_timeout", "parser_unavailable", "invalid_format"],
+    http: [
+      { method: "GET", path: "/sessions/:name/idle" },
+      { method: "GET", path: "/sessions/:name/quiesce", alias: true },
+    ],
+    ws: ["await_idle", "await_quiesce"],
+  }),
+] as const;

@@ -1,0 +1,126 @@
+/**
+ * The framing of host sockets: `type:u8, length:u32 big-endian, payload`. Control payloads are JSON, data payloads are
+ * bytes. Pure: no socket is touched here. A frame that is too long or of an unknown type poisons the decoder, since what
+ * follows cannot be trusted; the owner closes the connection.
+ */
+import { WshError } from "./errors.ts";
+
+/** Grows only when an old peer could misread a new one; a peer of another version is listed and refused. */
+export const PROTOCOL_VERSION = 1;
+
+/** Largest payload: a full repaint of the largest screen (1000×1000, styled) fits. */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+
+export const frameTypes = {
+  /** First frame each way: Hello. */
+  hello: 0x01,
+  /** Request, answered by one response with the same id. */
+  request: 0x02,
+  response: 0x03,
+  /** Ends a request early: `{id}`; it is still answered. */
+  cancel: 0x04,
+  /** Something happened in the session: SessionEvent. */
+  event: 0x05,
+  /** Terminal bytes for a relaying client, host → client. */
+  output: 0x10,
+  /** Bytes from a person's terminal, client → host. */
+  input: 0x11,
+  /** A composed picture for a painting client: FrameView, host → client. */
+  picture: 0x12,
+  /** The client's terminal changed its size: `{rows, cols}`. */
+  resize: 0x13,
+  /** The stream ends: client → host `{}`; host → client `{reason, exit_code?, signal?}`. */
+  end: 0x14,
+} as const;
+
+export type FrameType = (typeof frameTypes)[keyof typeof frameTypes];
+
+const knownTypes: ReadonlySet<number> = new Set(Object.values(frameTypes));
+const HEADER_BYTES = 5;
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+export interface Frame {
+  readonly type: FrameType;
+  readonly payload: Uint8Array;
+}
+
+export function encodeFrame(type: FrameType, payload: Uint8Array): Uint8Array {
+  const frame = new Uint8Array(HEADER_BYTES + payload.length);
+  frame[0] = type;
+  new DataView(frame.buffer).setUint32(1, payload.length);
+  frame.set(payload, HEADER_BYTES);
+  return frame;
+}
+
+export function encodeJsonFrame(type: FrameType, value: unknown): Uint8Array {
+  return encodeFrame(type, encoder.encode(JSON.stringify(value)));
+}
+
+/** @throws WshError invalid_request when the payload is not JSON. */
+export function frameJson(frame: Frame): unknown {
+  try {
+    return JSON.parse(decoder.decode(frame.payload));
+  } catch {
+    throw new WshError("invalid_request", `frame type ${frame.type} carries ${frame.payload.length} bytes that are not JSON`);
+  }
+}
+
+/** Collects bytes until whole frames are there. Holds at most one unfinished frame of MAX_FRAME_BYTES. */
+export class FrameDecoder {
+  private parts: Uint8Array[] = [];
+  private size = 0;
+
+  /**
+   * @returns the frames completed by these bytes; payloads share no memory with the input
+   * @throws WshError invalid_request on an unknown type or a payload that is too long
+   */
+  push(bytes: Uint8Array): Frame[] {
+    if (bytes.length > 0) {
+      this.parts.push(new Uint8Array(bytes));
+      this.size += bytes.length;
+    }
+    const frames: Frame[] = [];
+    for (;;) {
+      if (this.size < HEADER_BYTES) return frames;
+      const header = this.peekHeader();
+      if (this.size < HEADER_BYTES + header.length) return frames;
+      const whole = this.join();
+      const end = HEADER_BYTES + header.length;
+      frames.push({ type: header.type, payload: whole.subarray(HEADER_BYTES, end) });
+      const rest = whole.subarray(end);
+      this.parts = rest.length > 0 ? [rest] : [];
+      this.size = rest.length;
+    }
+  }
+
+  private peekHeader(): { type: FrameType; length: number } {
+    if ((this.parts[0]?.length ?? 0) < HEADER_BYTES) this.join();
+    const first = this.parts[0] ?? new Uint8Array(HEADER_BYTES);
+    const view = new DataView(first.buffer, first.byteOffset, first.byteLength);
+    const type = view.getUint8(0);
+    const length = view.getUint32(1);
+    if (!isFrameType(type)) throw new WshError("invalid_request", `unknown frame type ${type}`);
+    if (length > MAX_FRAME_BYTES) {
+      throw new WshError("invalid_request", `a frame of ${length} bytes is over the limit of ${MAX_FRAME_BYTES}`);
+    }
+    return { type, length };
+  }
+
+  private join(): Uint8Array {
+    const [first] = this.parts;
+    if (first !== undefined && this.parts.length === 1) return first;
+    const whole = new Uint8Array(this.size);
+    let at = 0;
+    for (const part of this.parts) {
+      whole.set(part, at);
+      at += part.length;
+    }
+    this.parts = [whole];
+    return whole;
+  }
+}
+
+function isFrameType(type: number): type is FrameType {
+  return knownTypes.has(type);
+}

@@ -1,0 +1,49 @@
+/**
+ * What was not yet accepted by a socket. A socket takes part of a write; the outbox keeps the rest in order and writes it
+ * on when the socket drains. It never drops: `pending` tells the owner how far behind the peer is, and the owner decides
+ * (stop sending and repaint later, or close).
+ */
+export class Outbox {
+  private queue: Uint8Array[] = [];
+  private bytes = 0;
+
+  /** @param send writes to the socket and returns how many bytes it took; negative when it is closed */
+  constructor(private readonly send: (bytes: Uint8Array) => number) {}
+
+  /** Bytes that wait. */
+  get pending(): number {
+    return this.bytes;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    if (this.bytes > 0) {
+      this.queue.push(bytes);
+      this.bytes += bytes.length;
+      return;
+    }
+    const taken = Math.max(0, this.send(bytes));
+    if (taken < bytes.length) {
+      this.queue.push(taken === 0 ? bytes : bytes.subarray(taken));
+      this.bytes = bytes.length - taken;
+    }
+  }
+
+  /** Call on the socket's drain event. @returns true when nothing waits any more */
+  drain(): boolean {
+    while (this.queue.length > 0) {
+      const batch = this.queue.length === 1 ? this.queue[0] : Buffer.concat(this.queue);
+      if (batch === undefined) break;
+      const taken = Math.max(0, this.send(batch));
+      this.bytes -= taken;
+      this.queue = taken < batch.length ? [batch.subarray(taken)] : [];
+      if (taken < batch.length) return false;
+    }
+    return true;
+  }
+
+  clear(): void {
+    this.queue = [];
+    this.bytes = 0;
+  }
+}

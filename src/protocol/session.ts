@@ -1,0 +1,113 @@
+/** Sessions as every door says them (contract §3.4). */
+import * as v from "valibot";
+
+export const SessionStateSchema = v.picklist([
+  "prompt",
+  "running",
+  "waiting_for_input",
+  "password",
+  "fullscreen",
+  "exited",
+  "unresponsive",
+]);
+export type SessionState = v.InferOutput<typeof SessionStateSchema>;
+
+export const PaneInfoSchema = v.object({
+  id: v.string(),
+  index: v.number(),
+  active: v.boolean(),
+  pid: v.nullable(v.number()),
+  command: v.string(),
+  rows: v.number(),
+  cols: v.number(),
+  cwd: v.nullable(v.string()),
+  title: v.string(),
+  state: SessionStateSchema,
+});
+export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
+
+export const WindowInfoSchema = v.object({
+  id: v.string(),
+  index: v.number(),
+  name: v.string(),
+  active: v.boolean(),
+  rows: v.number(),
+  cols: v.number(),
+  panes: v.array(PaneInfoSchema),
+});
+export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
+
+export const SessionInfoSchema = v.object({
+  /** `@7`: a target that outlives the name. */
+  id: v.string(),
+  name: v.string(),
+  /** Host name of the machine. */
+  server: v.string(),
+  pid: v.nullable(v.number()),
+  command: v.string(),
+  /** Of the outer terminal; panes have their own, panels subtracted. */
+  rows: v.number(),
+  cols: v.number(),
+  /** Streaming connections of every kind. */
+  clients: v.number(),
+  /** Attached terminals alone. */
+  attached: v.number(),
+  tags: v.array(v.string()),
+  last_activity_ms: v.number(),
+  idle_ms: v.number(),
+  running: v.boolean(),
+  state: SessionStateSchema,
+  cwd: v.nullable(v.string()),
+  title: v.string(),
+  exit_code: v.nullable(v.number()),
+  signal: v.nullable(v.string()),
+  /** Unix time in milliseconds. */
+  created_at: v.number(),
+  windows: v.array(WindowInfoSchema),
+});
+export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
+
+/** Rows and columns are clamped, never refused, wherever a size is taken (contract §1.2). */
+export const MAX_SIDE = 1000;
+const clampSide = (n: number): number => Math.min(MAX_SIDE, Math.max(1, n));
+export const SideSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535), v.transform(clampSide));
+
+const TagsSchema = v.pipe(v.array(v.string()), v.description("labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -"));
+
+/** What it takes to make a session; names, tags, cwd and env are checked by the domain before anything starts. */
+export const CreateSessionSchema = v.object({
+  name: v.optional(
+    v.nullable(v.pipe(v.string(), v.description("1 to 64 of A-Z a-z 0-9 . _ - (default: the next free number)"))),
+  ),
+  command: v.optional(v.nullable(v.pipe(v.string(), v.description("command to run instead of an interactive shell")))),
+  rows: v.optional(v.pipe(SideSchema, v.description("height in cells, 1 to 1000")), 24),
+  cols: v.optional(v.pipe(SideSchema, v.description("width in cells, 1 to 1000")), 80),
+  cwd: v.optional(v.nullable(v.pipe(v.string(), v.description("an existing directory to start in")))),
+  env: v.optional(
+    v.nullable(v.pipe(v.record(v.string(), v.string()), v.description("environment variables set over the default ones"))),
+  ),
+  tags: v.optional(TagsSchema, []),
+  shell: v.optional(
+    v.nullable(v.pipe(v.string(), v.description("a path, or bash, zsh, fish, sh, pwsh (default: $SHELL)"))),
+  ),
+  if_exists: v.optional(
+    v.pipe(
+      v.picklist(["error", "attach"]),
+      v.description("when the name is in use: fail, or return the session that has it"),
+    ),
+    "error",
+  ),
+  server: v.optional(v.nullable(v.pipe(v.string(), v.description("this server's hostname; no other is known")))),
+});
+export type CreateSession = v.InferOutput<typeof CreateSessionSchema>;
+
+export const UpdateSessionSchema = v.object({
+  name: v.optional(v.pipe(v.string(), v.description("the new name"))),
+  add_tags: v.optional(TagsSchema, []),
+  remove_tags: v.optional(TagsSchema, []),
+});
+export type UpdateSession = v.InferOutput<typeof UpdateSessionSchema>;
+
+/** Why a session is gone. */
+export const EndReasonSchema = v.picklist(["exited", "killed", "host_crashed", "server_stopped"]);
+export type EndReason = v.InferOutput<typeof EndReasonSchema>;
