@@ -1,0 +1,157 @@
+/**
+ * Commands as every door says them: what ran at a shell's prompt, how it ended, and what it printed. Unknown is null and
+ * never a guess: an exit code stands here only when the shell or the kernel said it.
+ */
+import * as v from "valibot";
+import { LineSchema } from "./screen.ts";
+import { SessionStateSchema } from "./session.ts";
+
+/** Bytes of rendered output that a result carries unless asked otherwise. */
+export const DEFAULT_OUTPUT_LIMIT = 32_768;
+/** Bytes of rendered output that a result can be asked for: what one record keeps at most. */
+export const MAX_OUTPUT_LIMIT = 1_048_576;
+/** Steps of one exec. */
+export const MAX_STEPS = 100;
+/** Commands that one exec runs side by side. */
+export const MAX_PARALLEL = 10;
+/** Characters of one command: below the limit of one argument on Linux (128 KiB). */
+export const MAX_COMMAND_LENGTH = 65_536;
+
+/** How a command stands. `lost`: its end was not seen and never will be. */
+export const CommandStateSchema = v.picklist(["running", "finished", "lost"]);
+export type CommandState = v.InferOutput<typeof CommandStateSchema>;
+
+export const CommandRecordSchema = v.object({
+  /** Counts the session's commands from 1. */
+  id: v.number(),
+  /** The command's text; null when it could not be known. */
+  command: v.nullable(v.string()),
+  cwd: v.nullable(v.string()),
+  state: CommandStateSchema,
+  /** Unix time in milliseconds. */
+  started_at: v.number(),
+  ended_at: v.nullable(v.number()),
+  duration_ms: v.nullable(v.number()),
+  exit_code: v.nullable(v.number()),
+  /** SIGINT and the like, when a signal ended it. */
+  signal: v.nullable(v.string()),
+  /** Whether the marks carried the session's nonce: a program's forged marks do not. */
+  verified: v.boolean(),
+  /** Output cursors of its first and past its last byte. */
+  output_start: v.number(),
+  output_end: v.nullable(v.number()),
+  /** Logical lines of its output: first, and last (null while it runs). */
+  first_line_id: v.number(),
+  last_line_id: v.nullable(v.number()),
+  /** Lines that its output had. */
+  output_lines: v.number(),
+});
+export type CommandRecord = v.InferOutput<typeof CommandRecordSchema>;
+
+/** How one step of an exec ended. */
+export const ExecStateSchema = v.picklist(["finished", "running", "interrupted", "killed", "skipped", "lost"]);
+export type ExecState = v.InferOutput<typeof ExecStateSchema>;
+
+export const StepResultSchema = v.object({
+  name: v.optional(v.string()),
+  state: ExecStateSchema,
+  exit_code: v.nullable(v.number()),
+  signal: v.nullable(v.string()),
+  output: v.string(),
+  /** Lines left out between the head and the tail of the output. */
+  omitted_lines: v.number(),
+  duration_ms: v.nullable(v.number()),
+  cwd: v.nullable(v.string()),
+  command_id: v.nullable(v.number()),
+  output_cursor: v.number(),
+});
+export type StepResult = v.InferOutput<typeof StepResultSchema>;
+
+/** One command's fields stand at the top level; several commands' in `steps`, the last one's cursor beside them. */
+export const ExecResultSchema = v.object({
+  session: v.string(),
+  ...v.partial(v.omit(StepResultSchema, ["name"])).entries,
+  steps: v.optional(v.array(StepResultSchema)),
+  warnings: v.optional(v.array(v.string())),
+});
+export type ExecResult = v.InferOutput<typeof ExecResultSchema>;
+
+const CommandTextSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_LENGTH));
+
+export const StepSchema = v.object({
+  command: v.pipe(CommandTextSchema, v.description("shell text; may have several lines")),
+  name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("what the result calls this step"))),
+});
+export type Step = v.InferOutput<typeof StepSchema>;
+
+export const OutputLimitSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_OUTPUT_LIMIT));
+
+export const OnTimeoutSchema = v.picklist(["leave", "interrupt", "kill"]);
+export type OnTimeout = v.InferOutput<typeof OnTimeoutSchema>;
+
+export const OutputResultSchema = v.object({
+  text: v.optional(v.string()),
+  /** Instead of text, when styled. */
+  lines: v.optional(v.array(LineSchema)),
+  output_cursor: v.number(),
+  omitted_bytes: v.number(),
+  omitted_lines: v.optional(v.number()),
+  first_line_id: v.optional(v.nullable(v.number())),
+  exit_code: v.optional(v.nullable(v.number())),
+});
+export type OutputResult = v.InferOutput<typeof OutputResultSchema>;
+
+/** Where a statement about the program comes from: the kernel, the terminal's flags and silence, or shell marks. */
+export const DecidedFromSchema = v.picklist(["kernel", "flags", "marks", "process"]);
+export type DecidedFrom = v.InferOutput<typeof DecidedFromSchema>;
+
+export const ForegroundSchema = v.object({
+  pid: v.number(),
+  name: v.string(),
+  command_line: v.string(),
+});
+export type Foreground = v.InferOutput<typeof ForegroundSchema>;
+
+export const ShellIntegrationSchema = v.object({
+  active: v.boolean(),
+  shell: v.nullable(v.string()),
+  /** Why there is none. */
+  reason: v.optional(v.string()),
+});
+
+export const StatusSchema = v.object({
+  alive: v.boolean(),
+  state: SessionStateSchema,
+  /** Why the state is what it is, for a reader. */
+  why: v.string(),
+  decided_from: DecidedFromSchema,
+  /** What runs has a terminal of its own inside (ssh, tmux): judged by silence and marks. */
+  relay: v.boolean(),
+  foreground: v.nullable(ForegroundSchema),
+  cwd: v.nullable(v.string()),
+  title: v.string(),
+  idle_ms: v.number(),
+  last_command: v.nullable(CommandRecordSchema),
+  /** A person at an attached terminal typed in the last seconds. */
+  human_typing: v.boolean(),
+  modes: v.record(v.string(), v.boolean()),
+  shell_integration: ShellIntegrationSchema,
+  output_cursor: v.number(),
+  exit_code: v.nullable(v.number()),
+  signal: v.nullable(v.string()),
+});
+export type Status = v.InferOutput<typeof StatusSchema>;
+
+export const RunResultSchema = v.object({
+  /** What came after the input, rendered; the echo of the input included as the terminal shows it. */
+  output: v.string(),
+  omitted_lines: v.number(),
+  output_cursor: v.number(),
+  exit_code: v.optional(v.nullable(v.number())),
+  signal: v.optional(v.nullable(v.string())),
+  duration_ms: v.optional(v.nullable(v.number())),
+  cwd: v.optional(v.nullable(v.string())),
+  command_id: v.optional(v.number()),
+  warnings: v.optional(v.array(v.string())),
+});
+export type RunResult = v.InferOutput<typeof RunResultSchema>;

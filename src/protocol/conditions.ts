@@ -1,0 +1,111 @@
+/**
+ * What a caller can wait for, and how the answer says what decided (tools.md, "Conditions"). One list for every door.
+ *
+ * Level conditions (prompt, waiting_for_input, password, exited, idle) hold when they are true now; edge conditions
+ * (command_finished, text, regex, bell) count only what came after `since`.
+ */
+import * as v from "valibot";
+import { CommandRecordSchema } from "./commands.ts";
+import { SessionStateSchema } from "./session.ts";
+
+/** Every wait and silence is capped here without notice (contract §1.2). */
+export const MAX_WAIT_MS = 300_000;
+/** Callers give up at 60 s; half of it leaves room to answer. */
+export const DEFAULT_WAIT_MS = 30_000;
+/** Silence that counts as idle when nobody says otherwise (contract §6.2). */
+export const DEFAULT_IDLE_MS = 2_000;
+/** Conditions in one wait; more is a mistake, not a need. */
+export const MAX_CONDITIONS = 32;
+/** Characters of a text or pattern: longer than any line that is worth waiting for. */
+export const MAX_PATTERN_LENGTH = 1_024;
+
+const clampWait = (ms: number): number => Math.min(MAX_WAIT_MS, ms);
+
+/** A duration that a caller gives: whole milliseconds, capped. */
+export const WaitMsSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.transform(clampWait));
+
+/** A place in the session's output: opaque to callers, it only grows. */
+export const OutputCursorSchema = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+const PatternSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_PATTERN_LENGTH));
+
+export const simpleConditions = [
+  "command_finished",
+  "waiting_for_input",
+  "password",
+  "prompt",
+  "exited",
+  "bell",
+] as const;
+
+export const SimpleConditionSchema = v.picklist(simpleConditions);
+export type SimpleCondition = v.InferOutput<typeof SimpleConditionSchema>;
+
+export const ConditionSchema = v.union([
+  SimpleConditionSchema,
+  v.object({ type: SimpleConditionSchema }),
+  v.object({ type: v.literal("idle"), ms: v.optional(WaitMsSchema, DEFAULT_IDLE_MS) }),
+  v.object({ type: v.literal("text"), text: PatternSchema }),
+  v.object({
+    type: v.literal("regex"),
+    pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
+    flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
+  }),
+]);
+/** As a caller writes it: a name, or an object with a type. */
+export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
+
+/** As the domain uses it: always an object. */
+export type Condition =
+  | { readonly type: SimpleCondition }
+  | { readonly type: "idle"; readonly ms: number }
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "regex"; readonly pattern: string; readonly flags: string };
+
+/** One form for both ways of writing a condition. */
+export function condition(input: ConditionInput): Condition {
+  if (typeof input === "string") return { type: input };
+  if (input.type === "regex") return { type: "regex", pattern: input.pattern, flags: input.flags ?? "" };
+  return input;
+}
+
+export const DecidedBySchema = v.picklist([...simpleConditions, "idle", "text", "regex", "timeout", "cancelled"]);
+export type DecidedBy = v.InferOutput<typeof DecidedBySchema>;
+
+export const WaitSchema = v.object({
+  any_of: v.pipe(
+    v.array(ConditionSchema),
+    v.minLength(1),
+    v.maxLength(MAX_CONDITIONS),
+    v.description("the wait ends with the first that holds"),
+  ),
+  command_id: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("the command to wait for"))),
+  since: v.optional(
+    v.pipe(
+      v.union([OutputCursorSchema, v.record(v.string(), OutputCursorSchema)]),
+      v.description("an output_cursor, or one for each session: only what came after it counts (default: now)"),
+    ),
+  ),
+  max_wait_ms: v.optional(
+    v.pipe(WaitMsSchema, v.description("longest wait in ms, at most 300000; 0 answers at once")),
+    DEFAULT_WAIT_MS,
+  ),
+});
+export type Wait = v.InferOutput<typeof WaitSchema>;
+
+export const WaitResultSchema = v.object({
+  session: v.nullable(v.string()),
+  decided_by: DecidedBySchema,
+  /** State of the session when the wait ended. */
+  state: v.optional(SessionStateSchema),
+  /** The text that matched, for text and regex. */
+  match: v.optional(v.string()),
+  /** Groups of the pattern, null where one took no part. */
+  groups: v.optional(v.array(v.nullable(v.string()))),
+  /** Logical line of the match. */
+  line_id: v.optional(v.number()),
+  output_cursor: v.optional(OutputCursorSchema),
+  /** The record, when a command decided. */
+  command: v.optional(CommandRecordSchema),
+});
+export type WaitResult = v.InferOutput<typeof WaitResultSchema>;

@@ -1,0 +1,97 @@
+/**
+ * What the command domain (records, waiting, run, exec) needs of the session around it, and nothing more. The session
+ * implements these over its emulator, PTY and shell integration; tests implement them over plain data.
+ *
+ * Text is counted in logical lines (soft wraps joined) whose ids only grow, and in UTF-16 units within a line's text:
+ * both are unchanged by a reflow. `offset` counts parsed output bytes and is the one clock.
+ */
+import type { PtyExit, PtyFlags } from "../pty/port.ts";
+
+/** A place in the rendered output: the character at `index` of line `line`, or where the next one would be drawn. */
+export interface TextPosition {
+  readonly line: number;
+  readonly index: number;
+}
+
+/** The rendered output, read between chunks. */
+export interface TerminalText {
+  /** Output bytes parsed since the session began. */
+  readonly offset: number;
+  /** Whether the alternate screen is shown. */
+  readonly alternate: boolean;
+  /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
+  position(): TextPosition;
+  /** Id of the first line on the normal screen: its top row, or the line that this row continues. */
+  screenTop(): number;
+  /** Id of the last line that exists on the normal screen, written or blank. */
+  lastLine(): number;
+  /** Text of a logical line of the normal screen or its history, trailing blanks cut; null when it is not kept. */
+  line(id: number): string | null;
+  /** Rows of the alternate screen from the top, soft wraps not joined; empty while the normal screen is shown. */
+  alternateRows(): readonly string[];
+  /** Cursor's place when `offset` bytes had been parsed, or the nearest earlier one known; null when too long ago. */
+  positionAt(offset: number): TextPosition | null;
+}
+
+/** Shell integration's marks (OSC 133 A/B/C/D, 633 E), in the order of the stream. */
+export interface ShellMark {
+  /** A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended. */
+  readonly kind: "A" | "B" | "C" | "D" | "E";
+  /** Whether it carried the session's nonce. */
+  readonly verified: boolean;
+  /** With D; null when the shell did not say. */
+  readonly exitCode: number | null;
+  /** With E, or with C where the shell sends both in one. */
+  readonly commandLine: string | null;
+  /** Offset of the mark itself. */
+  readonly offset: number;
+  readonly position: TextPosition;
+}
+
+/** Timers and time, so that tests own both. */
+export interface Clock {
+  /** Milliseconds that never jump back. */
+  now(): number;
+  /** Unix time in milliseconds. */
+  wall(): number;
+  /** Runs `fire` once after `ms`; disposing cancels. */
+  after(ms: number, fire: () => void): Disposable;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  wall: () => Date.now(),
+  after(ms, fire) {
+    const timer = setTimeout(fire, ms);
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+};
+
+/** The process side of a session. */
+export interface ProgramPort {
+  /** Pid of the session's child; the shell, as a rule. */
+  readonly pid: number;
+  /** Path of its terminal device; null when it cannot be found. */
+  readonly tty: string | null;
+  flags(): PtyFlags | null;
+  /** Set when the child has ended and its last output was parsed. */
+  readonly exit: PtyExit | null;
+}
+
+export type ShellKind = "bash" | "zsh" | "fish";
+
+/** What exec types a command with. */
+export interface ExecTarget {
+  /** The shell at the session's prompt; null without integration. */
+  readonly shell: ShellKind | null;
+  /** Why there is no integration, when there is none. */
+  readonly integrationReason: string | null;
+  /** Mode 2004, as the shell has set it now. */
+  readonly bracketedPaste: boolean;
+  /** Sends bytes to the program, in order with all other input, without counting as what somebody typed. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Signals the terminal's foreground process group. */
+  signal(name: NodeJS.Signals): void;
+  /** Bytes that make the shell run `command` as one command, Enter included. */
+  execInput(command: string): Uint8Array;
+}
