@@ -15,9 +15,7 @@ export interface Caller {
   readonly connected: boolean;
 }
 
-export interface Progress {
-  (update: { readonly state: string; readonly lastLine: string }): void;
-}
+export type Progress = (update: { readonly state: string; readonly lastLine: string }) => void;
 
 export interface CallContext {
   readonly signal: AbortSignal;

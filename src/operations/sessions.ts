@@ -8,7 +8,13 @@ export const NothingSchema = v.object({});
 /** `a,b` of a query, or an array. */
 export const TagFilterSchema = v.optional(
   v.pipe(
-    v.union([v.pipe(v.string(), v.transform((text) => text.split(","))), v.array(v.string())]),
+    v.union([
+      v.pipe(
+        v.string(),
+        v.transform((text) => text.split(",")),
+      ),
+      v.array(v.string()),
+    ]),
     v.transform((tags) => tags.map((tag) => tag.trim()).filter((tag) => tag !== "")),
     v.description("only sessions with one of these tags (comma separated in a query)"),
   ),
@@ -115,10 +121,7 @@ export const sessionOperations = [
     access: "operate",
     summary: "Send a signal to the foreground process group",
     input: v.object({
-      signal: v.pipe(
-        v.union([v.string(), v.pipe(v.number(), v.integer())]),
-        v.description("INT, SIGTERM, 15 …"),
-      ),
+      signal: v.pipe(v.union([v.string(), v.pipe(v.number(), v.integer())]), v.description("INT, SIGTERM, 15 …")),
     }),
     output: v.object({ signal: v.string() }),
     errors: ["session_ended"],

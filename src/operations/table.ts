@@ -1,11 +1,12 @@
 /** The operation table: every operation of wsh, and the types that doors and handlers derive from it. */
 import type * as v from "valibot";
+import { commandOperations } from "./commands.ts";
 import type { Operation } from "./define.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";
 
-const all = [...serverOperations, ...sessionOperations, ...terminalOperations] as const;
+const all = [...serverOperations, ...sessionOperations, ...terminalOperations, ...commandOperations] as const;
 
 type All = (typeof all)[number];
 export type OperationName = All["name"];

@@ -1,20 +1,12 @@
 /** Operations on a session's terminal: typing, looking, waiting for quiet (contract §3.5, §5, §6). */
 import * as v from "valibot";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
 import { SessionStateSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 
-/** Longest wait that may be asked for, in ms; more is silently capped (contract §1.2). */
-export const MAX_WAIT_MS = 300_000;
 /** Largest page of a scrollback query; more is silently capped. */
 export const MAX_SCROLLBACK_LIMIT = 10_000;
-
-export const DurationSchema = v.pipe(
-  v.number(),
-  v.integer(),
-  v.minValue(0),
-  v.transform((ms) => Math.min(ms, MAX_WAIT_MS)),
-);
 
 export const FormatField = v.optional(
   v.pipe(FormatSchema, v.description("styled: spans with colours and attributes; plain: text")),
@@ -22,8 +14,8 @@ export const FormatField = v.optional(
 );
 
 export const IdleInputSchema = v.object({
-  timeout_ms: v.pipe(DurationSchema, v.description("silence that counts as idle")),
-  max_wait_ms: v.optional(v.pipe(DurationSchema, v.description("give up after this")), 30_000),
+  timeout_ms: v.pipe(WaitMsSchema, v.description("silence that counts as idle")),
+  max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("give up after this")), DEFAULT_WAIT_MS),
   format: FormatField,
   last_generation: v.optional(
     v.pipe(v.number(), v.integer(), v.minValue(0), v.description("wait for activity after this generation first")),

@@ -54,6 +54,8 @@ export type ExecState = v.InferOutput<typeof ExecStateSchema>;
 
 export const StepResultSchema = v.object({
   name: v.optional(v.string()),
+  /** The session of a step that had one of its own. */
+  session: v.optional(v.string()),
   state: ExecStateSchema,
   exit_code: v.nullable(v.number()),
   signal: v.nullable(v.string()),
@@ -70,7 +72,7 @@ export type StepResult = v.InferOutput<typeof StepResultSchema>;
 /** One command's fields stand at the top level; several commands' in `steps`, the last one's cursor beside them. */
 export const ExecResultSchema = v.object({
   session: v.string(),
-  ...v.partial(v.omit(StepResultSchema, ["name"])).entries,
+  ...v.partial(v.omit(StepResultSchema, ["name", "session"])).entries,
   steps: v.optional(v.array(StepResultSchema)),
   warnings: v.optional(v.array(v.string())),
 });

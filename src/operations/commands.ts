@@ -1,0 +1,251 @@
+/** Operations on commands: running them, waiting, reading what they printed (tools.md "Command tools", contract §3.5.1). */
+import * as v from "valibot";
+import {
+  CommandRecordSchema,
+  DEFAULT_OUTPUT_LIMIT,
+  ExecResultSchema,
+  MAX_STEPS,
+  OnTimeoutSchema,
+  OutputLimitSchema,
+  OutputResultSchema,
+  RunResultSchema,
+  StatusSchema,
+  StepResultSchema,
+  StepSchema,
+} from "../protocol/commands.ts";
+import {
+  DEFAULT_IDLE_MS,
+  DEFAULT_WAIT_MS,
+  OutputCursorSchema,
+  WaitMsSchema,
+  WaitResultSchema,
+  WaitSchema,
+} from "../protocol/conditions.ts";
+import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
+import { operation } from "./define.ts";
+import { NothingSchema, TagFilterSchema } from "./sessions.ts";
+import { FormatField } from "./terminal.ts";
+
+const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the session"));
+const GrepField = v.optional(v.pipe(v.string(), v.description("only lines that contain this text")));
+const MaxBytesField = v.optional(
+  v.pipe(OutputLimitSchema, v.description("longest output; past it head and tail are kept")),
+  DEFAULT_OUTPUT_LIMIT,
+);
+
+const execFields = {
+  command: v.optional(v.pipe(v.string(), v.description("shell text to run; may have several lines"))),
+  steps: v.optional(
+    v.pipe(
+      v.array(StepSchema),
+      v.minLength(1),
+      v.maxLength(MAX_STEPS),
+      v.description("several commands, instead of command"),
+    ),
+  ),
+  stop_on_error: v.optional(v.pipe(v.boolean(), v.description("skip the steps after one that failed")), true),
+  max_wait_ms: v.optional(
+    v.pipe(WaitMsSchema, v.description("longest wait for all steps together, in ms; what runs then goes on")),
+    DEFAULT_WAIT_MS,
+  ),
+  background: v.optional(
+    v.pipe(v.boolean(), v.description("answer at once with the command's id; wait for it with wait")),
+    false,
+  ),
+  on_timeout: v.optional(
+    v.pipe(OnTimeoutSchema, v.description("what happens to the command when the wait is over")),
+    "leave",
+  ),
+  output_limit: v.optional(
+    v.pipe(OutputLimitSchema, v.description("bytes of output per command; past it head and tail are kept")),
+    DEFAULT_OUTPUT_LIMIT,
+  ),
+};
+
+export const commandOperations = [
+  operation({
+    name: "run",
+    scope: "session",
+    access: "operate",
+    summary: "Type into whatever runs and answer when what that started has an end",
+    input: v.object({
+      input: v.optional(v.pipe(v.string(), v.description("what to type; no newline is added")), ""),
+      keys: v.optional(v.pipe(v.array(v.string()), v.description("named keys pressed after the input"))),
+      submit: v.optional(v.pipe(v.boolean(), v.description("press Enter afterwards")), false),
+      timeout_ms: v.optional(
+        v.pipe(WaitMsSchema, v.description("silence that counts as an end when nothing better tells")),
+        DEFAULT_IDLE_MS,
+      ),
+      max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("give up waiting after this")), DEFAULT_WAIT_MS),
+      format: FormatField,
+    }),
+    output: v.object({
+      screen: ScreenSchema,
+      generation: v.number(),
+      decided_by: v.string(),
+      ...RunResultSchema.entries,
+    }),
+    errors: ["idle_timeout", "session_ended", "input_send_failed", "payload_too_large", "unknown_key"],
+    http: [{ method: "POST", path: "/sessions/:name/run" }],
+    ws: ["run"],
+  }),
+  operation({
+    name: "exec",
+    scope: "session",
+    access: "operate",
+    summary: "Run shell commands at the session's prompt; exit code, own output, duration",
+    input: v.object(execFields),
+    output: ExecResultSchema,
+    errors: ["not_at_prompt", "prompt_not_empty", "no_shell_integration", "session_ended", "payload_too_large"],
+    http: [{ method: "POST", path: "/sessions/:name/exec" }],
+    ws: ["exec"],
+  }),
+  operation({
+    name: "exec.fresh",
+    scope: "server",
+    access: "operate",
+    summary: "Run shell commands, each in a session of its own; the status is the process's",
+    input: v.object({
+      ...execFields,
+      mode: v.optional(
+        v.pipe(v.picklist(["sequence", "parallel"]), v.description("one after the other, or up to 10 at once")),
+        "sequence",
+      ),
+      cwd: v.optional(v.pipe(v.string(), v.description("directory to run in"))),
+      env: v.optional(
+        v.pipe(v.record(v.string(), v.string()), v.description("environment variables set over the default ones")),
+      ),
+      stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
+    }),
+    output: ExecResultSchema,
+    errors: ["cwd_not_found", "max_sessions_reached", "session_create_failed", "payload_too_large"],
+    http: [{ method: "POST", path: "/exec" }],
+    ws: ["exec_fresh"],
+  }),
+  operation({
+    name: "process.wait",
+    scope: "session",
+    access: "operate",
+    summary: "Wait for the end of the session's own program and read what it printed",
+    input: v.object({
+      max_wait_ms: execFields.max_wait_ms,
+      on_timeout: execFields.on_timeout,
+      output_limit: execFields.output_limit,
+    }),
+    output: StepResultSchema,
+    errors: [],
+    http: [],
+    ws: [],
+  }),
+  operation({
+    name: "wait",
+    scope: "session",
+    access: "observe",
+    summary: "Wait for a condition: a command's end, a prompt, text, silence, exit",
+    input: WaitSchema,
+    output: WaitResultSchema,
+    errors: ["invalid_cursor", "command_not_found", "regex_too_slow", "resource_limit_reached"],
+    http: [{ method: "POST", path: "/sessions/:name/wait" }],
+    ws: ["wait"],
+  }),
+  operation({
+    name: "wait.any",
+    scope: "server",
+    access: "observe",
+    summary: "Wait for a condition in any of several sessions",
+    input: v.object({
+      ...WaitSchema.entries,
+      sessions: v.optional(v.pipe(v.array(v.string()), v.description("names or pane ids"))),
+      tag: TagFilterSchema,
+    }),
+    output: WaitResultSchema,
+    errors: ["no_sessions", "session_not_found", "invalid_cursor", "regex_too_slow", "resource_limit_reached"],
+    http: [{ method: "POST", path: "/wait" }],
+    ws: ["wait_any"],
+  }),
+  operation({
+    name: "output.get",
+    scope: "session",
+    access: "observe",
+    summary: "Output since a cursor, of a command, or the newest lines",
+    input: v.object({
+      since: v.optional(v.pipe(OutputCursorSchema, v.description("an output_cursor: only what came after it"))),
+      command_id: v.optional(CommandIdSchema),
+      lines: v.optional(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(0),
+          v.description("newest lines, when neither since nor command_id is given"),
+        ),
+        100,
+      ),
+      grep: GrepField,
+      max_bytes: MaxBytesField,
+      format: v.optional(
+        v.pipe(v.picklist(["plain", "styled"]), v.description("plain text, or spans with colours")),
+        "plain",
+      ),
+      wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("with since: wait this long for something to read")), 0),
+    }),
+    output: OutputResultSchema,
+    errors: ["invalid_cursor", "command_not_found", "invalid_format"],
+    http: [{ method: "GET", path: "/sessions/:name/output" }],
+    ws: ["get_output"],
+  }),
+  operation({
+    name: "status.get",
+    scope: "session",
+    access: "observe",
+    summary: "What the session's program is doing, and how that is known",
+    input: NothingSchema,
+    output: StatusSchema,
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/status" }],
+    ws: ["get_status"],
+  }),
+  operation({
+    name: "commands.list",
+    scope: "session",
+    access: "observe",
+    summary: "Commands that ran at the session's prompt, oldest first",
+    input: v.object({
+      limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.description("the newest N")), 100),
+    }),
+    output: v.array(CommandRecordSchema),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/commands" }],
+    ws: ["list_commands"],
+  }),
+  operation({
+    name: "commands.get",
+    scope: "session",
+    access: "observe",
+    summary: "One command's record",
+    input: v.object({ id: CommandIdSchema }),
+    output: CommandRecordSchema,
+    errors: ["command_not_found"],
+    http: [{ method: "GET", path: "/sessions/:name/commands/:id" }],
+    ws: ["get_command"],
+  }),
+  operation({
+    name: "commands.output",
+    scope: "session",
+    access: "observe",
+    summary: "What one command printed",
+    input: v.object({
+      id: CommandIdSchema,
+      format: v.optional(
+        v.pipe(v.picklist(["plain", "styled"]), v.description("plain text, or spans with colours")),
+        "plain",
+      ),
+      tail: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N lines"))),
+      grep: GrepField,
+      max_bytes: MaxBytesField,
+    }),
+    output: v.object({ ...OutputResultSchema.entries, lines: v.optional(v.array(LineSchema)) }),
+    errors: ["command_not_found", "invalid_format"],
+    http: [{ method: "GET", path: "/sessions/:name/commands/:id/output" }],
+    ws: ["get_command_output"],
+  }),
+] as const;

@@ -1,0 +1,58 @@
+/**
+ * What two wsh processes say on a host's socket: a Hello each way, then requests, responses and events as JSON frames.
+ * One connection carries any number of requests and at most one stream (an attached terminal or a subscription).
+ */
+import * as v from "valibot";
+import { SessionInfoSchema } from "./session.ts";
+
+export const HelloSchema = v.object({
+  /** PROTOCOL_VERSION of the speaker. */
+  wsh: v.number(),
+  /** Product version of the speaker. */
+  version: v.string(),
+  role: v.picklist(["host", "server", "cli", "attach"]),
+  /** From a host: what it is, so that a list needs no second round trip. */
+  info: v.optional(SessionInfoSchema),
+});
+export type Hello = v.InferOutput<typeof HelloSchema>;
+
+/** The part of a hello that every version understands. */
+export const AnyHelloSchema = v.looseObject({ wsh: v.number(), version: v.optional(v.string(), "unknown") });
+
+export const RequestSchema = v.object({
+  id: v.number(),
+  op: v.string(),
+  input: v.optional(v.unknown()),
+  caller: v.object({
+    kind: v.picklist(["http", "ws", "mcp", "cli"]),
+    id: v.string(),
+    name: v.optional(v.string()),
+    connected: v.boolean(),
+  }),
+  access: v.picklist(["observe", "operate", "admin"]),
+});
+export type Request = v.InferOutput<typeof RequestSchema>;
+
+export const ResponseSchema = v.union([
+  v.object({ id: v.number(), error: v.looseObject({ code: v.string(), message: v.string() }) }),
+  v.object({ id: v.number(), result: v.unknown() }),
+]);
+export type Response = v.InferOutput<typeof ResponseSchema>;
+
+export const CancelSchema = v.object({ id: v.number() });
+
+/** Anything a host reports unasked; `event` names it, the rest depends on it. */
+export const EventSchema = v.looseObject({ event: v.string() });
+export type WireEvent = v.InferOutput<typeof EventSchema>;
+
+/** Last frame of a stream, host → client. */
+export const StreamEndSchema = v.object({
+  reason: v.picklist(["exited", "killed", "detached", "host_crashed", "server_stopped"]),
+  exit_code: v.optional(v.nullable(v.number())),
+  signal: v.optional(v.nullable(v.string())),
+  name: v.optional(v.string()),
+});
+export type StreamEnd = v.InferOutput<typeof StreamEndSchema>;
+
+/** Silence after which a process at the other end of a Unix socket counts as hanging, in ms (contract §4.2). */
+export const PEER_TIMEOUT_MS = 5_000;
