@@ -1,0 +1,189 @@
+/**
+ * Sets or removes one table in a TOML file without touching the rest. The text is cut into statements (a header or a
+ * key with its value, which may span lines); only statements of our table change. What cannot be edited this way (the
+ * table written inline or with dotted keys) shows when the result is parsed again, and is refused with the lines to add.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import { at } from "./jsonc.ts";
+
+interface Statement {
+  readonly start: number;
+  /** Just after the statement's line end. */
+  readonly end: number;
+  /** Keys of a `[header]`, undefined for a key with a value. */
+  readonly header: readonly string[] | undefined;
+  /** First key of `key = value`. */
+  readonly key: string | undefined;
+}
+
+/** The value of a file. Throws `invalid_setting` with the parser's message. */
+export function readToml(text: string): unknown {
+  try {
+    return Bun.TOML.parse(text);
+  } catch (cause) {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError(
+      "invalid_setting",
+      `not valid TOML: ${message}`,
+      { hint: "Correct the file first; it was left as it is." },
+      { cause },
+    );
+  }
+}
+
+/** The text with the keys of `entry` set in the table at `path`; other keys and sub-tables of it stay. */
+export function setInToml(
+  text: string,
+  path: readonly string[],
+  entry: Readonly<Record<string, string | readonly string[]>>,
+): string {
+  const before = readToml(text);
+  const existing = at(before, path);
+  const kept = typeof existing === "object" && existing !== null ? existing : {};
+  const wanted = withValue(before, path, { ...kept, ...entry });
+  const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  const lines = new Map(Object.entries(entry).map(([key, value]) => [key, `${key} = ${toToml(value)}${eol}`]));
+  const header = `[${path.map(quoteKey).join(".")}]${eol}`;
+
+  const statements = cut(text);
+  const index = statements.findIndex((s) => s.header !== undefined && Bun.deepEquals(s.header, path));
+  let result: string;
+  if (index === -1) {
+    const gap = text === "" ? "" : text.endsWith("\n") ? eol : eol + eol;
+    result = text + gap + header + [...lines.values()].join("");
+  } else {
+    const edits: { start: number; end: number; text: string }[] = [];
+    let last = statements[index];
+    for (const statement of statements.slice(index + 1)) {
+      if (statement.header !== undefined) break;
+      last = statement;
+      const line = statement.key === undefined ? undefined : lines.get(statement.key);
+      if (statement.key === undefined || line === undefined) continue;
+      lines.delete(statement.key);
+      if (!Bun.deepEquals(at(kept, [statement.key]), entry[statement.key])) {
+        edits.push({ start: statement.start, end: statement.end, text: line });
+      }
+    }
+    const end = last?.end ?? text.length;
+    const gap = text.slice(0, end).endsWith("\n") ? "" : eol;
+    if (lines.size > 0) edits.push({ start: end, end, text: gap + [...lines.values()].join("") });
+    result = apply(text, edits);
+  }
+  return verified(
+    result,
+    wanted,
+    header +
+      Object.entries(entry)
+        .map(([k, v]) => `${k} = ${toToml(v)}\n`)
+        .join(""),
+  );
+}
+
+/** The text without the table at `path` and its sub-tables. */
+export function removeFromToml(text: string, path: readonly string[]): string {
+  const before = readToml(text);
+  if (at(before, path) === undefined) return text;
+  const statements = cut(text);
+  const edits: { start: number; end: number; text: string }[] = [];
+  let inside = false;
+  for (const statement of statements) {
+    if (statement.header !== undefined) {
+      inside = statement.header.length >= path.length && path.every((key, i) => statement.header?.[i] === key);
+      const gap = /\r?\n(?=\r?\n$)/.exec(text.slice(0, statement.start));
+      // The blank line that stands before a table goes with it.
+      if (inside)
+        edits.push({ start: gap ? gap.index + gap[0].length : statement.start, end: statement.end, text: "" });
+    } else if (inside) {
+      edits.push({ start: statement.start, end: statement.end, text: "" });
+    }
+  }
+  return verified(apply(text, edits), withValue(before, path, undefined), undefined);
+}
+
+/** Parses the result again: whatever differs from what was wanted means that this file is written in another way. */
+function verified(text: string, wanted: unknown, toAdd: string | undefined): string {
+  let result: unknown;
+  try {
+    result = Bun.TOML.parse(text);
+  } catch {
+    result = undefined;
+  }
+  if (Bun.deepEquals(pruned(result), pruned(wanted))) return text;
+  throw new WshError("invalid_setting", "the server is written inline or with dotted keys, which is not edited here", {
+    hint: toAdd === undefined ? "Remove it by hand." : `Write it by hand:\n${toAdd}`,
+  });
+}
+
+/** Empty tables carry no meaning in these files: a header may stay or go with its last key. */
+function pruned(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value)
+    .map(([key, inner]) => [key, pruned(inner)] as const)
+    .filter(([, inner]) => !(typeof inner === "object" && inner !== null && Object.keys(inner).length === 0));
+  return Object.fromEntries(entries);
+}
+
+function withValue(root: unknown, path: readonly string[], value: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  const base = typeof root === "object" && root !== null ? { ...root } : {};
+  const inner = withValue(at(base, [key]), rest, value);
+  const others = Object.fromEntries(Object.entries(base).filter(([name]) => name !== key));
+  return inner === undefined ? others : { ...others, [key]: inner };
+}
+
+function apply(text: string, edits: readonly { start: number; end: number; text: string }[]): string {
+  let result = text;
+  for (const edit of [...edits].sort((a, b) => b.start - a.start)) {
+    result = result.slice(0, edit.start) + edit.text + result.slice(edit.end);
+  }
+  return result;
+}
+
+/** Strings in TOML basic form are JSON strings, for everything that JSON escapes. */
+function toToml(value: string | readonly string[]): string {
+  return typeof value === "string"
+    ? JSON.stringify(value)
+    : `[${value.map((item) => JSON.stringify(item)).join(", ")}]`;
+}
+
+function quoteKey(key: string): string {
+  return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key);
+}
+
+/** One or more string literals or runs of anything else that matters, outside of which newlines end a statement. */
+const TOKEN = /"""(?:\\[\s\S]|[^\\])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*|[[\]{}\n]/g;
+
+function cut(text: string): Statement[] {
+  const statements: Statement[] = [];
+  let start = 0;
+  let depth = 0;
+  TOKEN.lastIndex = 0;
+  const finish = (end: number) => {
+    const statement = classify(text.slice(start, end), start, end);
+    if (statement !== undefined) statements.push(statement);
+    start = end;
+    depth = 0;
+  };
+  for (const match of text.matchAll(TOKEN)) {
+    const [token] = match;
+    if (token === "[" || token === "{") depth++;
+    else if (token === "]" || token === "}") depth--;
+    else if (token === "\n" && depth <= 0) finish(match.index + 1);
+  }
+  if (start < text.length) finish(text.length);
+  return statements;
+}
+
+/** Blank lines and lines of comment are no statement. */
+function classify(source: string, start: number, end: number): Statement | undefined {
+  const line = source.trimStart();
+  if (line === "" || line.startsWith("#")) return undefined;
+  const header = /^\[\[?([^\]]*)\]/.exec(line);
+  if (header) return { start, end, header: splitKeys(header[1] ?? ""), key: undefined };
+  return { start, end, header: undefined, key: splitKeys(line.slice(0, line.indexOf("=")))[0] };
+}
+
+function splitKeys(dotted: string): string[] {
+  return [...dotted.matchAll(/"((?:\\.|[^"\\])*)"|'([^']*)'|([A-Za-z0-9_-]+)/g)].map((m) => m[1] ?? m[2] ?? m[3] ?? "");
+}
