@@ -72,7 +72,10 @@ export const MAX_SIDE = 1000;
 const clampSide = (n: number): number => Math.min(MAX_SIDE, Math.max(1, n));
 export const SideSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535), v.transform(clampSide));
 
-const TagsSchema = v.pipe(v.array(v.string()), v.description("labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -"));
+const TagsSchema = v.pipe(
+  v.array(v.string()),
+  v.description("labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -"),
+);
 
 /** What it takes to make a session; names, tags, cwd and env are checked by the domain before anything starts. */
 export const CreateSessionSchema = v.object({
@@ -84,7 +87,9 @@ export const CreateSessionSchema = v.object({
   cols: v.optional(v.pipe(SideSchema, v.description("width in cells, 1 to 1000")), 80),
   cwd: v.optional(v.nullable(v.pipe(v.string(), v.description("an existing directory to start in")))),
   env: v.optional(
-    v.nullable(v.pipe(v.record(v.string(), v.string()), v.description("environment variables set over the default ones"))),
+    v.nullable(
+      v.pipe(v.record(v.string(), v.string()), v.description("environment variables set over the default ones")),
+    ),
   ),
   tags: v.optional(TagsSchema, []),
   shell: v.optional(

@@ -1,0 +1,206 @@
+/**
+ * The HTTP door: one Hono app for the Unix socket and TCP, its routes made from the operation table. It turns a request
+ * into a call and a result or an error into a response, and knows nothing of what operations do.
+ */
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { secureHeaders } from "hono/secure-headers";
+import type { Call, CallContext } from "../operations/call.ts";
+import type { HttpBinding, Operation } from "../operations/define.ts";
+import { queryInput } from "../operations/query.ts";
+import { type OperationName, operations } from "../operations/table.ts";
+import { WshError } from "../protocol/errors.ts";
+import { checkOrigin, checkToken, type GuardPolicy, type Verdict } from "./guard.ts";
+
+/** Longest request body, and longest decoded input (contract §1.2). */
+export const MAX_BODY_BYTES = 1024 * 1024;
+
+/** What the listener adds to a request. */
+export interface RequestOrigin {
+  readonly listener: "unix" | "tcp";
+  /** Peer address, for rate limits and the audit log; null on the Unix socket. */
+  readonly peer: string | null;
+  readonly server: Bun.Server<unknown>;
+}
+
+export type AppEnv = { Bindings: RequestOrigin; Variables: { verdict: Extract<Verdict, { ok: true }> } };
+export type AppContext = Context<AppEnv>;
+
+export interface AppOptions {
+  readonly call: Call;
+  readonly guard: GuardPolicy;
+  /** Mounts further doors (WebSocket, MCP, documentation) behind the same checks. */
+  readonly extend?: (app: Hono<AppEnv>) => void;
+}
+
+export function createApp(options: AppOptions): Hono<AppEnv> {
+  const app = new Hono<AppEnv>();
+  app.use(
+    secureHeaders({
+      xFrameOptions: "DENY",
+      xContentTypeOptions: "nosniff",
+      referrerPolicy: "no-referrer",
+      strictTransportSecurity: false,
+      crossOriginOpenerPolicy: false,
+      crossOriginResourcePolicy: false,
+      originAgentCluster: false,
+      xDnsPrefetchControl: false,
+      xDownloadOptions: false,
+      xPermittedCrossDomainPolicies: false,
+      xXssProtection: false,
+      permissionsPolicy: { geolocation: [], microphone: [], camera: [] },
+      contentSecurityPolicy: {
+        defaultSrc: ["'self'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        connectSrc: ["'self'"],
+        imgSrc: ["'self'", "data:"],
+        frameAncestors: ["'none'"],
+      },
+    }),
+  );
+  app.get("/health", (c) => c.json({ status: "ok" }));
+  app.use(async (c, next) => {
+    c.set("verdict", admit(options.guard, c));
+    await next();
+  });
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (c) => errorResponse(new WshError("payload_too_large", "the body is over 1 MiB"), c.req.path),
+    }),
+  );
+  for (const operation of operations) {
+    for (const binding of operation.http) {
+      app.on(binding.method, binding.path, async (c) => {
+        c.env.server.timeout(c.req.raw, 0);
+        return reply(c, binding, await callFromHttp(options.call, operation, binding, c));
+      });
+    }
+  }
+  options.extend?.(app);
+  refuseOtherMethods(app);
+  app.notFound((c) => c.body(null, 404));
+  app.onError((error, c) => errorResponse(error, c.req.path));
+  return app;
+}
+
+/** Any other method on a known path is 405 with Allow. */
+function refuseOtherMethods(app: Hono<AppEnv>): void {
+  const methods = new Map<string, Set<string>>([["/health", new Set(["GET"])]]);
+  for (const route of app.routes) {
+    if (route.method === "ALL" || route.path.includes("*")) continue;
+    const known = methods.get(route.path) ?? new Set();
+    methods.set(route.path, known.add(route.method));
+  }
+  for (const [path, allowed] of methods) {
+    app.all(path, (c) => c.body(null, 405, { Allow: [...allowed].join(", ") }));
+  }
+}
+
+/** @throws WshError what the guard found */
+function admit(policy: GuardPolicy, c: AppContext): Extract<Verdict, { ok: true }> {
+  if (c.env.listener === "unix") return { ok: true, access: "admin", tokenName: "socket" };
+  const headers = { get: (name: string) => c.req.header(name) ?? null };
+  const verdict = checkOrigin(policy, headers) ?? checkToken(policy, headers);
+  if (!verdict.ok) throw new WshError(verdict.code, verdict.message);
+  return verdict;
+}
+
+async function callFromHttp(
+  call: Call,
+  operation: Operation<OperationName>,
+  binding: HttpBinding,
+  c: AppContext,
+): Promise<unknown> {
+  const { name: target, ...params } = c.req.param() as Record<string, string>;
+  const input = {
+    ...(await inputOf(operation, binding, c)),
+    ...queryInput(operation.input, params),
+    ...binding.fixed,
+  };
+  const verdict = c.get("verdict");
+  const context: CallContext & { session?: string } = {
+    signal: c.req.raw.signal,
+    access: verdict.access,
+    caller: { kind: "http", id: `http:${verdict.tokenName}`, connected: false },
+    ...(operation.scope === "session" && target !== undefined ? { session: target } : {}),
+  };
+  try {
+    return await call(operation.name, input as never, context);
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    const json = (binding.from ?? defaultSource(binding)) === "json";
+    if (json && error.details.schema === true) throw new WshError(error.code, error.message, error.details, { status: 422 });
+    throw error;
+  }
+}
+
+function defaultSource(binding: HttpBinding): "query" | "json" {
+  return binding.method === "GET" || binding.method === "DELETE" ? "query" : "json";
+}
+
+async function inputOf(
+  operation: Operation<OperationName>,
+  binding: HttpBinding,
+  c: AppContext,
+): Promise<Record<string, unknown>> {
+  switch (binding.from ?? defaultSource(binding)) {
+    case "nothing":
+      return {};
+    case "query":
+      return queryInput(operation.input, c.req.query());
+    case "raw": {
+      const bytes = new Uint8Array(await c.req.arrayBuffer());
+      return { data: bytes.toBase64(), encoding: "base64" };
+    }
+    case "json":
+      return { ...queryInput(operation.input, c.req.query()), ...(await jsonBody(c)) };
+  }
+}
+
+/** @throws WshError invalid_request with status 415 (not JSON by its type), 400 (does not parse), 422 (not an object) */
+async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
+  const text = await c.req.text();
+  const type = c.req.header("content-type");
+  if (text === "" && type === undefined) return {};
+  if (type === undefined || !/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) {
+    throw new WshError("invalid_request", `the content type '${type ?? ""}' is not JSON`, {
+      hint: "Send JSON with 'Content-Type: application/json'.",
+    }, { status: 415 });
+  }
+  let body: unknown;
+  try {
+    body = text === "" ? {} : JSON.parse(text);
+  } catch (error) {
+    throw new WshError("invalid_request", `the body is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new WshError("invalid_request", "the body must be a JSON object", {}, { status: 422 });
+  }
+  return body as Record<string, unknown>;
+}
+
+/** Results that carry it also say it in a header, for replies without a body. */
+const CURSOR_HEADER = "Wsh-Output-Cursor";
+
+function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
+  const cursor = typeof result === "object" && result !== null && "output_cursor" in result ? result.output_cursor : null;
+  if (typeof cursor === "number") c.header(CURSOR_HEADER, String(cursor));
+  if (binding.status === 204) return c.body(null, 204);
+  return c.json(result as object, binding.status ?? 200);
+}
+
+/** The standard error object; a wait that timed out has what it saw beside it (tools.md). */
+export function errorResponse(thrown: unknown, path: string): Response {
+  const error = WshError.from(thrown);
+  if (error.code === "internal_error") console.error(`internal error on ${path}:`, thrown);
+  const { code, message, hint, ...details } = error.toBody();
+  const { schema, ...shown } = details;
+  const body =
+    error.status === 408 ? { error: { code, message, hint }, ...shown } : { error: { code, message, hint, ...shown } };
+  const headers: Record<string, string> = {};
+  if (error.status === 401) headers["WWW-Authenticate"] = "Bearer";
+  if (typeof details.retry_after_s === "number") headers["Retry-After"] = String(details.retry_after_s);
+  return Response.json(body, { status: error.status, headers });
+}

@@ -1,0 +1,162 @@
+/**
+ * A pane: one program on one PTY, and the emulator that shows it. It owns both and joins them: output goes to the
+ * emulator and is acknowledged when parsed, answers of the emulator go back as input. The emulator outlives the program
+ * (a restart gives it the next one), so that cursors into the output only ever grow.
+ */
+import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+import { WshError } from "../protocol/errors.ts";
+import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
+import type { TerminalProfile } from "../terminal/profile.ts";
+
+export interface PaneOptions {
+  /** `@7`: unique in the instance. */
+  readonly id: string;
+  /** What the program is called in lists. */
+  readonly command: string;
+  readonly spawn: PtySpawn;
+  readonly open: PtyOpen;
+  readonly nonce: string | null;
+  readonly historyLines: number;
+  readonly historyBytes: number;
+  readonly profile: TerminalProfile;
+}
+
+/** What a pane reports, beyond what its emulator does. */
+export interface PaneSink extends Omit<TerminalSink, "reply"> {
+  /** Output has arrived and is about to be parsed. */
+  output(bytes: Uint8Array): void;
+  /** The program has ended and its last output is on the screen. */
+  exit(exit: PtyExit): void;
+}
+
+/** RIS: a restarted program begins on a terminal in its first state. */
+const RESET = new TextEncoder().encode("\x1bc");
+
+export class Pane {
+  readonly terminal: TerminalModel;
+  private current: Pty | null = null;
+  private ended: PtyExit | null = null;
+  /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
+  private generation = 0;
+
+  private constructor(
+    private readonly options: PaneOptions,
+    private readonly sink: PaneSink,
+  ) {
+    const { spawn, historyLines, historyBytes, nonce, profile } = options;
+    this.terminal = new TerminalModel(
+      { rows: spawn.rows, cols: spawn.cols, historyLines, historyBytes, nonce, profile },
+      { ...sink, reply: (bytes) => void this.current?.write(bytes).catch(() => {}) },
+    );
+  }
+
+  /** @throws WshError session_create_failed when the program cannot be started */
+  static async start(options: PaneOptions, sink: PaneSink): Promise<Pane> {
+    const pane = new Pane(options, sink);
+    await pane.launch(options.spawn);
+    return pane;
+  }
+
+  get id(): string {
+    return this.options.id;
+  }
+
+  get command(): string {
+    return this.options.command;
+  }
+
+  get pid(): number | null {
+    return this.current?.pid ?? null;
+  }
+
+  get pty(): Pty | null {
+    return this.current;
+  }
+
+  /** Null while the program runs. */
+  get exit(): PtyExit | null {
+    return this.ended;
+  }
+
+  /** The directory that the program was started in. */
+  get startCwd(): string {
+    return this.options.spawn.cwd;
+  }
+
+  /** @throws WshError session_ended, input_send_failed */
+  async send(bytes: Uint8Array): Promise<void> {
+    await this.live().write(bytes);
+  }
+
+  async resize(rows: number, cols: number): Promise<void> {
+    if (rows === this.terminal.rows && cols === this.terminal.cols) return;
+    await this.terminal.resize(rows, cols);
+    this.current?.resize(rows, cols);
+  }
+
+  /** @throws WshError session_ended */
+  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
+    this.live().signal(name, to);
+  }
+
+  /** Ends what still runs and starts the same program again, at the size that the pane has now. */
+  async restart(): Promise<void> {
+    this.current?.dispose();
+    await this.terminal.write(RESET);
+    const { rows, cols } = this.terminal;
+    await this.launch({ ...this.options.spawn, rows, cols });
+  }
+
+  dispose(): void {
+    this.generation++;
+    this.current?.dispose();
+    this.current = null;
+    this.terminal.dispose();
+  }
+
+  private async launch(spawn: PtySpawn): Promise<void> {
+    const generation = ++this.generation;
+    this.ended = null;
+    let parsing: Promise<void> = Promise.resolve();
+    let pty: Pty | null = null;
+    const early: number[] = [];
+    try {
+      pty = await this.options.open(spawn, {
+        data: (bytes) => {
+          if (generation !== this.generation) return;
+          this.sink.output(bytes);
+          parsing = this.terminal.write(bytes).then(() => {
+            if (pty === null) early.push(bytes.length);
+            else pty.ack(bytes.length);
+          });
+        },
+        exit: (exit) => {
+          void parsing.then(() => this.finish(generation, exit));
+        },
+      });
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new WshError("session_create_failed", `${spawn.file} could not be started: ${reason}`, {}, { cause });
+    }
+    this.current = pty;
+    for (const length of early) pty.ack(length);
+  }
+
+  private finish(generation: number, exit: PtyExit): void {
+    if (generation !== this.generation) return;
+    this.ended = exit;
+    this.current?.dispose();
+    this.current = null;
+    this.sink.exit(exit);
+  }
+
+  private live(): Pty {
+    if (this.ended !== null || this.current === null) {
+      throw new WshError("session_ended", `the program of pane ${this.id} has ended`, {
+        exit_code: this.ended?.code ?? null,
+        signal: this.ended?.signal ?? null,
+      });
+    }
+    return this.current;
+  }
+}
