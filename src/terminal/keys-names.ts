@@ -1,0 +1,208 @@
+/**
+ * Names of keys as people and agents write them: `Ctrl+C`, `M-x`, `Shift+Tab`, `PgUp`, `F5`, `KPEnter`, `é`.
+ *
+ * Owns the table of names and synonyms, and the reading of one name into a `Key`. What must stay true: every key name
+ * that the decoder reports is readable here; a name is read wholly or refused with the near ones, never guessed.
+ * Case is ignored in names and in a letter after Ctrl; a character by itself or after Alt is that very character.
+ */
+import { WshError } from "../protocol/errors.ts";
+
+export const SHIFT = 1;
+export const ALT = 2;
+export const CTRL = 4;
+
+export type NamedKey =
+  | "Enter"
+  | "Tab"
+  | "Escape"
+  | "Backspace"
+  | "ArrowUp"
+  | "ArrowDown"
+  | "ArrowLeft"
+  | "ArrowRight"
+  | "Home"
+  | "End"
+  | "PageUp"
+  | "PageDown"
+  | "Insert"
+  | "Delete"
+  | `F${number}`
+  | `KP${string}`;
+
+export interface Key {
+  /** A named key, or the character itself (space is `" "`). */
+  readonly key: { readonly named: NamedKey } | { readonly char: string };
+  /** Bits SHIFT, ALT and CTRL: the parameter of CSI forms, less one. */
+  readonly modifiers: number;
+}
+
+/** Highest function key that a terminal can say. */
+const LAST_FUNCTION_KEY = 24;
+/** How many near names an error lists: enough to contain the one meant, few enough to read. */
+const NEAR_NAMES = 5;
+/** A name differing in more than this many letters is not near. */
+const NEAR_DISTANCE = 3;
+/** No name is longer (bytes); what is longer is quoted shortened, and compared with nothing. */
+const LONGEST_NAME = 40;
+
+const functionKeys = Array.from({ length: LAST_FUNCTION_KEY }, (_, i): NamedKey => `F${i + 1}`);
+const keypadKeys: readonly NamedKey[] = [
+  ...Array.from({ length: 10 }, (_, i): NamedKey => `KP${i}`),
+  "KPEnter",
+  "KP.",
+  "KP/",
+  "KP*",
+  "KP-",
+  "KP+",
+  "KP=",
+];
+
+/** Name in lower case → its spelling, as errors offer it, and what it means. */
+const named = new Map<string, { readonly spelling: string; readonly key: Key }>();
+
+function define(key: Key, ...spellings: readonly string[]): void {
+  for (const spelling of spellings) named.set(spelling.toLowerCase(), { spelling, key });
+}
+
+function defineNamed(name: NamedKey, ...spellings: readonly string[]): void {
+  define({ key: { named: name }, modifiers: 0 }, ...spellings, name);
+}
+
+defineNamed("Enter", "Return", "CR");
+defineNamed("Tab");
+defineNamed("Escape", "Esc");
+defineNamed("Backspace", "BSpace", "BS", "BackSpace");
+defineNamed("ArrowUp", "Up", "UpArrow");
+defineNamed("ArrowDown", "Down", "DownArrow");
+defineNamed("ArrowLeft", "Left", "LeftArrow");
+defineNamed("ArrowRight", "Right", "RightArrow");
+defineNamed("Home");
+defineNamed("End");
+defineNamed("PageUp", "PgUp", "PPage", "Prior", "Page_Up");
+defineNamed("PageDown", "PgDn", "PgDown", "NPage", "Next", "Page_Down");
+defineNamed("Insert", "Ins", "IC");
+defineNamed("Delete", "Del", "DC");
+for (const key of functionKeys) defineNamed(key);
+for (const key of keypadKeys) defineNamed(key, key.replace("KP", "KP_"));
+defineNamed("KPEnter", "KP_Enter", "NumpadEnter");
+define({ key: { char: " " }, modifiers: 0 }, "Space", "Spacebar", "SPC");
+define({ key: { named: "Tab" }, modifiers: SHIFT }, "BTab", "BackTab");
+define({ key: { char: "j" }, modifiers: CTRL }, "LF", "Linefeed");
+define({ key: { char: " " }, modifiers: CTRL }, "NUL", "Null");
+define({ key: { char: "+" }, modifiers: 0 }, "Plus");
+define({ key: { char: "-" }, modifiers: 0 }, "Minus");
+
+const modifierNames: ReadonlyMap<string, number> = new Map([
+  ["ctrl", CTRL],
+  ["control", CTRL],
+  ["ctl", CTRL],
+  ["c", CTRL],
+  ["alt", ALT],
+  ["meta", ALT],
+  ["option", ALT],
+  ["opt", ALT],
+  ["m", ALT],
+  ["a", ALT],
+  ["shift", SHIFT],
+  ["s", SHIFT],
+]);
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+function isOneCharacter(text: string): boolean {
+  if (text.length === 1) return text >= " " && !/[\x7f-\x9f\ud800-\udfff]/.test(text);
+  const [first, second] = graphemes.segment(text.slice(0, LONGEST_NAME));
+  return first !== undefined && second === undefined && text.length < LONGEST_NAME && !/\p{Cc}/u.test(text);
+}
+
+/** Reads the modifiers in front: `Ctrl+Alt+`, `C-M-`, `^`. The rest is never empty: the last key may be `+` or `-`. */
+function splitModifiers(name: string): { modifiers: number; rest: string } {
+  let modifiers = 0;
+  let rest = name;
+  for (;;) {
+    const match = /^([a-z]+)[+-](?=.)/is.exec(rest);
+    const bit = match?.[1] === undefined ? undefined : modifierNames.get(match[1].toLowerCase());
+    if (match === null || bit === undefined) break;
+    modifiers |= bit;
+    rest = rest.slice(match[0].length);
+  }
+  if (/^\^[^^]$/u.test(rest)) return { modifiers: modifiers | CTRL, rest: rest.slice(1) };
+  return { modifiers, rest };
+}
+
+/**
+ * Reads one key name.
+ * @throws WshError `unknown_key` with `key` and `near` (the names that look like it)
+ */
+export function parseKeyName(name: string): Key {
+  const { modifiers, rest } = splitModifiers(name);
+  const known = named.get(rest.toLowerCase());
+  if (known !== undefined) return { key: known.key.key, modifiers: known.key.modifiers | modifiers };
+  if (isOneCharacter(rest)) return character(rest, modifiers);
+  throw unknownKey(name);
+}
+
+function character(char: string, modifiers: number): Key {
+  const lower = char.toLowerCase();
+  if ((modifiers & CTRL) !== 0) return { key: { char: lower }, modifiers };
+  // Shift and a letter is the capital, also after Alt; Shift and any other character depends on a keyboard's layout.
+  if ((modifiers & SHIFT) !== 0 && lower !== char.toUpperCase()) {
+    return { key: { char: char.toUpperCase() }, modifiers: modifiers & ~SHIFT };
+  }
+  return { key: { char }, modifiers };
+}
+
+function unknownKey(name: string): WshError {
+  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  const near = nearNames(name);
+  const offer = near.length === 0 ? "" : `; near: ${near.join(", ")}`;
+  return new WshError("unknown_key", `unknown key ${JSON.stringify(shown)}${offer}`, { key: shown, near });
+}
+
+function nearNames(name: string): string[] {
+  if (name.length === 0 || name.length > LONGEST_NAME) return [];
+  const cut = Math.max(name.lastIndexOf("+", name.length - 2), name.lastIndexOf("-", name.length - 2));
+  const front = cut < 0 ? "" : correctModifiers(name.slice(0, cut + 1));
+  const last = name.slice(cut + 1);
+  const whole = named.get(last.toLowerCase());
+  if (whole !== undefined || isOneCharacter(last)) return front === "" ? [] : [front + (whole?.spelling ?? last)];
+  const wanted = last.toLowerCase();
+  const scored = [...named].map(([lower, { spelling }]) => ({ spelling, distance: editDistance(wanted, lower) }));
+  // A short name is near to every other short name: allow a third of its letters, one at the least.
+  const allowed = Math.min(NEAR_DISTANCE, Math.max(1, Math.floor(last.length / 2)));
+  return scored
+    .filter(({ distance }) => distance <= allowed)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, NEAR_NAMES)
+    .map(({ spelling }) => front + spelling);
+}
+
+/** `Crtl+Atl+` → `Ctrl+Alt+`; an unreadable modifier is left out. */
+function correctModifiers(front: string): string {
+  const parts = front.split(/[+-]/).filter((part) => part !== "");
+  const long = ["Ctrl", "Alt", "Shift"];
+  const corrected = parts.flatMap((part) => {
+    const bit = modifierNames.get(part.toLowerCase());
+    if (bit !== undefined) return [bit === CTRL ? "Ctrl" : bit === ALT ? "Alt" : "Shift"];
+    return long.filter((candidate) => editDistance(part.toLowerCase(), candidate.toLowerCase()) <= 2).slice(0, 1);
+  });
+  return [...new Set(corrected)].map((part) => `${part}+`).join("");
+}
+
+/** Letters to insert, delete, replace or swap with their neighbour to get from one word to the other. */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 1;
+      let best = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same);
+      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) best = Math.min(best, (beforeLast[j - 2] ?? best) + 1);
+      row.push(best);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}
