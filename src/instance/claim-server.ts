@@ -1,0 +1,56 @@
+/**
+ * One server per instance: binding happens under the registry's lock, after it is certain that nobody answers at the
+ * server's sockets. Files of a dead server are removed there; a path that is not a socket stops the start. Unlinking at
+ * the end is under the same lock, so that an ending server cannot take its successor's sockets away.
+ */
+
+import fs from "node:fs";
+import { WshError } from "../protocol/errors.ts";
+import { withLock } from "./lock.ts";
+import { type Instance, prepareRuntimeDir } from "./paths.ts";
+import { probeSocket } from "./probe.ts";
+
+/**
+ * Runs `bind`, which listens on httpSocket and mcpSocket (and TCP), as the instance's only server, and returns its
+ * result. WshError server_already_running when another one answers.
+ */
+export async function claimServer<T>(instance: Instance, bind: () => T | Promise<T>): Promise<T> {
+  prepareRuntimeDir(instance);
+  return withLock(instance.lockFile, async () => {
+    for (const path of serverSockets(instance)) await clearSocket(instance, path);
+    const bound = await bind();
+    for (const path of serverSockets(instance)) if (isSocket(path)) fs.chmodSync(path, 0o600);
+    return bound;
+  });
+}
+
+/** Runs `close`, which stops listening, and removes the sockets if they are still there. */
+export async function releaseServer(instance: Instance, close: () => void | Promise<void>): Promise<void> {
+  if (!fs.existsSync(instance.runtimeDir)) return close(); // deleted under us: there is nothing left to guard
+  await withLock(instance.lockFile, async () => {
+    await close();
+    for (const path of serverSockets(instance))
+      if ((await probeSocket(path)) === "dead") fs.rmSync(path, { force: true });
+  });
+}
+
+function serverSockets(instance: Instance): readonly string[] {
+  return [instance.httpSocket, instance.mcpSocket];
+}
+
+async function clearSocket(instance: Instance, path: string): Promise<void> {
+  const state = await probeSocket(path);
+  if (state === "dead") fs.rmSync(path, { force: true });
+  if (state === "alive") {
+    throw new WshError("server_already_running", `a server of instance '${instance.name}' already listens on ${path}`);
+  }
+  if (state === "not_a_socket") {
+    throw new WshError("runtime_dir_unusable", `${path} is not a socket`, {
+      hint: "Move the file away; wsh removes only sockets.",
+    });
+  }
+}
+
+function isSocket(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() ?? false;
+}

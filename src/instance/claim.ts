@@ -1,0 +1,190 @@
+/**
+ * How a host gets its place in the registry: an id that was never given before, a bound socket and a name, all under
+ * the registry's lock, or nothing. Ids and automatic names come from counters kept in NAME/counters; where that file
+ * is lost or unreadable they go on above the highest number in use. The session limit counts live sessions; ended ones
+ * that are kept for reading have the same limit again, so that quick commands do not keep a person from a session.
+ */
+
+import fs from "node:fs";
+import { WshError } from "../protocol/errors.ts";
+import { checkSessionName, defaultSessionName, nextNumericName, numericName } from "../protocol/names.ts";
+import { withLock } from "./lock.ts";
+import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "./paths.ts";
+import { cleanStaleLocked, linkName, type SessionEntry, snapshot } from "./registry.ts";
+
+/**
+ * How a session is named: as asked; by the next number; `default` while it is free, else the next number (plain
+ * `wsh`); or a prefix with the session's id (`exec-7`).
+ */
+export type NameRule =
+  | { readonly kind: "exact"; readonly name: string }
+  | { readonly kind: "number" }
+  | { readonly kind: "default" }
+  | { readonly kind: "prefix"; readonly prefix: string };
+
+export interface ClaimRequest {
+  readonly name: NameRule;
+  readonly maxSessions: number;
+  /** Binds a listener at the path. When the claim fails after it, the caller closes the listener. */
+  readonly bind: (socketPath: string, id: number) => void | Promise<void>;
+}
+
+export interface Claim {
+  readonly id: number;
+  readonly name: string;
+  readonly socket: string;
+}
+
+interface Counters {
+  /** The next session's id. */
+  readonly id: number;
+  /** The smallest number that the next session without a name may get. */
+  readonly name: number;
+}
+
+/**
+ * Registers a session. The name is checked and the limit applied before `bind` runs.
+ * WshError invalid_session_name, session_name_conflict, max_sessions_reached, lock_busy.
+ */
+export async function claimSession(instance: Instance, request: ClaimRequest): Promise<Claim> {
+  if (request.name.kind === "exact") checkSessionName(request.name.name);
+  prepareRuntimeDir(instance);
+  return withLock(instance.lockFile, async () => {
+    const entries = await withinLimit(instance, request.maxSessions);
+    const counters = readCounters(instance, entries);
+    const { id } = counters;
+    const name = await chooseName(instance, request.name, entries, counters);
+    writeCounters(instance, { id: id + 1, name: name.next });
+    return bindAndLink(instance, id, name.text, request.bind);
+  });
+}
+
+/**
+ * Registers a running session again after its runtime directory was deleted: same id, and same name unless another
+ * session took it meanwhile, in which case it gets a number. `bind` binds a new listener.
+ */
+export async function restoreSession(
+  instance: Instance,
+  session: { readonly id: number; readonly name: string; readonly ended: boolean },
+  bind: ClaimRequest["bind"],
+): Promise<Claim> {
+  prepareRuntimeDir(instance);
+  return withLock(instance.lockFile, async () => {
+    const { entries } = snapshot(instance);
+    const counters = readCounters(instance, entries);
+    const isTaken = !session.ended && (await isLiveName(instance, entries, session.name));
+    const name = isTaken
+      ? await chooseName(instance, { kind: "number" }, entries, counters)
+      : { text: session.name, next: counters.name };
+    writeCounters(instance, { id: Math.max(counters.id, session.id + 1), name: name.next });
+    return bindAndLink(instance, session.id, name.text, bind, session.ended);
+  });
+}
+
+/** An id for a further pane: unique among all sessions and panes of the instance. */
+export async function allocateId(instance: Instance): Promise<number> {
+  prepareRuntimeDir(instance);
+  return withLock(instance.lockFile, () => {
+    const counters = readCounters(instance, snapshot(instance).entries);
+    writeCounters(instance, { ...counters, id: counters.id + 1 });
+    return counters.id;
+  });
+}
+
+/** The hosts that exist, when one more is allowed. Dead ones are looked for only when they would be in the way. */
+async function withinLimit(instance: Instance, maxSessions: number): Promise<readonly SessionEntry[]> {
+  const before = snapshot(instance).entries;
+  if (hasRoom(before, maxSessions)) return before;
+  await cleanStaleLocked(instance);
+  const { entries } = snapshot(instance);
+  if (hasRoom(entries, maxSessions)) return entries;
+  throw new WshError("max_sessions_reached", `the instance '${instance.name}' has ${maxSessions} sessions already`);
+}
+
+function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean {
+  const ended = entries.filter((entry) => entry.ended).length;
+  return entries.length - ended < maxSessions && ended <= maxSessions;
+}
+
+async function chooseName(
+  instance: Instance,
+  rule: NameRule,
+  entries: readonly SessionEntry[],
+  counters: Counters,
+): Promise<{ text: string; next: number }> {
+  switch (rule.kind) {
+    case "exact":
+      await refuseConflict(instance, entries, rule.name);
+      return { text: rule.name, next: counters.name };
+    case "prefix": {
+      const text = `${rule.prefix}${counters.id}`;
+      if (await isLiveName(instance, entries, text)) return chooseName(instance, { kind: "number" }, entries, counters);
+      return { text: checkSessionName(text), next: counters.name };
+    }
+    case "default":
+      if (!(await isLiveName(instance, entries, defaultSessionName))) {
+        return { text: defaultSessionName, next: counters.name };
+      }
+      return chooseName(instance, { kind: "number" }, entries, counters);
+    case "number": {
+      const used = new Set(entries.map((entry) => entry.name));
+      const number = nextNumericName(counters.name, (name) => used.has(name));
+      return { text: String(number), next: number + 1 };
+    }
+  }
+}
+
+async function refuseConflict(instance: Instance, entries: readonly SessionEntry[], name: string): Promise<void> {
+  if (!(await isLiveName(instance, entries, name))) return;
+  throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
+}
+
+/** Whether a session has the name and is not ended; one whose host is dead is removed on the way. */
+async function isLiveName(instance: Instance, entries: readonly SessionEntry[], name: string): Promise<boolean> {
+  const holder = entries.find((entry) => entry.name === name && !entry.ended);
+  if (holder === undefined) return false;
+  const removed = await cleanStaleLocked(instance, [holder.id]);
+  return removed.length === 0;
+}
+
+async function bindAndLink(
+  instance: Instance,
+  id: number,
+  name: string,
+  bind: ClaimRequest["bind"],
+  ended = false,
+): Promise<Claim> {
+  const socket = hostSocket(instance, id);
+  checkSocketPath(socket);
+  try {
+    await bind(socket, id);
+    fs.chmodSync(socket, 0o600);
+    await linkName(instance, { id, socket }, name, ended);
+    return { id, name, socket };
+  } catch (error) {
+    // Ours by its id; a path that is not a socket was not made by bind and stays.
+    if (fs.lstatSync(socket, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(socket, { force: true });
+    throw error;
+  }
+}
+
+function readCounters(instance: Instance, entries: readonly SessionEntry[]): Counters {
+  let text = "";
+  try {
+    text = fs.readFileSync(instance.countersFile, "utf8");
+  } catch {
+    // Absent at first; where it cannot be read, what is in use says enough.
+  }
+  const stored = /^(\d{1,9}) (\d{1,9})$/m.exec(text);
+  const highestId = entries.reduce((highest, entry) => Math.max(highest, entry.id), 0);
+  if (stored !== null) return { id: Math.max(Number(stored[1]), highestId + 1), name: Number(stored[2]) };
+  const numbers = entries.map((entry) => (entry.name === null ? -1 : (numericName(entry.name) ?? -1)));
+  return { id: highestId + 1, name: Math.max(-1, ...numbers) + 1 };
+}
+
+function writeCounters(instance: Instance, counters: Counters): void {
+  // Renamed into place: a full disk must not leave an empty file, which would give numbers again.
+  const temporary = `${instance.countersFile}.new`;
+  fs.writeFileSync(temporary, `${counters.id} ${counters.name}\n`, { mode: 0o600 });
+  fs.renameSync(temporary, instance.countersFile);
+}

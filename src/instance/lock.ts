@@ -1,0 +1,95 @@
+/**
+ * Mutual exclusion between processes by flock(2) on a lock file. The kernel frees a lock when its holder dies, and the
+ * descriptor is closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has two: NAME.lock
+ * guards the registry for milliseconds at a time, NAME.start.lock makes one starter of a server at a time. Whoever
+ * needs both takes the start lock first. Tries never block: the event loop runs between them. A lock file is never
+ * deleted by us; if somebody deletes it, the lock moves to the file that is at the path now.
+ */
+
+import fs from "node:fs";
+import { WshError } from "../protocol/errors.ts";
+import { tryFlock } from "./libc.ts";
+
+/** How long a caller waits for a lock, in ms: far above what a holder needs (~1 ms), far below a person's patience. */
+const defaultTimeoutMs = 5_000;
+/** Pause between tries, in ms: starts short because holders are quick, grows so that a crowd does not spin. */
+const firstPauseMs = 1;
+const longestPauseMs = 16;
+
+export interface LockOptions {
+  /** Milliseconds until lock_busy; 5000 when absent. */
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Runs `fn` while holding the lock at `path` and returns its result. The directory must exist.
+ * WshError lock_busy when another process holds it for longer than the timeout.
+ */
+export async function withLock<T>(path: string, fn: () => T | Promise<T>, options: LockOptions = {}): Promise<T> {
+  const fd = await acquire(path, options.timeoutMs ?? defaultTimeoutMs);
+  try {
+    return await fn();
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+async function acquire(path: string, timeoutMs: number): Promise<number> {
+  const deadline = performance.now() + timeoutMs;
+  let pauseMs = firstPauseMs;
+  while (true) {
+    const fd = tryAcquire(path);
+    if (fd !== null) return fd;
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0) throw busy(path, timeoutMs);
+    // Jitter, so that twenty starters do not try in step.
+    await Bun.sleep(Math.min(leftMs, pauseMs * (0.5 + Math.random())));
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}
+
+function tryAcquire(path: string): number | null {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW } = fs.constants;
+  let fd: number;
+  try {
+    fd = fs.openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new WshError("runtime_dir_unusable", `the lock file cannot be opened: ${reason}`, {}, { cause: error });
+  }
+  let kept = false;
+  try {
+    kept = tryFlock(fd) && isFileAt(path, fd);
+    return kept ? fd : null;
+  } finally {
+    if (!kept) fs.closeSync(fd);
+  }
+}
+
+/** Whether the locked file is still the one that others will open. */
+function isFileAt(path: string, fd: number): boolean {
+  const ours = fs.fstatSync(fd, { bigint: true });
+  const current = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return current !== undefined && current.ino === ours.ino && current.dev === ours.dev;
+}
+
+function busy(path: string, timeoutMs: number): WshError {
+  const pid = holder(path);
+  const who = pid === null ? "another process" : `process ${pid}`;
+  return new WshError("lock_busy", `${path} was held by ${who} for more than ${timeoutMs} ms`);
+}
+
+/** The pid that holds the lock, where the system tells (Linux: /proc/locks). */
+function holder(path: string): number | null {
+  try {
+    const { ino } = fs.statSync(path, { bigint: true });
+    const line = fs
+      .readFileSync("/proc/locks", "utf8")
+      .split("\n")
+      .find((entry) => entry.includes("FLOCK") && entry.includes(`:${ino} `));
+    const pid = line?.match(/WRITE\s+(\d+)/)?.[1];
+    return pid === undefined ? null : Number(pid);
+  } catch {
+    return null; // only the message is poorer without it
+  }
+}

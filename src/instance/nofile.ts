@@ -1,0 +1,49 @@
+/**
+ * The caller's soft limit of open descriptors. Bun raises it to the hard limit when it starts, before any of our code
+ * runs, so it cannot be asked of this process any more; the parent still has it, as a rule: limits are inherited, and
+ * the shell that started us has the one that we were given. What was found travels: in WSH_NOFILE to a server that is
+ * started for someone, in the spec to a host. The host sets it (libc.ts setNofileSoftLimit) before it starts the shell.
+ */
+
+import fs from "node:fs";
+
+/** Carries the limit to a server, whose own parent was raised already. Taken out of the environment when read. */
+export const nofileVariable = "WSH_NOFILE";
+
+let known: number | null | undefined;
+
+/**
+ * The soft RLIMIT_NOFILE that this process was started with; null when nothing says it (macOS, hidden /proc) or when
+ * there was no limit. Call it once before starting children that should not see WSH_NOFILE.
+ */
+export function originalNofile(): number | null {
+  known ??= fromEnvironment() ?? fromParent();
+  return known;
+}
+
+function fromEnvironment(): number | null {
+  const text = process.env[nofileVariable];
+  delete process.env[nofileVariable];
+  return text !== undefined && /^[1-9][0-9]{0,8}$/.test(text) ? Number(text) : null;
+}
+
+function fromParent(): number | null {
+  const own = readLimits("self");
+  const parent = readLimits(String(process.ppid));
+  if (own === null || parent === null) return null;
+  // Under another hard limit the parent's soft one says nothing about ours.
+  return parent.hard === own.hard && parent.soft <= own.soft ? parent.soft : null;
+}
+
+function readLimits(process: string): { soft: number; hard: number } | null {
+  try {
+    const line = /^Max open files\s+(\d+|unlimited)\s+(\d+|unlimited)/m.exec(
+      fs.readFileSync(`/proc/${process}/limits`, "utf8"),
+    );
+    if (line === null) return null;
+    const [soft, hard] = [line[1], line[2]].map((text) => (text === "unlimited" ? Infinity : Number(text)));
+    return soft === undefined || hard === undefined || soft === Infinity ? null : { soft, hard };
+  } catch {
+    return null; // no /proc, or not ours to read
+  }
+}

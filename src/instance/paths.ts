@@ -1,0 +1,245 @@
+/**
+ * Where an instance keeps its things. Resolving is pure and cheap; nothing is created or looked at. Before anything in
+ * the runtime directory is used, its owner, mode and kind are checked: whoever could put a socket there could answer
+ * for us. Readers use checkRuntimeDir (absent means: nothing runs), writers prepareRuntimeDir.
+ * Sockets sit in one directory, so their longest possible path is checked once, when the instance is resolved.
+ */
+
+import fs from "node:fs";
+import os from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { WshError } from "../protocol/errors.ts";
+import { checkInstanceName, defaultInstanceName } from "../protocol/names.ts";
+
+/** Longest socket path in bytes: sun_path without its final NUL. */
+export const maxSocketPathBytes = process.platform === "darwin" ? 103 : 107;
+/** Ids that a host socket's path is sure to have room for: nine digits, a session a second for thirty years. */
+const longestHostSocket = "999999999.sock";
+const httpSuffix = ".http.sock";
+/** Stands in for the home directory of a user who has none; the dot keeps it apart from instance names. */
+const homelessDir = "home.d";
+
+/** One instance's name and places. Everything named …Socket is a Unix socket. */
+export interface Instance {
+  readonly name: string;
+  /** Holds the files of all instances of this user; 0700. */
+  readonly runtimeDir: string;
+  readonly httpSocket: string;
+  readonly mcpSocket: string;
+  /** What the server publishes about itself (info.ts). */
+  readonly infoFile: string;
+  /** Guards the registry, and a server's bind. */
+  readonly lockFile: string;
+  /** Held by whoever is starting a server. */
+  readonly startLockFile: string;
+  /** Holds ID.sock of every host. */
+  readonly hostsDir: string;
+  /** Holds the names: hard links to the hosts' sockets. */
+  readonly namesDir: string;
+  /** The next id and the next automatic name. */
+  readonly countersFile: string;
+  readonly stateDir: string;
+  readonly tokenFile: string;
+  readonly serverLog: string;
+  /** Written by all hosts of the instance, line by line. */
+  readonly hostLog: string;
+  readonly configFile: string;
+  /** Whether configFile was named by the user, so that its absence is an error. */
+  readonly configNamed: boolean;
+}
+
+export interface InstanceFlags {
+  /** -L, --server-name */
+  readonly serverName?: string | undefined;
+  /** --socket DIR/NAME.http.sock */
+  readonly socket?: string | undefined;
+  /** --config */
+  readonly config?: string | undefined;
+}
+
+export interface InstanceSource {
+  readonly flags?: InstanceFlags;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The instance that flags and environment name: --socket, -L, WSH_SOCKET, WSH_SERVER_NAME, then `default`.
+ * invalid_request and invalid_instance_name are usage errors (exit 2).
+ */
+export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
+  const { name, runtimeDir } = place(flags, env);
+  const home = homeDir(env) ?? join(runtimeDir, homelessDir);
+  const stateDir = join(absolute(env.XDG_STATE_HOME) ?? join(home, ".local/state"), "wsh");
+  const namedConfig = flags.config || env.WSH_CONFIG;
+  const hostsDir = join(runtimeDir, name);
+  const instance: Instance = {
+    name,
+    runtimeDir,
+    httpSocket: join(runtimeDir, `${name}${httpSuffix}`),
+    mcpSocket: join(runtimeDir, `${name}.mcp.sock`),
+    infoFile: join(runtimeDir, `${name}.json`),
+    lockFile: join(runtimeDir, `${name}.lock`),
+    startLockFile: join(runtimeDir, `${name}.start.lock`),
+    hostsDir,
+    namesDir: join(hostsDir, "names"),
+    countersFile: join(hostsDir, "counters"),
+    stateDir,
+    tokenFile: join(stateDir, `${name}.token`),
+    serverLog: join(stateDir, `${name}.server.log`),
+    hostLog: join(stateDir, `${name}.host.log`),
+    configFile: namedConfig
+      ? resolve(namedConfig)
+      : join(absolute(env.XDG_CONFIG_HOME) ?? join(home, ".config"), "wsh/config.toml"),
+    configNamed: Boolean(namedConfig),
+  };
+  for (const path of [instance.httpSocket, join(hostsDir, longestHostSocket)]) checkSocketPath(path);
+  return instance;
+}
+
+/** Where the socket of the host with this id is. */
+export function hostSocket(instance: Instance, id: number): string {
+  return join(instance.hostsDir, `${id}.sock`);
+}
+
+function place(flags: InstanceFlags, env: InstanceSource["env"]): { name: string; runtimeDir: string } {
+  if (flags.socket) {
+    const placed = parseSocketPath(flags.socket, "--socket");
+    if (flags.serverName && flags.serverName !== placed.name) {
+      const message = `--socket names the instance '${placed.name}', -L names '${flags.serverName}'`;
+      throw new WshError("invalid_request", message, { hint: "Give one of the two." });
+    }
+    return placed;
+  }
+  if (flags.serverName) return { name: checkInstanceName(flags.serverName), runtimeDir: userRuntimeDir(env) };
+  if (env.WSH_SOCKET) return parseSocketPath(env.WSH_SOCKET, "WSH_SOCKET");
+  return { name: checkInstanceName(env.WSH_SERVER_NAME || defaultInstanceName), runtimeDir: userRuntimeDir(env) };
+}
+
+function parseSocketPath(path: string, source: string): { name: string; runtimeDir: string } {
+  const whole = resolve(path);
+  if (!whole.endsWith(httpSuffix)) {
+    throw new WshError("invalid_request", `${source} is '${path}', not of the form DIR/NAME${httpSuffix}`, {
+      hint: `Give DIR/NAME${httpSuffix}: runtime directory DIR and instance NAME.`,
+    });
+  }
+  const runtimeDir = dirname(whole);
+  const name = whole.slice(runtimeDir.length, -httpSuffix.length).replace(/^\//, "");
+  return { name: checkInstanceName(name), runtimeDir };
+}
+
+function userRuntimeDir(env: InstanceSource["env"]): string {
+  const runtime = absolute(env.XDG_RUNTIME_DIR);
+  return runtime === null ? `/tmp/wsh-${ownUid()}` : join(runtime, "wsh");
+}
+
+/** The XDG specification: a relative path is invalid and ignored. */
+function absolute(path: string | undefined): string | null {
+  return path && isAbsolute(path) ? path : null;
+}
+
+/** $HOME, else the password database's entry, null when neither is a directory (as in many containers). */
+function homeDir(env: InstanceSource["env"]): string | null {
+  const home = absolute(env.HOME);
+  if (home !== null) return home;
+  try {
+    const listed = absolute(os.userInfo().homedir);
+    return listed !== null && fs.existsSync(listed) ? listed : null;
+  } catch {
+    return null; // a uid without an entry
+  }
+}
+
+function ownUid(): number {
+  return process.getuid?.() ?? 0;
+}
+
+/** WshError socket_path_too_long when the system cannot bind or connect to the path. */
+export function checkSocketPath(path: string): void {
+  const bytes = Buffer.byteLength(path);
+  if (bytes <= maxSocketPathBytes) return;
+  throw new WshError(
+    "socket_path_too_long",
+    `the socket path ${path} has ${bytes} bytes; the system allows ${maxSocketPathBytes}`,
+  );
+}
+
+/** Whether the runtime directory exists. WshError unsafe_path when it is not ours alone. */
+export function checkRuntimeDir(instance: Instance): boolean {
+  return checkOwnDir(instance.runtimeDir);
+}
+
+/** Creates the runtime directory and the registry's directories where they are missing, and checks them. */
+export function prepareRuntimeDir(instance: Instance): void {
+  for (const path of [instance.runtimeDir, instance.hostsDir, instance.namesDir]) ensureOwnDir(path);
+}
+
+/** Creates the state directory where it is missing, and checks it. */
+export function prepareStateDir(instance: Instance): void {
+  if (instance.stateDir.startsWith(join(instance.runtimeDir, homelessDir))) ensureOwnDir(instance.runtimeDir);
+  ensureOwnDir(instance.stateDir);
+}
+
+/** Creates a directory 0700 where it is missing. WshError when that fails or when what is there is not ours alone. */
+export function ensureOwnDir(path: string): void {
+  // Another process may remove the directory between the check and its creation, or create it first: look again.
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    if (checkOwnDir(path)) return;
+    try {
+      fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      fs.mkdirSync(path, { mode: 0o700 });
+      fs.chmodSync(path, 0o700); // a strange umask may have taken our own bits
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") continue;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new WshError("runtime_dir_unusable", `${path} cannot be created: ${reason}`, {}, { cause: error });
+    }
+  }
+  if (!checkOwnDir(path)) throw new WshError("runtime_dir_unusable", `${path} vanished while it was being created`);
+}
+
+function checkOwnDir(path: string): boolean {
+  const stat = lstat(path);
+  if (stat === null) return false;
+  if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
+  if (!stat.isDirectory()) throw unsafe(path, "is not a directory");
+  if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)}); chmod 700 it`);
+  return true;
+}
+
+/**
+ * Whether a file of ours is at the path. WshError unsafe_path when it is something else, a symbolic link, another
+ * user's, or readable by others.
+ */
+export function checkOwnFile(path: string): boolean {
+  const stat = lstat(path);
+  if (stat === null) return false;
+  if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
+  if (!stat.isFile()) throw unsafe(path, "is not a file");
+  if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)}); chmod 600 it`);
+  return true;
+}
+
+function lstat(path: string): fs.Stats | null {
+  try {
+    return fs.lstatSync(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT") return null;
+    throw new WshError("runtime_dir_unusable", `${path} cannot be examined: ${code}`, {}, { cause: error });
+  }
+}
+
+function unsafe(path: string, why: string): WshError {
+  return new WshError("unsafe_path", `${path} ${why}`);
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, "0");
+}
+
+/** The system's name of an error (ENOENT, …), empty for any other error. */
+export function errorCode(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}

@@ -1,0 +1,242 @@
+/**
+ * The file system is the registry. A host is the socket NAME/ID.sock; its session's name is a hard link to that socket
+ * in NAME/names, so a name belongs to a host because both are one inode. `dev` is the name of a live session; `dev~7`
+ * is the name of session 7, whose program has ended: it keeps nobody from taking `dev`. Everything that changes the
+ * registry runs under flock on NAME.lock; reading takes no lock and tolerates what changes meanwhile (between link and
+ * unlink of a rename a host has two names for a moment). A socket that nobody answers may be removed by anyone who
+ * holds the lock; what is not a socket is never removed. Reading costs one lstat per host and name.
+ */
+
+import fs from "node:fs";
+import { join } from "node:path";
+import { WshError } from "../protocol/errors.ts";
+import { checkSessionName, decodeName, encodeName, formatTarget, type Target } from "../protocol/names.ts";
+import { withLock } from "./lock.ts";
+import { checkRuntimeDir, errorCode, hostSocket, type Instance } from "./paths.ts";
+import { probeSocket } from "./probe.ts";
+
+/** macOS ignores case in file names by default. */
+const foldsCase = process.platform === "darwin";
+const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
+const endedPattern = /^(.+)~(\d+)$/;
+
+/** One host, as the file system shows it. */
+export interface SessionEntry {
+  /** Unique in the instance, never given twice; `@ID` addresses the session's first pane. */
+  readonly id: number;
+  readonly socket: string;
+  /** null while the host is being set up, or when somebody removed its links. */
+  readonly name: string | null;
+  /** The session's program has ended; it stays readable, and its name is free. */
+  readonly ended: boolean;
+}
+
+/** A file of the names directory. */
+interface NameLink {
+  readonly file: string;
+  readonly name: string;
+  /** The id in `dev~7`, null for a live name. */
+  readonly endedId: number | null;
+  readonly inode: string;
+}
+
+interface Snapshot {
+  readonly entries: readonly SessionEntry[];
+  readonly inodes: ReadonlyMap<number, string>;
+  readonly links: readonly NameLink[];
+}
+
+/** All hosts in order of creation, dead ones included: whoever connects finds out (see cleanStale). */
+export function listSessions(instance: Instance): readonly SessionEntry[] {
+  return checkRuntimeDir(instance) ? snapshot(instance).entries : [];
+}
+
+/**
+ * The host that a target addresses. Of several sessions that had a name the live one is meant, else the newest ended.
+ * Window and pane are the host's to find. WshError session_not_found when there is none.
+ */
+export function findSession(instance: Instance, target: Target): SessionEntry {
+  const found = lookUp(listSessions(instance), target);
+  if (found !== undefined) return found;
+  throw new WshError("session_not_found", `no session '${formatTarget(target)}' in instance '${instance.name}'`);
+}
+
+/** As findSession, over a list that the caller has already; undefined when there is none. */
+export function lookUp(entries: readonly SessionEntry[], target: Target): SessionEntry | undefined {
+  if (target.kind === "pane") return entries.find((entry) => entry.id === target.id);
+  const named = entries.filter((entry) => entry.name === target.name);
+  return named.find((entry) => !entry.ended) ?? named.at(-1);
+}
+
+/** Whether the host's socket is still where it was bound: false after somebody deleted the runtime directory. */
+export function isRegistered(instance: Instance, id: number): boolean {
+  return fs.existsSync(hostSocket(instance, id));
+}
+
+/**
+ * Gives a session another name. The name it has already is a success without effect; a live session's name is
+ * session_name_conflict, an ended session's is free.
+ */
+export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
+  checkSessionName(name);
+  await withLock(instance.lockFile, async () => {
+    const { own, entry } = ownLinks(instance, id);
+    if (entry.name === name) return;
+    await linkName(instance, entry, name, entry.ended);
+    for (const link of own) unlinkName(instance, link.file);
+  });
+}
+
+/** Says that the session's program has ended: it keeps its name for readers, but no longer from a new session. */
+export async function markEnded(instance: Instance, id: number): Promise<void> {
+  await setEnded(instance, id, true);
+}
+
+/** Takes the name back for a session whose program was started again; session_name_conflict when it is taken. */
+export async function markLive(instance: Instance, id: number): Promise<void> {
+  await setEnded(instance, id, false);
+}
+
+/** Removes a session's names and its socket: it is gone for everyone. Repeating it changes nothing. */
+export async function releaseSession(instance: Instance, id: number): Promise<void> {
+  if (!checkRuntimeDir(instance)) return;
+  await withLock(instance.lockFile, () => removeEntry(instance, id));
+}
+
+/**
+ * Removes the sockets that nobody answers, with their names, and names whose host is gone; `ids` limits it to those
+ * hosts. Returns what was removed. A stopped or overloaded host is not dead.
+ */
+export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
+  if (!checkRuntimeDir(instance)) return [];
+  return withLock(instance.lockFile, () => cleanStaleLocked(instance, ids));
+}
+
+/** cleanStale for a caller that holds the lock. */
+export async function cleanStaleLocked(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
+  const { entries, inodes, links } = snapshot(instance);
+  const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
+  const states = await Promise.all(candidates.map((entry) => probeSocket(entry.socket)));
+  const dead = candidates.filter((_, index) => states[index] === "dead");
+  for (const entry of dead) removeEntry(instance, entry.id);
+
+  const hosts = new Set(inodes.values());
+  const orphans = ids === undefined ? links.filter((link) => !hosts.has(link.inode)) : [];
+  for (const link of orphans) {
+    if ((await probeSocket(join(instance.namesDir, link.file))) === "dead") unlinkName(instance, link.file);
+  }
+  return dead;
+}
+
+/**
+ * Links a name to a host's socket; the caller holds the lock. A dead host that still has the name is cleaned away.
+ * WshError session_name_conflict when a live session has it.
+ */
+export async function linkName(
+  instance: Instance,
+  host: Pick<SessionEntry, "id" | "socket">,
+  name: string,
+  ended: boolean,
+): Promise<void> {
+  const live = join(instance.namesDir, encodeName(name, foldsCase));
+  const path = ended ? `${live}~${host.id}` : live;
+  if ((await probeSocket(live)) === "dead") removeNamed(instance, name);
+  if (ended && fs.existsSync(live)) throw conflict(name);
+  try {
+    fs.linkSync(host.socket, path);
+  } catch (error) {
+    throw errorCode(error) === "EEXIST" ? conflict(name) : error;
+  }
+}
+
+/** Every host and name at this moment. */
+export function snapshot(instance: Instance): Snapshot {
+  const inodes = new Map<number, string>();
+  for (const file of readDir(instance.hostsDir)) {
+    const id = socketPattern.exec(file)?.[1];
+    const inode = id === undefined ? null : socketInode(join(instance.hostsDir, file));
+    if (id !== undefined && inode !== null) inodes.set(Number(id), inode);
+  }
+  const links = readDir(instance.namesDir).flatMap((file) => readLink(instance, file) ?? []);
+  const byInode = Map.groupBy(links, (link) => link.inode);
+  const entries = [...inodes]
+    .sort(([a], [b]) => a - b)
+    .map(([id, inode]): SessionEntry => {
+      const own = byInode.get(inode) ?? [];
+      const live = own.find((link) => link.endedId === null);
+      const name = (live ?? own[0])?.name ?? null;
+      return { id, socket: hostSocket(instance, id), name, ended: live === undefined && own.length > 0 };
+    });
+  return { entries, inodes, links };
+}
+
+async function setEnded(instance: Instance, id: number, ended: boolean): Promise<void> {
+  await withLock(instance.lockFile, async () => {
+    const { own, entry } = ownLinks(instance, id);
+    if (entry.name === null || entry.ended === ended) return;
+    if (ended) fs.linkSync(entry.socket, join(instance.namesDir, `${encodeName(entry.name, foldsCase)}~${id}`));
+    else await linkName(instance, entry, entry.name, false);
+    for (const link of own) unlinkName(instance, link.file);
+  });
+}
+
+function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: readonly NameLink[] } {
+  const { entries, inodes, links } = snapshot(instance);
+  const entry = entries.find((candidate) => candidate.id === id);
+  if (entry === undefined) throw new WshError("session_not_found", `no session '@${id}' in '${instance.name}'`);
+  return { entry, own: links.filter((link) => link.inode === inodes.get(id)) };
+}
+
+/** Removes one host's names, then its socket: a name never outlives what it names. */
+function removeEntry(instance: Instance, id: number): void {
+  const { inodes, links } = snapshot(instance);
+  const inode = inodes.get(id);
+  if (inode === undefined) return;
+  for (const link of links) if (link.inode === inode) unlinkName(instance, link.file);
+  unlinkIfThere(hostSocket(instance, id));
+}
+
+/** Removes the dead host that has the live name, or the name alone when its host's socket is gone. */
+function removeNamed(instance: Instance, name: string): void {
+  const { inodes, links } = snapshot(instance);
+  const link = links.find((candidate) => candidate.name === name && candidate.endedId === null);
+  if (link === undefined) return;
+  for (const [id, inode] of inodes) if (inode === link.inode) removeEntry(instance, id);
+  unlinkName(instance, link.file);
+}
+
+function unlinkName(instance: Instance, file: string): void {
+  unlinkIfThere(join(instance.namesDir, file));
+}
+
+function unlinkIfThere(path: string): void {
+  fs.rmSync(path, { force: true });
+}
+
+function readLink(instance: Instance, file: string): NameLink | null {
+  const ended = endedPattern.exec(file);
+  const name = decodeName(ended?.[1] ?? file);
+  const inode = name === null ? null : socketInode(join(instance.namesDir, file));
+  if (name === null || inode === null) return null;
+  return { file, name, endedId: ended?.[2] === undefined ? null : Number(ended[2]), inode };
+}
+
+/** Identifies a socket across its links; null when the path is gone or is no socket. */
+function socketInode(path: string): string | null {
+  // bigint: some file systems (overlayfs with xino) number beyond 2^53.
+  const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat?.isSocket() ? `${stat.dev}:${stat.ino}` : null;
+}
+
+function readDir(path: string): string[] {
+  try {
+    return fs.readdirSync(path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function conflict(name: string): WshError {
+  return new WshError("session_name_conflict", `a session named '${name}' exists already`);
+}

@@ -1,0 +1,130 @@
+/**
+ * Names that people and programs give: sessions, tags, instances, and the targets that address a session, a window
+ * or a pane. Pure text rules, the same at every door. A session name is made of URL-safe ASCII only, so that it can
+ * stand in a path, in a resource URI and (encoded, see encodeName) as a file name in the registry. `:` separates the
+ * window, `@` begins a pane id and `~` marks an ended session's name: none of the three is in the name alphabet.
+ */
+
+import { WshError } from "./errors.ts";
+
+/** Longest session name, window name and tag, in characters (ASCII, so also bytes). */
+export const maxNameLength = 64;
+/** Longest instance name, in characters: short, because it is part of socket paths of at most 103 bytes. */
+export const maxInstanceNameLength = 32;
+/** The instance that is meant when none is named. */
+export const defaultInstanceName = "default";
+/** The name that plain `wsh` gives its session while nobody else has it. */
+export const defaultSessionName = "default";
+
+const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
+const instancePattern = /^[A-Za-z0-9_-]{1,32}$/;
+const panePattern = /^@(0|[1-9][0-9]{0,9})$/;
+const indexPattern = /^(0|[1-9][0-9]{0,8})$/;
+/** How much of a refused value a message repeats, in characters. */
+const quotedLength = 80;
+
+export function isSessionName(text: string): boolean {
+  return namePattern.test(text);
+}
+
+/** The name itself, or WshError invalid_session_name. */
+export function checkSessionName(text: string): string {
+  if (!isSessionName(text)) throw new WshError("invalid_session_name", `${quote(text)} is not a session name`);
+  return text;
+}
+
+/** The tag itself, or WshError invalid_tag. */
+export function checkTag(text: string): string {
+  if (!namePattern.test(text)) throw new WshError("invalid_tag", `${quote(text)} is not a tag`);
+  return text;
+}
+
+/** Tags as every reply lists them: checked, without repetition, in byte order. */
+export function normalizeTags(tags: Iterable<string>): string[] {
+  const unique = new Set<string>();
+  for (const tag of tags) unique.add(checkTag(tag));
+  return [...unique].sort();
+}
+
+/** The instance name itself, or WshError invalid_instance_name. */
+export function checkInstanceName(text: string): string {
+  if (!instancePattern.test(text)) {
+    throw new WshError("invalid_instance_name", `${quote(text)} is not an instance name`);
+  }
+  return text;
+}
+
+/** What a target addresses. Window and pane are absent when the active one is meant. */
+export type Target =
+  | { readonly kind: "pane"; readonly id: number }
+  | { readonly kind: "session"; readonly name: string; readonly window?: string; readonly pane?: number };
+
+/**
+ * Reads `name`, `name:window`, `name:window.pane` or `@7`. A window is given by index or name, a pane by index.
+ * Text that can name nothing is session_not_found, as an unknown name is: a lookup has one way to fail.
+ */
+export function parseTarget(text: string): Target {
+  const paneId = panePattern.exec(text)?.[1];
+  if (paneId !== undefined) return { kind: "pane", id: Number(paneId) };
+  if (text.startsWith("@")) throw notATarget(text, "a pane id is @ and a decimal number");
+
+  const colon = text.indexOf(":");
+  const name = colon === -1 ? text : text.slice(0, colon);
+  if (!isSessionName(name)) throw notATarget(text, `${quote(name)} is not a session name`);
+  if (colon === -1) return { kind: "session", name };
+
+  const rest = text.slice(colon + 1);
+  const dot = rest.lastIndexOf(".");
+  const window = dot === -1 ? rest : rest.slice(0, dot);
+  if (!isSessionName(window)) throw notATarget(text, `${quote(window)} is not a window`);
+  if (dot === -1) return { kind: "session", name, window };
+
+  const pane = rest.slice(dot + 1);
+  if (!indexPattern.test(pane)) throw notATarget(text, `${quote(pane)} is not a pane index`);
+  return { kind: "session", name, window, pane: Number(pane) };
+}
+
+/** The target as text, in the form that parseTarget reads. */
+export function formatTarget(target: Target): string {
+  if (target.kind === "pane") return `@${target.id}`;
+  const window = target.window === undefined ? "" : `:${target.window}`;
+  return `${target.name}${window}${target.pane === undefined ? "" : `.${target.pane}`}`;
+}
+
+function notATarget(text: string, reason: string): WshError {
+  return new WshError("session_not_found", `no session ${quote(text)}: ${reason}`);
+}
+
+/**
+ * The next number for a session that nobody named: the smallest one from `next` on that is not in use.
+ * The caller stores the result plus one, so that a number is never given twice.
+ */
+export function nextNumericName(next: number, isUsed: (name: string) => boolean): number {
+  let candidate = next;
+  while (isUsed(String(candidate))) candidate += 1;
+  return candidate;
+}
+
+/** The number that a purely numeric name counts as, null for any other name. */
+export function numericName(name: string): number | null {
+  return indexPattern.test(name) ? Number(name) : null;
+}
+
+/**
+ * A session name as a file name: a leading dot becomes %2E, so that no name is hidden, `.` or `..`. Where file names
+ * ignore case (`foldsCase`), upper case is written %41 … %5A, because session names do not ignore it.
+ */
+export function encodeName(name: string, foldsCase: boolean): string {
+  const special = foldsCase ? /^\.|[A-Z]/g : /^\./;
+  return name.replace(special, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** The session name that a file name stands for, null when encodeName cannot have made it. */
+export function decodeName(fileName: string): string | null {
+  const name = fileName.replace(/%(2E|4[1-9A-F]|5[0-9A])/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
+  return isSessionName(name) ? name : null;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > quotedLength ? `${text.slice(0, quotedLength)}…` : text);
+}
