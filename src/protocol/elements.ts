@@ -1,0 +1,281 @@
+/**
+ * Overlays and panels as every door takes and gives them (contract §3.8, §3.9, §7.1).
+ *
+ * Owns the schemas and the limits. What must stay true: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a
+ * background as a colour or {bg}; null for unset), output is always the contract's form, and every input schema can
+ * be described as JSON schema. Counts and sizes are checked by the store, since the code of that error depends on
+ * whether something is made or changed.
+ */
+import * as v from "valibot";
+
+/** Overlays, and panels, that a session holds, of both screen modes together. */
+export const MAX_ELEMENTS = 256;
+/** Spans, and region writes, of one element. */
+export const MAX_PIECES = 4096;
+/** Bytes of UTF-8 in the text of one span or write. */
+export const MAX_PIECE_BYTES = 65_536;
+/** Text of all elements of a session, in bytes, so that 512 elements at their own limits cannot fill the memory. */
+export const MAX_SESSION_BYTES = 16 * 1024 * 1024;
+/** Longest life of an element that ends by itself: a day, well below what a 32-bit timer can count. */
+export const MAX_TTL_MS = 24 * 60 * 60 * 1000;
+
+const U16_MAX = 65_535;
+const I32_MIN = -2_147_483_648;
+const I32_MAX = 2_147_483_647;
+
+const U16Schema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(U16_MAX));
+const I32Schema = v.pipe(v.number(), v.integer(), v.minValue(I32_MIN), v.maxValue(I32_MAX));
+const U8Schema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+
+/** In the order of the palette. */
+export const elementColorNames = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
+
+const ColorNameSchema = v.picklist(elementColorNames);
+const RgbSchema = v.object({ r: U8Schema, g: U8Schema, b: U8Schema });
+const ColorTextSchema = v.pipe(v.string(), v.regex(/^#[0-9a-fA-F]{6}$/, "a colour is a name, #rrggbb or {r,g,b}"));
+
+/** A colour as it is given back. */
+export type ElementColor = v.InferOutput<typeof ColorNameSchema> | v.InferOutput<typeof RgbSchema>;
+type ColorInput = ElementColor | string;
+
+function toColor(input: ColorInput): ElementColor {
+  if (typeof input === "object") return { r: input.r, g: input.g, b: input.b };
+  const named = elementColorNames.find((name) => name === input);
+  if (named !== undefined) return named;
+  const value = Number.parseInt(input.slice(1), 16);
+  return { r: value >> 16, g: (value >> 8) & 0xff, b: value & 0xff };
+}
+
+const AnyColorSchema = v.union(
+  [ColorNameSchema, ColorTextSchema, RgbSchema],
+  `a colour is one of ${elementColorNames.join(", ")}, #rrggbb or {r,g,b}`,
+);
+
+/** A colour as it is accepted. */
+export const ElementColorSchema = v.pipe(
+  AnyColorSchema,
+  v.description("A colour name, #rrggbb or {r,g,b}"),
+  v.transform(toColor),
+);
+
+/** The fill of an element's box. */
+export interface Background {
+  readonly bg: ElementColor;
+}
+
+export const BackgroundSchema = v.pipe(
+  v.union([AnyColorSchema, v.object({ bg: AnyColorSchema })], "a background is a colour or {bg: colour}"),
+  v.description("Fill of the box: a colour, or {bg: colour}"),
+  v.transform((input): Background => {
+    return { bg: toColor(typeof input === "object" && "bg" in input ? input.bg : input) };
+  }),
+);
+
+/** Text with its look; unset keys are absent, flags are true or absent. */
+export interface ElementText {
+  readonly text: string;
+  readonly fg?: ElementColor;
+  readonly bg?: ElementColor;
+  readonly bold?: true;
+  readonly italic?: true;
+  readonly underline?: true;
+}
+
+export interface ElementSpan extends ElementText {
+  /** A name by which the span can be updated; several may share it. */
+  readonly id?: string;
+}
+
+/** Text at a place inside the box. */
+export interface RegionWrite extends ElementText {
+  readonly row: number;
+  readonly col: number;
+}
+
+const textEntries = {
+  text: v.string(),
+  fg: v.nullish(ElementColorSchema),
+  bg: v.nullish(ElementColorSchema),
+  bold: v.nullish(v.boolean()),
+  italic: v.nullish(v.boolean()),
+  underline: v.nullish(v.boolean()),
+};
+const TextSchema = v.object(textEntries);
+
+function toText(input: v.InferOutput<typeof TextSchema>): ElementText {
+  return {
+    text: input.text,
+    ...(input.fg == null ? {} : { fg: input.fg }),
+    ...(input.bg == null ? {} : { bg: input.bg }),
+    ...(input.bold ? { bold: true } : {}),
+    ...(input.italic ? { italic: true } : {}),
+    ...(input.underline ? { underline: true } : {}),
+  };
+}
+
+export const ElementSpanSchema = v.pipe(
+  v.object({ ...textEntries, id: v.nullish(v.string()) }),
+  v.transform((input): ElementSpan => ({ ...toText(input), ...(input.id == null ? {} : { id: input.id }) })),
+);
+
+export const RegionWriteSchema = v.pipe(
+  v.object({ ...textEntries, row: U16Schema, col: U16Schema }),
+  v.transform((input): RegionWrite => ({ row: input.row, col: input.col, ...toText(input) })),
+);
+
+const SpansSchema = v.array(ElementSpanSchema);
+const TtlSchema = v.pipe(
+  v.number(),
+  v.integer(),
+  v.minValue(1),
+  v.maxValue(MAX_TTL_MS),
+  v.description("Milliseconds after which the element removes itself"),
+);
+
+const PositionSchema = v.picklist(["top", "bottom"]);
+export type PanelPosition = v.InferOutput<typeof PositionSchema>;
+
+/** Drops null and undefined, so that what is left is what was given. The cast states just that, which no type can follow. */
+function given<T extends object>(input: T): Given<T> {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)) as Given<T>;
+}
+type Given<T> = {
+  [K in keyof T as null extends T[K] ? never : undefined extends T[K] ? never : K]: T[K];
+} & {
+  [K in keyof T as null extends T[K] ? K : undefined extends T[K] ? K : never]?: NonNullable<T[K]>;
+};
+
+const drawnEntries = {
+  z: v.nullish(I32Schema),
+  background: v.nullish(BackgroundSchema),
+  focusable: v.nullish(v.boolean()),
+  ttl_ms: v.nullish(TtlSchema),
+};
+
+export const CreateOverlaySchema = v.pipe(
+  v.object({ x: U16Schema, y: U16Schema, width: U16Schema, height: U16Schema, spans: SpansSchema, ...drawnEntries }),
+  v.transform(given),
+);
+export type CreateOverlay = v.InferOutput<typeof CreateOverlaySchema>;
+
+export const CreatePanelSchema = v.pipe(
+  v.object({ position: PositionSchema, height: U16Schema, spans: v.nullish(SpansSchema), ...drawnEntries }),
+  v.transform(given),
+);
+export type CreatePanel = v.InferOutput<typeof CreatePanelSchema>;
+
+/** PUT of an overlay: its spans only. */
+export const ReplaceOverlaySchema = v.object({ spans: SpansSchema });
+
+export const PatchOverlaySchema = v.pipe(
+  v.object({
+    x: v.nullish(U16Schema),
+    y: v.nullish(U16Schema),
+    z: v.nullish(I32Schema),
+    width: v.nullish(U16Schema),
+    height: v.nullish(U16Schema),
+    background: v.nullish(BackgroundSchema),
+    ttl_ms: v.nullish(TtlSchema),
+  }),
+  v.transform(given),
+);
+/** The MCP tool also patches spans. */
+export type PatchOverlay = v.InferOutput<typeof PatchOverlaySchema> & { readonly spans?: readonly ElementSpan[] };
+
+/** PUT of a panel: everything but background and focusable. */
+export const ReplacePanelSchema = v.object({
+  position: PositionSchema,
+  height: U16Schema,
+  z: I32Schema,
+  spans: SpansSchema,
+});
+export type ReplacePanel = v.InferOutput<typeof ReplacePanelSchema>;
+
+export const PatchPanelSchema = v.pipe(
+  v.object({
+    position: v.nullish(PositionSchema),
+    height: v.nullish(U16Schema),
+    z: v.nullish(I32Schema),
+    background: v.nullish(BackgroundSchema),
+    spans: v.nullish(SpansSchema),
+    ttl_ms: v.nullish(TtlSchema),
+  }),
+  v.transform(given),
+);
+export type PatchPanel = v.InferOutput<typeof PatchPanelSchema>;
+
+export const UpdateSpansSchema = v.object({ spans: SpansSchema });
+export const RegionWritesSchema = v.object({ writes: v.array(RegionWriteSchema) });
+
+export const BatchUpdateSchema = v.pipe(
+  v.object({
+    id: v.string(),
+    type: v.picklist(["overlay", "panel"]),
+    spans: v.nullish(SpansSchema),
+    writes: v.nullish(v.array(RegionWriteSchema)),
+  }),
+  v.transform(given),
+);
+export type BatchUpdate = v.InferOutput<typeof BatchUpdateSchema>;
+
+export type ScreenMode = "normal" | "alt";
+
+interface Element {
+  readonly id: string;
+  readonly z: number;
+  readonly background?: Background;
+  readonly spans: readonly ElementSpan[];
+  /** Absent when empty. */
+  readonly region_writes?: readonly RegionWrite[];
+  /** Absent when false. */
+  readonly focusable?: true;
+  /** Absent when normal. */
+  readonly screen_mode?: "alt";
+}
+
+/** A box above the terminal's content, in cells of the outer screen. It may lie partly or wholly outside of it. */
+export interface Overlay extends Element {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A strip as wide as the screen, whose rows the program does not get. */
+export interface Panel extends Element {
+  readonly position: PanelPosition;
+  readonly height: number;
+  /** False while there is no room for it. */
+  readonly visible: boolean;
+}
+
+const shownEntries = {
+  id: v.string(),
+  z: v.number(),
+  background: v.optional(v.object({ bg: v.union([ColorNameSchema, RgbSchema]) })),
+  spans: v.array(v.object({ ...shownText(), id: v.optional(v.string()) })),
+  region_writes: v.optional(v.array(v.object({ row: v.number(), col: v.number(), ...shownText() }))),
+  focusable: v.optional(v.literal(true)),
+  screen_mode: v.optional(v.literal("alt")),
+};
+
+function shownText() {
+  const color = v.optional(v.union([ColorNameSchema, RgbSchema]));
+  const flag = v.optional(v.literal(true));
+  return { text: v.string(), fg: color, bg: color, bold: flag, italic: flag, underline: flag };
+}
+
+/** What GET answers. */
+export const OverlaySchema = v.object({
+  x: v.number(),
+  y: v.number(),
+  width: v.number(),
+  height: v.number(),
+  ...shownEntries,
+});
+export const PanelSchema = v.object({
+  position: PositionSchema,
+  height: v.number(),
+  visible: v.boolean(),
+  ...shownEntries,
+});

@@ -1,0 +1,439 @@
+/**
+ * The overlays and panels of one session, their focus, and the screen mode that scopes them (contract §7.2, §7.6).
+ *
+ * Owns the elements and their timers; only this class changes them, and each change is whole or not at all: every
+ * check comes before the first effect. What must stay true: a focused id is always that of a focusable element that
+ * exists; z counters never go back; counts, and the bytes of all texts, stay within the limits; every real change is
+ * told once, and says whether the panels' layout or the focus changed with it. Nothing is told after `dispose`.
+ */
+import {
+  type CreateOverlay,
+  type CreatePanel,
+  type ElementSpan,
+  MAX_ELEMENTS,
+  type Overlay,
+  type Panel,
+  type PatchOverlay,
+  type PatchPanel,
+  type RegionWrite,
+  type ReplacePanel,
+  type ScreenMode,
+} from "../protocol/elements.ts";
+import { WshError } from "../protocol/errors.ts";
+import { checkPieces, checkTotal, mergeWrites, textBytes, updateSpansById } from "./elements-text.ts";
+import { type Layout, layoutPanels, type Size } from "./layout.ts";
+
+export type ElementKind = "overlay" | "panel";
+
+export interface ElementChange {
+  /** The panels may have to be laid out anew: one came, went, moved, or the screen mode did. */
+  readonly layout: boolean;
+  /** The focused element is another one now, or none. */
+  readonly focus: boolean;
+  /** `screen_mode` reads differently now. */
+  readonly mode: boolean;
+}
+
+/** What the store needs from the world. */
+export interface ElementStoreOptions {
+  readonly newId: () => string;
+  /** Runs `expire` once after so many milliseconds, unless the returned function is called before. */
+  readonly schedule: (delayMs: number, expire: () => void) => () => void;
+  readonly onChange: (change: ElementChange) => void;
+}
+
+/** Spans and writes are replaced, never changed in place: what was handed out stays as it was. */
+interface Stored {
+  readonly id: string;
+  /** Order of creation, which decides among equal z. */
+  readonly order: number;
+  readonly mode: ScreenMode;
+  /** Made while an agent had entered alt mode, and removed when it leaves. */
+  readonly ofAgentAlt: boolean;
+  readonly focusable: boolean;
+  z: number;
+  background: Overlay["background"] | undefined;
+  spans: readonly ElementSpan[];
+  writes: readonly RegionWrite[];
+  /** UTF-8 bytes of all texts. */
+  bytes: number;
+  cancelExpiry: (() => void) | undefined;
+}
+interface StoredOverlay extends Stored {
+  readonly kind: "overlay";
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+interface StoredPanel extends Stored {
+  readonly kind: "panel";
+  position: Panel["position"];
+  height: number;
+  visible: boolean;
+}
+
+const I32_MAX = 2_147_483_647;
+const nothing: ElementChange = { layout: false, focus: false, mode: false };
+
+export class ElementStore {
+  readonly #options: ElementStoreOptions;
+  readonly #overlays = new Map<string, StoredOverlay>();
+  readonly #panels = new Map<string, StoredPanel>();
+  readonly #nextZ = { overlay: 0, panel: 0 };
+  #created = 0;
+  #bytes = 0;
+  #focused: string | null = null;
+  #agentAlt = false;
+  #childAlternate = false;
+  #disposed = false;
+
+  constructor(options: ElementStoreOptions) {
+    this.#options = options;
+  }
+
+  // Screen mode
+
+  get screenMode(): ScreenMode {
+    return this.#agentAlt || this.#childAlternate ? "alt" : "normal";
+  }
+
+  /** The program entered or left its alternate buffer. Deletes nothing. */
+  setChildAlternate(active: boolean): void {
+    this.#switchMode(() => {
+      this.#childAlternate = active;
+    });
+  }
+
+  enterAlt(): void {
+    if (this.#agentAlt) throw new WshError("already_in_alt_screen", "the session is in alt screen mode already");
+    this.#switchMode(() => {
+      this.#agentAlt = true;
+    });
+  }
+
+  /** Leaves alt mode and removes what was made in it. */
+  exitAlt(): void {
+    if (!this.#agentAlt) throw new WshError("not_in_alt_screen", "nobody has entered alt screen mode");
+    this.#switchMode(() => {
+      this.#agentAlt = false;
+      for (const element of this.#all()) if (element.ofAgentAlt) this.#drop(element);
+    });
+  }
+
+  #switchMode(change: () => void): void {
+    const before = { mode: this.screenMode, focused: this.#focused, elements: this.#overlays.size + this.#panels.size };
+    change();
+    const mode = this.screenMode !== before.mode;
+    const focus = this.#focused !== before.focused;
+    const removed = this.#overlays.size + this.#panels.size !== before.elements;
+    if (mode || focus || removed) this.#tell({ layout: true, focus, mode });
+  }
+
+  // Overlays
+
+  createOverlay(input: CreateOverlay): Overlay {
+    const base = this.#prepare("overlay", this.#overlays.size, input.spans);
+    const { x, y, width, height } = input;
+    const overlay: StoredOverlay = { ...base, ...this.#drawn("overlay", input), kind: "overlay", x, y, width, height };
+    this.#overlays.set(overlay.id, overlay);
+    this.#added(overlay, input.ttl_ms);
+    return showOverlay(overlay);
+  }
+
+  /** Those of the current screen mode, as they are drawn: z ascending. */
+  overlays(): Overlay[] {
+    return this.#current(this.#overlays)
+      .sort((a, b) => a.z - b.z || a.order - b.order)
+      .map(showOverlay);
+  }
+
+  overlay(id: string): Overlay {
+    return showOverlay(this.#findOverlay(id));
+  }
+
+  patchOverlay(id: string, patch: PatchOverlay): void {
+    const overlay = this.#findOverlay(id);
+    const spans = patch.spans ?? overlay.spans;
+    this.#setText(overlay, spans, overlay.writes);
+    overlay.x = patch.x ?? overlay.x;
+    overlay.y = patch.y ?? overlay.y;
+    overlay.width = patch.width ?? overlay.width;
+    overlay.height = patch.height ?? overlay.height;
+    this.#patchDrawn(overlay, patch);
+    this.#tell(nothing);
+  }
+
+  // Panels
+
+  createPanel(input: CreatePanel): Panel {
+    const base = this.#prepare("panel", this.#panels.size, input.spans ?? []);
+    const { position, height } = input;
+    const panel: StoredPanel = {
+      ...base,
+      ...this.#drawn("panel", input),
+      kind: "panel",
+      position,
+      height,
+      visible: false,
+    };
+    this.#panels.set(panel.id, panel);
+    this.#added(panel, input.ttl_ms);
+    return showPanel(panel);
+  }
+
+  /** Those of the current screen mode: top first, then z descending. */
+  panels(): Panel[] {
+    const rank = (panel: StoredPanel) => (panel.position === "top" ? 0 : 1);
+    return this.#current(this.#panels)
+      .sort((a, b) => rank(a) - rank(b) || b.z - a.z || a.order - b.order)
+      .map(showPanel);
+  }
+
+  panel(id: string): Panel {
+    return showPanel(this.#findPanel(id));
+  }
+
+  replacePanel(id: string, { position, height, z, spans }: ReplacePanel): void {
+    this.patchPanel(id, { position, height, z, spans });
+  }
+
+  patchPanel(id: string, patch: PatchPanel): void {
+    const panel = this.#findPanel(id);
+    const before = { position: panel.position, height: panel.height, z: panel.z };
+    this.#setText(panel, patch.spans ?? panel.spans, panel.writes);
+    panel.position = patch.position ?? panel.position;
+    panel.height = patch.height ?? panel.height;
+    this.#patchDrawn(panel, patch);
+    const layout = panel.position !== before.position || panel.height !== before.height || panel.z !== before.z;
+    this.#tell({ ...nothing, layout });
+  }
+
+  /** Lays out the current mode's panels on the outer screen, and notes which of them are visible. */
+  layout(outer: Size): Layout {
+    const layout = layoutPanels(
+      this.#current(this.#panels).sort((a, b) => a.order - b.order),
+      outer,
+    );
+    for (const { id, visible } of layout.panels) {
+      const panel = this.#panels.get(id);
+      if (panel !== undefined) panel.visible = visible;
+    }
+    return layout;
+  }
+
+  // Either
+
+  /** Replaces all spans (PUT of an overlay). */
+  replaceSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
+    const element = this.#find(kind, id);
+    this.#setText(element, spans, element.writes);
+    this.#tell(nothing);
+  }
+
+  /** Gives every stored span that has the id of a sent one its text and look. Never adds a span. */
+  updateSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
+    this.batch(kind, id, { spans });
+  }
+
+  /** Writes at places: one at the same row and column is replaced, others stay; an empty list clears all. */
+  write(kind: ElementKind, id: string, writes: readonly RegionWrite[]): void {
+    this.batch(kind, id, { writes });
+  }
+
+  /** Span update, then writes, as one change. */
+  batch(
+    kind: ElementKind,
+    id: string,
+    { spans, writes }: { readonly spans?: readonly ElementSpan[]; readonly writes?: readonly RegionWrite[] },
+  ): void {
+    const element = this.#find(kind, id);
+    if (spans !== undefined) checkPieces("update", spans, "spans");
+    if (writes !== undefined) checkPieces("update", writes, "writes");
+    if (spans === undefined && writes === undefined) return;
+    const newSpans = spans === undefined ? element.spans : updateSpansById(element.spans, spans);
+    this.#setText(element, newSpans, writes === undefined ? element.writes : mergeWrites(element.writes, writes));
+    this.#tell(nothing);
+  }
+
+  delete(kind: ElementKind, id: string): void {
+    const element = this.#find(kind, id);
+    this.#remove([element]);
+  }
+
+  /** Removes all of a kind, of both modes, and clears focus even when the other kind had it. */
+  clear(kind: ElementKind): void {
+    const elements = kind === "overlay" ? [...this.#overlays.values()] : [...this.#panels.values()];
+    const focus = this.#focused !== null;
+    this.#focused = null;
+    if (elements.length === 0 && !focus) return;
+    for (const element of elements) this.#drop(element);
+    this.#tell({ layout: kind === "panel" && elements.length > 0, focus, mode: false });
+  }
+
+  // Focus
+
+  get focused(): string | null {
+    return this.#focused;
+  }
+
+  focus(id: string): void {
+    const element = this.#overlays.get(id) ?? this.#panels.get(id);
+    if (element === undefined) {
+      throw new WshError("invalid_request", `no overlay or panel has the id ${JSON.stringify(id)}`, {
+        hint: "List the overlays and panels to see which exist.",
+      });
+    }
+    if (!element.focusable) throw new WshError("not_focusable", `${element.kind} ${id} is not focusable`);
+    this.#setFocus(id);
+  }
+
+  /** Does nothing when nothing is focused. */
+  unfocus(): void {
+    this.#setFocus(null);
+  }
+
+  /** Ends every timer. The store must not be used afterwards. */
+  dispose(): void {
+    this.#disposed = true;
+    for (const element of this.#all()) element.cancelExpiry?.();
+    this.#overlays.clear();
+    this.#panels.clear();
+  }
+
+  // Inside
+
+  #prepare(kind: ElementKind, count: number, spans: readonly ElementSpan[]) {
+    if (count >= MAX_ELEMENTS) {
+      throw new WshError("resource_limit_reached", `the session has ${MAX_ELEMENTS} ${kind}s already`);
+    }
+    checkPieces("create", spans, "spans");
+    const bytes = textBytes(spans, []);
+    checkTotal(this.#bytes + bytes);
+    return {
+      id: this.#options.newId(),
+      order: this.#created++,
+      mode: this.screenMode,
+      ofAgentAlt: this.#agentAlt,
+      spans,
+      writes: [],
+      bytes,
+      cancelExpiry: undefined,
+    };
+  }
+
+  #drawn(kind: ElementKind, input: Pick<CreateOverlay, "z" | "background" | "focusable">) {
+    const z = input.z ?? this.#nextZ[kind];
+    this.#noteZ(kind, z);
+    return { z, background: input.background, focusable: input.focusable === true };
+  }
+
+  #noteZ(kind: ElementKind, z: number): void {
+    if (z >= this.#nextZ[kind]) this.#nextZ[kind] = Math.min(z + 1, I32_MAX);
+  }
+
+  #patchDrawn(element: StoredOverlay | StoredPanel, patch: Pick<PatchPanel, "z" | "background" | "ttl_ms">): void {
+    if (patch.z !== undefined) {
+      element.z = patch.z;
+      this.#noteZ(element.kind, patch.z);
+    }
+    element.background = patch.background ?? element.background;
+    if (patch.ttl_ms !== undefined) this.#expireAfter(element, patch.ttl_ms);
+  }
+
+  #added(element: StoredOverlay | StoredPanel, ttlMs: number | undefined): void {
+    this.#bytes += element.bytes;
+    if (ttlMs !== undefined) this.#expireAfter(element, ttlMs);
+    this.#tell({ ...nothing, layout: element.kind === "panel" });
+  }
+
+  #expireAfter(element: StoredOverlay | StoredPanel, ttlMs: number): void {
+    element.cancelExpiry?.();
+    element.cancelExpiry = this.#options.schedule(ttlMs, () => {
+      element.cancelExpiry = undefined;
+      if (!this.#disposed) this.#remove([element]);
+    });
+  }
+
+  /** The one place where an element's text changes: checked first, counted after. */
+  #setText(element: Stored, spans: readonly ElementSpan[], writes: readonly RegionWrite[]): void {
+    if (spans === element.spans && writes === element.writes) return;
+    if (spans !== element.spans) checkPieces("update", spans, "spans");
+    if (writes !== element.writes) checkPieces("update", writes, "writes");
+    const bytes = textBytes(spans, writes);
+    checkTotal(this.#bytes - element.bytes + bytes);
+    this.#bytes += bytes - element.bytes;
+    element.spans = spans;
+    element.writes = writes;
+    element.bytes = bytes;
+  }
+
+  #remove(elements: readonly (StoredOverlay | StoredPanel)[]): void {
+    const before = this.#focused;
+    for (const element of elements) this.#drop(element);
+    const layout = elements.some(({ kind }) => kind === "panel");
+    this.#tell({ layout, focus: this.#focused !== before, mode: false });
+  }
+
+  #drop(element: StoredOverlay | StoredPanel): void {
+    element.cancelExpiry?.();
+    this.#bytes -= element.bytes;
+    this.#overlays.delete(element.id);
+    this.#panels.delete(element.id);
+    if (this.#focused === element.id) this.#focused = null;
+  }
+
+  #setFocus(id: string | null): void {
+    if (this.#focused === id) return;
+    this.#focused = id;
+    this.#tell({ ...nothing, focus: true });
+  }
+
+  #tell(change: ElementChange): void {
+    if (!this.#disposed) this.#options.onChange(change);
+  }
+
+  #all(): (StoredOverlay | StoredPanel)[] {
+    return [...this.#overlays.values(), ...this.#panels.values()];
+  }
+
+  #current<T extends Stored>(elements: ReadonlyMap<string, T>): T[] {
+    return [...elements.values()].filter(({ mode }) => mode === this.screenMode);
+  }
+
+  #find(kind: ElementKind, id: string): StoredOverlay | StoredPanel {
+    return kind === "overlay" ? this.#findOverlay(id) : this.#findPanel(id);
+  }
+
+  #findOverlay(id: string): StoredOverlay {
+    const overlay = this.#overlays.get(id);
+    if (overlay === undefined) throw new WshError("overlay_not_found", `no overlay has the id ${JSON.stringify(id)}`);
+    return overlay;
+  }
+
+  #findPanel(id: string): StoredPanel {
+    const panel = this.#panels.get(id);
+    if (panel === undefined) throw new WshError("panel_not_found", `no panel has the id ${JSON.stringify(id)}`);
+    return panel;
+  }
+}
+
+function showOverlay(overlay: StoredOverlay): Overlay {
+  const { id, x, y, z, width, height } = overlay;
+  return { id, x, y, z, width, height, ...shown(overlay) };
+}
+
+function showPanel(panel: StoredPanel): Panel {
+  const { id, position, height, z, visible } = panel;
+  return { id, position, height, z, visible, ...shown(panel) };
+}
+
+function shown({ background, spans, writes, focusable, mode }: Stored) {
+  return {
+    ...(background === undefined ? {} : { background }),
+    spans,
+    ...(writes.length === 0 ? {} : { region_writes: writes }),
+    ...(focusable ? { focusable } : {}),
+    ...(mode === "alt" ? { screen_mode: mode } : {}),
+  } as const;
+}

@@ -1,0 +1,96 @@
+/**
+ * Text of elements made harmless and measured: lines of graphemes with their widths in cells.
+ *
+ * Pure. What must stay true: no control character, escape sequence or bidirectional override of an element's text
+ * gets past `cleanText`; widths and joining are those of the emulator, since they come from the very provider that
+ * the emulator is given (the graphemes addon registers it; nothing else of the addon is used here).
+ */
+import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
+
+/** A grapheme and how many cells it takes. */
+export interface Cluster {
+  readonly text: string;
+  readonly width: 1 | 2;
+}
+
+/** The version that the addon makes active: with graphemes. */
+const PROVIDER = "15-graphemes";
+const TAB_STOP = 8;
+
+/** xterm's IUnicodeVersionProvider, as far as it is used: bit 0 joins, bits 1 and 2 are the width, the rest its own. */
+interface WidthProvider {
+  readonly version: string;
+  charProperties(codepoint: number, preceding: number): number;
+}
+
+function isWidthProvider(value: unknown): value is WidthProvider {
+  return typeof value === "object" && value !== null && "version" in value && "charProperties" in value;
+}
+
+let loaded: WidthProvider | undefined;
+
+/** The addon hands its providers to whatever it is activated on; this takes them without an emulator. */
+function widthProvider(): WidthProvider {
+  if (loaded !== undefined) return loaded;
+  const registered: unknown[] = [];
+  const unicode = { register: (provider: unknown) => registered.push(provider), versions: [], activeVersion: "" };
+  new UnicodeGraphemesAddon().activate({ unicode });
+  const found = registered.filter(isWidthProvider).find((provider) => provider.version === PROVIDER);
+  if (found === undefined) throw new Error(`the graphemes addon registers no provider ${PROVIDER}`);
+  loaded = found;
+  return found;
+}
+
+/** Escape sequences, whole, with the strings of OSC, DCS, SOS, PM and APC, in their 7-bit and 8-bit forms. */
+const sequences = new RegExp(
+  [
+    // String sequences end with ST, BEL or the end of the text.
+    "(?:\\x1b[\\]PX^_]|[\\x90\\x98\\x9d\\x9e\\x9f])[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c|$)?",
+    "(?:\\x1b\\[|\\x9b)[\\x30-\\x3f]*[\\x20-\\x2f]*[\\x40-\\x7e]?",
+    "\\x1b[\\x20-\\x2f]*[\\x30-\\x7e]?",
+  ].join("|"),
+  "gu",
+);
+/** C0 but newline and tab, DEL, C1, line separators, bidirectional controls, and surrogates without their half. */
+const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\p{Cs}]/gu;
+
+/** Takes out everything that could do more than show. Newlines and tabs stay. */
+export function cleanText(text: string): string {
+  if (/^[\x20-\x7e\n]*$/.test(text)) return text;
+  return text.replace(/\r\n/g, "\n").replace(sequences, "").replace(controls, "");
+}
+
+/** The graphemes of one clean line, as the emulator would put them into cells; a tab goes to the next stop of eight. */
+export function clusters(line: string): Cluster[] {
+  const provider = widthProvider();
+  const result: { text: string; width: 1 | 2 }[] = [];
+  let column = 0;
+  let preceding = 0;
+  for (const char of line) {
+    if (char === "\t") {
+      const spaces = TAB_STOP - (column % TAB_STOP);
+      for (let i = 0; i < spaces; i++) result.push({ text: " ", width: 1 });
+      column += spaces;
+      preceding = 0;
+      continue;
+    }
+    const properties = provider.charProperties(char.codePointAt(0) ?? 0, preceding);
+    preceding = properties;
+    const width = ((properties >> 1) & 3) === 2 ? 2 : 1;
+    const last = result.at(-1);
+    if ((properties & 1) === 1 && last !== undefined) {
+      column += width - last.width;
+      last.text += char;
+      last.width = width;
+    } else {
+      result.push({ text: char, width });
+      column += width;
+    }
+  }
+  return result;
+}
+
+/** How many cells a clean line takes. */
+export function textWidth(line: string): number {
+  return clusters(line).reduce((sum, { width }) => sum + width, 0);
+}
