@@ -1,0 +1,172 @@
+/**
+ * Rendered output, kept head and tail, and how it is cut for a reader. Pure data and functions over lines.
+ *
+ * A HeadTail takes lines in order and keeps the first and the last within a budget of bytes; what falls between is only
+ * counted. Whatever a program prints, it never holds more than its budget and one line over it.
+ */
+import { constants } from "node:os";
+
+export interface CutOutput {
+  readonly text: string;
+  /** Lines left out between head and tail. */
+  readonly omittedLines: number;
+}
+
+/** Lines of output, first and last. */
+export interface KeptLines {
+  readonly head: readonly string[];
+  readonly tail: readonly string[];
+  readonly omitted: number;
+}
+
+/** UTF-8 bytes of a line with its newline. */
+function cost(line: string): number {
+  return Buffer.byteLength(line) + 1;
+}
+
+export class HeadTail {
+  private readonly head: string[] = [];
+  /** A queue: lines before `first` have been dropped. */
+  private tail: string[] = [];
+  private first = 0;
+  private headBytes = 0;
+  private tailBytes = 0;
+  private dropped = 0;
+  private closed = false;
+
+  /** @param budget bytes of UTF-8, half for the head and half for the tail */
+  constructor(private readonly budget: number) {}
+
+  /** Lines seen so far. */
+  get count(): number {
+    return this.head.length + this.dropped + this.tail.length - this.first;
+  }
+
+  /** Bytes held. */
+  get bytes(): number {
+    return this.headBytes + this.tailBytes;
+  }
+
+  /** How many bytes of lines can still matter: of a longer run of lines, only the last so many are kept. */
+  get tailBudget(): number {
+    return this.budget / 2;
+  }
+
+  /** Whether the head is full, so that the middle of a long run need not be read at all. */
+  get headFull(): boolean {
+    return this.closed;
+  }
+
+  push(line: string): void {
+    const bytes = cost(line);
+    if (!this.closed && this.headBytes + bytes <= this.budget / 2) {
+      this.head.push(line);
+      this.headBytes += bytes;
+      return;
+    }
+    this.closed = true;
+    this.tail.push(line);
+    this.tailBytes += bytes;
+    this.trim();
+  }
+
+  /** Counts lines that were not read because they would have been dropped. */
+  skip(lines: number): void {
+    if (lines <= 0) return;
+    this.closed = true;
+    this.dropped += this.tail.length - this.first + lines;
+    this.tail = [];
+    this.first = 0;
+    this.tailBytes = 0;
+  }
+
+  kept(): KeptLines {
+    return { head: [...this.head], tail: this.tail.slice(this.first), omitted: this.dropped };
+  }
+
+  private trim(): void {
+    while (this.tailBytes > this.budget / 2 && this.tail.length - this.first > 1) {
+      this.tailBytes -= cost(this.tail[this.first] ?? "");
+      this.first++;
+      this.dropped++;
+    }
+    // Moving the rest down now and then keeps the queue within twice what it holds.
+    if (this.first > 1_024 && this.first > this.tail.length / 2) {
+      this.tail = this.tail.slice(this.first);
+      this.first = 0;
+    }
+  }
+}
+
+/** The longest part of `text` from its start (or end) of at most `bytes` UTF-8 bytes, characters kept whole. */
+export function clip(text: string, bytes: number, from: "start" | "end"): string {
+  if (Buffer.byteLength(text) <= bytes) return text;
+  const all = Buffer.from(text);
+  if (from === "start") {
+    let end = Math.max(0, bytes);
+    while (end > 0 && ((all[end] ?? 0) & 0xc0) === 0x80) end--;
+    return all.toString("utf8", 0, end);
+  }
+  let start = all.length - Math.max(0, bytes);
+  while (start < all.length && ((all[start] ?? 0) & 0xc0) === 0x80) start++;
+  return all.toString("utf8", start);
+}
+
+/**
+ * Lines as one text of at most `limit` UTF-8 bytes: everything when it fits, else whole lines from the start and from the
+ * end, with a line between them that says how many are missing (it is not counted in the limit).
+ */
+export function cutOutput(lines: KeptLines, limit: number): CutOutput {
+  const { head, tail, omitted } = lines;
+  if (omitted === 0) {
+    const text = [...head, ...tail].join("\n");
+    if (Buffer.byteLength(text) <= limit) return { text, omittedLines: 0 };
+  }
+  const all = omitted === 0 ? [...head, ...tail] : null;
+  const front = takeLines(all ?? head, limit / 2, "start");
+  const back = takeLines(all === null ? tail : all.slice(front.length), limit / 2, "end");
+  const total = head.length + tail.length + omitted;
+  const omittedLines = total - front.length - back.length;
+  if (front.length === 0 && back.length === 0) {
+    // A line longer than the limit, or no limit at all: its two ends are still worth more than nothing.
+    return { text: limit <= 0 ? "" : clipEnds(all ?? (tail.length > 0 ? tail : head), limit), omittedLines };
+  }
+  return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
+}
+
+function clipEnds(lines: readonly string[], limit: number): string {
+  const text = lines.join("\n");
+  return `${clip(text, limit / 2, "start")} … ${clip(text, limit / 2, "end")}`;
+}
+
+function takeLines(lines: readonly string[], bytes: number, from: "start" | "end"): string[] {
+  const taken: string[] = [];
+  let left = bytes;
+  for (let n = 0; n < lines.length; n++) {
+    const line = lines[from === "start" ? n : lines.length - 1 - n] ?? "";
+    left -= cost(line);
+    if (left < 0) break;
+    taken.push(line);
+  }
+  return from === "start" ? taken : taken.reverse();
+}
+
+/** The last `count` of the lines. What lies in the omitted middle cannot be had. */
+export function tailLines(lines: KeptLines, count: number): KeptLines {
+  if (lines.tail.length >= count) return { head: [], tail: lines.tail.slice(lines.tail.length - count), omitted: 0 };
+  if (lines.omitted > 0) return { head: [], tail: lines.tail, omitted: 0 };
+  const all = [...lines.head, ...lines.tail];
+  return { head: [], tail: all.slice(Math.max(0, all.length - count)), omitted: 0 };
+}
+
+/** The kept lines for which `matches` holds; what was omitted is not searched and stays counted. */
+export function grepLines(lines: KeptLines, matches: (line: string) => boolean): KeptLines {
+  return { head: lines.head.filter(matches), tail: lines.tail.filter(matches), omitted: lines.omitted };
+}
+
+const signalNames = new Map<number, string>(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+/** The signal that a shell's exit code reports (128 + number); null when it is an ordinary code. */
+export function signalOfExitCode(code: number | null): string | null {
+  return code === null || code <= 128 ? null : (signalNames.get(code - 128) ?? null);
+}
