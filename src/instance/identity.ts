@@ -1,7 +1,7 @@
-/** What this machine calls itself in every SessionInfo and in server info: WSH_HOSTNAME, else the system's name. */
+/** What this machine calls itself in every SessionInfo and in server info. */
 import os from "node:os";
 
-export function hostname(): string {
-  const given = process.env.WSH_HOSTNAME;
-  return given !== undefined && given !== "" ? given : os.hostname() || "unknown";
+/** @param configured the setting `hostname`; empty means the system's name */
+export function hostname(configured: string): string {
+  return configured !== "" ? configured : os.hostname() || "unknown";
 }

@@ -87,7 +87,9 @@ export const sessionOperations = [
     scope: "session",
     access: "operate",
     summary: "End the session: SIGHUP, then SIGKILL after kill_grace_ms; answers when its program has ended",
-    input: NothingSchema,
+    input: v.object({
+      reason: v.optional(v.pipe(v.picklist(["killed", "server_stopped"]), v.description("what listeners are told")), "killed"),
+    }),
     output: NothingSchema,
     errors: [],
     http: [{ method: "DELETE", path: "/sessions/:name", status: 204 }],

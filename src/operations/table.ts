@@ -34,3 +34,12 @@ export function getOperation(name: OperationName): Operation<OperationName> {
   if (found === undefined) throw new Error(`operation ${name} is not in the table`);
   return found;
 }
+
+/** Schemas of one operation with their full types, for doors that build on its fields. */
+export function inputSchema<N extends OperationName>(name: N): Named<N>["input"] {
+  return getOperation(name).input as Named<N>["input"];
+}
+
+export function outputSchema<N extends OperationName>(name: N): Named<N>["output"] {
+  return getOperation(name).output as Named<N>["output"];
+}

@@ -62,7 +62,10 @@ export function frameJson(frame: Frame): unknown {
   try {
     return JSON.parse(decoder.decode(frame.payload));
   } catch {
-    throw new WshError("invalid_request", `frame type ${frame.type} carries ${frame.payload.length} bytes that are not JSON`);
+    throw new WshError(
+      "invalid_request",
+      `frame type ${frame.type} carries ${frame.payload.length} bytes that are not JSON`,
+    );
   }
 }
 

@@ -103,6 +103,12 @@ export const CreateSessionSchema = v.object({
     "error",
   ),
   server: v.optional(v.nullable(v.pipe(v.string(), v.description("this server's hostname; no other is known")))),
+  /** Without a name: this and the session's number. */
+  name_prefix: v.optional(
+    v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/), v.description("begins the automatic name")),
+  ),
+  /** With a command: what it reads as its standard input. */
+  stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
 });
 export type CreateSession = v.InferOutput<typeof CreateSessionSchema>;
 

@@ -29,11 +29,24 @@ export type AppContext = Context<AppEnv>;
 export interface AppOptions {
   readonly call: Call;
   readonly guard: GuardPolicy;
+  /** Path before every route ("/p"), "" for none. */
+  readonly basePrefix: string;
   /** Mounts further doors (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;
 }
 
 export function createApp(options: AppOptions): Hono<AppEnv> {
+  const app = createRoutes(options);
+  if (options.basePrefix === "") return app;
+  const outer = new Hono<AppEnv>();
+  outer.get("/health", (c) => c.json({ status: "ok" }));
+  outer.route(options.basePrefix, app);
+  outer.notFound((c) => c.body(null, 404));
+  outer.onError((error, c) => errorResponse(error, c.req.path));
+  return outer;
+}
+
+function createRoutes(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.use(
     secureHeaders({
@@ -131,7 +144,8 @@ async function callFromHttp(
   } catch (thrown) {
     const error = WshError.from(thrown);
     const json = (binding.from ?? defaultSource(binding)) === "json";
-    if (json && error.details.schema === true) throw new WshError(error.code, error.message, error.details, { status: 422 });
+    if (json && error.details.schema === true)
+      throw new WshError(error.code, error.message, error.details, { status: 422 });
     throw error;
   }
 }
@@ -165,9 +179,14 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
   const type = c.req.header("content-type");
   if (text === "" && type === undefined) return {};
   if (type === undefined || !/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) {
-    throw new WshError("invalid_request", `the content type '${type ?? ""}' is not JSON`, {
-      hint: "Send JSON with 'Content-Type: application/json'.",
-    }, { status: 415 });
+    throw new WshError(
+      "invalid_request",
+      `the content type '${type ?? ""}' is not JSON`,
+      {
+        hint: "Send JSON with 'Content-Type: application/json'.",
+      },
+      { status: 415 },
+    );
   }
   let body: unknown;
   try {
@@ -185,7 +204,8 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 const CURSOR_HEADER = "Wsh-Output-Cursor";
 
 function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
-  const cursor = typeof result === "object" && result !== null && "output_cursor" in result ? result.output_cursor : null;
+  const cursor =
+    typeof result === "object" && result !== null && "output_cursor" in result ? result.output_cursor : null;
   if (typeof cursor === "number") c.header(CURSOR_HEADER, String(cursor));
   if (binding.status === 204) return c.body(null, 204);
   return c.json(result as object, binding.status ?? 200);

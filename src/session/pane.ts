@@ -3,8 +3,9 @@
  * emulator and is acknowledged when parsed, answers of the emulator go back as input. The emulator outlives the program
  * (a restart gives it the next one), so that cursors into the output only ever grow.
  */
-import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+
 import { WshError } from "../protocol/errors.ts";
+import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 

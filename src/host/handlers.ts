@@ -1,0 +1,127 @@
+/** What a host does for each session operation: one entry an operation, a missing one does not compile. */
+import type { Caller } from "../operations/call.ts";
+import type { Access } from "../operations/define.ts";
+import type { OperationOutput, ParsedInput, SessionOperationName } from "../operations/table.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Session } from "../session/session.ts";
+import { awaitIdle } from "./idle.ts";
+import { decodeInput } from "./input.ts";
+
+export interface HandlerContext {
+  readonly signal: AbortSignal;
+  readonly caller: Caller;
+  readonly access: Access;
+}
+
+export type SessionHandlers = {
+  readonly [N in SessionOperationName]: (
+    session: Session,
+    input: ParsedInput<N>,
+    context: HandlerContext,
+  ) => OperationOutput<N> | Promise<OperationOutput<N>>;
+};
+
+export const sessionHandlers: SessionHandlers = {
+  "session.get": (session) => session.info(),
+  "session.update": async (session, input) => {
+    await session.update(input);
+    return session.info();
+  },
+  "session.kill": async (session, { reason }) => {
+    await session.kill(reason);
+    return {};
+  },
+  "session.detach": (session) => ({ detached: session.detachAll() }),
+  "session.resize": async (session, size) => {
+    requireRunning(session);
+    await session.resize(size);
+    return { ...session.size };
+  },
+  "session.signal": (session, { signal }) => {
+    const name = signalName(signal);
+    session.pane.signal(name, "foreground");
+    return { signal: name };
+  },
+  "session.restart": async (session) => {
+    await session.restart();
+    return session.info();
+  },
+  "session.clear": async (session) => {
+    await session.pane.terminal.atRest(() => session.pane.terminal.clear());
+    return { output_cursor: session.outputCursor };
+  },
+  "input.send": async (session, input) => {
+    const parts = decodeInput(input, session.pane.terminal.modes);
+    let bytes = 0;
+    for (const part of parts) {
+      await session.send(part);
+      bytes += part.length;
+    }
+    return { bytes, output_cursor: session.outputCursor };
+  },
+  "screen.get": (session, { format, tail }) =>
+    session.pane.terminal.atRest(() => {
+      const screen = session.pane.terminal.screen(format);
+      return {
+        ...screen,
+        lines: tail === undefined ? screen.lines : lastLines(screen.lines, tail),
+        last_activity_ms: session.activity.idleMs(),
+        title: session.pane.terminal.title,
+        state: session.state(),
+        output_cursor: session.outputCursor,
+        generation: session.activity.generation,
+      };
+    }),
+  "scrollback.get": (session, query) => session.pane.terminal.atRest(() => session.pane.terminal.scrollback(query)),
+  "idle.await": awaitIdle,
+};
+
+function requireRunning(session: Session): void {
+  if (session.exit === null) return;
+  const { code, signal } = session.exit;
+  throw new WshError("session_ended", `the program of session '${session.name}' has ended`, {
+    exit_code: code,
+    signal,
+  });
+}
+
+/** The newest `count` rows down to the last one that is not blank. */
+function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {
+  const end = lines.findLastIndex((line) => line.length > 0) + 1;
+  return lines.slice(Math.max(0, end - count), end);
+}
+
+const signalNames: ReadonlyMap<number, NodeJS.Signals> = new Map([
+  [1, "SIGHUP"],
+  [2, "SIGINT"],
+  [3, "SIGQUIT"],
+  [9, "SIGKILL"],
+  [14, "SIGALRM"],
+  [15, "SIGTERM"],
+]);
+const knownSignals: readonly NodeJS.Signals[] = [
+  ...signalNames.values(),
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGCONT",
+  "SIGSTOP",
+  "SIGTSTP",
+  "SIGTTIN",
+  "SIGTTOU",
+  "SIGWINCH",
+  "SIGPIPE",
+  "SIGABRT",
+];
+
+/** @throws WshError invalid_request listing the known ones */
+function signalName(signal: string | number): NodeJS.Signals {
+  const byNumber = signalNames.get(Number(signal));
+  if (byNumber !== undefined) return byNumber;
+  const upper = String(signal).toUpperCase();
+  const full = upper.startsWith("SIG") ? upper : `SIG${upper}`;
+  const found = knownSignals.find((name) => name === full);
+  if (found !== undefined) return found;
+  throw new WshError("invalid_request", `'signal': unknown signal '${signal}'`, {
+    hint: `Known are ${knownSignals.map((name) => name.slice(3)).join(", ")}.`,
+  });
+}

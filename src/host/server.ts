@@ -1,0 +1,121 @@
+/**
+ * The host's socket: accepts peers, answers their requests from the session, and carries streams and events to them.
+ * Peers that connect before the session is ready wait for their hello.
+ */
+import { parseInput, requireAccess } from "../operations/call.ts";
+import { findOperation } from "../operations/table.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/frames.ts";
+import type { Hello } from "../protocol/hello.ts";
+import { VERSION } from "../protocol/version.ts";
+import type { Session, SessionEvents } from "../session/session.ts";
+import { TerminalStream } from "./attach.ts";
+import { type HandlerContext, sessionHandlers } from "./handlers.ts";
+import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
+
+type AnyHandler = (session: Session, input: unknown, context: HandlerContext) => unknown;
+const handlers = sessionHandlers as unknown as Readonly<Record<string, AnyHandler>>;
+
+export class HostServer implements PeerHandler {
+  private readonly peers = new Set<Peer>();
+  private readonly streams = new Map<Peer, TerminalStream>();
+  private readonly watchers = new Set<Peer>();
+  private session: Session | null = null;
+
+  constructor(private readonly maxClients: number) {}
+
+  /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
+  listen(path: string): { stop(): void } {
+    return Bun.listen<Peer>({
+      unix: path,
+      socket: {
+        open: (socket) => {
+          socket.data = new Peer(socket, this);
+          this.peers.add(socket.data);
+        },
+        data: (socket, bytes) => socket.data.receive(bytes),
+        drain: (socket) => socket.data.drained(),
+        close: (socket) => socket.data?.lost(),
+        error: (socket) => socket.data?.lost(),
+      },
+    });
+  }
+
+  /** The session is ready: peers get their hello, watchers hear what happens. */
+  serve(session: Session): void {
+    this.session = session;
+    const tell = (event: string, fields: object = {}): void =>
+      this.broadcast({ event, ...fields, info: session.info() });
+    session.events.on("info", () => tell("info"));
+    session.events.on("renamed", (change) => tell("session_renamed", change));
+    session.events.on("tagged", (change) => tell("session_tags_changed", change));
+    session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
+    session.events.on("destroyed", (end) => this.broadcast(destroyedEvent(end)));
+  }
+
+  hello(): Hello {
+    const info = this.session?.info();
+    return { wsh: PROTOCOL_VERSION, version: VERSION, role: "host", ...(info === undefined ? {} : { info }) };
+  }
+
+  async request(request: PeerRequest, peer: Peer): Promise<unknown> {
+    const { session } = this;
+    if (session === null) throw new WshError("host_unavailable", "the session is being started");
+    switch (request.op) {
+      case "host.ping":
+        return {};
+      case "host.watch":
+        this.watchers.add(peer);
+        return {};
+      case "host.attach":
+        return this.attach(session, request, peer);
+      default:
+        return this.operate(session, request);
+    }
+  }
+
+  stream(frame: Frame, peer: Peer): void {
+    this.streams.get(peer)?.receive(frame);
+  }
+
+  closed(peer: Peer): void {
+    this.peers.delete(peer);
+    this.watchers.delete(peer);
+    this.streams.get(peer)?.close();
+    this.streams.delete(peer);
+  }
+
+  /** Resolves when nobody is left to be told anything, or after `patienceMs`. */
+  async flush(patienceMs: number): Promise<void> {
+    for (const peer of [...this.peers]) peer.finish();
+    const deadline = performance.now() + patienceMs;
+    while (this.peers.size > 0 && performance.now() < deadline) await Bun.sleep(5);
+  }
+
+  private operate(session: Session, request: PeerRequest): unknown {
+    const operation = findOperation(request.op);
+    const handler = handlers[request.op];
+    if (operation === undefined || handler === undefined) {
+      throw new WshError("unknown_method", `this host knows no operation '${request.op}'`);
+    }
+    requireAccess(operation, request.access);
+    const { signal, caller, access } = request;
+    return handler(session, parseInput(operation, request.input), { signal, caller, access });
+  }
+
+  private async attach(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
+    if (session.streamCount >= this.maxClients) {
+      throw new WshError("resource_limit_reached", `session '${session.name}' has ${this.maxClients} clients already`);
+    }
+    this.streams.set(peer, await TerminalStream.open(session, peer, request.input));
+    return session.info();
+  }
+
+  private broadcast(event: object): void {
+    for (const peer of this.watchers) peer.send(frameTypes.event, event);
+  }
+}
+
+function destroyedEvent({ reason, exit }: SessionEvents["destroyed"]): object {
+  return { event: "session_destroyed", reason, exit_code: exit.code, signal: exit.signal };
+}

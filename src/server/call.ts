@@ -1,0 +1,30 @@
+/**
+ * Routes a call to what handles it: server operations here, session operations to their host, unopened. One door for
+ * HTTP, WebSocket and MCP, so access and validation are the same everywhere.
+ */
+import { type Call, type CallContext, parseInput, requireAccess } from "../operations/call.ts";
+import { getOperation, type OperationOutput, type ParsedInput, type ServerOperationName } from "../operations/table.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Hosts } from "./hosts.ts";
+
+/** A handler for every server operation: a missing one does not compile. */
+export type ServerHandlers = {
+  readonly [N in ServerOperationName]: (input: ParsedInput<N>, context: CallContext) => Promise<OperationOutput<N>>;
+};
+
+export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
+  const handlerOf = handlers as Readonly<Record<string, (input: unknown, context: CallContext) => Promise<unknown>>>;
+  return async (name, input, context) => {
+    const operation = getOperation(name);
+    requireAccess(operation, context.access);
+    if (operation.scope === "server") {
+      const handler = handlerOf[name];
+      if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
+      return (await handler(parseInput(operation, input), context)) as never;
+    }
+    if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
+    const host = await hosts.find(context.session);
+    const { access, caller, signal } = context;
+    return (await host.request(name, input, { access, caller, signal })) as never;
+  };
+}

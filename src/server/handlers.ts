@@ -1,0 +1,194 @@
+/** What the server itself does: listing and making sessions, waiting over several, and its own state. */
+import os from "node:os";
+import * as v from "valibot";
+import { hostname } from "../instance/identity.ts";
+import type { Instance } from "../instance/paths.ts";
+import { startHost } from "../instance/spawn.ts";
+import type { CallContext } from "../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../operations/table.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+import { VERSION } from "../protocol/version.ts";
+import type { ServerHandlers } from "./call.ts";
+import { execFresh } from "./exec-fresh.ts";
+import type { Host, Hosts } from "./hosts.ts";
+
+export interface ServerState {
+  readonly instance: Instance;
+  readonly serverId: string;
+  readonly startedAt: number;
+  readonly limits: Readonly<Record<string, number>>;
+  /** Addresses that it listens on over TCP. */
+  addresses: readonly string[];
+  persistent: boolean;
+  setPersistent(persistent: boolean): void;
+  /** Ends every session, then the server; returns how many sessions there were. */
+  stop(): Promise<number>;
+  /** A session was made here; keeps an ephemeral server from thinking that there never was one. */
+  sessionCreated(): void;
+}
+
+export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers {
+  const create = (input: ParsedInput<"sessions.create">, context: CallContext): Promise<SessionInfo> =>
+    createSession(hosts, state, input, context);
+  return {
+    "sessions.list": async (input) => {
+      requireOwnServer(input.server);
+      const infos = await hosts.list();
+      const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
+      return input.all ? tagged : tagged.filter((info) => info.running);
+    },
+    "sessions.create": create,
+    "server.info": async () => ({
+      hostname: hostname(),
+      version: VERSION,
+      server_id: state.serverId,
+      pid: process.pid,
+      uptime_ms: Date.now() - state.startedAt,
+      persistent: state.persistent,
+      sessions: hosts.all.filter((host) => host.info.running).length,
+      addresses: [...state.addresses],
+      limits: { ...state.limits },
+    }),
+    "server.persist.get": async () => ({ persistent: state.persistent }),
+    "server.persist.set": async ({ persistent }) => {
+      state.setPersistent(persistent);
+      return { persistent };
+    },
+    "server.stop": async () => ({ sessions: await state.stop() }),
+    "idle.any": (input, context) => idleAny(hosts, input, context),
+    "wait.any": (input, context) => waitAny(hosts, input, context),
+    "exec.fresh": (input, context) => execFresh(hosts, create, input, context),
+  };
+}
+
+function requireOwnServer(name: string | null | undefined): void {
+  if (name === undefined || name === null || name === hostname()) return;
+  throw new WshError("server_not_found", `no server '${name}'; this is '${hostname()}'`);
+}
+
+function hasTag(info: SessionInfo, tags: readonly string[]): boolean {
+  return tags.some((tag) => info.tags.includes(tag));
+}
+
+async function createSession(
+  hosts: Hosts,
+  state: ServerState,
+  input: ParsedInput<"sessions.create">,
+  context: CallContext,
+): Promise<SessionInfo> {
+  const { server, if_exists, ...create } = input;
+  requireOwnServer(server);
+  if (if_exists === "attach" && typeof create.name === "string") {
+    const existing = await findLive(hosts, create.name);
+    if (existing !== null) return existing;
+  }
+  const ready = await startHost(state.instance, {
+    create,
+    naming: "number",
+    env: context.env ?? process.env,
+    cwd: context.cwd ?? os.homedir(),
+  });
+  state.sessionCreated();
+  const info = v.parse(SessionInfoSchema, ready.info);
+  await hosts.find(info.id);
+  return info;
+}
+
+async function findLive(hosts: Hosts, name: string): Promise<SessionInfo | null> {
+  try {
+    const host = await hosts.find(name);
+    return host.info.running
+      ? v.parse(SessionInfoSchema, await host.request("session.get", {}, within(hostContext)))
+      : null;
+  } catch (error) {
+    if (error instanceof WshError && error.code === "session_not_found") return null;
+    throw error;
+  }
+}
+
+const hostContext: CallContext = {
+  signal: new AbortController().signal,
+  access: "admin",
+  caller: { kind: "cli", id: "server", connected: true },
+};
+
+function within({ access, caller, signal }: CallContext): Pick<CallContext, "access" | "caller" | "signal"> {
+  return { access, caller, signal };
+}
+
+/** Candidates are fixed when the request starts; the first that is idle wins (contract §6.4). */
+async function idleAny(
+  hosts: Hosts,
+  input: ParsedInput<"idle.any">,
+  context: CallContext,
+): Promise<OperationOutput<"idle.any">> {
+  const { last_session, last_generation, tag, ...idle } = input;
+  const candidates = runningWithTag(hosts, tag);
+  return firstOf(candidates, context, async (host, race) => {
+    const own = last_session === host.info.name && last_generation !== undefined ? { last_generation } : {};
+    const result = (await host.request("idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
+    return { ...result, session: host.info.name };
+  });
+}
+
+async function waitAny(
+  hosts: Hosts,
+  input: ParsedInput<"wait.any">,
+  context: CallContext,
+): Promise<OperationOutput<"wait.any">> {
+  const { sessions, tag, since, ...wait } = input;
+  const named = sessions === undefined ? null : await Promise.all(sessions.map((target) => hosts.find(target)));
+  const candidates = named ?? runningWithTag(hosts, tag);
+  return firstOf(
+    candidates,
+    context,
+    async (host, race) => {
+      const own = typeof since === "object" ? (since[host.info.name] ?? since[host.info.id]) : since;
+      const from = own === undefined ? {} : { since: own };
+      const result = (await host.request("wait", { ...wait, ...from }, race)) as OperationOutput<"wait">;
+      return { ...result, session: host.info.name };
+    },
+    (result) => result.decided_by !== "timeout",
+  );
+}
+
+function runningWithTag(hosts: Hosts, tags: readonly string[]): readonly Host[] {
+  const found = hosts.all.filter((host) => host.info.running && (tags.length === 0 || hasTag(host.info, tags)));
+  if (found.length > 0) return found;
+  throw new WshError(
+    "no_sessions",
+    tags.length === 0 ? "there are no sessions" : `no session has a tag of: ${tags.join(", ")}`,
+  );
+}
+
+/**
+ * Asks all, answers with the first answer that decides, and cancels the rest. When none decides, the first answer
+ * counts; when all fail, the first error.
+ */
+async function firstOf<T>(
+  hosts: readonly Host[],
+  context: CallContext,
+  ask: (host: Host, context: Pick<CallContext, "access" | "caller" | "signal">) => Promise<T>,
+  decides: (result: T) => boolean = () => true,
+): Promise<T> {
+  const losers = new AbortController();
+  const signal = AbortSignal.any([context.signal, losers.signal]);
+  const undecided: T[] = [];
+  try {
+    return await Promise.any(
+      hosts.map(async (host) => {
+        const result = await ask(host, { ...within(context), signal });
+        if (decides(result)) return result;
+        undecided.push(result);
+        throw new WshError("idle_timeout", `session '${host.info.name}' decided nothing`);
+      }),
+    );
+  } catch (thrown) {
+    const [first] = undecided;
+    if (first !== undefined) return first;
+    throw thrown instanceof AggregateError ? thrown.errors[0] : thrown;
+  } finally {
+    losers.abort();
+  }
+}

@@ -1,0 +1,278 @@
+/**
+ * The gateway's view of the hosts: one connection to each, its newest SessionInfo, and what the hosts report. It holds no
+ * session state of its own: everything here can be thrown away and read again from the registry. A host that does not
+ * answer is `unresponsive` until it does, and nobody waits for it twice. A host whose connection ends without a word of
+ * farewell has crashed.
+ */
+import * as v from "valibot";
+import { Connection, type RequestContext } from "../instance/connection.ts";
+import { hostname } from "../instance/identity.ts";
+import type { Instance } from "../instance/paths.ts";
+import { cleanStale, listSessions, lookUp, type SessionEntry } from "../instance/registry.ts";
+import { watchRegistry } from "../instance/watch.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
+import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../protocol/hello.ts";
+import { formatTarget, parseTarget } from "../protocol/names.ts";
+import { type EndReason, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+
+/** How long a list waits for a host that was not known to hang, in ms: long for a busy machine, short for a person. */
+const LIST_PATIENCE_MS = 1_000;
+/** A request without an answer for this long is followed by a ping, in ms: half of what a host has to answer it. */
+const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
+/** How long the first hello of a host is waited for: it binds before its program is started. */
+const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
+
+export interface HostEvent {
+  readonly host: Host;
+  readonly event: WireEvent;
+}
+
+export interface HostsListener {
+  created(info: SessionInfo): void;
+  /** session_renamed, session_tags_changed, session_exited and what else a host tells its server. */
+  event(info: SessionInfo, event: WireEvent): void;
+  destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
+}
+
+const CONTEXT: RequestContext = {
+  caller: { kind: "cli", id: "server", connected: true },
+  access: "admin",
+};
+
+/** One host as the gateway knows it. */
+export class Host {
+  /** Newest info that the host sent; a placeholder until its first hello. */
+  info: SessionInfo;
+  connection: Connection | null = null;
+  /** Why it cannot be used, when it cannot. */
+  trouble: WshError | null = null;
+  /** Said before the connection ended, so that its end is no crash. */
+  farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
+
+  constructor(readonly entry: SessionEntry) {
+    this.info = placeholder(entry);
+  }
+
+  /**
+   * A wait may take minutes, so silence alone is no failure: a request that takes long is followed by a ping, and only
+   * a host that leaves that unanswered too is unavailable.
+   * @throws what the host answered, or why it cannot be asked
+   */
+  async request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
+    const { connection } = this;
+    if (connection === null) throw this.trouble ?? unavailable(this.info.name);
+    const hung = Promise.withResolvers<never>();
+    hung.promise.catch(() => {});
+    let deadline: Timer | undefined;
+    const ping = setTimeout(() => {
+      deadline = setTimeout(() => hung.reject(unavailable(this.info.name)), PEER_TIMEOUT_MS - PING_AFTER_MS);
+      const answered = (): void => clearTimeout(deadline);
+      connection.request("host.ping", {}, CONTEXT).then(answered, answered);
+    }, PING_AFTER_MS);
+    try {
+      return await Promise.race([connection.request(op, input, context), hung.promise]);
+    } finally {
+      clearTimeout(ping);
+      clearTimeout(deadline);
+    }
+  }
+}
+
+export class Hosts {
+  private readonly hosts = new Map<number, Host>();
+  private readonly opening = new Map<number, Promise<void>>();
+  private readonly hanging = new Set<Host>();
+  private watcher: Disposable | null = null;
+  private listener: HostsListener | null = null;
+
+  constructor(readonly instance: Instance) {}
+
+  /** Finds the hosts that exist, then reports what changes. */
+  async start(listener: HostsListener): Promise<void> {
+    await cleanStale(this.instance);
+    this.watcher = watchRegistry(this.instance, () => void this.scan());
+    await this.scan();
+    this.listener = listener;
+  }
+
+  stop(): void {
+    this.watcher?.[Symbol.dispose]();
+    this.listener = null;
+    for (const host of this.hosts.values()) host.connection?.close();
+  }
+
+  get all(): readonly Host[] {
+    return [...this.hosts.values()].sort((a, b) => a.entry.id - b.entry.id);
+  }
+
+  /**
+   * The host that a target means, looked up anew when it is not known: a session may be milliseconds old.
+   * @throws WshError session_not_found
+   */
+  async find(target: string): Promise<Host> {
+    const parsed = parseTarget(target);
+    const known = this.lookUp(parsed);
+    if (known !== undefined) return known;
+    await this.scan();
+    const found = this.lookUp(parsed);
+    if (found !== undefined) return found;
+    throw new WshError("session_not_found", `no session '${formatTarget(parsed)}' in instance '${this.instance.name}'`);
+  }
+
+  /** Fresh infos, oldest first; a host that hangs is shown as such and not waited for again. */
+  async list(): Promise<SessionInfo[]> {
+    return Promise.all(this.all.map((host) => this.freshInfo(host)));
+  }
+
+  /** Reads the registry and connects to hosts that are new. */
+  async scan(): Promise<void> {
+    const entries = listSessions(this.instance);
+    await Promise.all(entries.filter((entry) => !this.hosts.has(entry.id)).map((entry) => this.open(entry)));
+  }
+
+  private lookUp(target: ReturnType<typeof parseTarget>): Host | undefined {
+    const entries = this.all.map((host) => ({
+      ...host.entry,
+      name: host.info.name,
+      ended: !host.info.running,
+    }));
+    const entry = lookUp(entries, target);
+    return entry === undefined ? undefined : this.hosts.get(entry.id);
+  }
+
+  private open(entry: SessionEntry): Promise<void> {
+    const under = this.opening.get(entry.id);
+    if (under !== undefined) return under;
+    const promise = this.connect(entry).finally(() => this.opening.delete(entry.id));
+    this.opening.set(entry.id, promise);
+    // A hanging host must not hold up whoever scans.
+    return Promise.race([promise, Bun.sleep(LIST_PATIENCE_MS)]);
+  }
+
+  private async connect(entry: SessionEntry): Promise<void> {
+    const host = new Host(entry);
+    // A hanging host is listed meanwhile; one that answers at once never shows as such.
+    const slow = setTimeout(() => {
+      host.trouble = unavailable(host.info.name);
+      this.hosts.set(entry.id, host);
+    }, LIST_PATIENCE_MS / 2);
+    try {
+      const { connection, hello } = await Connection.open(
+        entry.socket,
+        "server",
+        { frame: (frame) => this.receive(host, frame), close: () => this.lost(host) },
+        HELLO_PATIENCE_MS,
+      );
+      host.connection = connection;
+      host.trouble = null;
+      if (hello.info !== undefined) host.info = hello.info;
+      this.hosts.set(entry.id, host);
+      await connection.request("host.watch", {}, CONTEXT);
+      this.listener?.created(host.info);
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      if (error.code === "session_not_found") {
+        await cleanStale(this.instance, [entry.id]);
+        this.hosts.delete(entry.id);
+      } else if (error.code === "host_version") {
+        host.trouble = error;
+        this.hosts.set(entry.id, host);
+      } else {
+        host.trouble = unavailable(host.info.name);
+        this.hosts.set(entry.id, host);
+        this.retryLater(entry);
+      }
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  /** A host that hung is asked again when it may have come back; it costs one connection attempt every few seconds. */
+  private retryLater(entry: SessionEntry): void {
+    const timer = setTimeout(() => {
+      if (this.hosts.get(entry.id)?.connection === null) void this.open(entry);
+    }, HELLO_PATIENCE_MS);
+    timer.unref();
+  }
+
+  private receive(host: Host, frame: Frame): void {
+    if (frame.type !== frameTypes.event) return;
+    const event = v.parse(EventSchema, frameJson(frame));
+    const info = v.safeParse(SessionInfoSchema, event.info);
+    if (info.success) host.info = info.output;
+    if (event.event === "session_destroyed") {
+      host.farewell = {
+        reason: event.reason as EndReason,
+        exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
+        signal: typeof event.signal === "string" ? event.signal : null,
+      };
+    } else if (event.event !== "info") {
+      this.listener?.event(host.info, event);
+    }
+  }
+
+  private lost(host: Host): void {
+    host.connection = null;
+    if (this.hosts.get(host.entry.id) !== host) return;
+    this.hosts.delete(host.entry.id);
+    const end = host.farewell ?? { reason: "host_crashed" as const, exit_code: null, signal: null };
+    this.listener?.destroyed(host.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
+    if (host.farewell === null) void cleanStale(this.instance, [host.entry.id]).catch(() => {});
+  }
+
+  private async freshInfo(host: Host): Promise<SessionInfo> {
+    if (host.connection === null || this.hanging.has(host)) return unresponsive(host.info);
+    const asked = host.request("session.get", {}, CONTEXT).then((result) => {
+      this.hanging.delete(host);
+      host.info = v.parse(SessionInfoSchema, result);
+      return host.info;
+    });
+    const patience = Promise.withResolvers<SessionInfo>();
+    const timer = setTimeout(() => {
+      this.hanging.add(host);
+      patience.resolve(unresponsive(host.info));
+    }, LIST_PATIENCE_MS);
+    try {
+      return await Promise.race([asked, patience.promise]);
+    } catch {
+      return unresponsive(host.info);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function unavailable(name: string): WshError {
+  return new WshError("host_unavailable", `the host of session '${name}' does not answer`);
+}
+
+function unresponsive(info: SessionInfo): SessionInfo {
+  return { ...info, state: "unresponsive" };
+}
+
+/** What is known of a host that has not said hello: its id and name. */
+function placeholder(entry: SessionEntry): SessionInfo {
+  return {
+    id: `@${entry.id}`,
+    name: entry.name ?? `@${entry.id}`,
+    server: hostname(),
+    pid: null,
+    command: "",
+    rows: 0,
+    cols: 0,
+    clients: 0,
+    attached: 0,
+    tags: [],
+    last_activity_ms: 0,
+    idle_ms: 0,
+    running: !entry.ended,
+    state: "unresponsive",
+    cwd: null,
+    title: "",
+    exit_code: null,
+    signal: null,
+    created_at: 0,
+    windows: [],
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * When an ephemeral server ends by itself (contract §2.5): 30 s after its start if there never was a session, and when
+ * the last session is gone. A connected MCP bridge or server-level WebSocket keeps it; ended sessions count until their
+ * grace period is over. Persistence is looked at when the decision is made, not before.
+ */
+
+/** An ephemeral server that nobody used ends after this long, in ms. */
+const UNUSED_MS = 30_000;
+
+export interface LifecycleState {
+  persistent(): boolean;
+  /** Sessions that exist, ended ones included. */
+  sessions(): number;
+  /** Connections that keep the server: MCP bridges, server-level WebSockets. */
+  holders(): number;
+  end(): void;
+}
+
+export class Lifecycle {
+  private everUsed = false;
+  private readonly timer: Timer;
+
+  constructor(private readonly state: LifecycleState) {
+    this.timer = setTimeout(() => this.look(true), UNUSED_MS);
+  }
+
+  /** There is or was a session. */
+  used(): void {
+    this.everUsed = true;
+  }
+
+  /** A session ended or a holder left. */
+  changed(): void {
+    this.look(this.everUsed);
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+  }
+
+  private look(due: boolean): void {
+    if (!due || this.state.persistent() || this.state.sessions() > 0 || this.state.holders() > 0) return;
+    this.state.end();
+  }
+}

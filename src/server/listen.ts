@@ -1,0 +1,95 @@
+/** Where the server listens: the Unix socket and TCP addresses, each with the same app behind it. */
+import type { Hono } from "hono";
+import { WshError } from "../protocol/errors.ts";
+import type { AppEnv, RequestOrigin } from "./app.ts";
+
+/** Address of a server that a person starts and says nothing about. */
+export const DEFAULT_BIND = "127.0.0.1:8080";
+
+/** Seconds without a byte after which a TCP connection is closed; routes that wait switch it off for themselves. */
+const TCP_IDLE_S = 120;
+/** A body up to this many bytes is read to be refused with an answer; past it the connection is closed. */
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+
+export interface Bind {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** @throws WshError invalid_request; null means: no TCP */
+export function parseBind(text: string): Bind | null {
+  if (text === "none") return null;
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65_535) {
+    throw new WshError("invalid_request", `'${text}' is not an address to bind`, {
+      hint: "Use HOST:PORT, [IPV6]:PORT, or none.",
+    });
+  }
+  return { host, port };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** How a Host header writes the address. */
+export function hostName(host: string): string {
+  return host.includes(":") ? `[${host.toLowerCase()}]` : host.toLowerCase();
+}
+
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface SocketHandlers {
+  /** Bun's WebSocket handler, shared by all listeners. */
+  readonly websocket?: Bun.WebSocketHandler<unknown>;
+}
+
+export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers = {}): Bun.Server<unknown> {
+  return Bun.serve({
+    unix: path,
+    maxRequestBodySize: MAX_READ_BYTES,
+    fetch: (request: Request, server: Bun.Server<unknown>) =>
+      app.fetch(request, { listener: "unix", peer: null, server } satisfies RequestOrigin),
+    ...(handlers.websocket === undefined ? {} : { websocket: handlers.websocket }),
+  } as Bun.Serve.Options<unknown>);
+}
+
+/** @throws WshError invalid_request when the address is in use or not ours */
+export function listenTcp(
+  bind: Bind,
+  app: Hono<AppEnv>,
+  handlers: SocketHandlers = {},
+  tls?: TlsFiles,
+): Bun.Server<unknown> {
+  try {
+    return Bun.serve({
+      hostname: bind.host,
+      port: bind.port,
+      idleTimeout: TCP_IDLE_S,
+      maxRequestBodySize: MAX_READ_BYTES,
+      fetch: (request: Request, server: Bun.Server<unknown>) =>
+        app.fetch(request, {
+          listener: "tcp",
+          peer: server.requestIP(request)?.address ?? null,
+          server,
+        } satisfies RequestOrigin),
+      ...(tls === undefined ? {} : { tls: { cert: Bun.file(tls.cert), key: Bun.file(tls.key) } }),
+      ...(handlers.websocket === undefined ? {} : { websocket: handlers.websocket }),
+    } as Bun.Serve.Options<unknown>);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError(
+      "invalid_request",
+      `cannot listen on ${hostName(bind.host)}:${bind.port}: ${reason}`,
+      {
+        hint: "Choose another address with --bind, or --bind none.",
+      },
+      { cause },
+    );
+  }
+}

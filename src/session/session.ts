@@ -1,0 +1,352 @@
+/**
+ * A session: its identity (id, name, tags), its pane, the terminals that look at it, and what it reports. It knows no
+ * transport: the host turns what it emits into frames and what arrives into calls. Everything about the program's life
+ * goes through here, so that an end is reported once, with its reason, after the last output.
+ *
+ * Rows and columns: `outer` is the size that viewers or callers asked for; the pane gets what panels leave of it.
+ */
+
+import { WshError } from "../protocol/errors.ts";
+import { normalizeTags } from "../protocol/names.ts";
+import type { EndReason, SessionInfo, SessionState } from "../protocol/session.ts";
+import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+import type { TerminalSink } from "../terminal/model.ts";
+import type { TerminalProfile } from "../terminal/profile.ts";
+import { Activity } from "./activity.ts";
+import { Emitter } from "./emitter.ts";
+import { type Clock, systemClock } from "./exec-port.ts";
+import { Pane } from "./pane.ts";
+import { type Size, type SizePolicy, Viewers } from "./viewers.ts";
+
+export interface SessionSettings {
+  readonly historyLines: number;
+  readonly historyBytes: number;
+  /** How long an ended session stays readable, in ms. */
+  readonly graceMs: number;
+  /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
+  readonly killGraceMs: number;
+  readonly sizePolicy: SizePolicy;
+}
+
+export interface SessionOptions {
+  readonly id: number;
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly server: string;
+  /** What lists show as the command. */
+  readonly command: string;
+  readonly spawn: PtySpawn;
+  readonly open: PtyOpen;
+  readonly nonce: string | null;
+  readonly profile: TerminalProfile;
+  readonly settings: SessionSettings;
+  readonly clock?: Clock;
+}
+
+export type Chunk = Parameters<TerminalSink["chunk"]>[0];
+
+/** What a session reports to those who listen. */
+export interface SessionEvents extends Record<string, unknown> {
+  /** Parsed output, as clients may see it. */
+  chunk: Chunk;
+  /** Anything in SessionInfo that does not change with every key. */
+  info: undefined;
+  renamed: { readonly old_name: string; readonly new_name: string };
+  tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
+  /** The program has ended; the session stays readable for the grace period. */
+  exited: PtyExit;
+  /** The session is over. */
+  destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
+  reset: Parameters<TerminalSink["reset"]>[0];
+  alternate: boolean;
+  title: string;
+  bell: undefined;
+  clipboard: { readonly selection: string; readonly base64: string };
+  resized: Size;
+}
+
+/** How the registry is told; the host implements it over the file system. */
+export interface SessionRegistry {
+  /** @throws WshError invalid_session_name, session_name_conflict */
+  rename(name: string): Promise<void>;
+  ended(): Promise<void>;
+  live(): Promise<void>;
+}
+
+const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
+
+export class Session {
+  readonly events = new Emitter<SessionEvents>();
+  readonly activity: Activity;
+  readonly viewers: Viewers;
+  readonly createdAt: number;
+  private readonly clock: Clock;
+  private currentName: string;
+  private tagSet: Set<string>;
+  private outer: Size;
+  private streams = 0;
+  private graceTimer: Disposable | null = null;
+  private over: EndReason | null = null;
+  private killing: Promise<void> | null = null;
+  private paneOrNull: Pane | null = null;
+
+  private constructor(
+    private readonly options: SessionOptions,
+    private readonly registry: SessionRegistry,
+  ) {
+    this.clock = options.clock ?? systemClock;
+    this.activity = new Activity(this.clock);
+    this.viewers = new Viewers(options.settings.sizePolicy);
+    this.createdAt = this.clock.wall();
+    this.currentName = options.name;
+    this.tagSet = new Set(normalizeTags(options.tags));
+    this.outer = { rows: options.spawn.rows, cols: options.spawn.cols };
+  }
+
+  /** @throws WshError session_create_failed */
+  static async start(options: SessionOptions, registry: SessionRegistry): Promise<Session> {
+    const session = new Session(options, registry);
+    const { spawn, open, nonce, settings, profile, command } = options;
+    session.paneOrNull = await Pane.start(
+      {
+        id: `@${options.id}`,
+        command,
+        spawn,
+        open,
+        nonce,
+        profile,
+        historyLines: settings.historyLines,
+        historyBytes: settings.historyBytes,
+      },
+      {
+        output: () => {},
+        chunk: (chunk) => {
+          session.activity.record();
+          session.events.emit("chunk", chunk);
+        },
+        mark: () => {},
+        bell: () => session.events.emit("bell", undefined),
+        title: (title) => session.events.emit("title", title),
+        cwd: () => {},
+        alternate: (active) => session.events.emit("alternate", active),
+        clipboard: (selection, base64) => session.events.emit("clipboard", { selection, base64 }),
+        reset: (reason) => session.events.emit("reset", reason),
+        retired: () => {},
+        exit: (exit) => session.programEnded(exit),
+      },
+    );
+    return session;
+  }
+
+  get pane(): Pane {
+    if (this.paneOrNull === null) throw new WshError("parser_unavailable", `session '${this.name}' is not ready`);
+    return this.paneOrNull;
+  }
+
+  get name(): string {
+    return this.currentName;
+  }
+
+  get tags(): readonly string[] {
+    return [...this.tagSet].sort();
+  }
+
+  get size(): Size {
+    return this.outer;
+  }
+
+  get exit(): PtyExit | null {
+    return this.pane.exit;
+  }
+
+  /** A place in the output that only grows. */
+  get outputCursor(): number {
+    return this.pane.terminal.offset;
+  }
+
+  state(): SessionState {
+    return this.exit === null ? "running" : "exited";
+  }
+
+  info(): SessionInfo {
+    const { pane } = this;
+    const { rows, cols } = pane.terminal;
+    const idle = this.activity.idleMs();
+    const state = this.state();
+    const cwd = pane.terminal.cwd ?? pane.startCwd;
+    const { title } = pane.terminal;
+    const index = 0;
+    return {
+      id: pane.id,
+      name: this.name,
+      server: this.options.server,
+      pid: pane.pid,
+      command: pane.command,
+      rows: this.outer.rows,
+      cols: this.outer.cols,
+      clients: this.streams,
+      attached: this.viewers.count,
+      tags: [...this.tags],
+      last_activity_ms: idle,
+      idle_ms: idle,
+      running: this.exit === null,
+      state,
+      cwd,
+      title,
+      exit_code: this.exit?.code ?? null,
+      signal: this.exit?.signal ?? null,
+      created_at: this.createdAt,
+      windows: [
+        {
+          id: `w${this.options.id}`,
+          index,
+          name: "0",
+          active: true,
+          rows: this.outer.rows,
+          cols: this.outer.cols,
+          panes: [
+            { id: pane.id, index, active: true, pid: pane.pid, command: pane.command, rows, cols, cwd, title, state },
+          ],
+        },
+      ],
+    };
+  }
+
+  /**
+   * Renames and changes tags, all or nothing: everything is checked before anything changes.
+   * @throws WshError invalid_session_name, invalid_tag, session_name_conflict
+   */
+  async update(change: {
+    name?: string | undefined;
+    add_tags: readonly string[];
+    remove_tags: readonly string[];
+  }): Promise<void> {
+    const adding = normalizeTags(change.add_tags).filter((tag) => !this.tagSet.has(tag));
+    const removing = [...new Set(change.remove_tags)].filter((tag) => this.tagSet.has(tag));
+    const { name } = change;
+    if (name !== undefined && name !== this.currentName) {
+      await this.registry.rename(name);
+      const old_name = this.currentName;
+      this.currentName = name;
+      this.events.emit("renamed", { old_name, new_name: name });
+    }
+    for (const tag of adding) this.tagSet.add(tag);
+    if (adding.length > 0) this.events.emit("tagged", { added: adding, removed: [], tags: this.tags });
+    const gone = removing.filter((tag) => this.tagSet.delete(tag));
+    if (gone.length > 0) this.events.emit("tagged", { added: [], removed: gone.sort(), tags: this.tags });
+    this.events.emit("info", undefined);
+  }
+
+  /** Sets the outer size; null takes it from the viewers. */
+  async resize(asked: Size | null = this.viewers.size()): Promise<void> {
+    if (asked === null) return;
+    const changed = asked.rows !== this.outer.rows || asked.cols !== this.outer.cols;
+    this.outer = asked;
+    await this.pane.resize(asked.rows, asked.cols);
+    if (!changed) return;
+    this.events.emit("resized", asked);
+    for (const viewer of this.viewers.all) viewer.sizeChanged(asked);
+    this.events.emit("info", undefined);
+  }
+
+  /**
+   * Input through an API: goes to the program whatever the input mode is, and counts as activity.
+   * @throws WshError session_ended, input_send_failed
+   */
+  async send(bytes: Uint8Array): Promise<void> {
+    await this.pane.send(bytes);
+    this.activity.record();
+  }
+
+  /** A person typed. */
+  typed(bytes: Uint8Array): void {
+    this.activity.record();
+    // What a stopped program does not read is refused by the PTY's limit; a person sees that nothing appears.
+    this.pane.send(bytes).catch(() => {});
+  }
+
+  /** A streaming client came or went. */
+  streamOpened(): () => void {
+    this.streams++;
+    this.events.emit("info", undefined);
+    let open = true;
+    return () => {
+      if (!open) return;
+      open = false;
+      this.streams--;
+      this.events.emit("info", undefined);
+    };
+  }
+
+  get streamCount(): number {
+    return this.streams;
+  }
+
+  /** Disconnects attached terminals. @returns how many there were */
+  detachAll(): number {
+    const all = this.viewers.all;
+    for (const viewer of all) viewer.end({ reason: "detached" });
+    return all.length;
+  }
+
+  /** Starts the program again in the same place. @throws WshError session_create_failed */
+  async restart(): Promise<void> {
+    this.graceTimer?.[Symbol.dispose]();
+    this.graceTimer = null;
+    if (this.exit !== null) await this.registry.live();
+    await this.pane.restart();
+    this.activity.record();
+    this.events.emit("info", undefined);
+  }
+
+  /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the session is over. */
+  kill(reason: "killed" | "server_stopped"): Promise<void> {
+    this.killing ??= this.endProgram(reason);
+    return this.killing;
+  }
+
+  private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
+    for (const viewer of this.viewers.all) viewer.end({ reason: "killed" });
+    if (this.exit === null) {
+      const ended = Promise.withResolvers<void>();
+      const off = this.events.on("exited", () => ended.resolve());
+      for (const name of ["SIGHUP", "SIGCONT"] as const) this.signalAll(name);
+      const timer = this.clock.after(this.options.settings.killGraceMs, () => this.signalAll("SIGKILL"));
+      await ended.promise;
+      off();
+      timer[Symbol.dispose]();
+    }
+    this.destroy(reason);
+  }
+
+  private signalAll(name: NodeJS.Signals): void {
+    for (const to of ["foreground", "group"] as const) {
+      try {
+        this.pane.signal(name, to);
+      } catch {
+        // Ended meanwhile, or the group has nobody left.
+      }
+    }
+  }
+
+  private programEnded(exit: PtyExit): void {
+    this.activity.exited();
+    this.events.emit("exited", exit);
+    if (this.killing !== null) return;
+    void this.registry.ended().catch(() => {});
+    this.events.emit("info", undefined);
+    for (const viewer of this.viewers.all) {
+      viewer.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
+    }
+    this.graceTimer = this.clock.after(this.options.settings.graceMs, () => this.destroy("exited"));
+  }
+
+  private destroy(reason: EndReason): void {
+    if (this.over !== null) return;
+    this.over = reason;
+    this.graceTimer?.[Symbol.dispose]();
+    this.events.emit("destroyed", { reason, exit: this.exit ?? UNKNOWN_EXIT });
+    this.activity.dispose(new WshError("session_not_found", `session '${this.name}' was ended`));
+    this.pane.dispose();
+  }
+}
