@@ -1,0 +1,80 @@
+/**
+ * The environment of a session's program: the caller's, without what belongs to the caller's own terminal or to wsh's
+ * own processes, with what tells the program where it is. Overrides win over everything but wsh's own variables.
+ */
+import { WshError } from "../protocol/errors.ts";
+
+export interface SessionIdentity {
+  readonly session: string;
+  readonly instance: string;
+  /** Path of the instance's HTTP socket. */
+  readonly socket: string;
+  readonly version: string;
+  /** The `env` of the request. */
+  readonly overrides: Readonly<Record<string, string>>;
+}
+
+/** Variables that describe the terminal or multiplexer in which the caller runs, or steer our own runtime. */
+const foreign = new Set([
+  "WSH_TOKEN",
+  "LINES",
+  "COLUMNS",
+  "TERMCAP",
+  "STY",
+  "WINDOW",
+  "WINDOWID",
+  "TERM_SESSION_ID",
+  "SHELL_SESSION_ID",
+  "VTE_VERSION",
+  "WT_SESSION",
+  "WT_PROFILE_ID",
+  "COLORFGBG",
+  "ALACRITTY_LOG",
+  "ALACRITTY_SOCKET",
+  "ALACRITTY_WINDOW_ID",
+  "LC_TERMINAL",
+  "LC_TERMINAL_VERSION",
+  "TERMINAL_EMULATOR",
+  "INSIDE_EMACS",
+  "BUN_BE_BUN",
+  "BUN_OPTIONS",
+]);
+
+/** Families of the same. WSH_SHELL_ carries what integration passes to a shell, and is set by the plan alone. */
+const foreignPrefix =
+  /^(?:TMUX(?:_|$)|ZELLIJ(?:_|$)|KITTY_|WEZTERM_|ITERM_|KONSOLE_|GHOSTTY_|VSCODE_|TERM_PROGRAM|TERM_FEATURES|BUN_INSTALL_CACHE|WSH_SHELL_|WSH_MCP_)/;
+
+/**
+ * The child's whole environment.
+ * @throws WshError `invalid_request` when an override's name or value cannot stand in an environment
+ */
+export function childEnvironment(
+  caller: Readonly<Record<string, string | undefined>>,
+  identity: SessionIdentity,
+): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(caller)) {
+    if (value === undefined || foreign.has(name) || foreignPrefix.test(name) || !isVariable(name, value)) continue;
+    env[name] = value;
+  }
+  env.TERM = "xterm-256color";
+  env.COLORTERM = "truecolor";
+  env.TERM_PROGRAM = "wsh";
+  env.TERM_PROGRAM_VERSION = identity.version;
+  for (const [name, value] of Object.entries(identity.overrides)) {
+    if (!isVariable(name, value)) {
+      throw new WshError("invalid_request", `${JSON.stringify(name)} cannot be set in an environment`, {
+        hint: "A variable's name is not empty and holds no '='; neither name nor value holds a NUL byte.",
+      });
+    }
+    env[name] = value;
+  }
+  env.WSH_SESSION = identity.session;
+  env.WSH_SERVER_NAME = identity.instance;
+  env.WSH_SOCKET = identity.socket;
+  return env;
+}
+
+function isVariable(name: string, value: string): boolean {
+  return name !== "" && !name.includes("=") && !name.includes("\0") && !value.includes("\0");
+}

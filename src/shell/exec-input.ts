@@ -1,0 +1,108 @@
+/**
+ * What is typed at a shell's prompt so that exactly one given text runs there, once, as one command with one end.
+ *
+ * A plain command is typed as a person would. Everything that the line editor, history expansion or a second prompt
+ * could change or split goes inside one quoted `eval`, which always reads as one complete line: unfinished quotes and
+ * heredocs end in the shell's own error instead of a continuation prompt.
+ */
+import { WshError } from "../protocol/errors.ts";
+import type { ShellKind } from "./launch.ts";
+
+export interface ExecInput {
+  /** Bytes for the terminal, the Enter included. */
+  readonly text: Uint8Array;
+  /** What the shell's history will hold. */
+  readonly line: string;
+}
+
+const pasteBegin = "\x1b[200~";
+const pasteEnd = "\x1b[201~";
+
+/** Words that open something which a later line must close, in any of the shells. */
+const opening =
+  /(?:^|[\s;&|(])(?:if|for|foreach|while|until|case|select|function|repeat|begin|switch|do|then|coproc|\[\[)(?=$|[\s;&|(])/;
+
+/**
+ * @param options.bracketedPaste whether mode 2004 is on at the prompt
+ * @throws WshError `invalid_request` when the command holds a NUL character
+ */
+export function execInput(command: string, shell: ShellKind, options: { readonly bracketedPaste: boolean }): ExecInput {
+  if (command.includes("\0")) {
+    throw new WshError("invalid_request", "the command holds a NUL character, which no shell can run");
+  }
+  const line =
+    shell === "other" || isPlain(command, shell) ? command : evalLine(command, shell, options.bracketedPaste);
+  const typed = options.bracketedPaste ? `${pasteBegin}${line.replaceAll(pasteEnd, "")}${pasteEnd}\r` : `${line}\r`;
+  return { text: new TextEncoder().encode(typed), line };
+}
+
+/** Whether the line editor takes the command as it stands and the shell reads it as exactly one complete line. */
+function isPlain(command: string, shell: ShellKind): boolean {
+  // Control characters are keys; `!` and a leading `^` are history expansion; `#` is no comment at zsh's prompt and
+  // alone on a line runs nothing; paste hooks of zsh rewrite URLs.
+  if (command.trim() === "" || /[\x00-\x1f\x7f-\x9f!#`]|<<|^\s*\^|:\/\//.test(command)) return false;
+  if (opening.test(command) || /(?:\\|\||&&|\b(?:and|or|not))\s*$/.test(command)) return false;
+  return isBalanced(command, shell);
+}
+
+/** Quotes closed, and brackets outside quotes in pairs. Anything nested inside double quotes counts as not plain. */
+function isBalanced(command: string, shell: ShellKind): boolean {
+  const open: string[] = [];
+  for (let at = 0; at < command.length; at++) {
+    const char = command.charAt(at);
+    if (char === "\\") at++;
+    else if (char === "'" || char === '"') {
+      const end = closingQuote(command, at, shell);
+      if (end < 0 || (char === '"' && command.slice(at, end).includes("$("))) return false;
+      at = end;
+    } else if ("({[".includes(char)) open.push(char === "(" ? ")" : char === "{" ? "}" : "]");
+    else if (")}]".includes(char) && open.pop() !== char) return false;
+  }
+  return open.length === 0;
+}
+
+function closingQuote(command: string, begin: number, shell: ShellKind): number {
+  const quote = command.charAt(begin);
+  // bash and zsh know no escapes inside '…', but do inside $'…'; fish knows them everywhere.
+  const escapes = quote === '"' || shell === "fish" || command.charAt(begin - 1) === "$";
+  for (let at = begin + 1; at < command.length; at++) {
+    const char = command.charAt(at);
+    if (char === "\\" && escapes) at++;
+    else if (char === quote) return at;
+  }
+  return -1;
+}
+
+function evalLine(command: string, shell: ShellKind, bracketedPaste: boolean): string {
+  if (shell === "fish") return `eval ${quoteFish(command, bracketedPaste)}`;
+  const hasKeys = bracketedPaste
+    ? /[\x00-\x09\x0b-\x1f\x7f-\x9f!]/.test(command)
+    : /[\x00-\x1f\x7f-\x9f!]/.test(command);
+  return `eval ${hasKeys ? quoteAnsi(command) : `'${command.replaceAll("'", "'\\''")}'`}`;
+}
+
+/** `$'…'` of bash and zsh: nothing in it is a key, a newline or a history event. */
+function quoteAnsi(text: string): string {
+  return `$'${text.replace(/[\x00-\x1f\x7f-\x9f!'\\]/g, ansiEscape)}'`;
+}
+
+function ansiEscape(char: string): string {
+  if (char === "\n") return "\\n";
+  if (char === "\t") return "\\t";
+  if (char === "'" || char === "\\") return `\\${char}`;
+  // Octal always ends after three digits; bytes of the UTF-8 form, so that the shell's locale does not matter.
+  return [...new TextEncoder().encode(char)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+}
+
+/** Quoted runs joined to escapes, which fish knows only outside quotes. */
+function quoteFish(text: string, bracketedPaste: boolean): string {
+  const keys = bracketedPaste ? /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g : /[\x00-\x1f\x7f-\x9f]/g;
+  const quoted = text.replace(/[\\']/g, "\\$&").replace(keys, (char) => `'${fishEscape(char)}'`);
+  return `'${quoted}'`;
+}
+
+function fishEscape(char: string): string {
+  if (char === "\n") return "\\n";
+  if (char === "\t") return "\\t";
+  return [...new TextEncoder().encode(char)].map((byte) => `\\X${byte.toString(16).padStart(2, "0")}`).join("");
+}

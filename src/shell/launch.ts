@@ -1,0 +1,180 @@
+/**
+ * Decides how a session's program is started: which file, under which argv[0], with which arguments and environment,
+ * and whether shell integration goes in. Pure: the file system is seen through `findExecutable` only.
+ *
+ * Without a command the session is the person's shell, a login shell as in tmux. A command that is no more than a
+ * known shell's name or path is that shell; any other runs as `$SHELL -c` with neither job control nor rc files.
+ */
+import { WshError } from "../protocol/errors.ts";
+import { integrationNames } from "./integration.ts";
+
+/** Shells whose startup we know; everything else is run as it is. */
+export type ShellKind = "bash" | "zsh" | "fish" | "other";
+
+export interface ShellRequest {
+  /** A path, or one of `supportedShells` in any case; absent: $SHELL, else /bin/sh. */
+  readonly shell?: string;
+  /** What to run instead of an interactive shell. */
+  readonly command?: string;
+  /** Setting login_shell. */
+  readonly loginShell: boolean;
+  /** Setting shell_integration, already combined with WSH_SHELL_INTEGRATION of the caller. */
+  readonly integration: boolean;
+}
+
+export interface ShellFacts {
+  /** Environment that the child will get before the plan's changes; SHELL, ZDOTDIR, ENV and so on are read from it. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute directory that holds `integrationFiles()`. */
+  readonly scriptsDir: string;
+  /** Secret of this session that its marks carry; letters and digits. */
+  readonly nonce: string;
+  readonly platform: NodeJS.Platform;
+  /** Absolute path of an executable file for a path or a name to be looked up in PATH; null when there is none. */
+  findExecutable(nameOrPath: string): string | null;
+}
+
+export interface ShellPlan {
+  readonly ok: true;
+  readonly file: string;
+  readonly args: readonly string[];
+  /** argv[0] where it is not `file`: a login shell's is "-bash". */
+  readonly argv0?: string;
+  /** Variables to add to the child's environment. */
+  readonly set: Readonly<Record<string, string>>;
+  /** Variables to take out of it. */
+  readonly unset: readonly string[];
+  readonly kind: ShellKind;
+  readonly login: boolean;
+  readonly integration: { readonly active: true } | { readonly active: false; readonly reason: string };
+  /** What lists show: the shell's path, or the command as it was given. */
+  readonly displayCommand: string;
+}
+
+export interface ShellFailure {
+  readonly ok: false;
+  /** unknown_shell or shell_not_found. */
+  readonly error: WshError;
+}
+
+/** Names that a request may use instead of a path. */
+export const supportedShells = ["bash", "zsh", "fish", "sh", "pwsh"] as const;
+
+const fallbackShell = "/bin/sh";
+
+export function planShell(request: ShellRequest, facts: ShellFacts): ShellPlan | ShellFailure {
+  const asShell = request.command === undefined ? null : shellOfCommand(request.command);
+  const wanted = asShell?.shell ?? request.shell ?? (facts.env.SHELL || fallbackShell);
+  const found = resolveShell(wanted, facts);
+  if (typeof found !== "string") return { ok: false, error: found };
+  const kind = shellKind(found);
+  if (request.command !== undefined && asShell === null) {
+    return {
+      ok: true,
+      file: found,
+      args: ["-c", request.command],
+      set: {},
+      unset: [],
+      kind,
+      login: false,
+      integration: { active: false, reason: "the session runs a command, not an interactive shell" },
+      displayCommand: request.command,
+    };
+  }
+  const login = asShell?.login ?? request.loginShell;
+  const refusal = integrationRefusal(kind, found, request, facts);
+  const bare = bareShell(found, kind, login);
+  if (refusal !== null) return { ...bare, integration: { active: false, reason: refusal } };
+  return { ...bare, ...injected(kind, login, facts), integration: { active: true } };
+}
+
+/** The kind of shell that a path's last part names; versioned names such as bash-5.2 included. */
+export function shellKind(path: string): ShellKind {
+  const name = baseName(path).replace(/-?[\d.]+$/, "");
+  return name === "bash" || name === "zsh" || name === "fish" ? name : "other";
+}
+
+/** A command that is only a known shell, with or without -l and -i: which, and whether it asks for a login shell. */
+function shellOfCommand(command: string): { shell: string; login: boolean | undefined } | null {
+  const [shell, ...flags] = command.trim().split(/[ \t]+/);
+  if (shell === undefined || !/^[\w./+-]+$/.test(shell)) return null;
+  if (!isSupportedName(baseName(shell).replace(/-?[\d.]+$/, ""))) return null;
+  if (!flags.every((flag) => /^-(?:l|i|li|il|-login)$/.test(flag))) return null;
+  if (flags.some((flag) => flag.includes("l"))) return { shell, login: true };
+  return { shell, login: flags.length > 0 ? false : undefined };
+}
+
+function isSupportedName(name: string): boolean {
+  return supportedShells.some((supported) => supported === name);
+}
+
+/** The shell's absolute path, or why there is none. */
+function resolveShell(wanted: string, facts: ShellFacts): string | WshError {
+  const isPath = wanted.includes("/");
+  const name = isPath ? wanted : wanted.toLowerCase();
+  if (!isPath && wanted !== facts.env.SHELL && !isSupportedName(name.replace(/-?[\d.]+$/, ""))) {
+    return new WshError("unknown_shell", `'${wanted}' is not a shell that wsh knows`, { supported: supportedShells });
+  }
+  const file = facts.findExecutable(name);
+  if (file !== null) return file;
+  return new WshError("shell_not_found", isPath ? `${wanted} is not an executable file` : `${name} is not in PATH`);
+}
+
+function bareShell(file: string, kind: ShellKind, login: boolean): Omit<ShellPlan, "integration"> {
+  const name = baseName(file);
+  const plan = { ok: true, file, args: [], set: {}, unset: [], kind, login, displayCommand: file } as const;
+  if (!login) return plan;
+  // PowerShell takes no hint from argv[0].
+  return name === "pwsh" ? { ...plan, args: ["-Login"] } : { ...plan, argv0: `-${name}` };
+}
+
+/** Why integration cannot go in; null when it can. */
+function integrationRefusal(kind: ShellKind, file: string, request: ShellRequest, facts: ShellFacts): string | null {
+  if (!request.integration) return "switched off by the shell_integration setting";
+  if (kind === "other") return `there is no integration for ${baseName(file)}`;
+  if (kind !== "bash") return null;
+  if (facts.platform === "darwin" && file === "/bin/bash") return "the bash of macOS is older than 4.4";
+  if (facts.env.POSIXLY_CORRECT !== undefined) return "POSIXLY_CORRECT is set, and bash starts in posix mode";
+  return null;
+}
+
+type Injection = Pick<ShellPlan, "args" | "set" | "unset">;
+
+/** What makes the shell read our script; each script undoes it before the user's own files are read. */
+function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection {
+  const { env, nonce, scriptsDir } = facts;
+  const set: Record<string, string> = { WSH_SHELL_NONCE: nonce };
+  switch (kind) {
+    case "zsh": {
+      set.ZDOTDIR = `${scriptsDir}/${integrationNames.zdotdir}`;
+      if (env.ZDOTDIR !== undefined) set.WSH_SHELL_ZDOTDIR = env.ZDOTDIR;
+      return { args: [], set, unset: [] };
+    }
+    case "fish":
+      return {
+        args: ["--init-command", `source ${fishQuote(`${scriptsDir}/${integrationNames.fish}`)}`],
+        set,
+        unset: [],
+      };
+    default: {
+      const script = `${scriptsDir}/${integrationNames.bash}`;
+      set.WSH_SHELL_INJECT = "interactive";
+      if (!login) return { args: ["--rcfile", script], set, unset: [] };
+      // In posix mode an interactive shell reads $ENV, also as a login shell; values that bash then presets
+      // differently, unless they were inherited, are put right by the script.
+      const presets = [env.HISTFILE === undefined ? "histfile" : "", env.MAILCHECK === undefined ? "mailcheck" : ""];
+      set.WSH_SHELL_INJECT = ["login", ...presets.filter((preset) => preset !== "")].join(" ");
+      if (env.ENV !== undefined) set.WSH_SHELL_ENV = env.ENV;
+      set.ENV = script;
+      return { args: ["--posix"], set, unset: [] };
+    }
+  }
+}
+
+function fishQuote(text: string): string {
+  return `'${text.replace(/[\\']/g, "\\$&")}'`;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

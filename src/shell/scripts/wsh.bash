@@ -1,0 +1,222 @@
+# wsh shell integration for bash 4.4 and later.
+#
+# Marks where each prompt and each command begins and ends (OSC 133, 633 and 7), so that wsh knows exit codes and exact
+# output. wsh starts bash with this file as --rcfile, or as $ENV of a login shell in posix mode; the file then runs the
+# user's own startup files as bash would have. It can also be sourced at the end of ~/.bashrc on another machine.
+#
+# C is printed by PS0, D by the first element of PROMPT_COMMAND, A and B by PS1, which the last element wraps again
+# whenever the user has changed it. Should PROMPT_COMMAND be taken away, PS1 prints D as well. There is no DEBUG trap.
+# The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
+# nor the user's own traps show them.
+
+if [[ -z ${WSH_SHELL_INJECT-} && ( -n ${__wsh_text-} || $- != *i* ) ]]; then
+  builtin return 0
+fi
+
+# Parsed by old versions too, run only by those that know @P.
+__wsh_pre() {
+  builtin local wsh_status="$?" wsh_number='\!' wsh_line
+  if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"* ]]; then
+    wsh_number=${wsh_number@P}
+    if [[ ${__wsh[open]} == 1 ]]; then
+      __wsh[open]=0
+      builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
+      if [[ $wsh_number == "$((__wsh[number] + 1))" ]]; then
+        wsh_line=$(HISTTIMEFORMAT='' builtin history 1)
+        if [[ $wsh_line =~ ^\ *[0-9]+[\ *]\  ]]; then
+          __wsh_escape "${wsh_line:${#BASH_REMATCH[0]}}"
+        fi
+      fi
+    elif [[ $wsh_number -gt ${__wsh[number]} && $wsh_status != 0 ]]; then
+      # A line was read and nothing ran: a syntax error.
+      __wsh[id]=$((__wsh[id] + 1))
+      builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
+    fi
+  fi
+  # Before 5.1 one string holds our hook and the user's, who must see the status; errexit must not.
+  if [[ ${__wsh_text[array]} == 1 || $- == *e* ]]; then
+    builtin return 0
+  fi
+  builtin return "$wsh_status"
+}
+
+# Prints 633;E for $1: a backslash doubled, control characters and semicolons as \xHH.
+__wsh_escape() {
+  builtin local wsh_rest wsh_out='' wsh_part wsh_hex
+  wsh_rest=${1//\\/\\\\}
+  wsh_rest=${wsh_rest//;/\\x3b}
+  wsh_rest=${wsh_rest//$'\n'/\\x0a}
+  wsh_rest=${wsh_rest//$'\t'/\\x09}
+  while [[ $wsh_rest == *[[:cntrl:]]* ]]; do
+    wsh_part=${wsh_rest%%[[:cntrl:]]*}
+    wsh_rest=${wsh_rest:${#wsh_part}}
+    builtin printf -v wsh_hex '\\x%02x' "'${wsh_rest:0:1}"
+    wsh_out+=$wsh_part$wsh_hex
+    wsh_rest=${wsh_rest:1}
+  done
+  builtin printf '\e]633;E;%s%s\a' "$wsh_out$wsh_rest" "${__wsh_text[nonce]:+;${__wsh_text[nonce]}}" >/dev/tty
+}
+
+# Sets __wsh[url] to OSC 7's path for $PWD.
+__wsh_url() {
+  builtin local LC_ALL=C wsh_i wsh_char wsh_hex
+  __wsh[pwd]=$PWD
+  __wsh[url]=''
+  if [[ $PWD != *[!A-Za-z0-9/._~-]* ]]; then
+    __wsh[url]=$PWD
+    builtin return 0
+  fi
+  for ((wsh_i = 0; wsh_i < ${#PWD}; wsh_i++)); do
+    wsh_char=${PWD:wsh_i:1}
+    if [[ $wsh_char == [A-Za-z0-9/._~-] ]]; then
+      __wsh[url]+=$wsh_char
+    else
+      builtin printf -v wsh_hex '%d' "'$wsh_char"
+      builtin printf -v wsh_hex '%%%02X' "$((wsh_hex & 255))"
+      __wsh[url]+=$wsh_hex
+    fi
+  done
+}
+
+__wsh_post() {
+  builtin local wsh_number='\!' wsh_changed
+  __wsh[number]=${wsh_number@P}
+  if [[ ${PWD-} != "${__wsh[pwd]-}" ]]; then
+    __wsh_url
+  fi
+  __wsh_arrange
+  if [[ ${PS1-} != "${__wsh_text[start]}"*"${__wsh_text[end]}" ]]; then
+    wsh_changed=${PS1-}
+    wsh_changed=${wsh_changed//"${__wsh_text[start]}"/}
+    PS1=${__wsh_text[start]}${wsh_changed//"${__wsh_text[end]}"/}${__wsh_text[end]}
+  fi
+  if [[ ${PS0-} != *"${__wsh_text[run]}" ]]; then
+    wsh_changed=${PS0-}
+    PS0=${wsh_changed//"${__wsh_text[run]}"/}${__wsh_text[run]}
+  fi
+  builtin return 0
+}
+
+# Puts our hooks first and last. What the user wrote over or around them since is kept as if they had not been there:
+# an assignment to PROMPT_COMMAND replaces its element 0, which for the user is the first of their own.
+__wsh_arrange() {
+  builtin local wsh_all wsh_item
+  if [[ ${__wsh_text[array]} != 1 ]]; then
+    wsh_all=${PROMPT_COMMAND-}
+    if [[ $wsh_all != "${__wsh_text[pre]}"$'\n'*$'\n'"${__wsh_text[post]}" ]]; then
+      wsh_all=${wsh_all//"${__wsh_text[pre]}"/:}
+      wsh_all=${wsh_all//"${__wsh_text[post]}"/:}
+      PROMPT_COMMAND=${__wsh_text[pre]}$'\n'$wsh_all$'\n'${__wsh_text[post]}
+    fi
+    builtin return 0
+  fi
+  wsh_all=("${PROMPT_COMMAND[@]}")
+  if [[ ${#wsh_all[@]} -ge 2 && ${wsh_all[0]} == "${__wsh_text[pre]}" && ${wsh_all[-1]} == "${__wsh_text[post]}" ]]; then
+    __wsh_user=("${wsh_all[@]:1:${#wsh_all[@]}-2}")
+    builtin return 0
+  fi
+  wsh_item=${wsh_all[0]-}
+  if [[ $wsh_item != "${__wsh_text[pre]}" ]]; then
+    wsh_item=${wsh_item//"${__wsh_text[pre]}"/"${__wsh_user[0]-:}"}
+    if [[ ${wsh_all[1]-} == "${__wsh_user[0]-}" ]]; then
+      wsh_all[1]=$wsh_item
+    else
+      wsh_all=('' "$wsh_item" "${wsh_all[@]:1}")
+    fi
+  fi
+  __wsh_user=()
+  for wsh_item in "${wsh_all[@]:1}"; do
+    if [[ -n $wsh_item && $wsh_item != "${__wsh_text[post]}" ]]; then
+      __wsh_user+=("$wsh_item")
+    fi
+  done
+  PROMPT_COMMAND=("${__wsh_text[pre]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
+}
+
+__wsh_install() {
+  # A restricted shell refuses the redirections of the hooks.
+  if [[ $- == *r* ]]; then
+    builtin return 0
+  fi
+  __wsh_user=()
+  if [[ ${__wsh_text[array]} == 1 ]]; then
+    if [[ -n ${PROMPT_COMMAND[*]-} ]]; then
+      __wsh_user=("${PROMPT_COMMAND[@]}")
+    fi
+    PROMPT_COMMAND=("${__wsh_text[pre]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
+  fi
+  __wsh_post
+}
+
+builtin declare -A __wsh __wsh_text 2>/dev/null
+if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
+  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [inject]=${WSH_SHELL_INJECT-})
+  __wsh_text=(
+    [array]=0
+    [nonce]=${WSH_SHELL_NONCE-}
+    [key]=${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}
+    [pre]='{ __wsh_pre; } >/dev/null 2>&1'
+    [post]='{ __wsh_post; } >/dev/null 2>&1'
+    [start]='\[${__wsh_ps[0]+${__wsh_ps[0]@P}}\]'
+    [end]='\[${__wsh_ps[1]-}\]'
+    [run]='${__wsh_ps[2]+${__wsh_ps[2]@P}}'
+  )
+  ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) && __wsh_text[array]=1
+  # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic; key d1 exists and d0 does not,
+  # so that PS1 prints D only when no hook has.
+  __wsh[d1]=1
+  __wsh_ps=(
+    '${__wsh[d${__wsh[open]}]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'
+    $'\e'"]133;B${__wsh_text[key]}"$'\a'
+    '${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a'
+  )
+else
+  builtin printf '\e]633;P;WshInactive=bash %s is older than 4.4%s\a' "${BASH_VERSION-}" "${WSH_SHELL_NONCE:+;$WSH_SHELL_NONCE}" >/dev/tty
+fi
+
+if [[ -n ${WSH_SHELL_INJECT-} ]]; then
+  # What --posix and our own variables have changed before the user's files are read.
+  if [[ $WSH_SHELL_INJECT == *login* ]]; then
+    builtin set +o posix
+    builtin shopt -u inherit_errexit 2>/dev/null
+    if [[ -n ${WSH_SHELL_ENV+set} ]]; then
+      ENV=$WSH_SHELL_ENV
+    else
+      builtin unset -v ENV
+    fi
+    if [[ $WSH_SHELL_INJECT == *histfile* ]]; then
+      HISTFILE=~/.bash_history
+    fi
+    if [[ $WSH_SHELL_INJECT == *mailcheck* ]]; then
+      MAILCHECK=60
+    fi
+  fi
+  builtin set -- "$WSH_SHELL_INJECT"
+  builtin unset -v WSH_SHELL_INJECT WSH_SHELL_NONCE WSH_SHELL_ENV
+  # `!` keeps a failing last line from ending a shell whose own files have set errexit; PIPESTATUS has the true status.
+  if [[ $1 == *login* ]]; then
+    builtin set --
+    if [[ -e /etc/profile ]]; then
+      ! . /etc/profile
+    fi
+    if [[ -e ~/.bash_profile ]]; then
+      ! . ~/.bash_profile
+    elif [[ -e ~/.bash_login ]]; then
+      ! . ~/.bash_login
+    elif [[ -e ~/.profile ]]; then
+      ! . ~/.profile
+    fi
+  else
+    builtin set --
+    if [[ -e ~/.bashrc ]]; then
+      ! . ~/.bashrc
+    fi
+  fi
+  {
+    __wsh[status]=${PIPESTATUS[0]}
+    [[ ${__wsh_ps[0]+set} != set ]] || __wsh_install
+  } >/dev/null 2>&1
+  { builtin return "${__wsh[status]}"; } >/dev/null 2>&1
+fi
+
+{ [[ ${__wsh_ps[0]+set} != set ]] || __wsh_install; } >/dev/null 2>&1

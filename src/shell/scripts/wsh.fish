@@ -1,0 +1,71 @@
+# wsh shell integration for fish 3.4 and later.
+#
+# Marks where each prompt and each command begins and ends (OSC 133, 633 and 7), so that wsh knows exit codes and exact
+# output. wsh loads it with --init-command, after the user's configuration; it can also be sourced at the end of
+# config.fish on another machine.
+#
+# C and E are printed at fish_preexec, D at fish_postexec. A and B surround fish_prompt, which is wrapped again at the
+# next prompt when it has been defined anew.
+
+if status is-interactive; and not set -q __wsh_id
+    set -g __wsh_id 0
+    set -g __wsh_key
+    set -g __wsh_nonce
+    if set -q WSH_SHELL_NONCE
+        set -g __wsh_key ";wsh=$WSH_SHELL_NONCE"
+        set -g __wsh_nonce ";$WSH_SHELL_NONCE"
+    end
+    set -e WSH_SHELL_NONCE
+
+    function __wsh_escape --description 'Text of OSC 633;E'
+        set -l text (string replace -a '\\' '\\\\' -- $argv[1] | string replace -a ';' '\\x3b' | string collect)
+        set text (string replace -a \n '\\x0a' -- $text | string replace -a \t '\\x09' | string collect)
+        if string match -qr '[[:cntrl:]]' -- $text
+            set -l out
+            for char in (string split '' -- $text)
+                if string match -qr '[[:cntrl:]]' -- $char
+                    set -a out (builtin printf '\\\\x%02x' "'$char")
+                else
+                    set -a out $char
+                end
+            end
+            set text (string join '' -- $out)
+        end
+        builtin printf '%s' $text
+    end
+
+    function __wsh_preexec --on-event fish_preexec
+        set -g __wsh_id (math $__wsh_id + 1)
+        set -g __wsh_open 1
+        builtin printf '\e]133;C%s;id=%s\a\e]633;E;%s%s\a' "$__wsh_key" $__wsh_id (__wsh_escape "$argv[1]" | string collect) "$__wsh_nonce"
+    end
+
+    function __wsh_postexec --on-event fish_postexec
+        set -l wsh_status $status
+        if set -q __wsh_open
+            set -e __wsh_open
+            builtin printf '\e]133;D;%s%s;id=%s\a' $wsh_status "$__wsh_key" $__wsh_id
+        end
+    end
+
+    function __wsh_prompt --on-event fish_prompt
+        builtin printf '\e]7;file://%s%s\a' "$hostname" (string escape --style=url -- "$PWD")
+        if not functions -q __wsh_fish_prompt; or not string match -q '*__wsh_fish_prompt*' -- (functions fish_prompt | string collect)
+            functions -e __wsh_fish_prompt
+            if functions -q fish_prompt
+                functions -c fish_prompt __wsh_fish_prompt
+                function fish_prompt
+                    set -l wsh_status $status
+                    builtin printf '\e]133;A%s\a' "$__wsh_key"
+                    __wsh_return $wsh_status
+                    __wsh_fish_prompt
+                    builtin printf '\e]133;B%s\a' "$__wsh_key"
+                end
+            end
+        end
+    end
+
+    function __wsh_return
+        return $argv[1]
+    end
+end

@@ -1,0 +1,140 @@
+# wsh shell integration for zsh 5.1 and later.
+#
+# Marks where each prompt and each command begins and ends (OSC 133, 633 and 7), so that wsh knows exit codes and exact
+# output. wsh loads it from a .zshenv of its own, before the user's files; it can also be sourced at the end of ~/.zshrc
+# on another machine.
+#
+# C and E are printed by the last preexec hook. D belongs before zsh's mark for an unfinished last line, so it travels in
+# PROMPT_EOL_MARK while a command runs; the first precmd hook prints it where zsh shows no such mark. A and B are part of
+# PROMPT, which the last precmd hook wraps again whenever a theme has changed it. The hooks install themselves at the
+# first prompt. State lives in an associative array, which zsh never exports; hooks run with their output shut.
+
+if [[ ! -o interactive || -n ${__wsh+set} ]]; then
+  builtin return 0
+fi
+
+builtin typeset -gA __wsh
+__wsh=(nonce "${WSH_SHELL_NONCE-}" key "${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}" id 0 open 0 number 0)
+builtin unset WSH_SHELL_NONCE
+
+# First precmd hook: D, unless zsh has printed it with the mark for an unfinished line.
+__wsh_precmd() {
+  builtin local wsh_status="$?"
+  {
+    builtin emulate -L zsh
+    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    if [[ ${__wsh[open]} == 1 ]]; then
+      if [[ -z ${__wsh[eol]} || ${PROMPT_EOL_MARK-} != ${__wsh[eol]} ]]; then
+        builtin print -rn -- $'\e]133;D;'"$wsh_status${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
+      fi
+    elif [[ $HISTCMD -gt ${__wsh[number]} && $wsh_status != 0 ]]; then
+      # A line was read and nothing ran: a syntax error.
+      __wsh[id]=$((__wsh[id] + 1))
+      builtin print -rn -- $'\e]133;D;'"$wsh_status${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
+    fi
+    __wsh_restore_mark
+    __wsh[open]=0
+  } >/dev/null 2>&1
+  builtin return 0
+}
+
+# Gives PROMPT_EOL_MARK back, unless the command itself has set another.
+__wsh_restore_mark() {
+  if [[ -n ${__wsh[eol]} && ${PROMPT_EOL_MARK-} == ${__wsh[eol]} ]]; then
+    if [[ ${__wsh[eol_set]} == 1 ]]; then
+      builtin typeset -g PROMPT_EOL_MARK=${__wsh[eol_user]}
+    else
+      builtin unset PROMPT_EOL_MARK
+    fi
+  fi
+  __wsh[eol]=
+}
+
+# Last precmd hook: order of the hooks, prompt and directory.
+__wsh_prompt() {
+  {
+    builtin emulate -L zsh
+    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    builtin local wsh_start=$'%{\e]133;A'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}' wsh_bare
+    if [[ ${precmd_functions[1]} != __wsh_precmd || ${precmd_functions[-1]} != __wsh_prompt ]]; then
+      precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
+    fi
+    if [[ ${preexec_functions[-1]} != __wsh_preexec ]]; then
+      preexec_functions=(${preexec_functions:#__wsh_preexec} __wsh_preexec)
+    fi
+    if [[ $PS1 != "$wsh_start"*"$wsh_end" ]]; then
+      wsh_bare=${PS1//"$wsh_start"/}
+      PS1=$wsh_start${wsh_bare//"$wsh_end"/}$wsh_end
+    fi
+    if [[ $PWD != ${__wsh[pwd]-} ]]; then
+      __wsh_url
+    fi
+    __wsh[number]=$HISTCMD
+    builtin print -rn -- $'\e]7;file://'"$HOST${__wsh[url]}"$'\a' >/dev/tty
+  } >/dev/null 2>&1
+  builtin return 0
+}
+
+# Sets __wsh[url] to OSC 7's path for $PWD.
+__wsh_url() {
+  builtin local LC_ALL=C wsh_out='' wsh_char
+  __wsh[pwd]=$PWD
+  if [[ $PWD != *[^A-Za-z0-9/._~-]* ]]; then
+    __wsh[url]=$PWD
+    builtin return 0
+  fi
+  for wsh_char in ${(s::)PWD}; do
+    if [[ $wsh_char == [A-Za-z0-9/._~-] ]]; then
+      wsh_out+=$wsh_char
+    else
+      wsh_out+=%${(l:2::0:)$(([##16] #wsh_char & 255))}
+    fi
+  done
+  __wsh[url]=$wsh_out
+}
+
+__wsh_preexec() {
+  {
+    builtin emulate -L zsh
+    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    builtin local wsh_rest="$1" wsh_out='' wsh_part wsh_mark
+    __wsh[id]=$((__wsh[id] + 1))
+    __wsh[open]=1
+    wsh_rest=${wsh_rest//\\/\\\\}
+    wsh_rest=${wsh_rest//;/\\x3b}
+    wsh_rest=${wsh_rest//$'\n'/\\x0a}
+    wsh_rest=${wsh_rest//$'\t'/\\x09}
+    while [[ $wsh_rest == *[[:cntrl:]]* ]]; do
+      wsh_part=${wsh_rest%%[[:cntrl:]]*}
+      wsh_rest=${wsh_rest#$wsh_part}
+      wsh_out+=$wsh_part'\x'${(L)${(l:2::0:)$(([##16] #wsh_rest))}}
+      wsh_rest=${wsh_rest#?}
+    done
+    if [[ -n $1 ]]; then
+      wsh_mark=$'\e]633;E;'"$wsh_out$wsh_rest${__wsh[nonce]:+;${__wsh[nonce]}}"$'\a'
+    fi
+    builtin print -rn -- $'\e]133;C'"${__wsh[key]};id=${__wsh[id]}"$'\a'"$wsh_mark" >/dev/tty
+    __wsh[eol]=
+    if [[ -o promptsp && -o promptcr ]]; then
+      __wsh[eol_set]=${PROMPT_EOL_MARK+1}
+      __wsh[eol_user]=${PROMPT_EOL_MARK-%B%S%#%s%b}
+      __wsh[eol]=$'%{\e]133;D;%?'"${__wsh[key]};id=${__wsh[id]}"$'\a%}'"${__wsh[eol_user]}"
+      builtin typeset -g PROMPT_EOL_MARK=${__wsh[eol]}
+    fi
+  } >/dev/null 2>&1
+  builtin return 0
+}
+
+# Runs once, at the first prompt, when the user's files have been read.
+__wsh_boot() {
+  {
+    builtin emulate -L zsh
+    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
+    __wsh_prompt
+  } >/dev/null 2>&1
+  builtin return 0
+}
+
+builtin typeset -ga precmd_functions preexec_functions
+precmd_functions+=(__wsh_boot)
