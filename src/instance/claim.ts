@@ -10,7 +10,7 @@ import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, defaultSessionName, nextNumericName, numericName } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "./paths.ts";
-import { cleanStaleLocked, linkName, type SessionEntry, snapshot } from "./registry.ts";
+import { cleanStaleLocked, linkName, removeOwn, type SessionEntry, snapshot, unlinkSocket } from "./registry.ts";
 
 /**
  * How a session is named: as asked; by the next number; `default` while it is free, else the next number (plain
@@ -77,6 +77,7 @@ export async function restoreSession(
       ? await chooseName(instance, { kind: "number" }, entries, counters)
       : { text: session.name, next: counters.name };
     writeCounters(instance, { id: Math.max(counters.id, session.id + 1), name: name.next });
+    removeOwn(instance, session.id, name.text);
     return bindAndLink(instance, session.id, name.text, bind, session.ended);
   });
 }
@@ -162,8 +163,7 @@ async function bindAndLink(
     await linkName(instance, { id, socket }, name, ended);
     return { id, name, socket };
   } catch (error) {
-    // Ours by its id; a path that is not a socket was not made by bind and stays.
-    if (fs.lstatSync(socket, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(socket, { force: true });
+    unlinkSocket(socket); // ours by its id
     throw error;
   }
 }

@@ -149,6 +149,20 @@ export async function linkName(
   }
 }
 
+/**
+ * Removes what is left of a host that registers again: its socket, and the name if no host has it any more. The caller
+ * holds the lock and knows that no other live session has the name.
+ */
+export function removeOwn(instance: Instance, id: number, name: string): void {
+  removeEntry(instance, id);
+  removeNamed(instance, name);
+}
+
+/** Removes a socket if there is one; whatever else is at the path stays. */
+export function unlinkSocket(path: string): void {
+  if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
+}
+
 /** Every host and name at this moment. */
 export function snapshot(instance: Instance): Snapshot {
   const inodes = new Map<number, string>();
@@ -193,7 +207,7 @@ function removeEntry(instance: Instance, id: number): void {
   const inode = inodes.get(id);
   if (inode === undefined) return;
   for (const link of links) if (link.inode === inode) unlinkName(instance, link.file);
-  unlinkIfThere(hostSocket(instance, id));
+  unlinkSocket(hostSocket(instance, id));
 }
 
 /** Removes the dead host that has the live name, or the name alone when its host's socket is gone. */
@@ -206,11 +220,7 @@ function removeNamed(instance: Instance, name: string): void {
 }
 
 function unlinkName(instance: Instance, file: string): void {
-  unlinkIfThere(join(instance.namesDir, file));
-}
-
-function unlinkIfThere(path: string): void {
-  fs.rmSync(path, { force: true });
+  unlinkSocket(join(instance.namesDir, file));
 }
 
 function readLink(instance: Instance, file: string): NameLink | null {

@@ -162,16 +162,24 @@ function checkKeys(config: ConfigText | null, path: string): string[] {
     const line = config?.lineOf(key) ?? 1;
     if (isSettingName(key)) continue;
     if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
-    const inside = config?.values[key];
-    const stray = typeof inside === "object" && inside !== null ? Object.keys(inside).find(isSettingName) : undefined;
-    if (stray !== undefined && stray !== "hostname") {
-      const message = `${path}:${config?.lineOf(stray) ?? line}: ${stray} stands in the table [${key}]`;
+    const stray = strayIn(config?.values[key]);
+    if (stray !== undefined) {
+      const place = config?.lineOf(stray) ?? line;
+      const message = `${path}:${place}: ${stray} stands in the table [${key}]`;
       const hint = "Settings stand before the first table.";
-      throw new WshError("invalid_setting", message, { key: stray, file: path, line: config?.lineOf(stray), hint });
+      throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
     }
     if (key !== "server") warnings.push(`${path}:${line}: ${key} has no effect: there is no federation yet`);
   }
   return warnings;
+}
+
+/** A setting that ended up in a table, as happens when it is appended to a file that ends with one. */
+function strayIn(table: unknown): SettingName | undefined {
+  if (typeof table !== "object" || table === null) return undefined;
+  return Object.keys(table)
+    .filter(isSettingName)
+    .find((name) => name !== "hostname");
 }
 
 function unknownKey(key: string, path: string, line: number): WshError {
@@ -188,6 +196,7 @@ function unknownKey(key: string, path: string, line: number): WshError {
 /** Settings whose name is likely meant by a mistyped one: at most three, nearest first. */
 export function nearSettings(key: string): SettingName[] {
   const lower = key.toLowerCase().replaceAll("-", "_");
+  if (isSettingName(lower)) return [lower];
   return settingNames
     .map((name) => {
       const isPart = lower.length >= shortestPart && (name.includes(lower) || lower.includes(name));

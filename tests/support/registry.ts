@@ -1,0 +1,73 @@
+/** What tests of the instance layer start from: an instance in a directory of its own, and sessions that only listen. */
+
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { type Claim, claimSession, type NameRule } from "../../src/instance/claim.ts";
+import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
+
+export interface TestInstance extends Disposable {
+  readonly instance: Instance;
+  /** Environment that names the instance's directories to other processes. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Holds all of the instance's directories; removed at the end. */
+  readonly dir: string;
+}
+
+export function testInstance(name = "default"): TestInstance {
+  const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-"));
+  const env = {
+    PATH: process.env.PATH ?? "",
+    HOME: join(dir, "home"),
+    XDG_RUNTIME_DIR: join(dir, "run"),
+    WSH_SERVER_NAME: name,
+  };
+  return {
+    dir,
+    env,
+    instance: resolveInstance({ env }),
+    [Symbol.dispose]: () => fs.rmSync(dir, { recursive: true, force: true }),
+  };
+}
+
+export interface TestSession extends Claim, Disposable {}
+
+/** A registered session whose host is a listener in this process; disposing stops it as a host's death would. */
+export async function session(
+  instance: Instance,
+  name: string | NameRule = { kind: "number" },
+  maxSessions = 256,
+): Promise<TestSession> {
+  const listeners: Disposable[] = [];
+  const claim = await claimSession(instance, {
+    name: typeof name === "string" ? { kind: "exact", name } : name,
+    maxSessions,
+    bind: (path) => {
+      listeners.push(listen(path));
+    },
+  });
+  return { ...claim, [Symbol.dispose]: () => listeners.forEach((listener) => void listener[Symbol.dispose]()) };
+}
+
+/** Accepts connections at a path and leaves the socket file behind when disposed, as a killed process does. */
+export function listen(path: string): Disposable {
+  const listener = Bun.listen({ unix: path, socket: { data() {} } });
+  return {
+    [Symbol.dispose]() {
+      const kept = `${path}.kept`;
+      const isThere = fs.existsSync(path);
+      if (isThere) fs.renameSync(path, kept); // stop() would unlink it
+      listener.stop(true);
+      if (isThere) fs.renameSync(kept, path);
+    },
+  };
+}
+
+/** Waits until the condition holds; fails after `ms`. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string, ms = 5_000): Promise<void> {
+  const deadline = performance.now() + ms;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+    await Bun.sleep(5);
+  }
+}
