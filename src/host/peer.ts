@@ -105,7 +105,10 @@ export class Peer {
   }
 
   private dispatch(frame: Frame): void {
-    if (!this.greeted) return this.greet(frame);
+    if (!this.greeted) {
+      this.greet(frame);
+      return;
+    }
     switch (frame.type) {
       case frameTypes.request:
         void this.answer(frame);

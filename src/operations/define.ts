@@ -30,9 +30,10 @@ export interface Operation<
   N extends string = string,
   I extends v.GenericSchema = v.GenericSchema,
   O extends v.GenericSchema = v.GenericSchema,
+  S extends Scope = Scope,
 > {
   readonly name: N;
-  readonly scope: Scope;
+  readonly scope: S;
   readonly access: Access;
   /** One line for lists. */
   readonly summary: string;
@@ -46,8 +47,11 @@ export interface Operation<
   readonly ws: readonly string[];
 }
 
-export function operation<const N extends string, I extends v.GenericSchema, O extends v.GenericSchema>(
-  definition: Operation<N, I, O>,
-): Operation<N, I, O> {
+export function operation<
+  const N extends string,
+  I extends v.GenericSchema,
+  O extends v.GenericSchema,
+  const S extends Scope,
+>(definition: Operation<N, I, O, S>): Operation<N, I, O, S> {
   return definition;
 }

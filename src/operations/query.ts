@@ -34,9 +34,15 @@ function convert(kind: Kind, text: string): unknown {
   return text;
 }
 
+function entriesOf(node: Node): Readonly<Record<string, Node>> {
+  if (node.type !== "intersect") return node.entries ?? {};
+  const parts = (node.options ?? []).map((option) => (typeof option === "string" ? {} : entriesOf(option)));
+  return Object.assign({}, ...parts);
+}
+
 /** The typed input that a query string stands for; keys that the schema does not know are dropped. */
 export function queryInput(schema: v.GenericSchema, query: Readonly<Record<string, string>>): Record<string, unknown> {
-  const entries = (schema as unknown as Node).entries ?? {};
+  const entries = entriesOf(schema as unknown as Node);
   const input: Record<string, unknown> = {};
   for (const [key, text] of Object.entries(query)) {
     const entry = entries[key];

@@ -88,7 +88,10 @@ export const sessionOperations = [
     access: "operate",
     summary: "End the session: SIGHUP, then SIGKILL after kill_grace_ms; answers when its program has ended",
     input: v.object({
-      reason: v.optional(v.pipe(v.picklist(["killed", "server_stopped"]), v.description("what listeners are told")), "killed"),
+      reason: v.optional(
+        v.pipe(v.picklist(["killed", "server_stopped"]), v.description("what listeners are told")),
+        "killed",
+      ),
     }),
     output: NothingSchema,
     errors: [],

@@ -2,11 +2,18 @@
 import type * as v from "valibot";
 import { commandOperations } from "./commands.ts";
 import type { Operation } from "./define.ts";
+import { elementOperations } from "./elements.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";
 
-const all = [...serverOperations, ...sessionOperations, ...terminalOperations, ...commandOperations] as const;
+const all = [
+  ...serverOperations,
+  ...sessionOperations,
+  ...terminalOperations,
+  ...commandOperations,
+  ...elementOperations,
+] as const;
 
 type All = (typeof all)[number];
 export type OperationName = All["name"];

@@ -1,7 +1,6 @@
 /** What the server itself does: listing and making sessions, waiting over several, and its own state. */
 import os from "node:os";
 import * as v from "valibot";
-import { hostname } from "../instance/identity.ts";
 import type { Instance } from "../instance/paths.ts";
 import { startHost } from "../instance/spawn.ts";
 import type { CallContext } from "../operations/call.ts";
@@ -15,6 +14,8 @@ import type { Host, Hosts } from "./hosts.ts";
 
 export interface ServerState {
   readonly instance: Instance;
+  /** What this server calls itself. */
+  readonly hostname: string;
   readonly serverId: string;
   readonly startedAt: number;
   readonly limits: Readonly<Record<string, number>>;
@@ -33,14 +34,14 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
     createSession(hosts, state, input, context);
   return {
     "sessions.list": async (input) => {
-      requireOwnServer(input.server);
+      requireOwnServer(state, input.server);
       const infos = await hosts.list();
       const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
       return input.all ? tagged : tagged.filter((info) => info.running);
     },
     "sessions.create": create,
     "server.info": async () => ({
-      hostname: hostname(),
+      hostname: state.hostname,
       version: VERSION,
       server_id: state.serverId,
       pid: process.pid,
@@ -62,9 +63,9 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
   };
 }
 
-function requireOwnServer(name: string | null | undefined): void {
-  if (name === undefined || name === null || name === hostname()) return;
-  throw new WshError("server_not_found", `no server '${name}'; this is '${hostname()}'`);
+function requireOwnServer(state: ServerState, name: string | null | undefined): void {
+  if (name === undefined || name === null || name === state.hostname) return;
+  throw new WshError("server_not_found", `no server '${name}'; this is '${state.hostname}'`);
 }
 
 function hasTag(info: SessionInfo, tags: readonly string[]): boolean {
@@ -78,7 +79,7 @@ async function createSession(
   context: CallContext,
 ): Promise<SessionInfo> {
   const { server, if_exists, ...create } = input;
-  requireOwnServer(server);
+  requireOwnServer(state, server);
   if (if_exists === "attach" && typeof create.name === "string") {
     const existing = await findLive(hosts, create.name);
     if (existing !== null) return existing;

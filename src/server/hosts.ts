@@ -6,7 +6,6 @@
  */
 import * as v from "valibot";
 import { Connection, type RequestContext } from "../instance/connection.ts";
-import { hostname } from "../instance/identity.ts";
 import type { Instance } from "../instance/paths.ts";
 import { cleanStale, listSessions, lookUp, type SessionEntry } from "../instance/registry.ts";
 import { watchRegistry } from "../instance/watch.ts";
@@ -50,8 +49,11 @@ export class Host {
   /** Said before the connection ended, so that its end is no crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
 
-  constructor(readonly entry: SessionEntry) {
-    this.info = placeholder(entry);
+  constructor(
+    readonly entry: SessionEntry,
+    server: string,
+  ) {
+    this.info = placeholder(entry, server);
   }
 
   /**
@@ -86,7 +88,11 @@ export class Hosts {
   private watcher: Disposable | null = null;
   private listener: HostsListener | null = null;
 
-  constructor(readonly instance: Instance) {}
+  constructor(
+    readonly instance: Instance,
+    /** What this server calls itself. */
+    private readonly hostname: string,
+  ) {}
 
   /** Finds the hosts that exist, then reports what changes. */
   async start(listener: HostsListener): Promise<void> {
@@ -151,7 +157,7 @@ export class Hosts {
   }
 
   private async connect(entry: SessionEntry): Promise<void> {
-    const host = new Host(entry);
+    const host = new Host(entry, this.hostname);
     // A hanging host is listed meanwhile; one that answers at once never shows as such.
     const slow = setTimeout(() => {
       host.trouble = unavailable(host.info.name);
@@ -252,11 +258,11 @@ function unresponsive(info: SessionInfo): SessionInfo {
 }
 
 /** What is known of a host that has not said hello: its id and name. */
-function placeholder(entry: SessionEntry): SessionInfo {
+function placeholder(entry: SessionEntry, server: string): SessionInfo {
   return {
     id: `@${entry.id}`,
     name: entry.name ?? `@${entry.id}`,
-    server: hostname(),
+    server,
     pid: null,
     command: "",
     rows: 0,

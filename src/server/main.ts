@@ -3,7 +3,6 @@
  * `wsh stop`, or by the ephemeral rule. It holds no session: SIGTERM leaves them all running.
  */
 import { claimServer, releaseServer } from "../instance/claim-server.ts";
-import { hostname } from "../instance/identity.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/info.ts";
 import type { Logger } from "../instance/log.ts";
 import type { Instance } from "../instance/paths.ts";
@@ -26,6 +25,8 @@ const STOP_PATIENCE_MS = 10_000;
 export interface ServerOptions {
   readonly instance: Instance;
   readonly logger: Logger;
+  /** What the server calls itself. */
+  readonly hostname: string;
   /** Null: Unix sockets only. */
   readonly bind: Bind | null;
   /** Replaces the instance's own token for this run. */
@@ -46,13 +47,14 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const { instance, logger } = options;
   const tokens = tokensOf(options);
   const ended = Promise.withResolvers<string>();
-  const hosts = new Hosts(instance);
+  const hosts = new Hosts(instance, options.hostname);
   const info = initialInfo(options);
   // What `wsh persist` chose, in this run or an earlier one; being started by hand is no choice for later servers.
   let chosen = options.ephemeral && info.persist;
 
   const state: ServerState = {
     instance,
+    hostname: options.hostname,
     serverId: info.server_id,
     startedAt: info.started_at,
     limits: options.limits,
@@ -147,7 +149,7 @@ function tokensOf(options: ServerOptions): readonly KnownToken[] | null {
 }
 
 function guardOf(options: ServerOptions, tokens: readonly KnownToken[] | null): GuardPolicy {
-  const names = new Set(["127.0.0.1", "localhost", "[::1]", hostname().toLowerCase()]);
+  const names = new Set(["127.0.0.1", "localhost", "[::1]", options.hostname.toLowerCase()]);
   if (options.bind !== null) names.add(hostName(options.bind.host));
   return { hostNames: names, corsOrigins: new Set(options.corsOrigins), tokens: () => tokens };
 }

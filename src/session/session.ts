@@ -10,6 +10,7 @@ import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { EndReason, SessionInfo, SessionState } from "../protocol/session.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+import type { ShellKind } from "../shell/launch.ts";
 import type { TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import { Activity } from "./activity.ts";
@@ -38,6 +39,10 @@ export interface SessionOptions {
   readonly spawn: PtySpawn;
   readonly open: PtyOpen;
   readonly nonce: string | null;
+  readonly shell: {
+    readonly kind: ShellKind;
+    readonly integration: { readonly active: true } | { readonly active: false; readonly reason: string };
+  };
   readonly profile: TerminalProfile;
   readonly settings: SessionSettings;
   readonly clock?: Clock;
@@ -155,6 +160,18 @@ export class Session {
     return this.outer;
   }
 
+  get isOver(): boolean {
+    return this.over !== null;
+  }
+
+  /** The registry gave the session another name. */
+  renamedTo(name: string): void {
+    if (name === this.currentName) return;
+    const old_name = this.currentName;
+    this.currentName = name;
+    this.events.emit("renamed", { old_name, new_name: name });
+  }
+
   get exit(): PtyExit | null {
     return this.pane.exit;
   }
@@ -226,9 +243,7 @@ export class Session {
     const { name } = change;
     if (name !== undefined && name !== this.currentName) {
       await this.registry.rename(name);
-      const old_name = this.currentName;
-      this.currentName = name;
-      this.events.emit("renamed", { old_name, new_name: name });
+      this.renamedTo(name);
     }
     for (const tag of adding) this.tagSet.add(tag);
     if (adding.length > 0) this.events.emit("tagged", { added: adding, removed: [], tags: this.tags });

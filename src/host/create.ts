@@ -1,0 +1,183 @@
+/** From a spec to a running session: everything is checked before anything is claimed, and claimed before anything runs. */
+import fs from "node:fs";
+import { join } from "node:path";
+import { claimSession, type NameRule } from "../instance/claim.ts";
+import type { HostSpec } from "../instance/host-spec.ts";
+import { hostname } from "../instance/identity.ts";
+import { setNofileSoftLimit } from "../instance/libc.ts";
+import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { releaseSession } from "../instance/registry.ts";
+import { installScripts } from "../instance/scripts.ts";
+import type { Settings } from "../instance/settings-keys.ts";
+import { randomToken } from "../instance/token.ts";
+import { WshError } from "../protocol/errors.ts";
+import { checkSessionName, normalizeTags } from "../protocol/names.ts";
+import { VERSION } from "../protocol/version.ts";
+import { openPty } from "../pty/open.ts";
+import { Session, type SessionRegistry } from "../session/session.ts";
+import { childEnvironment } from "../shell/environment.ts";
+import { integrationFiles } from "../shell/integration.ts";
+import { planShell, type ShellPlan } from "../shell/launch.ts";
+import { defaultProfile } from "../terminal/profile.ts";
+import type { HostServer } from "./server.ts";
+
+/** Characters of a session's nonce: 95 bits, nothing that output could guess. */
+const NONCE_LENGTH = 16;
+/** Longest command and stdin, in bytes (contract §1.2). */
+const MAX_TEXT_BYTES = 1024 * 1024;
+
+export interface CreateOptions {
+  readonly spec: HostSpec;
+  readonly instance: Instance;
+  readonly settings: Settings;
+  readonly server: HostServer;
+  readonly registryFor: (instance: Instance, id: number) => SessionRegistry;
+}
+
+/** @throws WshError of sessions.create; then nothing is left behind */
+export async function createSession(options: CreateOptions): Promise<{ session: Session; id: number }> {
+  const { spec, instance, settings, server } = options;
+  const { create } = spec;
+  const rule = nameRule(spec);
+  const tags = normalizeTags(create.tags);
+  const cwd = directory(create.cwd ?? null, spec);
+  checkTexts(create);
+  prepareRuntimeDir(instance);
+  const nonce = randomToken(NONCE_LENGTH);
+  const environmentFor = (session: string): Record<string, string> =>
+    childEnvironment(spec.env, {
+      session,
+      instance: instance.name,
+      socket: instance.httpSocket,
+      version: VERSION,
+      overrides: create.env ?? {},
+    });
+  const plan = shellPlan(options, environmentFor(""), nonce);
+
+  let listener: { stop(): void } | null = null;
+  let stdinFile: string | null = null;
+  const claim = await claimSession(instance, {
+    name: rule,
+    maxSessions: spec.max_sessions ?? settings.max_sessions,
+    bind: (path) => {
+      listener = server.listen(path);
+    },
+  });
+  try {
+    stdinFile = create.stdin === undefined ? null : writeStdin(instance, claim.id, create.stdin);
+    const env = { ...environmentFor(claim.name), ...plan.set };
+    for (const name of plan.unset) delete env[name];
+    if (spec.nofile !== null) setNofileSoftLimit(spec.nofile);
+    const session = await Session.start(
+      {
+        id: claim.id,
+        name: claim.name,
+        tags,
+        server: hostname(settings.hostname),
+        command: plan.displayCommand,
+        spawn: { ...programOf(plan, stdinFile), cwd, env, rows: create.rows, cols: create.cols },
+        open: openPty(settings.pty),
+        nonce,
+        shell: { kind: plan.kind, integration: plan.integration },
+        profile: { ...defaultProfile, version: `wsh ${VERSION}` },
+        settings: {
+          historyLines: settings.scrollback_lines,
+          historyBytes: settings.scrollback_bytes,
+          graceMs: settings.grace_seconds * 1000,
+          killGraceMs: settings.kill_grace_ms,
+          sizePolicy: settings.size_policy,
+        },
+      },
+      options.registryFor(instance, claim.id),
+    );
+    return { session, id: claim.id };
+  } catch (error) {
+    stopListening(listener);
+    await releaseSession(instance, claim.id).catch(() => {});
+    if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
+    throw error;
+  }
+}
+
+function stopListening(listener: { stop(): void } | null): void {
+  listener?.stop();
+}
+
+function nameRule({ create, naming }: HostSpec): NameRule {
+  if (typeof create.name === "string") return { kind: "exact", name: checkSessionName(create.name) };
+  if (create.name_prefix !== undefined) return { kind: "prefix", prefix: create.name_prefix };
+  return { kind: naming };
+}
+
+/** A directory that was asked for must exist; the caller's own may have been deleted, then home or the root serves. */
+function directory(asked: string | null, spec: HostSpec): string {
+  const isDirectory = (path: string): boolean => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (asked !== null) {
+    if (!asked.includes("\0") && isDirectory(asked)) return asked;
+    throw new WshError("cwd_not_found", `the directory '${asked}' does not exist`);
+  }
+  return [spec.cwd, spec.env.HOME ?? "/"].find(isDirectory) ?? "/";
+}
+
+/** @throws WshError invalid_request, payload_too_large */
+function checkTexts({ command, stdin }: HostSpec["create"]): void {
+  if (typeof command === "string") {
+    if (command.includes("\0")) throw new WshError("invalid_request", "'command' holds a NUL character");
+    if (command.trim() === "")
+      throw new WshError("invalid_request", "'command' is empty", {
+        hint: "Leave it out for a shell.",
+      });
+  }
+  if (stdin !== undefined && typeof command !== "string") {
+    throw new WshError("invalid_request", "'stdin' needs a command that reads it");
+  }
+  for (const [name, text] of Object.entries({ command, stdin })) {
+    if (typeof text !== "string" || Buffer.byteLength(text) <= MAX_TEXT_BYTES) continue;
+    throw new WshError(
+      "payload_too_large",
+      `'${name}' has ${Buffer.byteLength(text)} bytes; ${MAX_TEXT_BYTES} are allowed`,
+    );
+  }
+}
+
+/** @throws WshError unknown_shell, shell_not_found */
+function shellPlan(options: CreateOptions, env: Readonly<Record<string, string>>, nonce: string): ShellPlan {
+  const { spec, instance, settings } = options;
+  const { command, shell } = spec.create;
+  const integration = settings.shell_integration && spec.env.WSH_SHELL_INTEGRATION !== "0";
+  const plan = planShell(
+    {
+      ...(typeof shell === "string" ? { shell } : {}),
+      ...(typeof command === "string" ? { command } : {}),
+      loginShell: settings.login_shell,
+      integration,
+    },
+    {
+      env,
+      scriptsDir: integration ? installScripts(instance, integrationFiles()) : "",
+      nonce,
+      platform: process.platform,
+      findExecutable: (name) => Bun.which(name, { PATH: env.PATH ?? "/usr/bin:/bin" }),
+    },
+  );
+  if (!plan.ok) throw plan.error;
+  return plan;
+}
+
+/** The program itself, or a small sh in front of it that opens its standard input and becomes it. */
+function programOf(
+  plan: ShellPlan,
+  stdinFile: string | null,
+): { file: string; args: readonly string[]; argv0?: string } {
+  if (stdinFile === null) {
+    return { file: plan.file, args: plan.args, ...(plan.argv0 === undefined ? {} : { argv0: plan.argv0 }) };
+  }
+  const script = 'exec <"$1" && rm -f -- "$1" && shift && exec "$@"';
+  return { file: "/bin/sh", args: ["-c", script, "sh", stdinFile, plan.file, ...plan.args] };
+}
+
+function writeStdin(instance: Instance, id: number, text: string): string {
+  const path = join(instance.runtimeDir, `${instance.name}-${id}-${randomToken(8)}.stdin`);
+  fs.writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+  return path;
+}

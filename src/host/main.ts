@@ -1,0 +1,88 @@
+/**
+ * The host process: reads what to make from stdin, checks it all, claims its place in the registry, starts the program,
+ * reports, and serves until the session is over. It ends with its session and leaves nothing behind; when its runtime
+ * directory is deleted under it, it binds again.
+ */
+import * as v from "valibot";
+import { restoreSession } from "../instance/claim.ts";
+import { HostSpecSchema } from "../instance/host-spec.ts";
+import { createLogger, type Logger } from "../instance/log.ts";
+import { type Instance, resolveInstance } from "../instance/paths.ts";
+import { isRegistered, markEnded, markLive, releaseSession, renameSession } from "../instance/registry.ts";
+import { loadSettings, logLevelFor } from "../instance/settings.ts";
+import { reportFailure, reportReady } from "../instance/spawn.ts";
+import { watchRegistry } from "../instance/watch.ts";
+import type { Session, SessionRegistry } from "../session/session.ts";
+import { createSession } from "./create.ts";
+import { HostServer } from "./server.ts";
+
+/** How long peers have to read the last frames before the host ends, in ms. */
+const FLUSH_MS = 2_000;
+
+export async function runHost(): Promise<void> {
+  let created: Awaited<ReturnType<typeof begin>>;
+  try {
+    created = await begin();
+  } catch (error) {
+    reportFailure(error);
+    process.exitCode = 1;
+    return;
+  }
+  const { session, server, instance, id, logger } = created;
+  reportReady({ info: session.info() });
+  const over = Promise.withResolvers<void>();
+  session.events.on("destroyed", () => over.resolve());
+  using _watcher = watchRegistry(instance, () => void keepRegistered(instance, id, session, server, logger));
+  for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
+  process.on("SIGTERM", () => void session.kill("killed"));
+  await over.promise;
+  await releaseSession(instance, id).catch((error) =>
+    logger.warn("the session's files could not be removed", { error }),
+  );
+  await server.flush(FLUSH_MS);
+  process.exit(0);
+}
+
+async function begin(): Promise<{
+  session: Session;
+  server: HostServer;
+  instance: Instance;
+  id: number;
+  logger: Logger;
+}> {
+  const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
+  const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
+  const settings = loadSettings(instance, { env: process.env });
+  const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
+  const server = new HostServer(settings.values.max_clients);
+  const { session, id } = await createSession({ spec, instance, settings: settings.values, server, registryFor });
+  server.serve(session);
+  return { session, server, instance, id, logger: logger.with({ session: session.name, id }) };
+}
+
+function registryFor(instance: Instance, id: number): SessionRegistry {
+  return {
+    rename: (name) => renameSession(instance, id, name),
+    ended: () => markEnded(instance, id),
+    live: () => markLive(instance, id),
+  };
+}
+
+/** The runtime directory was cleaned under us: the session lives on, so it takes its place again. */
+async function keepRegistered(
+  instance: Instance,
+  id: number,
+  session: Session,
+  server: HostServer,
+  logger: Logger,
+): Promise<void> {
+  if (isRegistered(instance, id) || session.isOver) return;
+  try {
+    const ended = session.exit !== null;
+    const claim = await restoreSession(instance, { id, name: session.name, ended }, (path) => void server.listen(path));
+    session.renamedTo(claim.name);
+    logger.warn("registered again after the runtime directory was deleted", { name: claim.name });
+  } catch (error) {
+    logger.error("the session cannot be reached: registering again failed", { error });
+  }
+}

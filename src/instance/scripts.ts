@@ -1,0 +1,35 @@
+/**
+ * Puts embedded files where other programs can read them: one directory for each content, in the runtime directory, made
+ * whole under another name and renamed into place. A directory that is there is complete and ours (the runtime directory
+ * is 0700), so it is used as it is.
+ */
+import fs from "node:fs";
+import { dirname, join } from "node:path";
+import type { Instance } from "./paths.ts";
+
+export interface ScriptFile {
+  /** Path below the directory, with `/`. */
+  readonly name: string;
+  readonly text: string;
+}
+
+/** @returns the absolute directory that holds the files. The runtime directory must exist. */
+export function installScripts(instance: Instance, files: readonly ScriptFile[]): string {
+  const digest = Bun.hash(JSON.stringify(files)).toString(36);
+  const directory = join(instance.runtimeDir, `shell-${digest}`);
+  if (files.every(({ name }) => fs.existsSync(join(directory, name)))) return directory;
+  const temporary = `${directory}.${process.pid}`;
+  for (const { name, text } of files) {
+    const path = join(temporary, name);
+    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    fs.writeFileSync(path, text, { mode: 0o600 });
+  }
+  try {
+    fs.renameSync(temporary, directory);
+  } catch {
+    // Another host was quicker, or something swept files away: either way ours is whole.
+    fs.rmSync(directory, { recursive: true, force: true });
+    fs.renameSync(temporary, directory);
+  }
+  return directory;
+}
