@@ -1,0 +1,120 @@
+/**
+ * JSON Schemas for tools/list, made from valibot schemas. They only describe: parsing is the operation's, so that its
+ * failures carry code and hint. Every list is paid for by the model that reads it, so inputs are reduced to what helps
+ * in calling, and outputs to the shape of their first level. Pure; called once per tool, when the module loads.
+ */
+import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What to write in an input: types, choices, defaults, and a description of every field. */
+export function describeInput(schema: v.ObjectSchema<v.ObjectEntries, undefined>): JsonSchema {
+  const { properties, ...json } = reduceInput(convert(schema));
+  const described = Object.entries(isRecord(properties) ? properties : {}).map(([name, property]) => {
+    const entry = schema.entries[name];
+    const description = entry === undefined ? undefined : descriptionOf(entry);
+    return [name, description === undefined ? property : { ...(isRecord(property) ? property : {}), description }];
+  });
+  return { ...json, properties: Object.fromEntries(described) };
+}
+
+/** The converter loses a description that stands behind a transformation. */
+function descriptionOf(entry: v.GenericSchema): string | undefined {
+  const inner = "wrapped" in entry ? entry.wrapped : undefined;
+  return v.getDescription(entry) ?? (isSchema(inner) ? descriptionOf(inner) : undefined);
+}
+
+function isSchema(value: unknown): value is v.GenericSchema {
+  return isRecord(value) && value.kind === "schema";
+}
+
+/** What comes back: names and types, nested values by type alone. */
+export function describeOutput(schema: v.GenericSchema): JsonSchema {
+  return reduceOutput(convert(schema), 0);
+}
+
+/** A schema for the SDK that says what it is and lets everything pass. */
+export function describing(json: JsonSchema): StandardSchemaWithJSON<unknown, unknown> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "wsh",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => ({ ...json }), output: () => ({ ...json }) },
+    },
+  };
+}
+
+/** Transformations and checks that JSON Schema cannot say are left out: the operation applies them. */
+function convert(schema: v.GenericSchema): JsonSchema {
+  const { $schema: _, ...json } = toJsonSchema(schema, { typeMode: "input", errorMode: "ignore" });
+  return { ...json };
+}
+
+/** Bounds that no caller reaches by accident: an operation that is given such a value says what it takes. */
+const NOT_FOR_CALLERS = new Set([
+  "minLength",
+  "maxLength",
+  "minItems",
+  "maxItems",
+  "minimum",
+  "maximum",
+  "pattern",
+  "propertyNames",
+]);
+
+function reduceInput(schema: JsonSchema): JsonSchema {
+  const nullable = withoutNull(schema);
+  if (nullable !== schema) return reduceInput(nullable);
+  const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
+    if (NOT_FOR_CALLERS.has(key)) return [];
+    // An absent list and an empty one mean the same.
+    if (key === "default" && Array.isArray(value) && value.length === 0) return [];
+    if (key === "required" && Array.isArray(value) && value.length === 0) return [];
+    if (key === "properties" && isRecord(value)) {
+      return [[key, Object.fromEntries(Object.entries(value).map(([k, p]) => [k, isRecord(p) ? reduceInput(p) : p]))]];
+    }
+    if (Array.isArray(value) && (key === "anyOf" || key === "oneOf")) {
+      return [[key, value.map((item) => (isRecord(item) ? reduceInput(item) : item))]];
+    }
+    return [[key, (key === "items" || key === "additionalProperties") && isRecord(value) ? reduceInput(value) : value]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** `null` is accepted for an absent value but not advertised. */
+function withoutNull(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = schema;
+  if (!Array.isArray(anyOf)) return schema;
+  const others = anyOf.filter((item) => !(isRecord(item) && item.type === "null"));
+  if (others.length === anyOf.length) return schema;
+  const [only] = others;
+  return others.length === 1 && isRecord(only) ? { ...rest, ...only } : { ...rest, anyOf: others };
+}
+
+function reduceOutput(schema: JsonSchema, depth: number): JsonSchema {
+  const { type, properties, items, anyOf, required } = schema;
+  if (Array.isArray(anyOf)) {
+    const options = anyOf.filter(isRecord).map((option) => reduceOutput(option, depth));
+    const types = options.map((option) => option.type);
+    const areNames = options.every((option) => Object.keys(option).length === 1 && typeof option.type === "string");
+    if (areNames) return { type: [...new Set(types)] };
+    return depth === 0 ? { anyOf: options } : {};
+  }
+  if (type === undefined) return Array.isArray(schema.enum) ? { type: "string" } : {};
+  if (depth > 1 || (depth > 0 && type === "object")) return { type };
+  if (type === "array") return isRecord(items) && depth === 0 ? { type, items: reduceOutput(items, 1) } : { type };
+  if (type !== "object" || !isRecord(properties)) return { type };
+  const inner = Object.entries(properties).map(([key, value]) => [
+    key,
+    isRecord(value) ? reduceOutput(value, depth + 1) : {},
+  ]);
+  const must = Array.isArray(required) && required.length > 0 ? { required } : {};
+  return { type, properties: Object.fromEntries(inner), ...must };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

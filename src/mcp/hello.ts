@@ -1,0 +1,37 @@
+/**
+ * The first line each way on `NAME.mcp.sock`, before JSON-RPC begins: who comes and what for, and who answers. Both ends
+ * are wsh; the version counts this exchange and the one promise that the bridge relies on (see MESSAGE_START).
+ */
+import * as v from "valibot";
+
+export const MCP_SOCKET_VERSION = 1;
+
+/**
+ * Every message from the server begins with these keys in this order, so that the bridge finds the id of an answer
+ * without parsing a result of megabytes.
+ */
+export const MESSAGE_START = '{"jsonrpc":"2.0","id":';
+
+/** Longest line from a client: the SDK's own limit for one message. */
+export const MAX_LINE_BYTES = 10 * 1024 * 1024;
+/** Longest hello: an environment may be large. */
+export const MAX_HELLO_BYTES = 1024 * 1024;
+
+export const ClientHelloSchema = v.object({
+  wsh_mcp: v.literal(MCP_SOCKET_VERSION),
+  version: v.string(),
+  /** Where the agent is, for what it starts. */
+  cwd: v.optional(v.string()),
+  env: v.optional(v.record(v.string(), v.string())),
+  tools: v.optional(v.picklist(["core", "all"]), "all"),
+  session: v.optional(v.string()),
+  read_only: v.optional(v.boolean(), false),
+});
+export type ClientHello = v.InferInput<typeof ClientHelloSchema>;
+
+/** The server's answer; `{"error":{code,message,hint}}` instead when it does not want to talk. */
+export interface ServerHello {
+  readonly wsh_mcp: typeof MCP_SOCKET_VERSION;
+  readonly version: string;
+  readonly pid: number;
+}

@@ -1,0 +1,29 @@
+/** Who calls over HTTP: what the gateway found out about the request, and what the request's URL asks for. */
+import type { Access } from "../operations/define.ts";
+import type { Changes } from "./changes.ts";
+import type { McpCaller, McpSettings } from "./server.ts";
+
+export interface McpHttpOptions extends McpSettings {
+  readonly changes: Changes;
+  /** A session has ended, and with it what its caller owns. */
+  readonly callerGone?: (id: string) => void;
+}
+
+/** As whom a request was let in. */
+export interface HttpIdentity {
+  readonly access: Access;
+  readonly tokenName: string;
+}
+
+/** Who calls, and what the URL's query asks for: `tools=core`, `session=NAME`, `read_only=1`. */
+export function callerFor(id: string, connected: boolean, url: string, identity: HttpIdentity): McpCaller {
+  const query = new URL(url).searchParams;
+  const session = query.get("session");
+  return {
+    id,
+    connected,
+    access: query.get("read_only") === "1" ? "observe" : identity.access,
+    tools: query.get("tools") === "core" ? "core" : "all",
+    ...(session === null ? {} : { session }),
+  };
+}

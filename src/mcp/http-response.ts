@@ -1,0 +1,89 @@
+/** Turning responses of the SDK into what a client accepts. Streams are read to their end or cancelled, never left. */
+
+/** A JSON-RPC error as an HTTP response. */
+export function jsonRpcError(
+  status: number,
+  code: number,
+  message: string,
+  id: string | number | null = null,
+): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id }, { status });
+}
+
+/**
+ * One JSON body from a stream of events: the answers to the requests of `body`, in the order in which they were asked.
+ * Notifications on the way are dropped: there is no place for them.
+ */
+export async function collectJson(response: Response, body: unknown): Promise<Response> {
+  const messages = Array.isArray(body) ? body : [body];
+  const wanted = messages.flatMap((message) => (isAnswered(message) ? [message.id] : []));
+  const answers = new Map<unknown, unknown>();
+  if (response.body !== null) {
+    for await (const data of events(response.body)) {
+      const message: unknown = JSON.parse(data);
+      const isAnswer = hasId(message) && ("result" in message || "error" in message);
+      if (isAnswer && wanted.includes(message.id)) answers.set(message.id, message);
+      if (answers.size >= wanted.length) break;
+    }
+  }
+  const found = wanted.flatMap((id) => (answers.has(id) ? [answers.get(id)] : []));
+  const session = response.headers.get("mcp-session-id");
+  const headers: Record<string, string> = session === null ? {} : { "mcp-session-id": session };
+  const [first] = found;
+  if (first === undefined) return jsonRpcError(500, -32603, "Internal error: the call ended without an answer");
+  return Response.json(Array.isArray(body) ? found : first, { status: response.status, headers });
+}
+
+function hasId(message: unknown): message is { id: unknown } {
+  return typeof message === "object" && message !== null && "id" in message;
+}
+
+function isAnswered(message: unknown): message is { id: unknown } {
+  return hasId(message) && "method" in message;
+}
+
+/** The data of each event that has any. Leaving the loop cancels the stream. */
+async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    rest += decoder.decode(chunk, { stream: true });
+    const parts = rest.split("\n\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) {
+      const data = part
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice("data:".length).trim())
+        .join("\n");
+      if (data !== "") yield data;
+    }
+  }
+}
+
+/** Calls back once when the body was read to its end, failed, or was cancelled by a client that left. */
+export function onEnd(response: Response, ended: () => void): Response {
+  const { body, status, headers } = response;
+  if (body === null) {
+    ended();
+    return response;
+  }
+  const reader = body.getReader();
+  const stream = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        controller.close();
+      } catch (error) {
+        controller.error(error);
+      }
+      ended();
+    },
+    async cancel(reason) {
+      ended();
+      await reader.cancel(reason);
+    },
+  });
+  return new Response(stream, { status, headers });
+}

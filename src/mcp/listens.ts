@@ -1,0 +1,60 @@
+/**
+ * Events for `subscriptions/listen` over HTTP: the SDK sends on, to each stream, what it asked for. A resource is watched
+ * while a stream that names it is open, the list of sessions while any stream is.
+ */
+import { InMemoryServerEventBus } from "@modelcontextprotocol/server";
+import * as v from "valibot";
+import type { Changes } from "./changes.ts";
+
+export class EventTap {
+  readonly bus = new InMemoryServerEventBus();
+  private readonly watched = new Map<string, { users: number; watch: Disposable }>();
+  private listens = 0;
+  private sessions: Disposable | null = null;
+
+  constructor(private readonly changes: Changes) {}
+
+  /** One stream's wishes; dispose when it ends. */
+  watch(uris: readonly string[]): Disposable {
+    this.listens++;
+    this.sessions ??= this.changes.onSessions(() => this.bus.publish({ kind: "resources_list_changed" }));
+    for (const uri of uris) this.use(uri);
+    let isOpen = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        for (const uri of uris) this.release(uri);
+        if (--this.listens > 0) return;
+        this.sessions?.[Symbol.dispose]();
+        this.sessions = null;
+      },
+    };
+  }
+
+  private use(uri: string): void {
+    const known = this.watched.get(uri);
+    if (known !== undefined) {
+      known.users++;
+      return;
+    }
+    const watch = this.changes.onResource(uri, () => this.bus.publish({ kind: "resource_updated", uri }));
+    this.watched.set(uri, { users: 1, watch });
+  }
+
+  private release(uri: string): void {
+    const known = this.watched.get(uri);
+    if (known === undefined || --known.users > 0) return;
+    this.watched.delete(uri);
+    known.watch[Symbol.dispose]();
+  }
+}
+
+/** The resources that the parameters of `subscriptions/listen` name. */
+export function listenedResources(params: unknown): string[] {
+  const filter = v.safeParse(
+    v.object({ notifications: v.object({ resourceSubscriptions: v.optional(v.array(v.string()), []) }) }),
+    params,
+  );
+  return filter.success ? [...new Set(filter.output.notifications.resourceSubscriptions)] : [];
+}

@@ -1,0 +1,62 @@
+/**
+ * Progress of a call that waits: elapsed milliseconds, the state of the session and its newest line, once a second after
+ * the first. Only for requests that asked for it; it stops before the reply is sent, and a failure to look is no failure
+ * of the call.
+ */
+import type { ServerContext } from "@modelcontextprotocol/server";
+import type { Ask } from "./tool.ts";
+
+/** First report and distance between reports, in ms: often enough to look alive, rare enough to cost nothing. */
+export const DEFAULT_PROGRESS_MS = 1_000;
+/** Characters of a message: one line of a host's status area. */
+const MESSAGE_LENGTH = 120;
+
+export interface ProgressRequest {
+  readonly token: string | number;
+  readonly session: string | undefined;
+  /** What `progress` counts up to, in ms. */
+  readonly total: number;
+  readonly intervalMs: number;
+}
+
+/** Reports until disposed. */
+export function reportProgress(context: ServerContext, ask: Ask, request: ProgressRequest): Disposable {
+  const started = performance.now();
+  let last = 0;
+  let isDone = false;
+  const timer = setInterval(async () => {
+    const message = await describe(ask, request.session);
+    if (isDone) return;
+    last = Math.max(last + 1, Math.round(performance.now() - started));
+    const params = { progressToken: request.token, progress: last, total: Math.max(request.total, last), message };
+    await context.mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+  }, request.intervalMs);
+  return {
+    [Symbol.dispose]() {
+      isDone = true;
+      clearInterval(timer);
+    },
+  };
+}
+
+async function describe(ask: Ask, session: string | undefined): Promise<string> {
+  if (session === undefined) return "running";
+  try {
+    const [status, newest] = await Promise.all([
+      ask("status.get", {}, session),
+      ask("output.get", { lines: 1, format: "plain" }, session),
+    ]);
+    const line = printable(newest.text ?? "");
+    return line === "" ? status.state : `${status.state}: ${line}`.slice(0, MESSAGE_LENGTH);
+  } catch {
+    return "running";
+  }
+}
+
+/** One line without control characters. */
+export function printable(text: string): string {
+  return text
+    .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
+    .trim()
+    .slice(0, MESSAGE_LENGTH);
+}

@@ -1,0 +1,29 @@
+/** The tools that MCP serves, in the order in which a model reads them. */
+import { accessCovers } from "../operations/call.ts";
+import type { Access } from "../operations/define.ts";
+import type { Tool } from "./tool.ts";
+import { exec, getOutput, getStatus, wait } from "./tools-command.ts";
+import { createSession, listSessions, manageSession } from "./tools-session.ts";
+import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./tools-terminal.ts";
+
+export type ToolSet = "core" | "all";
+
+export const tools: readonly Tool[] = [
+  exec,
+  runCommand,
+  wait,
+  getOutput,
+  getStatus,
+  getScreen,
+  sendInput,
+  createSession,
+  listSessions,
+  manageSession,
+  getScrollback,
+  awaitQuiesce,
+];
+
+/** What a caller is served: the set that was asked for, without tools that the caller may not use. */
+export function servedTools(set: ToolSet, access: Access): readonly Tool[] {
+  return tools.filter((tool) => (set === "all" || tool.core) && accessCovers(access, tool.access));
+}
