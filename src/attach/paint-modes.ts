@@ -1,0 +1,126 @@
+/**
+ * What the outer terminal is: its abilities, its modes, and the bytes that put it in order again.
+ *
+ * Pure. What must stay true: a mode is set only by difference from what the terminal is known to have, or absolutely
+ * when nothing is known; `restoreTerminal` undoes everything that a program or wsh may have set, on whichever way out,
+ * and may be written to a terminal in any state, twice too.
+ */
+import type { ViewCursor, ViewModes } from "../protocol/frame-view.ts";
+import type { ColorDepth } from "./paint-style.ts";
+
+/** What the outer terminal can do, from its environment and what it answered. */
+export interface OuterCaps {
+  readonly colors: ColorDepth;
+  /** DEC 2026: shows a frame at once. */
+  readonly synchronized: boolean;
+  /** Erasing fills with the background colour. */
+  readonly bce: boolean;
+  /** The client draws on the outer terminal's alternate screen all the time (`--alt-screen`). */
+  readonly altScreen: boolean;
+  readonly hyperlinks: boolean;
+  /** Underline shapes and colours, in their colon forms. */
+  readonly underlineStyles: boolean;
+  readonly kittyKeyboard: boolean;
+}
+
+const ttyOnly = /^(dumb|unknown|)$/;
+
+/** Abilities as far as the environment tells; answers to probes may replace single ones. */
+export function capsFromEnvironment(env: Readonly<Record<string, string | undefined>>): OuterCaps {
+  const term = env.TERM ?? "";
+  return {
+    colors: colorDepth(env),
+    // A terminal that does not know it ignores it, so it costs only its bytes; the consoles below print nothing either.
+    synchronized: !ttyOnly.test(term) && term !== "linux",
+    bce: !/^(screen|tmux|dumb|vt100|vt220)/.test(term) && term !== "",
+    altScreen: false,
+    hyperlinks: !/^(linux|dumb|vt\d+|screen)/.test(term) && term !== "",
+    underlineStyles: /kitty|wezterm|ghostty|foot|alacritty|contour|tmux/.test(
+      `${term} ${env.TERM_PROGRAM ?? ""}`.toLowerCase(),
+    ),
+    kittyKeyboard: false,
+  };
+}
+
+/** NO_COLOR (https://no-color.org) takes every colour, COLORTERM gives true colour, else TERM decides. */
+export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
+  const term = env.TERM ?? "";
+  if ((env.NO_COLOR ?? "") !== "" || ttyOnly.test(term) || /^vt\d+/.test(term)) return "none";
+  if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "") || /direct|truecolor|kitty|ghostty|foot/.test(term)) {
+    return "truecolor";
+  }
+  return /256color/.test(term) ? 256 : 16;
+}
+
+const on = (mode: number) => `\x1b[?${mode}h`;
+const off = (mode: number) => `\x1b[?${mode}l`;
+
+/** Bytes that bring the terminal from one set of modes to another; from null: from whatever it has. */
+export function switchModes(prev: ViewModes | null, next: ViewModes, caps: OuterCaps): string {
+  let bytes = "";
+  const flag = (mode: number, key: "bracketedPaste" | "focus" | "applicationCursor") => {
+    if (prev?.[key] !== next[key]) bytes += next[key] ? on(mode) : off(mode);
+  };
+  flag(2004, "bracketedPaste");
+  flag(1004, "focus");
+  flag(1, "applicationCursor");
+  if (prev?.applicationKeypad !== next.applicationKeypad) bytes += next.applicationKeypad ? "\x1b=" : "\x1b>";
+  bytes += switchMouse(prev, next);
+  if (prev?.modifyOtherKeys !== next.modifyOtherKeys) bytes += `\x1b[>4;${next.modifyOtherKeys}m`;
+  if (caps.kittyKeyboard && prev?.kittyFlags !== next.kittyFlags) bytes += `\x1b[=${next.kittyFlags};1u`;
+  return bytes;
+}
+
+function switchMouse(prev: ViewModes | null, next: ViewModes): string {
+  let bytes = "";
+  if (prev?.mouse !== next.mouse) {
+    // Resetting any of them turns tracking off in most terminals, so off comes first.
+    if (prev === null) bytes += "\x1b[?9;1000;1002;1003l";
+    else if (prev.mouse !== 0) bytes += off(prev.mouse);
+    if (next.mouse !== 0) bytes += on(next.mouse);
+  }
+  if (prev?.mouseEncoding !== next.mouseEncoding) {
+    if (prev === null) bytes += "\x1b[?1005;1006;1015;1016l";
+    else if (prev.mouseEncoding !== 0) bytes += off(prev.mouseEncoding);
+    if (next.mouseEncoding !== 0) bytes += on(next.mouseEncoding);
+  }
+  return bytes;
+}
+
+/** DECSCUSR of the cursor that the program chose; 0, the person's own, when it chose none. */
+export function cursorStyle(cursor: ViewCursor, chosen: boolean): string {
+  if (!chosen) return "\x1b[0 q";
+  const shape = { block: 1, underline: 3, bar: 5 }[cursor.shape];
+  return `\x1b[${cursor.blink ? shape : shape + 1} q`;
+}
+
+/**
+ * Undoes what a relayed program may have left: margins, origin, insert mode, charsets, attributes. Wrapping is off
+ * while painting, so that a character which the terminal takes for wider than we do cannot push the screen.
+ */
+export const enterPainting =
+  "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
+
+/** What a relay needs undone of painting; its modes come with the host's restore of the session. */
+export const leavePainting = "\x1b]8;;\x1b\\\x1b[m\x1b[?7h";
+
+export interface RestoreOptions {
+  /** The terminal shows its alternate screen now: `maybe` when that cannot be known. */
+  readonly alternate: boolean | "maybe";
+}
+
+/**
+ * Bytes that put the outer terminal back in order, leaving the cursor at the start of the last row of the normal
+ * screen (or where it was, when the alternate screen is left). Used on every way out and by `wsh reset-terminal`.
+ */
+export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, { alternate }: RestoreOptions): Uint8Array {
+  const modes = "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004l\x1b[?1l\x1b>\x1b[>4;0m";
+  // Kept for each screen apart, so it is said on both.
+  const keyboard = caps.kittyKeyboard ? "\x1b[=0;1u" : "";
+  const drawing = "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[m";
+  const cursor = "\x1b[0 q\x1b[?25h";
+  // 1049 puts the cursor where it was saved: save it at the bottom, for a terminal that was on the normal screen.
+  const bottom = "\x1b[9999;1H";
+  const screen = alternate === true ? off(1049) : alternate === "maybe" ? `${bottom}\x1b7${off(1049)}` : bottom;
+  return new TextEncoder().encode(modes + keyboard + drawing + screen + keyboard + cursor);
+}

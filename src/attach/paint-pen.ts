@@ -1,0 +1,119 @@
+/**
+ * A pen on the outer terminal: it knows where the cursor and which style is set, and writes the difference.
+ *
+ * Owns the bytes of one frame's rows. What must stay true: position and style are tracked only as far as they are
+ * certain, and set absolutely otherwise; every character is printable. Runs per changed cell, per frame.
+ */
+import { plainViewStyle, sameViewStyle, type ViewCell, type ViewStyle } from "../protocol/frame-view.ts";
+import type { OuterCaps } from "./paint-modes.ts";
+import { sgr } from "./paint-style.ts";
+
+/** Bytes of a link's target that terminals accept. */
+const LONGEST_LINK = 2083;
+
+/**
+ * Characters whose width every terminal agrees on: Latin, Greek, Cyrillic, Armenian, box drawing and blocks are one
+ * cell; kana, CJK ideographs, Hangul syllables and full-width forms are two. Anything else may be measured otherwise.
+ */
+const agreed =
+  /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0556\u2010-\u2012\u2018-\u201d\u2022\u2026\u2190-\u2193\u2500-\u259f\u3001-\u3003\u3005-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]$/u;
+/** Begins with something that takes no cell of its own in most terminals: shown on a blank. */
+const baseless = /^(?:\p{M}|\p{Cf}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
+const unprintable = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
+
+export class Pen {
+  #bytes = "";
+  #row = -1;
+  #col = -1;
+  /** Plain between frames: `finish` leaves it so. */
+  #style: ViewStyle = plainViewStyle;
+  #link: string | null = null;
+
+  constructor(
+    readonly rows: number,
+    readonly cols: number,
+    readonly caps: OuterCaps,
+  ) {}
+
+  /** Whether all terminals give this character the same width. */
+  static isAgreed(text: string): boolean {
+    return text === "" || agreed.test(text);
+  }
+
+  put(row: number, col: number, cell: ViewCell): void {
+    if (cell.width === 0) return;
+    const certain = Pen.isAgreed(cell.text);
+    // A move keeps terminals from joining it to the character before.
+    if (!certain) this.#col = -1;
+    this.#moveTo(row, col);
+    this.#setStyle(cell.style);
+    if (!certain && cell.width === 2) {
+      // A terminal that takes it for narrow would leave the second cell as it was.
+      this.#bytes += "  ";
+      this.#col = -1;
+      this.#moveTo(row, col);
+    }
+    this.#bytes += certain ? cell.text : printable(cell.text, cell.width);
+    this.#col = certain && col + cell.width < this.cols ? col + cell.width : -1;
+  }
+
+  /** Whether erasing leaves cells of this style. */
+  canErase(style: ViewStyle): boolean {
+    return style.bg === null || this.caps.bce || this.caps.colors === "none";
+  }
+
+  /** Blanks from a column to the end of the row. */
+  eraseFrom(row: number, col: number, style: ViewStyle): void {
+    this.#moveTo(row, col);
+    this.#setStyle(style);
+    this.#bytes += "\x1b[K";
+  }
+
+  /** Moves the whole screen up, its first lines into the scrollback. */
+  scroll(lines: number): void {
+    this.#setStyle(plainViewStyle);
+    this.#moveTo(this.rows - 1, 0);
+    this.#bytes += "\n".repeat(lines);
+  }
+
+  /** The bytes written, with attributes and link reset. */
+  finish(): string {
+    if (this.#bytes === "") return "";
+    if (this.#link !== null) this.#setLink(null);
+    if (!sameViewStyle(this.#style, plainViewStyle)) this.#bytes += "\x1b[m";
+    this.#style = plainViewStyle;
+    return this.#bytes;
+  }
+
+  #moveTo(row: number, col: number): void {
+    if (this.#row === row && this.#col === col) return;
+    if (this.#row === row) this.#bytes += col === 0 ? "\r" : `\x1b[${col + 1}G`;
+    else if (this.#row + 1 === row && this.#row >= 0 && col === 0) this.#bytes += "\r\n";
+    else if (col === 0) this.#bytes += row === 0 ? "\x1b[H" : `\x1b[${row + 1}H`;
+    else this.#bytes += `\x1b[${row + 1};${col + 1}H`;
+    this.#row = row;
+    this.#col = col;
+  }
+
+  #setStyle(style: ViewStyle): void {
+    if (this.#style === style) return;
+    const link = this.caps.hyperlinks ? style.link : null;
+    if (!sameViewStyle({ ...this.#style, link: null }, { ...style, link: null })) {
+      this.#bytes += sgr(style, this.caps.colors, this.caps.underlineStyles);
+    }
+    if (link !== this.#link) this.#setLink(link);
+    this.#style = style;
+  }
+
+  #setLink(link: string | null): void {
+    const harmless = link !== null && link.length <= LONGEST_LINK && /^[\x21-\x7e]*$/.test(link);
+    this.#bytes += `\x1b]8;;${harmless ? link : ""}\x1b\\`;
+    this.#link = link;
+  }
+}
+
+/** The text of a cell as it may be written: never a control character, never without a base. */
+function printable(text: string, width: number): string {
+  if (text === "" || unprintable.test(text)) return " ".repeat(width);
+  return baseless.test(text) ? ` ${text}` : text;
+}
