@@ -69,10 +69,8 @@ export const systemClock: Clock = {
 
 /** The process side of a session. */
 export interface ProgramPort {
-  /** Pid of the session's child; the shell, as a rule. */
-  readonly pid: number;
-  /** Path of its terminal device; null when it cannot be found. */
-  readonly tty: string | null;
+  /** Pid of the session's child, the shell as a rule; null when it has ended. */
+  readonly pid: number | null;
   flags(): PtyFlags | null;
   /** Set when the child has ended and its last output was parsed. */
   readonly exit: PtyExit | null;

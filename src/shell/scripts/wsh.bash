@@ -15,9 +15,8 @@ fi
 
 # Parsed by old versions too, run only by those that know @P.
 __wsh_pre() {
-  builtin local wsh_status="$?" wsh_number='\!' wsh_line
+  builtin local wsh_status="$?" wsh_number="${HISTCMD-0}" wsh_line
   if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"* ]]; then
-    wsh_number=${wsh_number@P}
     if [[ ${__wsh[open]} == 1 ]]; then
       __wsh[open]=0
       builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
@@ -79,8 +78,8 @@ __wsh_url() {
 }
 
 __wsh_post() {
-  builtin local wsh_number='\!' wsh_changed
-  __wsh[number]=${wsh_number@P}
+  builtin local wsh_changed
+  __wsh[number]=${HISTCMD-0}
   if [[ ${PWD-} != "${__wsh[pwd]-}" ]]; then
     __wsh_url
   fi

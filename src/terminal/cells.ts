@@ -1,0 +1,165 @@
+/**
+ * How xterm stores a row, and what one cell of it is.
+ *
+ * The only file that looks behind xterm's public interface: rows are read as the words they are stored in, because the
+ * public cell view costs 5 to 10 times as much and knows neither hyperlinks nor underline styles. The layout belongs to
+ * the exact version of @xterm/headless in package.json; `storedRow` throws when it is another, and a test compares
+ * every reading with the public one. Nothing here writes except `setPenLink`.
+ */
+import type { IBuffer, IBufferLine, Terminal } from "@xterm/headless";
+
+/** Words of a cell in `StoredRow._data`: content, foreground, background. */
+export const CELL_WORDS = 3;
+
+/** Content word: code point or last code point of a combination, "is a combination", width. */
+const CODE_POINT = 0x1f_ffff;
+const COMBINED = 0x20_0000;
+export const HAS_CONTENT = 0x3f_ffff;
+const WIDTH_SHIFT = 22;
+
+/** Colour words: 24 bits of colour, two of mode, six of flags. */
+export const COLOR_VALUE = 0xff_ffff;
+export const COLOR_MODE = 0x300_0000;
+export const COLOR_PALETTE_16 = 0x100_0000;
+export const COLOR_PALETTE_256 = 0x200_0000;
+export const COLOR_RGB = 0x300_0000;
+export const FG_INVERSE = 0x400_0000;
+export const FG_BOLD = 0x800_0000;
+export const FG_UNDERLINE = 0x1000_0000;
+export const FG_BLINK = 0x2000_0000;
+export const FG_INVISIBLE = 0x4000_0000;
+export const FG_STRIKE = 0x8000_0000;
+export const BG_ITALIC = 0x400_0000;
+export const BG_FAINT = 0x800_0000;
+export const BG_EXTENDED = 0x1000_0000;
+export const BG_OVERLINE = 0x4000_0000;
+/** Bits of the background word that change how a cell looks ("protected" does not). */
+export const BG_VISIBLE = ~0x2000_0000;
+
+/** What a cell has beyond its three words. */
+export interface StoredExtended {
+  /** Underline style (bits 26–28) and colour; the public `ext` says "dashed" for every link. */
+  readonly _ext: number;
+  readonly urlId: number;
+}
+
+export interface StoredRow {
+  readonly _data: Uint32Array;
+  readonly _combined: Readonly<Record<number, string | undefined>>;
+  readonly _extendedAttrs: Readonly<Record<number, StoredExtended | undefined>>;
+  readonly isWrapped: boolean;
+  readonly length: number;
+}
+
+interface StoredLine extends IBufferLine {
+  readonly _line: StoredRow;
+}
+
+function isStoredLine(line: IBufferLine): line is StoredLine {
+  return (
+    "_line" in line &&
+    typeof line._line === "object" &&
+    line._line !== null &&
+    "_data" in line._line &&
+    line._line._data instanceof Uint32Array &&
+    "_combined" in line._line &&
+    "_extendedAttrs" in line._line
+  );
+}
+
+/** Row `y` of a buffer as stored; valid until the next write. */
+export function storedRow(buffer: IBuffer, y: number): StoredRow {
+  const line = buffer.getLine(y);
+  if (line === undefined) throw new RangeError(`row ${y} of ${buffer.length} does not exist`);
+  if (!isStoredLine(line)) throw new TypeError("this version of @xterm/headless stores its rows in another way");
+  return line._line;
+}
+
+/** The text of a cell: one grapheme, "" when nothing was written or the cell is the right half of a wide one. */
+export function cellText(row: StoredRow, x: number): string {
+  const content = row._data[x * CELL_WORDS] ?? 0;
+  if ((content & COMBINED) !== 0) return row._combined[x] ?? "";
+  const code = content & CODE_POINT;
+  return code === 0 ? "" : String.fromCodePoint(code);
+}
+
+/** The code point of a cell that holds just one below `limit`, else -1; an unwritten cell counts as a space. */
+export function simpleCode(content: number, limit: number): number {
+  const code = content & (COMBINED | CODE_POINT);
+  if (code === 0) return content >>> WIDTH_SHIFT === 0 ? -1 : 32;
+  return code < limit ? code : -1;
+}
+
+export function cellWidth(content: number): 0 | 1 | 2 {
+  const width = content >>> WIDTH_SHIFT;
+  return width === 0 ? 0 : width === 1 ? 1 : 2;
+}
+
+/** Cells up to the last that shows something or has a style of its own. */
+export function usedCells(row: StoredRow): number {
+  const data = row._data;
+  let x = row.length - 1;
+  for (; x >= 0; x--) {
+    const at = x * CELL_WORDS;
+    const content = (data[at] ?? 0) & HAS_CONTENT;
+    if ((content !== 0 && content !== 32) || data[at + 1] !== 0 || data[at + 2] !== 0) break;
+    // The right half of a wide cell has no content, but its left half has.
+    if (content === 0 && (data[at] ?? 0) >>> WIDTH_SHIFT === 0) break;
+  }
+  return x + 1;
+}
+
+/** What is drawn next takes this style: the "pen". */
+export interface Pen {
+  fg: number;
+  bg: number;
+  extended: StoredExtended;
+}
+
+interface MutableExtended {
+  urlId: number;
+  clone(): MutableExtended;
+}
+
+interface Core {
+  readonly _core: {
+    readonly _inputHandler: {
+      readonly _curAttrData: {
+        readonly fg: number;
+        readonly bg: number;
+        extended: MutableExtended & StoredExtended;
+        updateExtended(): void;
+      };
+    };
+  };
+}
+
+function hasCore(terminal: Terminal): terminal is Terminal & Core {
+  if (!("_core" in terminal)) return false;
+  const core = terminal._core;
+  if (typeof core !== "object" || core === null || !("_inputHandler" in core)) return false;
+  const handler = core._inputHandler;
+  if (typeof handler !== "object" || handler === null || !("_curAttrData" in handler)) return false;
+  const pen = handler._curAttrData;
+  return typeof pen === "object" && pen !== null && "extended" in pen && "updateExtended" in pen;
+}
+
+/** A copy of the pen. The serialize addon reads the same field: xterm has no public way. */
+export function penOf(terminal: Terminal): Pen {
+  if (!hasCore(terminal)) throw new TypeError("this version of @xterm/headless keeps its pen in another place");
+  const { fg, bg, extended } = terminal._core._inputHandler._curAttrData;
+  return { fg, bg, extended: { _ext: extended._ext, urlId: extended.urlId } };
+}
+
+/**
+ * Let what is drawn next carry link `id` (0: none). xterm's own link service keeps a marker for every row of every link
+ * and compares them all at every character: a link left open under a flood slowed parsing by a factor of hundreds.
+ */
+export function setPenLink(terminal: Terminal, id: number): void {
+  if (!hasCore(terminal)) throw new TypeError("this version of @xterm/headless keeps its pen in another place");
+  const pen = terminal._core._inputHandler._curAttrData;
+  const extended = pen.extended.clone();
+  extended.urlId = id;
+  Object.assign(pen, { extended });
+  pen.updateExtended();
+}

@@ -1,0 +1,213 @@
+/**
+ * Which escape sequences no client may get, decided on their bytes.
+ *
+ * A query is answered once, by the host: were it to reach a person's terminal, that would answer too, and its answer
+ * would be typed into the program. So whatever makes some terminal speak, print to a printer, or change the window that
+ * is not ours is removed. Sequences that only draw or set modes pass. Sources: XTerm Control Sequences; the kitty
+ * protocols; VT510 manual (reports).
+ */
+
+export type SequenceKind = "esc" | "csi" | "osc" | "dcs" | "string";
+
+export interface Sequence {
+  kind: SequenceKind;
+  start: number;
+  /** Where its parameters or contents begin; the final character of an "esc". */
+  body: number;
+  /** Past its end. */
+  end: number;
+}
+
+/** `mark`: shell integration of someone else, passed on; `own`: ours, removed. */
+export type Verdict = "keep" | "cut" | "mark" | "own";
+
+export interface Classifier {
+  (bytes: Uint8Array, sequence: Sequence, start: number, end: number): Verdict;
+  /** Whether a sequence too long to wait for is hidden, judged by its beginning. */
+  hides(bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean;
+}
+
+/** OSC numbers whose contents are free text, in which "?" means nothing. */
+const TEXT_OSCS: ReadonlySet<number> = new Set([0, 1, 2, 7, 8, 9]);
+const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
+const CLIPBOARD_OSC = 52;
+const ITERM_OSC = 1337;
+/** CSI with a count that the emulator obeys in a loop: IL DL SU SD CHT CBT REP. */
+const REP = 0x62;
+/** What a loop counts for in a slice's rows, so that a slice of nothing else stays short. */
+const LOOP_COST = 4;
+const COUNTED = new Set([..."LMSTIZb"].map((c) => c.charCodeAt(0)));
+/** A screen has at most 1,000 rows and columns: a larger count does no more. */
+const MAX_COUNT = 1_000;
+/** Rows that one REP may fill, so that a slice's scrolling stays bounded on a narrow screen. */
+const MAX_REPEAT_ROWS = 100;
+/** Window operations that stay: save and restore the title. */
+const TITLE_STACK: ReadonlySet<number> = new Set([22, 23]);
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export function classifier(options: { readonly nonce: string | null; readonly hideClipboard: boolean }): Classifier {
+  const { nonce, hideClipboard } = options;
+  const classify = (bytes: Uint8Array, sequence: Sequence, _start: number, end: number): Verdict => {
+    const { kind, body } = sequence;
+    switch (kind) {
+      case "csi":
+        return isCsiQuery(bytes, body, end - 1) ? "cut" : "keep";
+      case "esc":
+        // DECID.
+        return end - sequence.start === 2 && bytes[end - 1] === 0x5a ? "cut" : "keep";
+      case "dcs":
+        return isDcsQuery(bytes, body, end) ? "cut" : "keep";
+      case "string":
+        return "cut";
+      case "osc":
+        return judgeOsc(bytes, body, end, nonce, hideClipboard);
+    }
+  };
+  const hides = (bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean => {
+    if (kind === "string") return true;
+    if (kind === "dcs") return isDcsQuery(bytes, body, end);
+    if (kind !== "osc") return false;
+    const number = oscNumber(bytes, body, end);
+    return number === CLIPBOARD_OSC ? hideClipboard : isColorOsc(number);
+  };
+  return Object.assign(classify, { hides });
+}
+
+function isCsiQuery(bytes: Uint8Array, body: number, finalAt: number): boolean {
+  const final = bytes[finalAt] ?? 0;
+  // SGR and cursor movement make up nearly all of a stream.
+  if (final === 0x48 || (final >= 0x41 && final <= 0x4b)) return false;
+  const first = bytes[body] ?? 0;
+  const prefix = first >= 0x3c && first <= 0x3f ? String.fromCharCode(first) : "";
+  if (final === 0x6d) return prefix === "?";
+  const last = finalAt > body ? (bytes[finalAt - 1] ?? 0) : 0;
+  const intermediate = last >= 0x20 && last <= 0x2f ? String.fromCharCode(last) : "";
+  switch (`${prefix}${intermediate}${String.fromCharCode(final)}`) {
+    case "c": // DA1
+    case ">c": // DA2
+    case "=c": // DA3
+    case "?c":
+    case "n": // DSR, CPR
+    case "?n": // DECXCPR and the private reports
+    case "$p": // DECRQM
+    case "?$p":
+    case ">q": // XTVERSION
+    case "?u": // kitty keyboard
+    case "$u": // DECRQTSR
+    case "&u": // DECRQUPSS
+    case "x": // DECREQTPARM
+    case "*y": // DECRQCRA
+    case "$w": // DECRQPSR
+    case '"v': // DECRQDE
+    case "'|": // DECRQLP
+    case "#|": // XTREPORTSGR
+    case "#R": // XTREPORTCOLORS
+    case "?S": // XTSMGRAPHICS
+    case "i": // print
+    case "?i":
+      return true;
+    case "t":
+      return !TITLE_STACK.has(numberAt(bytes, body, finalAt));
+    default:
+      return false;
+  }
+}
+
+function isDcsQuery(bytes: Uint8Array, body: number, end: number): boolean {
+  for (let p = body; p < end; p++) {
+    const c = bytes[p] ?? 0;
+    if (c >= 0x40) {
+      const before = p > body ? bytes[p - 1] : 0;
+      // DECRQSS is $q, XTGETTCAP +q; sixel, a bare q, draws.
+      return (c === 0x71 || c === 0x51) && (before === 0x24 || before === 0x2b);
+    }
+  }
+  return false;
+}
+
+function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | null, hideClipboard: boolean): Verdict {
+  const number = oscNumber(bytes, body, end);
+  if (MARK_OSCS.has(number)) {
+    if (number === 7 || nonce === null) return "mark";
+    return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "mark";
+  }
+  if (TEXT_OSCS.has(number)) return "keep";
+  if (number === CLIPBOARD_OSC) return hideClipboard || asks(bytes, body, end) ? "cut" : "keep";
+  if (number === ITERM_OSC)
+    return /^1337;(Report|Request)/.test(decoder.decode(bytes.subarray(body, body + 16))) ? "cut" : "keep";
+  return asks(bytes, body, end) ? "cut" : "keep";
+}
+
+/** A mark of ours has `wsh=NONCE` among its parameters, or as 633;E its nonce last. */
+function isOwnMark(text: string, nonce: string): boolean {
+  const parts = stripTerminator(text).split(";");
+  return parts.includes(`wsh=${nonce}`) || (parts[0] === "633" && parts[1] === "E" && parts[3] === nonce);
+}
+
+const TERMINATOR = /(?:\x07|\x1b\\?|\x18|\x1a|\x9c)$/;
+
+function stripTerminator(text: string): string {
+  return text.replace(TERMINATOR, "");
+}
+
+/** Whether one of the parameters is "?", or a key's value is. */
+function asks(bytes: Uint8Array, body: number, end: number): boolean {
+  for (let p = bytes.indexOf(0x3f, body); p >= 0 && p < end; p = bytes.indexOf(0x3f, p + 1)) {
+    const before = bytes[p - 1];
+    const after = bytes[p + 1] ?? 0;
+    const closes = after < 0x20 || after === 0x3b || after === 0xc2;
+    if ((before === 0x3b || before === 0x3d) && closes) return true;
+  }
+  return false;
+}
+
+function isColorOsc(number: number): boolean {
+  return number === 4 || number === 5 || (number >= 10 && number <= 19) || number === 21;
+}
+
+function oscNumber(bytes: Uint8Array, body: number, end: number): number {
+  return numberAt(bytes, body, end);
+}
+
+/** The decimal number at `from`; -1 when there is none. */
+function numberAt(bytes: Uint8Array, from: number, end: number): number {
+  let value = -1;
+  for (let p = from; p < end; p++) {
+    const digit = (bytes[p] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9 || value > 1e6) break;
+    value = Math.max(value, 0) * 10 + digit;
+  }
+  return value;
+}
+
+/**
+ * Bring the count of a sequence that the emulator obeys in a loop down to `MAX_COUNT`, in place: `CSI 2147483647 S`
+ * would keep it busy for minutes. Returns the rows that the sequence can scroll, or its share of a slice's work.
+ */
+export function clampCount(bytes: Uint8Array, body: number, finalAt: number, cols: number): number {
+  const final = bytes[finalAt] ?? 0;
+  if (!COUNTED.has(final)) return 0;
+  const max = final === REP ? Math.min(MAX_COUNT, MAX_REPEAT_ROWS * cols) : MAX_COUNT;
+  let value = 0;
+  for (let p = body; p < finalAt; p++) {
+    const digit = (bytes[p] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9) break;
+    value = value * 10 + digit;
+    if (value > max) {
+      writeCount(bytes, body, finalAt, max);
+      value = max;
+      break;
+    }
+  }
+  return final === REP ? Math.ceil(Math.max(value, 1) / cols) : LOOP_COST;
+}
+
+function writeCount(bytes: Uint8Array, body: number, finalAt: number, count: number): void {
+  let stop = body;
+  while (stop < finalAt && (bytes[stop] ?? 0) >= 0x30 && (bytes[stop] ?? 0) <= 0x39) stop++;
+  const digits = String(count);
+  for (let p = stop - 1, k = digits.length - 1; p >= body; p--, k--) {
+    bytes[p] = k >= 0 ? digits.charCodeAt(k) : 0x30;
+  }
+}
