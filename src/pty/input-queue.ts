@@ -1,0 +1,139 @@
+/**
+ * Input on its way to a terminal, in the order of the calls, whoever writes. The kernel takes what fits; the rest waits
+ * here, at most INPUT_LIMIT_BYTES of it, and is offered again soon. A terminal whose child does not read takes nothing:
+ * after INPUT_STALL_MS without one byte of progress everything queued is dropped and every writer is told.
+ */
+
+import { WshError } from "../protocol/errors.ts";
+
+/** More than the largest input that a door accepts (1 MiB), so that several writers may wait at once. */
+export const INPUT_LIMIT_BYTES = 4 * 1024 * 1024;
+/** A program that has not read one byte for so long does not read its input. */
+export const INPUT_STALL_MS = 5_000;
+/**
+ * The pause before a full terminal is tried again; doubled up to the longest while it stays full. The kernel holds
+ * ~4 KB of input, so that the shortest pause bounds a paste at ~4 MB/s.
+ */
+const RETRY_FIRST_MS = 1;
+const RETRY_LONGEST_MS = 32;
+
+interface Piece {
+  rest: Uint8Array;
+  readonly resolve: () => void;
+  readonly reject: (error: WshError) => void;
+}
+
+/** Offers bytes to the kernel; returns how many it took, 0 when it is full, -1 when the terminal is gone. */
+export type Offer = (bytes: Uint8Array) => number;
+
+export class InputQueue {
+  readonly #offer: Offer;
+  readonly #stallMs: number;
+  readonly #pieces: Piece[] = [];
+  #queued = 0;
+  #progressAt = 0;
+  #pause = RETRY_FIRST_MS;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  constructor(offer: Offer, stallMs = INPUT_STALL_MS) {
+    this.#offer = offer;
+    this.#stallMs = stallMs;
+  }
+
+  /** Bytes that wait. */
+  get queued(): number {
+    return this.#queued;
+  }
+
+  /**
+   * Resolves when the kernel has taken every byte.
+   * @throws WshError `input_send_failed`
+   */
+  write(bytes: Uint8Array): Promise<void> {
+    if (this.#closed) return Promise.reject(failed("the terminal is closed"));
+    let rest = bytes;
+    if (this.#pieces.length === 0) {
+      const taken = this.#offer(bytes);
+      if (taken < 0) return Promise.reject(failed("the terminal is gone"));
+      if (taken === bytes.length) return Promise.resolve();
+      rest = bytes.subarray(taken);
+      this.#progressAt = performance.now();
+      this.#pause = RETRY_FIRST_MS;
+    }
+    if (this.#queued + rest.length > INPUT_LIMIT_BYTES) {
+      return Promise.reject(failed(`${this.#queued} bytes of input wait already, the limit is ${INPUT_LIMIT_BYTES}`));
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // A copy: the caller may use its buffer again.
+    this.#pieces.push({ rest: new Uint8Array(rest), resolve, reject });
+    this.#queued += rest.length;
+    this.#schedule();
+    return promise;
+  }
+
+  /** Offers what waits at once: output has come, so the child runs and may have read. Costs nothing when empty. */
+  poke(): void {
+    if (this.#pieces.length > 0) this.#flush();
+  }
+
+  /** Fails what waits and everything later. Idempotent. */
+  close(reason: string): void {
+    this.#closed = true;
+    this.#drop(reason);
+  }
+
+  #flush(): void {
+    for (;;) {
+      const piece = this.#pieces[0];
+      if (piece === undefined) {
+        this.#rest();
+        return;
+      }
+      const taken = piece.rest.length === 0 ? 0 : this.#offer(piece.rest);
+      if (taken < 0) {
+        this.#drop("the terminal is gone");
+        return;
+      }
+      this.#queued -= taken;
+      piece.rest = piece.rest.subarray(taken);
+      if (taken > 0) {
+        this.#progressAt = performance.now();
+        this.#pause = RETRY_FIRST_MS;
+      }
+      if (piece.rest.length > 0) break;
+      this.#pieces.shift();
+      piece.resolve();
+    }
+    const stalled = performance.now() - this.#progressAt;
+    if (stalled >= this.#stallMs) {
+      this.#drop(`the program has read nothing for ${Math.round(stalled)} ms; ${this.#queued} bytes were not sent`);
+    } else {
+      this.#schedule();
+    }
+  }
+
+  #schedule(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#pause = Math.min(this.#pause * 2, RETRY_LONGEST_MS);
+      this.#flush();
+    }, this.#pause);
+  }
+
+  #rest(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #drop(reason: string): void {
+    this.#rest();
+    this.#queued = 0;
+    for (const piece of this.#pieces.splice(0)) piece.reject(failed(reason));
+  }
+}
+
+function failed(reason: string): WshError {
+  return new WshError("input_send_failed", `input was not sent: ${reason}`);
+}

@@ -1,0 +1,23 @@
+/** Signals to what runs in a terminal, the same for every adapter that knows its child's pid. */
+
+import type { Pty } from "./port.ts";
+
+/**
+ * A process group that is gone already is no error: it is what the caller wants. Once the child has been waited for, its
+ * pid may be somebody else's, so that only the foreground group is signalled then.
+ */
+export function sendSignal(
+  pty: Pick<Pty, "pid" | "foreground">,
+  reaped: boolean,
+  name: NodeJS.Signals,
+  to: "foreground" | "group" | "child",
+): void {
+  const target = to === "foreground" ? pty.foreground() : reaped ? null : pty.pid;
+  if (target === null) return;
+  try {
+    // The child leads a session and so a group of its own: its group's id is its pid.
+    process.kill(to === "child" ? target : -target, name);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
