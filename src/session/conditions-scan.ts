@@ -1,0 +1,143 @@
+/**
+ * Follows a session's output for one condition on text: sees each line once it changes, from a place in the output on,
+ * and never what stood there before or what is echo of input.
+ *
+ * Lines that scroll by are seen in order, once; lines on the screen again whenever their text differs from what was last
+ * seen there, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
+ */
+import type { Mask } from "./conditions-echo.ts";
+import { type Budget, type Finder, type Match, openPieces } from "./conditions-match.ts";
+import type { TerminalText, TextPosition } from "./exec-port.ts";
+
+export interface ScanMatch extends Match {
+  /** Null on the alternate screen. */
+  readonly line: number | null;
+}
+
+/** The output as a scan reads it; `masks` are the places that are echo. */
+export interface ScanSource {
+  readonly text: TerminalText;
+  masks(line: number): readonly Mask[];
+}
+
+/** From where output counts, and how the screen looked there: fixed at once, though the pattern may be loaded later. */
+export interface ScanOrigin {
+  readonly since: TextPosition;
+  /** Lines of the screen that stood there before. */
+  readonly before: ReadonlyMap<number, string>;
+  /** Rows of the alternate screen that stood there before. */
+  readonly rows: readonly string[];
+}
+
+/**
+ * @param since where the output begins that counts
+ * @param now whether that is here, so that every later change of the screen counts, above the cursor too
+ * @param alternateCounts whether the alternate screen, if shown, was drawn after `since`
+ */
+export function scanOrigin(
+  text: TerminalText,
+  since: TextPosition,
+  now: boolean,
+  alternateCounts: boolean,
+): ScanOrigin {
+  const before = new Map<number, string>();
+  const last = now ? since.line : since.line - 1;
+  for (let id = text.screenTop(); id <= last; id++) before.set(id, lineOf(text, id) ?? "");
+  return { since, before, rows: alternateCounts ? [] : text.alternateRows() };
+}
+
+export class OutputScan {
+  /** What was last seen in each line of the screen. */
+  private readonly seen: Map<number, string>;
+  private readonly since: TextPosition;
+  private rows: readonly string[];
+  /** Next line that was never looked at. */
+  private next: number;
+  /** Whether the part of the first line that stood there before has been rewritten since. */
+  private rewritten = false;
+
+  constructor(
+    private readonly source: ScanSource,
+    origin: ScanOrigin,
+    private readonly find: Finder,
+    private readonly budget: Budget | null,
+  ) {
+    this.seen = new Map(origin.before);
+    this.since = origin.since;
+    this.rows = origin.rows;
+    this.next = origin.since.line;
+  }
+
+  /** Looks at what is new. Called after each chunk of output. */
+  scan(): ScanMatch | null {
+    const { text } = this.source;
+    return this.scanScreen(text.position().line) ?? this.scanAlternate();
+  }
+
+  /** Lines up to `last` are about to leave: looks at those that were not looked at yet. */
+  scanRetired(last: number): ScanMatch | null {
+    return last < this.next ? null : this.scanLines(this.next, last);
+  }
+
+  private scanScreen(cursorLine: number): ScanMatch | null {
+    const { text } = this.source;
+    const top = text.screenTop();
+    const last = Math.max(cursorLine, text.lastLine());
+    for (const id of this.seen.keys()) if (id < top) this.seen.delete(id);
+    return this.scanLines(Math.min(top, this.next), last, cursorLine);
+  }
+
+  private scanLines(first: number, last: number, cursorLine = last): ScanMatch | null {
+    const { text } = this.source;
+    const from = Math.max(first, Math.min(this.next, text.screenTop()));
+    for (let id = from; id <= last; id++) {
+      const line = lineOf(text, id);
+      if (line === null) continue;
+      const before = this.seen.get(id);
+      if (before === line) continue;
+      this.seen.set(id, line);
+      const match = this.scanLine(id, line, before);
+      if (match !== null) return match;
+    }
+    // The cursor's line and those below it may still grow.
+    this.next = Math.max(this.next, Math.min(last, cursorLine));
+    return null;
+  }
+
+  private scanLine(id: number, line: string, before: string | undefined): ScanMatch | null {
+    // Of the line in which the output began only the rest is new, unless the whole of it was rewritten.
+    const { index } = this.since;
+    const first = id === this.since.line;
+    if (first && before !== undefined && !line.startsWith(before.slice(0, index))) this.rewritten = true;
+    const start = first && !this.rewritten ? index : 0;
+    for (const piece of openPieces(line.length, start, this.source.masks(id))) {
+      const match = this.tryFind(line, piece.start, piece.end);
+      if (match !== null) return { ...match, line: id };
+    }
+    return null;
+  }
+
+  private scanAlternate(): ScanMatch | null {
+    const rows = this.source.text.alternateRows();
+    const before = this.rows;
+    this.rows = rows;
+    for (const [n, row] of rows.entries()) {
+      if (row === before[n]) continue;
+      const match = this.tryFind(row, 0, row.length);
+      if (match !== null) return { ...match, line: null };
+    }
+    return null;
+  }
+
+  private tryFind(line: string, from: number, to: number): Match | null {
+    return this.budget === null ? this.find(line, from, to) : this.budget.spend(() => this.find(line, from, to));
+  }
+}
+
+/** A line with the blanks before the cursor, which a prompt such as "Continue? " ends with. */
+function lineOf(text: TerminalText, id: number): string | null {
+  const line = text.line(id);
+  if (line === null) return null;
+  const cursor = text.position();
+  return id === cursor.line ? line.padEnd(cursor.index) : line;
+}

@@ -1,0 +1,109 @@
+/**
+ * Looks at a session's program when that can tell something: on demand, and for those who watch, when output pauses.
+ *
+ * A look costs a scan of /proc, so there is none while output flows, none while nobody watches, and while nothing changes
+ * they become rare. `touched` runs per chunk and per input: it notes the time and, for watchers, sees to one timer.
+ */
+import { Alarm } from "./activity-alarm.ts";
+import type { Clock, ProgramPort, TerminalText } from "./exec-port.ts";
+import { type ForegroundFacts, readForeground } from "./foreground.ts";
+import { classify, type ProgramState, type ShellPhase } from "./program-state.ts";
+
+/** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
+export const PAUSE_MS = 30;
+/** Longest time between two looks while nothing changes, in ms: how late a silent change can be noticed. */
+const MAX_INTERVAL_MS = 1_000;
+
+export interface ObserverPort {
+  readonly program: ProgramPort;
+  readonly text: Pick<TerminalText, "alternate">;
+  readonly shell: { readonly phase: ShellPhase; readonly inner: ShellPhase };
+  readonly clock: Clock;
+  /** Replaced by tests. */
+  readonly readFacts?: (pid: number) => ForegroundFacts | null;
+}
+
+export class StateObserver {
+  private readonly watchers = new Set<(state: ProgramState) => void>();
+  private readonly alarm: Alarm;
+  private lastTouch: number;
+  private interval = PAUSE_MS;
+  private previous: ProgramState | null = null;
+
+  constructor(private readonly port: ObserverPort) {
+    this.lastTouch = port.clock.now();
+    this.alarm = new Alarm(port.clock, () => this.ring());
+  }
+
+  /** Output was parsed, input was sent, or the child ended. */
+  touched(): void {
+    this.lastTouch = this.port.clock.now();
+    this.interval = PAUSE_MS;
+    if (this.watchers.size > 0) this.alarm.set(this.lastTouch + PAUSE_MS);
+  }
+
+  /** Age of the last output or input in ms. */
+  quietMs(): number {
+    return this.port.clock.now() - this.lastTouch;
+  }
+
+  /** What the program is doing now. */
+  observe(): ProgramState {
+    const { program, text, shell } = this.port;
+    const exited = program.exit !== null;
+    const { pid } = program;
+    return classify({
+      facts: exited || pid === null ? null : (this.port.readFacts ?? readForeground)(pid),
+      flags: exited ? null : program.flags(),
+      alternate: text.alternate,
+      phase: shell.phase,
+      inner: shell.inner,
+      quietMs: this.quietMs(),
+      exited,
+    });
+  }
+
+  /** What the program is doing, if output has paused, so that waiting may rely on it; else null. */
+  observeAtPause(): ProgramState | null {
+    return this.port.program.exit !== null || this.quietMs() >= PAUSE_MS ? this.observe() : null;
+  }
+
+  /** Calls back with what each look finds, the first as soon as output pauses, until disposed. */
+  watch(watcher: (state: ProgramState) => void): Disposable {
+    this.watchers.add(watcher);
+    this.interval = PAUSE_MS;
+    this.alarm.set(Math.max(this.port.clock.now(), this.lastTouch + PAUSE_MS));
+    return {
+      [Symbol.dispose]: () => {
+        this.watchers.delete(watcher);
+        if (this.watchers.size === 0) this.alarm.clear();
+      },
+    };
+  }
+
+  dispose(): void {
+    this.watchers.clear();
+    this.alarm.clear();
+  }
+
+  private ring(): void {
+    if (this.watchers.size === 0) return;
+    const now = this.port.clock.now();
+    if (now < this.lastTouch + PAUSE_MS && this.port.program.exit === null) {
+      this.alarm.set(this.lastTouch + PAUSE_MS);
+      return;
+    }
+    const state = this.observe();
+    const same = this.previous !== null && sameState(this.previous, state);
+    this.interval = same ? Math.min(MAX_INTERVAL_MS, this.interval * 2) : PAUSE_MS;
+    this.previous = state;
+    for (const watcher of [...this.watchers]) watcher(state);
+    if (this.watchers.size > 0) this.alarm.set(now + this.interval);
+  }
+}
+
+function sameState(a: ProgramState, b: ProgramState): boolean {
+  return (
+    a.state === b.state && a.doing === b.doing && a.settled === b.settled && a.foreground?.pid === b.foreground?.pid
+  );
+}
