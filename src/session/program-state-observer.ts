@@ -42,6 +42,11 @@ export class StateObserver {
     if (this.watchers.size > 0) this.alarm.set(this.lastTouch + PAUSE_MS);
   }
 
+  /** Whether the child has ended. */
+  get exited(): boolean {
+    return this.port.program.exit !== null;
+  }
+
   /** Age of the last output or input in ms. */
   quietMs(): number {
     return this.port.clock.now() - this.lastTouch;

@@ -14,7 +14,7 @@ import type { Activity } from "./activity.ts";
 import { Alarm } from "./activity-alarm.ts";
 import type { EchoTracker } from "./conditions-echo.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./conditions-match.ts";
-import { OutputScan, type ScanMatch } from "./conditions-scan.ts";
+import { OutputScan, type ScanMatch, type ScanOrigin, scanOrigin } from "./conditions-scan.ts";
 import type { Clock, TerminalText } from "./exec-port.ts";
 import type { ProgramState } from "./program-state.ts";
 import type { StateObserver } from "./program-state-observer.ts";
@@ -38,8 +38,8 @@ export interface WaitRequest {
 
 export interface WaitOutcome {
   readonly decidedBy: DecidedBy;
-  /** What the program was doing when the wait ended. */
-  readonly state: ProgramState;
+  /** What the program was doing when the wait ended; null when it was not looked at for it. */
+  readonly state: ProgramState | null;
   readonly outputCursor: number;
   readonly match?: string;
   readonly groups?: readonly (string | null)[];
@@ -118,7 +118,7 @@ export class Waiters {
       throw new WshError("command_not_found", `command ${commandId} is not one of this session's`);
     }
     // Where "now" is has to be noted before a pattern is compiled, which may yield to output.
-    const place = this.placeOf(since);
+    const origin = this.originOf(since);
     this.starting++;
     let finders: readonly { type: "text" | "regex"; find: Finder }[];
     try {
@@ -127,11 +127,12 @@ export class Waiters {
       this.starting--;
     }
     if (request.signal?.aborted === true) return this.outcome("cancelled");
-    return this.begin(
-      request,
-      since,
-      finders.map(({ type, find }) => ({ type, scan: place(find, type) })),
-    );
+    const source = { text, masks: (line: number) => this.port.echo.masks(line) };
+    const scans = finders.map(({ type, find }) => {
+      const budget = type === "regex" ? new Budget(() => performance.now()) : null;
+      return { type, scan: new OutputScan(source, origin, find, budget) };
+    });
+    return this.begin(request, since, scans);
   }
 
   /** Output was parsed. Runs per chunk; costs nothing while nobody waits for text. */
@@ -229,7 +230,7 @@ export class Waiters {
     const state = waiter.states.size > 0 || wants(waiter, "exited") ? observer.observeAtPause() : null;
     if (state !== null) this.stateSeen(waiter, state);
     // Of an ended child nothing can be awaited any more, whatever was asked for.
-    else if (observer.observe().state === "exited") waiter.settle("exited");
+    else if (observer.exited) waiter.settle("exited");
   }
 
   /** The newest command that ended after `since`. */
@@ -248,7 +249,7 @@ export class Waiters {
   }
 
   private stateSeen(waiter: Waiter, state: ProgramState): void {
-    if (state.state === "exited") return waiter.settle("exited", { state });
+    if (state.state === "exited") waiter.settle("exited", { state });
     if (!state.settled) return;
     // A full-screen program at rest waits for input too; the state in the answer says which it is.
     const holds = state.state === "fullscreen" ? "waiting_for_input" : state.state;
@@ -291,19 +292,12 @@ export class Waiters {
     }
   }
 
-  /** Fixes the place from which text counts; what is made later with it begins there all the same. */
-  private placeOf(since: number): (find: Finder, type: "text" | "regex") => OutputScan {
-    const { text, echo, clock } = this.port;
-    const now = since === text.offset;
-    const kept = { line: text.screenTop(), index: 0 };
-    const position = now ? text.position() : (text.positionAt(since) ?? kept);
-    const source = { text, masks: (line: number) => echo.masks(line) };
-    const alternateCounts = text.alternate && since <= this.alternateFrom && !now;
-    const began = clock.now();
-    return (find, type) => {
-      const budget = type === "regex" ? new Budget(() => performance.now()) : null;
-      return new OutputScan(source, position, now && clock.now() === began, alternateCounts, find, budget);
-    };
+  /** The place from which text counts. */
+  private originOf(since: number): ScanOrigin {
+    const { text } = this.port;
+    if (since === text.offset) return scanOrigin(text, text.position(), true, false);
+    const position = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
+    return scanOrigin(text, position, false, since <= this.alternateFrom);
   }
 
   private async findersOf(conditions: readonly Condition[]): Promise<{ type: "text" | "regex"; find: Finder }[]> {
@@ -316,8 +310,7 @@ export class Waiters {
   }
 
   private outcome(decidedBy: DecidedBy, extra: Partial<WaitOutcome> = {}): WaitOutcome {
-    const { text, observer } = this.port;
-    return { state: extra.state ?? observer.observe(), outputCursor: text.offset, ...extra, decidedBy };
+    return { state: null, outputCursor: this.port.text.offset, ...extra, decidedBy };
   }
 }
 
