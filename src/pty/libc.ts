@@ -75,3 +75,4 @@ export function libc(): Libc {
 
 /** poll.h. */
 export const POLLIN = 0x1;
+export const POLLOUT = 0x4;

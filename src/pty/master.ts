@@ -5,7 +5,7 @@
  */
 
 import { readdirSync } from "node:fs";
-import { libc } from "./libc.ts";
+import { libc, POLLOUT } from "./libc.ts";
 import type { PtyFlags } from "./port.ts";
 
 const darwin = process.platform === "darwin";
@@ -62,6 +62,13 @@ export class Master {
     if (this.#closed) return -1;
     if (bytes.length === 0) return 0;
     return Math.max(0, libc().write(this.fd, bytes, bytes.length));
+  }
+
+  /** Whether the terminal takes input now; for a descriptor on which a write would block. */
+  takesInput(): boolean {
+    // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
+    const watched = new Int32Array([this.fd, POLLOUT]);
+    return !this.#closed && libc().poll(watched, 1, 0) > 0 && (watched[1] ?? 0) >>> 16 === POLLOUT;
   }
 
   resize(rows: number, cols: number): void {

@@ -1,0 +1,8 @@
+/** Picks the PTY adapter. Each is loaded only when chosen: bun-pty brings a native library of its own. */
+
+import type { PtyOpen } from "./port.ts";
+
+export async function openPty(adapter: "bun" | "bun-pty"): Promise<PtyOpen> {
+  if (adapter === "bun-pty") return (await import("./bun-pty.ts")).openBunPty;
+  return (await import("./bun-terminal.ts")).openBunTerminal;
+}
