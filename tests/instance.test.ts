@@ -7,7 +7,7 @@ import { withLock } from "../src/instance/lock.ts";
 import { createLogger } from "../src/instance/log.ts";
 import { originalNofile } from "../src/instance/nofile.ts";
 import { type Instance, maxSocketPathBytes, prepareRuntimeDir, resolveInstance } from "../src/instance/paths.ts";
-import { probeSocket } from "../src/instance/probe.ts";
+import { listenerPid, probeSocket } from "../src/instance/probe.ts";
 import { listSessions } from "../src/instance/registry.ts";
 import { selfCommand, startHost, startServer } from "../src/instance/spawn.ts";
 import { ensureToken, readToken } from "../src/instance/token.ts";
@@ -166,17 +166,33 @@ describe("locks", () => {
   });
 });
 
-test("a socket is alive, dead, absent or no socket", async () => {
+test("a socket is alive, dead, absent or no socket", () => {
   using place = testInstance();
   const path = join(place.dir, "a.sock");
-  expect(await probeSocket(path)).toBe("absent");
+  expect(probeSocket(path)).toBe("absent");
   fs.writeFileSync(path, "");
-  expect(await probeSocket(path)).toBe("not_a_socket");
+  expect(probeSocket(path)).toBe("not_a_socket");
   fs.rmSync(path);
   const listener = listen(path);
-  expect(await probeSocket(path)).toBe("alive");
+  expect(probeSocket(path)).toBe("alive");
   listener[Symbol.dispose]();
-  expect(await probeSocket(path)).toBe("dead");
+  expect(probeSocket(path)).toBe("dead");
+});
+
+test("a listener that is stopped is alive, however many wait, and its process is known", async () => {
+  using place = testInstance();
+  const path = join(place.dir, "a.sock");
+  const child = Bun.spawn({ cmd: fake("listen", path)(), env: place.env, stdin: "ignore", stdout: "pipe" });
+  await child.stdout.getReader().read();
+  child.kill("SIGSTOP");
+  expect(listenerPid(path)).toBe(child.pid);
+  // The queue of a listener takes 512 connections.
+  const states = new Set(Array.from({ length: 600 }, () => probeSocket(path)));
+  expect([...states]).toEqual(["alive"]);
+  child.kill("SIGKILL");
+  await child.exited;
+  expect(probeSocket(path)).toBe("dead");
+  expect(listenerPid(path)).toBeNull();
 });
 
 describe("starting a host", () => {
@@ -296,8 +312,15 @@ describe("starting a server", () => {
   test("is not done when one answers, or when it was quicker", async () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);
-    using _server = listen(place.instance.httpSocket);
-    expect(await startServer(place.instance, { command: fake("die") })).toEqual({ started: false, report: null });
+    const none = { started: false, report: null };
+    const servers: Disposable[] = [];
+    const command = () => {
+      servers.push(listen(place.instance.httpSocket)); // somebody starts one by hand meanwhile
+      return fake("server", join(place.dir, "started"))();
+    };
+    expect(await startServer(place.instance, { env: place.env, command })).toEqual(none);
+    expect(await startServer(place.instance, { command: fake("die") })).toEqual(none);
+    for (const server of servers) server[Symbol.dispose]();
   });
 });
 
@@ -354,6 +377,16 @@ describe("the token", () => {
     expect(token).toMatch(/^[A-Za-z0-9]{32}$/);
     expect(ensureToken(place.instance)).toBe(token);
     expect(fs.statSync(place.instance.tokenFile).mode & 0o777).toBe(0o600);
+    expect(fs.readdirSync(place.instance.stateDir)).toEqual(["default.token"]);
+  });
+
+  test("is the same for processes that need it at once", async () => {
+    using place = testInstance();
+    const askers = Array.from({ length: 4 }, () =>
+      Bun.spawn({ cmd: fake("token")(), env: place.env, stdin: "ignore", stdout: "pipe" }),
+    );
+    const tokens = await Promise.all(askers.map(({ stdout }) => new Response(stdout).text()));
+    expect(new Set(tokens)).toEqual(new Set([readToken(place.instance) ?? ""]));
     expect(fs.readdirSync(place.instance.stateDir)).toEqual(["default.token"]);
   });
 

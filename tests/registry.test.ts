@@ -256,13 +256,19 @@ describe("what a killed host leaves", () => {
     for (const path of strangers) expect(fs.readFileSync(path, "utf8")).toBe("mine");
   });
 
-  test("a name whose socket is gone is cleaned away", async () => {
+  test("a name whose socket is gone is cleaned away, or taken, at any length", async () => {
     using place = testInstance();
-    const dead = await session(place.instance, "dead");
-    dead[Symbol.dispose]();
-    fs.rmSync(dead.socket);
+    const long = "x".repeat(64);
+    for (const name of ["a", "b", long]) {
+      const dead = await session(place.instance, name);
+      dead[Symbol.dispose]();
+      fs.rmSync(dead.socket);
+    }
+    using _taken = await session(place.instance, "a");
+    using _long = await session(place.instance, long);
     await cleanStale(place.instance);
-    expect(fs.readdirSync(place.instance.namesDir)).toEqual([]);
+    expect(fs.readdirSync(place.instance.namesDir).sort()).toEqual(["a", long]);
+    expect(names(place.instance)).toEqual(["a", long]);
   });
 });
 

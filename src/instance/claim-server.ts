@@ -17,7 +17,7 @@ import { probeSocket } from "./probe.ts";
 export async function claimServer<T>(instance: Instance, bind: () => T | Promise<T>): Promise<T> {
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
-    for (const path of serverSockets(instance)) await clearSocket(instance, path);
+    for (const path of serverSockets(instance)) clearSocket(instance, path);
     const bound = await bind();
     for (const path of serverSockets(instance)) if (isSocket(path)) fs.chmodSync(path, 0o600);
     return bound;
@@ -29,8 +29,7 @@ export async function releaseServer(instance: Instance, close: () => void | Prom
   if (!fs.existsSync(instance.runtimeDir)) return close(); // deleted under us: there is nothing left to guard
   await withLock(instance.lockFile, async () => {
     await close();
-    for (const path of serverSockets(instance))
-      if ((await probeSocket(path)) === "dead") fs.rmSync(path, { force: true });
+    for (const path of serverSockets(instance)) if (probeSocket(path) === "dead") fs.rmSync(path, { force: true });
   });
 }
 
@@ -38,8 +37,8 @@ function serverSockets(instance: Instance): readonly string[] {
   return [instance.httpSocket, instance.mcpSocket];
 }
 
-async function clearSocket(instance: Instance, path: string): Promise<void> {
-  const state = await probeSocket(path);
+function clearSocket(instance: Instance, path: string): void {
+  const state = probeSocket(path);
   if (state === "dead") fs.rmSync(path, { force: true });
   if (state === "alive") {
     throw new WshError("server_already_running", `a server of instance '${instance.name}' already listens on ${path}`);

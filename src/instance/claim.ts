@@ -49,11 +49,11 @@ interface Counters {
 export async function claimSession(instance: Instance, request: ClaimRequest): Promise<Claim> {
   if (request.name.kind === "exact") checkSessionName(request.name.name);
   prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, async () => {
-    const entries = await withinLimit(instance, request.maxSessions);
+  return withLock(instance.lockFile, () => {
+    const entries = withinLimit(instance, request.maxSessions);
     const counters = readCounters(instance, entries);
     const { id } = counters;
-    const name = await chooseName(instance, request.name, entries, counters);
+    const name = chooseName(instance, request.name, entries, counters);
     writeCounters(instance, { id: id + 1, name: name.next });
     return bindAndLink(instance, id, name.text, request.bind);
   });
@@ -69,12 +69,12 @@ export async function restoreSession(
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
   prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, async () => {
+  return withLock(instance.lockFile, () => {
     const { entries } = snapshot(instance);
     const counters = readCounters(instance, entries);
-    const isTaken = !session.ended && (await isLiveName(instance, entries, session.name));
+    const isTaken = !session.ended && isLiveName(instance, entries, session.name);
     const name = isTaken
-      ? await chooseName(instance, { kind: "number" }, entries, counters)
+      ? chooseName(instance, { kind: "number" }, entries, counters)
       : { text: session.name, next: counters.name };
     writeCounters(instance, { id: Math.max(counters.id, session.id + 1), name: name.next });
     removeOwn(instance, session.id, name.text);
@@ -93,10 +93,10 @@ export async function allocateId(instance: Instance): Promise<number> {
 }
 
 /** The hosts that exist, when one more is allowed. Dead ones are looked for only when they would be in the way. */
-async function withinLimit(instance: Instance, maxSessions: number): Promise<readonly SessionEntry[]> {
+function withinLimit(instance: Instance, maxSessions: number): readonly SessionEntry[] {
   const before = snapshot(instance).entries;
   if (hasRoom(before, maxSessions)) return before;
-  await cleanStaleLocked(instance);
+  cleanStaleLocked(instance);
   const { entries } = snapshot(instance);
   if (hasRoom(entries, maxSessions)) return entries;
   throw new WshError("max_sessions_reached", `the instance '${instance.name}' has ${maxSessions} sessions already`);
@@ -107,23 +107,23 @@ function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean
   return entries.length - ended < maxSessions && ended <= maxSessions;
 }
 
-async function chooseName(
+function chooseName(
   instance: Instance,
   rule: NameRule,
   entries: readonly SessionEntry[],
   counters: Counters,
-): Promise<{ text: string; next: number }> {
+): { text: string; next: number } {
   switch (rule.kind) {
     case "exact":
-      await refuseConflict(instance, entries, rule.name);
+      refuseConflict(instance, entries, rule.name);
       return { text: rule.name, next: counters.name };
     case "prefix": {
       const text = `${rule.prefix}${counters.id}`;
-      if (await isLiveName(instance, entries, text)) return chooseName(instance, { kind: "number" }, entries, counters);
+      if (isLiveName(instance, entries, text)) return chooseName(instance, { kind: "number" }, entries, counters);
       return { text: checkSessionName(text), next: counters.name };
     }
     case "default":
-      if (!(await isLiveName(instance, entries, defaultSessionName))) {
+      if (!isLiveName(instance, entries, defaultSessionName)) {
         return { text: defaultSessionName, next: counters.name };
       }
       return chooseName(instance, { kind: "number" }, entries, counters);
@@ -135,16 +135,16 @@ async function chooseName(
   }
 }
 
-async function refuseConflict(instance: Instance, entries: readonly SessionEntry[], name: string): Promise<void> {
-  if (!(await isLiveName(instance, entries, name))) return;
+function refuseConflict(instance: Instance, entries: readonly SessionEntry[], name: string): void {
+  if (!isLiveName(instance, entries, name)) return;
   throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
 }
 
 /** Whether a session has the name and is not ended; one whose host is dead is removed on the way. */
-async function isLiveName(instance: Instance, entries: readonly SessionEntry[], name: string): Promise<boolean> {
+function isLiveName(instance: Instance, entries: readonly SessionEntry[], name: string): boolean {
   const holder = entries.find((entry) => entry.name === name && !entry.ended);
   if (holder === undefined) return false;
-  const removed = await cleanStaleLocked(instance, [holder.id]);
+  const removed = cleanStaleLocked(instance, [holder.id]);
   return removed.length === 0;
 }
 
@@ -160,11 +160,11 @@ async function bindAndLink(
   try {
     await bind(socket, id);
     fs.chmodSync(socket, 0o600);
-    await linkName(instance, { id, socket }, name, ended);
+    linkName(instance, { id, socket }, name, ended);
     return { id, name, socket };
   } catch (error) {
     unlinkSocket(socket); // ours by its id
-    throw error;
+    throw asWshError(error);
   }
 }
 
@@ -185,6 +185,17 @@ function readCounters(instance: Instance, entries: readonly SessionEntry[]): Cou
 function writeCounters(instance: Instance, counters: Counters): void {
   // Renamed into place: a full disk must not leave an empty file, which would give numbers again.
   const temporary = `${instance.countersFile}.new`;
-  fs.writeFileSync(temporary, `${counters.id} ${counters.name}\n`, { mode: 0o600 });
-  fs.renameSync(temporary, instance.countersFile);
+  try {
+    fs.writeFileSync(temporary, `${counters.id} ${counters.name}\n`, { mode: 0o600 });
+    fs.renameSync(temporary, instance.countersFile);
+  } catch (error) {
+    throw asWshError(error);
+  }
+}
+
+/** What the system refuses (no space, no descriptors, no permission) is the session's failure, not a defect. */
+function asWshError(error: unknown): WshError {
+  if (error instanceof WshError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new WshError("session_create_failed", `the session cannot be registered: ${reason}`, {}, { cause: error });
 }

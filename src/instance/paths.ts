@@ -203,7 +203,7 @@ function checkOwnDir(path: string): boolean {
   if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
   if (!stat.isDirectory()) throw unsafe(path, "is not a directory");
   if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
-  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)}); chmod 700 it`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
   return true;
 }
 
@@ -217,7 +217,7 @@ export function checkOwnFile(path: string): boolean {
   if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
   if (!stat.isFile()) throw unsafe(path, "is not a file");
   if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
-  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)}); chmod 600 it`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
   return true;
 }
 

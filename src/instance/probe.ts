@@ -1,48 +1,39 @@
 /**
  * Who answers at a socket path. Connecting is the only test that the kernel answers truly: a socket file outlives its
- * process, and a dead listener refuses. A listener that is stopped or overloaded still counts as alive; nothing is sent.
+ * process, and a dead listener refuses. A listener that is stopped or overloaded still counts as alive, because what is
+ * dead may be removed. (Bun.connect cannot be used here: it reports ECONNREFUSED for a full queue too.) Nothing is sent;
+ * the listener sees a connection that ends at once. Takes about 0.02 ms and never waits.
  */
 
 import fs from "node:fs";
-import { errorCode } from "./paths.ts";
+import { tryConnect } from "./libc.ts";
+import { maxSocketPathBytes } from "./paths.ts";
 
 export type SocketState = "alive" | "dead" | "absent" | "not_a_socket";
 
-/** A local connect is answered by the kernel at once; after this many ms somebody is there but overloaded. */
-const connectTimeoutMs = 1_000;
-
-/** Connects to a Unix socket and hangs up at once. Never throws. */
-export async function probeSocket(path: string): Promise<SocketState> {
+/** Connects to a Unix socket and hangs up at once. A path too long to connect to counts as alive. */
+export function probeSocket(path: string): SocketState {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return "absent";
   if (!stat.isSocket()) return "not_a_socket";
-  const { promise, resolve } = Promise.withResolvers<SocketState>();
-  const timer = setTimeout(resolve, connectTimeoutMs, "alive");
-  const connection = Bun.connect({
-    unix: path,
-    socket: {
-      open(socket) {
-        resolve("alive");
-        socket.end();
-      },
-      data() {},
-      error() {},
-      connectError(_socket, error) {
-        resolve(stateOf(error));
-      },
-    },
-  });
-  connection.catch((error: unknown) => resolve(stateOf(error)));
-  try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
+  if (Buffer.byteLength(path) > maxSocketPathBytes) return "alive";
+  switch (tryConnect(path).kind) {
+    case "refused":
+      return "dead";
+    case "absent":
+      return "absent";
+    case "connected":
+    case "other":
+      return "alive";
   }
 }
 
-function stateOf(error: unknown): SocketState {
-  const code = errorCode(error);
-  if (code === "ECONNREFUSED") return "dead";
-  if (code === "ENOENT") return "absent";
-  return "alive"; // a full queue (EAGAIN), no descriptors left here: not known to be dead, so never cleaned
+/**
+ * The process that listens at a socket, asked of the kernel: also of one that is stopped or hangs, so that it can be
+ * ended. null when nobody listens, or its queue is full, or the system does not say.
+ */
+export function listenerPid(path: string): number | null {
+  if (Buffer.byteLength(path) > maxSocketPathBytes) return null;
+  const outcome = tryConnect(path);
+  return outcome.kind === "connected" ? outcome.pid : null;
 }

@@ -13,7 +13,7 @@ import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, decodeName, encodeName, formatTarget, type Target } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkRuntimeDir, errorCode, hostSocket, type Instance } from "./paths.ts";
-import { probeSocket } from "./probe.ts";
+import { probeSocket, type SocketState } from "./probe.ts";
 
 /** macOS ignores case in file names by default. */
 const foldsCase = process.platform === "darwin";
@@ -79,10 +79,10 @@ export function isRegistered(instance: Instance, id: number): boolean {
  */
 export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
   checkSessionName(name);
-  await withLock(instance.lockFile, async () => {
+  await withLock(instance.lockFile, () => {
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === name) return;
-    await linkName(instance, entry, name, entry.ended);
+    linkName(instance, entry, name, entry.ended);
     for (const link of own) unlinkName(instance, link.file);
   });
 }
@@ -100,7 +100,7 @@ export async function markLive(instance: Instance, id: number): Promise<void> {
 /** Removes a session's names and its socket: it is gone for everyone. Repeating it changes nothing. */
 export async function releaseSession(instance: Instance, id: number): Promise<void> {
   if (!checkRuntimeDir(instance)) return;
-  await withLock(instance.lockFile, () => removeEntry(instance, id));
+  await withLock(instance.lockFile, () => removeEntry(instance, id, snapshot(instance)));
 }
 
 /**
@@ -113,18 +113,16 @@ export async function cleanStale(instance: Instance, ids?: readonly number[]): P
 }
 
 /** cleanStale for a caller that holds the lock. */
-export async function cleanStaleLocked(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
-  const { entries, inodes, links } = snapshot(instance);
+export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): SessionEntry[] {
+  const current = snapshot(instance);
+  const { entries, inodes, links } = current;
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
-  const states = await Promise.all(candidates.map((entry) => probeSocket(entry.socket)));
-  const dead = candidates.filter((_, index) => states[index] === "dead");
-  for (const entry of dead) removeEntry(instance, entry.id);
+  const dead = candidates.filter((entry) => probeSocket(entry.socket) === "dead");
+  for (const entry of dead) removeEntry(instance, entry.id, current);
 
   const hosts = new Set(inodes.values());
   const orphans = ids === undefined ? links.filter((link) => !hosts.has(link.inode)) : [];
-  for (const link of orphans) {
-    if ((await probeSocket(join(instance.namesDir, link.file))) === "dead") unlinkName(instance, link.file);
-  }
+  for (const link of orphans) if (probeName(instance, link.file) === "dead") unlinkName(instance, link.file);
   return dead;
 }
 
@@ -132,18 +130,18 @@ export async function cleanStaleLocked(instance: Instance, ids?: readonly number
  * Links a name to a host's socket; the caller holds the lock. A dead host that still has the name is cleaned away.
  * WshError session_name_conflict when a live session has it.
  */
-export async function linkName(
+export function linkName(
   instance: Instance,
   host: Pick<SessionEntry, "id" | "socket">,
   name: string,
   ended: boolean,
-): Promise<void> {
-  const live = join(instance.namesDir, encodeName(name, foldsCase));
-  const path = ended ? `${live}~${host.id}` : live;
-  if ((await probeSocket(live)) === "dead") removeNamed(instance, name);
+): void {
+  const file = encodeName(name, foldsCase);
+  const live = join(instance.namesDir, file);
+  if (probeName(instance, file) === "dead") removeNamed(instance, name);
   if (ended && fs.existsSync(live)) throw conflict(name);
   try {
-    fs.linkSync(host.socket, path);
+    fs.linkSync(host.socket, ended ? `${live}~${host.id}` : live);
   } catch (error) {
     throw errorCode(error) === "EEXIST" ? conflict(name) : error;
   }
@@ -154,7 +152,7 @@ export async function linkName(
  * holds the lock and knows that no other live session has the name.
  */
 export function removeOwn(instance: Instance, id: number, name: string): void {
-  removeEntry(instance, id);
+  removeEntry(instance, id, snapshot(instance));
   removeNamed(instance, name);
 }
 
@@ -185,11 +183,11 @@ export function snapshot(instance: Instance): Snapshot {
 }
 
 async function setEnded(instance: Instance, id: number, ended: boolean): Promise<void> {
-  await withLock(instance.lockFile, async () => {
+  await withLock(instance.lockFile, () => {
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;
     if (ended) fs.linkSync(entry.socket, join(instance.namesDir, `${encodeName(entry.name, foldsCase)}~${id}`));
-    else await linkName(instance, entry, entry.name, false);
+    else linkName(instance, entry, entry.name, false);
     for (const link of own) unlinkName(instance, link.file);
   });
 }
@@ -202,8 +200,7 @@ function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: r
 }
 
 /** Removes one host's names, then its socket: a name never outlives what it names. */
-function removeEntry(instance: Instance, id: number): void {
-  const { inodes, links } = snapshot(instance);
+function removeEntry(instance: Instance, id: number, { inodes, links }: Snapshot): void {
   const inode = inodes.get(id);
   if (inode === undefined) return;
   for (const link of links) if (link.inode === inode) unlinkName(instance, link.file);
@@ -212,11 +209,29 @@ function removeEntry(instance: Instance, id: number): void {
 
 /** Removes the dead host that has the live name, or the name alone when its host's socket is gone. */
 function removeNamed(instance: Instance, name: string): void {
-  const { inodes, links } = snapshot(instance);
+  const current = snapshot(instance);
+  const { inodes, links } = current;
   const link = links.find((candidate) => candidate.name === name && candidate.endedId === null);
   if (link === undefined) return;
-  for (const [id, inode] of inodes) if (inode === link.inode) removeEntry(instance, id);
+  for (const [id, inode] of inodes) if (inode === link.inode) removeEntry(instance, id, current);
   unlinkName(instance, link.file);
+}
+
+/**
+ * Who answers at a name. A name may be longer than a socket path can be, so it is asked through a short link of its
+ * own; the caller holds the lock.
+ */
+function probeName(instance: Instance, file: string): SocketState {
+  const path = join(instance.namesDir, file);
+  if (socketInode(path) === null) return "absent";
+  const short = join(instance.hostsDir, "probe");
+  unlinkSocket(short);
+  fs.linkSync(path, short);
+  try {
+    return probeSocket(short);
+  } finally {
+    unlinkSocket(short);
+  }
 }
 
 function unlinkName(instance: Instance, file: string): void {

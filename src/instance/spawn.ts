@@ -76,20 +76,20 @@ export async function startServer(
   instance: Instance,
   options: ServerOptions = {},
 ): Promise<{ started: boolean; report: ReadyReport | null }> {
-  if (checkRuntimeDir(instance) && (await isServerAlive(instance))) return { started: false, report: null };
+  if (checkRuntimeDir(instance) && isServerAlive(instance)) return { started: false, report: null };
   prepareRuntimeDir(instance);
   const timeoutMs = options.timeoutMs ?? readyTimeoutMs;
   const deadline = performance.now() + timeoutMs;
   return withLock(
     instance.startLockFile,
     async () => {
-      if (await isServerAlive(instance)) return { started: false, report: null };
+      if (isServerAlive(instance)) return { started: false, report: null };
       try {
         const report = await launchServer(instance, options, Math.max(1, deadline - performance.now()));
         return { started: true, report };
       } catch (error) {
         // `wsh server` by hand takes no start lock and may have been quicker.
-        if (error instanceof WshError && error.code === "server_already_running" && (await isServerAlive(instance))) {
+        if (error instanceof WshError && error.code === "server_already_running" && isServerAlive(instance)) {
           return { started: false, report: null };
         }
         throw error;
@@ -113,8 +113,8 @@ export function reportFailure(error: unknown): void {
   fs.writeSync(1, `${JSON.stringify({ error: WshError.from(error).toBody() })}\n`);
 }
 
-async function isServerAlive(instance: Instance): Promise<boolean> {
-  return (await probeSocket(instance.httpSocket)) === "alive";
+function isServerAlive(instance: Instance): boolean {
+  return probeSocket(instance.httpSocket) === "alive";
 }
 
 function launchServer(instance: Instance, options: ServerOptions, timeoutMs: number): Promise<ReadyReport> {

@@ -47,10 +47,12 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
   function awaitReturn(): void {
     if (returning !== null || isDisposed) return;
     returning = setInterval(() => {
-      if (!startWatching()) return;
+      const isWatching = startWatching();
+      // There, but it cannot be watched (the system's watches are used up): then once a second must do.
+      if (isWatching || fs.existsSync(instance.namesDir)) notice();
+      if (!isWatching) return;
       clearInterval(returning ?? undefined);
       returning = null;
-      notice();
     }, returnPollMs);
     returning.unref();
   }

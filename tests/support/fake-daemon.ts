@@ -6,6 +6,7 @@ import { claimServer } from "../../src/instance/claim-server.ts";
 import { withLock } from "../../src/instance/lock.ts";
 import { resolveInstance } from "../../src/instance/paths.ts";
 import { reportFailure, reportReady } from "../../src/instance/spawn.ts";
+import { ensureToken } from "../../src/instance/token.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 
 const [role, argument = ""] = process.argv.slice(2);
@@ -37,6 +38,13 @@ switch (role) {
       process.stdout.write("held\n");
       await new Promise(stay);
     });
+    break;
+  case "listen":
+    listen(argument);
+    process.stdout.write("listening\n");
+    break;
+  case "token":
+    process.stdout.write(ensureToken(instance));
     break;
   case "host": {
     const spec: unknown = JSON.parse(await Bun.stdin.text());
