@@ -10,9 +10,14 @@ import * as v from "valibot";
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What to write in an input: types, choices, defaults, and a description of every field. */
-export function describeInput(schema: v.ObjectSchema<v.ObjectEntries, undefined>): JsonSchema {
+export function describeInput(
+  schema: v.ObjectSchema<v.ObjectEntries, undefined>,
+  instead: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
   const { properties, ...json } = reduceInput(convert(schema));
   const described = Object.entries(isRecord(properties) ? properties : {}).map(([name, property]) => {
+    const own = instead[name];
+    if (own !== undefined) return [name, own];
     const entry = schema.entries[name];
     const description = entry === undefined ? undefined : descriptionOf(entry);
     return [name, description === undefined ? property : { ...(isRecord(property) ? property : {}), description }];

@@ -2,8 +2,6 @@
  * The first line each way on `NAME.mcp.sock`, before JSON-RPC begins: who comes and what for, and who answers. Both ends
  * are wsh; the version counts this exchange and the one promise that the bridge relies on (see MESSAGE_START).
  */
-import * as v from "valibot";
-
 export const MCP_SOCKET_VERSION = 1;
 
 /**
@@ -17,17 +15,17 @@ export const MAX_LINE_BYTES = 10 * 1024 * 1024;
 /** Longest hello: an environment may be large. */
 export const MAX_HELLO_BYTES = 1024 * 1024;
 
-export const ClientHelloSchema = v.object({
-  wsh_mcp: v.literal(MCP_SOCKET_VERSION),
-  version: v.string(),
+/** What a client says first. */
+export interface ClientHello {
+  readonly wsh_mcp: typeof MCP_SOCKET_VERSION;
+  readonly version: string;
   /** Where the agent is, for what it starts. */
-  cwd: v.optional(v.string()),
-  env: v.optional(v.record(v.string(), v.string())),
-  tools: v.optional(v.picklist(["core", "all"]), "all"),
-  session: v.optional(v.string()),
-  read_only: v.optional(v.boolean(), false),
-});
-export type ClientHello = v.InferInput<typeof ClientHelloSchema>;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly tools?: "core" | "all";
+  readonly session?: string;
+  readonly read_only?: boolean;
+}
 
 /** The server's answer; `{"error":{code,message,hint}}` instead when it does not want to talk. */
 export interface ServerHello {

@@ -7,7 +7,7 @@ import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@
 import { RecentEvents } from "./event-store.ts";
 import { callerFor, type HttpIdentity, type McpHttpOptions } from "./http-caller.ts";
 import { jsonRpcError, onEnd } from "./http-response.ts";
-import { idOf } from "./line-transport.ts";
+import { idOf } from "./lines.ts";
 import { registerSubscriptions } from "./resources.ts";
 import { createMcpServer } from "./server.ts";
 

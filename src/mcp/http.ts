@@ -8,7 +8,7 @@ import { createMcpHandler, isJsonContentType, isLegacyRequest } from "@modelcont
 import { callerFor, type HttpIdentity, type McpHttpOptions } from "./http-caller.ts";
 import { collectJson, jsonRpcError, onEnd } from "./http-response.ts";
 import { HttpSessions } from "./http-sessions.ts";
-import { idOf } from "./line-transport.ts";
+import { idOf } from "./lines.ts";
 import { EventTap, listenedResources } from "./listens.ts";
 import { createMcpServer, type McpCaller } from "./server.ts";
 

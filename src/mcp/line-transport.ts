@@ -8,6 +8,7 @@ import type { MessageExtraInfo } from "@modelcontextprotocol/server";
 import { type JSONRPCMessage, parseJSONRPCMessage, type Transport } from "@modelcontextprotocol/server";
 import { Outbox } from "../protocol/outbox.ts";
 import { MAX_LINE_BYTES } from "./hello.ts";
+import { idOf, LineSplitter } from "./lines.ts";
 
 /** Unread answers at which reading stops, in bytes: a few of the largest screens. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
@@ -22,62 +23,6 @@ export interface LineSocket {
 }
 
 const encoder = new TextEncoder();
-const NEWLINE = 0x0a;
-
-/** Cuts bytes into lines of at most `limit` bytes; a longer one is reported once and dropped. */
-export class LineSplitter {
-  private parts: Uint8Array[] = [];
-  private size = 0;
-  private isDropping = false;
-
-  constructor(
-    private readonly limit: number,
-    private readonly line: (text: string) => void,
-    private readonly tooLong: () => void,
-  ) {}
-
-  push(bytes: Uint8Array): void {
-    let start = 0;
-    for (;;) {
-      const end = bytes.indexOf(NEWLINE, start);
-      if (end === -1) break;
-      this.add(bytes.subarray(start, end));
-      this.finish();
-      start = end + 1;
-    }
-    // Copied: the socket uses its memory again.
-    if (start < bytes.length) this.add(new Uint8Array(bytes.subarray(start)));
-  }
-
-  /** What stands after the last newline, as a line of its own. */
-  end(): void {
-    if (this.size > 0) this.finish();
-  }
-
-  private add(part: Uint8Array): void {
-    if (this.isDropping) return;
-    if (this.size + part.length <= this.limit) {
-      this.parts.push(part);
-      this.size += part.length;
-      return;
-    }
-    this.isDropping = true;
-    this.parts = [];
-    this.size = 0;
-    this.tooLong();
-  }
-
-  private finish(): void {
-    const { parts } = this;
-    const wasDropping = this.isDropping;
-    this.parts = [];
-    this.size = 0;
-    this.isDropping = false;
-    if (wasDropping) return;
-    const text = new TextDecoder().decode(parts.length === 1 ? parts[0] : Buffer.concat(parts)).trim();
-    if (text !== "") this.line(text);
-  }
-}
 
 export class LineTransport implements Transport {
   onclose?: () => void;
@@ -164,11 +109,4 @@ export class LineTransport implements Transport {
     this.isPaused = true;
     this.socket.pause();
   }
-}
-
-/** The id of something that is no message, so that its sender can tell which it was. */
-export function idOf(value: unknown): string | number | null {
-  if (typeof value !== "object" || value === null || !("id" in value)) return null;
-  const { id } = value;
-  return typeof id === "string" || typeof id === "number" ? id : null;
 }

@@ -10,11 +10,21 @@ import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Changes } from "./changes.ts";
-import { ClientHelloSchema, MAX_HELLO_BYTES, MCP_SOCKET_VERSION, type ServerHello } from "./hello.ts";
+import { MAX_HELLO_BYTES, MCP_SOCKET_VERSION, type ServerHello } from "./hello.ts";
 import { LineTransport } from "./line-transport.ts";
 import { listenedResources } from "./listens.ts";
 import { registerSubscriptions } from "./resources.ts";
 import { createMcpServer, type McpCaller, type McpSettings } from "./server.ts";
+
+const ClientHelloSchema = v.object({
+  wsh_mcp: v.literal(MCP_SOCKET_VERSION),
+  version: v.string(),
+  cwd: v.optional(v.string()),
+  env: v.optional(v.record(v.string(), v.string())),
+  tools: v.optional(v.picklist(["core", "all"]), "all"),
+  session: v.optional(v.string()),
+  read_only: v.optional(v.boolean(), false),
+});
 
 export interface McpSocketOptions extends McpSettings {
   readonly changes: Changes;

@@ -28,6 +28,8 @@ interface ToolDefinition<P extends Parameters> {
   readonly access: Access;
   readonly annotations: ToolAnnotations;
   readonly parameters: P;
+  /** What to tell about parameters whose schemas say more than a model needs. */
+  readonly described?: Readonly<Record<string, JsonSchema>>;
   readonly output: v.GenericSchema;
   /** Reports progress while it waits. */
   readonly waits?: boolean;
@@ -55,11 +57,11 @@ export interface Tool {
 }
 
 export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool {
-  const { parameters, output, run, waits, ...described } = definition;
-  const inputJson = describeInput(parameters);
+  const { parameters, described, output, run, waits, ...shown } = definition;
+  const inputJson = describeInput(parameters, described);
   const { required } = inputJson;
   return {
-    ...described,
+    ...shown,
     waits: waits ?? false,
     inputJson,
     outputJson: describeOutput(output),

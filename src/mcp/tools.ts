@@ -3,6 +3,7 @@ import { accessCovers } from "../operations/call.ts";
 import type { Access } from "../operations/define.ts";
 import type { Tool } from "./tool.ts";
 import { exec, getOutput, getStatus, wait } from "./tools-command.ts";
+import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./tools-drawing.ts";
 import { createSession, listSessions, manageSession } from "./tools-session.ts";
 import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./tools-terminal.ts";
 
@@ -21,6 +22,12 @@ export const tools: readonly Tool[] = [
   manageSession,
   getScrollback,
   awaitQuiesce,
+  overlay,
+  removeOverlay,
+  panel,
+  removePanel,
+  inputMode,
+  screenMode,
 ];
 
 /** What a caller is served: the set that was asked for, without tools that the caller may not use. */

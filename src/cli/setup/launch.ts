@@ -1,6 +1,6 @@
 /** How another program shall start wsh. */
 import { realpathSync } from "node:fs";
-import { basename } from "node:path";
+import { selfCommand } from "../../instance/spawn.ts";
 import type { HostScope, Launch } from "./hosts.ts";
 
 /**
@@ -10,9 +10,7 @@ import type { HostScope, Launch } from "./hosts.ts";
  */
 export function launchFor(scope: HostScope): Launch {
   if (scope === "project") return { command: "wsh", args: [] };
-  const own = process.execPath;
-  // Run from source: the runtime with the program's file.
-  if (/^bun(\.exe)?$/.test(basename(own))) return { command: own, args: [Bun.main] };
-  const onPath = Bun.which("wsh");
-  return { command: onPath !== null && realpathSync(onPath) === realpathSync(own) ? onPath : own, args: [] };
+  const [own = process.execPath, ...args] = selfCommand([]);
+  const onPath = args.length === 0 ? Bun.which("wsh") : null;
+  return { command: onPath !== null && realpathSync(onPath) === realpathSync(own) ? onPath : own, args };
 }
