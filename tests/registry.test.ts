@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { allocateId, claimSession, restoreSession } from "../src/instance/claim.ts";
+import { watchOwnSocket } from "../src/instance/own-socket.ts";
 import { type Instance, prepareRuntimeDir } from "../src/instance/paths.ts";
 import {
   cleanStale,
@@ -319,6 +320,31 @@ describe("watching", () => {
     });
     using _dev = await session(place.instance, "dev");
     await until(() => calls > 0, "the session is seen");
+  });
+
+  test("a host sees the loss of its own socket, and nothing of the others", async () => {
+    using place = testInstance();
+    using dev = await session(place.instance, "dev");
+    let losses = 0;
+    const listeners: Disposable[] = [];
+    using _watch = watchOwnSocket(place.instance, dev.id, () => {
+      losses += 1;
+    });
+    using other = await session(place.instance, "other");
+    await renameSession(place.instance, dev.id, "prod");
+    await releaseSession(place.instance, other.id);
+    expect(losses).toBe(0);
+    for (let round = 1; round <= 2; round += 1) {
+      fs.rmSync(place.instance.runtimeDir, { recursive: true });
+      await until(() => losses > 0, "the loss is seen");
+      await restoreSession(place.instance, { id: dev.id, name: "prod", ended: false }, (path) => {
+        listeners.push(listen(path));
+      });
+      await until(() => isRegistered(place.instance, dev.id), "it is registered again");
+      // The watch is on the new socket before the next loss, or finds it missing at its next look.
+      losses = 0;
+    }
+    for (const listener of listeners) listener[Symbol.dispose]();
   });
 
   test("a restored session whose name was taken gets a number", async () => {

@@ -86,6 +86,10 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
 /** Which directories are at the paths now: one that was deleted and made again is another, and is not being watched. */
 function identity(instance: Instance): string {
   return [instance.hostsDir, instance.namesDir]
-    .map((path) => fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? "absent")
+    .map((path) => {
+      const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      // An inode's number is soon used again; its birth tells the two apart.
+      return stat === undefined ? "absent" : `${stat.ino}:${stat.birthtimeNs}`;
+    })
     .join(" ");
 }

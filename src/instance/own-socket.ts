@@ -1,0 +1,64 @@
+/**
+ * A host's eye on its own socket: somebody may delete the runtime directory under it (a cleaner of /tmp, the end of a
+ * login session), and then nobody finds the session any more. The socket file itself is watched, not its directory, so
+ * that other sessions' coming and going wakes nobody; only its own renames do.
+ */
+
+import fs from "node:fs";
+import { hostSocket, type Instance } from "./paths.ts";
+
+/** Changes closer together than this, in ms, are one: a rename changes the number of links twice. */
+const debounceMs = 5;
+/** How long after a loss, in ms, it is looked whether the socket is back; if not, the loss is reported again. */
+const retryMs = 1_000;
+/** How often it is looked at, in ms, where a socket cannot be watched (macOS, or the system's watches are used up). */
+const blindPollMs = 10_000;
+
+/**
+ * Calls `lost` when the socket is no longer at its path, and once a second until it is there again (restoreSession);
+ * then watches the new one. Runs until disposed; keeps no process alive.
+ */
+export function watchOwnSocket(instance: Instance, id: number, lost: () => void): Disposable {
+  const path = hostSocket(instance, id);
+  let watcher: fs.FSWatcher | null = null;
+  let timer: Timer | null = null;
+  let watched: bigint | null = null;
+
+  function lookIn(ms: number): void {
+    clearTimeout(timer ?? undefined);
+    timer = setTimeout(look, ms);
+    timer.unref();
+  }
+
+  function look(): void {
+    timer = null;
+    const inode = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
+    if (inode !== null && inode === watched && watcher !== null) return;
+    stop();
+    if (inode === null) {
+      lookIn(retryMs);
+      lost();
+      return;
+    }
+    try {
+      watcher = fs.watch(path, { persistent: false }, () => lookIn(debounceMs));
+      watcher.on("error", () => lookIn(debounceMs));
+      watched = inode;
+    } catch {
+      lookIn(blindPollMs);
+    }
+  }
+
+  function stop(): void {
+    watcher?.close();
+    watcher = null;
+  }
+
+  look();
+  return {
+    [Symbol.dispose]() {
+      stop();
+      clearTimeout(timer ?? undefined);
+    },
+  };
+}
