@@ -16,7 +16,7 @@ import {
 } from "../src/instance/registry.ts";
 import { watchRegistry } from "../src/instance/watch.ts";
 import { parseTarget } from "../src/protocol/names.ts";
-import { listen, session, testInstance, until } from "./support/registry.ts";
+import { fakeDaemon, listen, session, testInstance, until } from "./support/registry.ts";
 
 function names(instance: Instance): (string | null)[] {
   return listSessions(instance).map((entry) => entry.name);
@@ -97,9 +97,8 @@ describe("many at once", () => {
 
   test("of several processes that want one name, one gets it", async () => {
     using place = testInstance();
-    const script = join(import.meta.dir, "support/fake-daemon.ts");
     const starters = Array.from({ length: 5 }, () =>
-      Bun.spawn({ cmd: [process.execPath, script, "claim", "dev"], env: place.env, stdin: "pipe", stdout: "pipe" }),
+      Bun.spawn({ cmd: fakeDaemon("claim", "dev")(), env: place.env, stdin: "pipe", stdout: "pipe" }),
     );
     const answers = await Promise.all(
       starters.map(async ({ stdout }) => {

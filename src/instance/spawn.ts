@@ -58,7 +58,7 @@ export function selfCommand(args: readonly string[]): string[] {
 export async function startHost(instance: Instance, spec: unknown, options: SpawnOptions = {}): Promise<ReadyReport> {
   return launch({
     command: (options.command ?? selfCommand)(["host"]),
-    env: options.env ?? process.env,
+    env: childEnv(instance, options),
     stdin: JSON.stringify(spec),
     log: openLog(instance, instance.hostLog),
     timeoutMs: options.timeoutMs ?? readyTimeoutMs,
@@ -119,8 +119,7 @@ function isServerAlive(instance: Instance): boolean {
 
 function launchServer(instance: Instance, options: ServerOptions, timeoutMs: number): Promise<ReadyReport> {
   const args = ["server", "--ephemeral", "--socket", instance.httpSocket, "--bind", options.bind ?? "none"];
-  if (instance.configNamed) args.push("--config", instance.configFile);
-  const env = { ...(options.env ?? process.env) };
+  const env = childEnv(instance, options);
   if (options.token !== undefined) env.WSH_TOKEN = options.token;
   const nofile = originalNofile();
   if (nofile !== null) env[nofileVariable] = String(nofile);
@@ -133,6 +132,14 @@ function launchServer(instance: Instance, options: ServerOptions, timeoutMs: num
     failure: "server_unavailable",
     what: "the server",
   });
+}
+
+/** The child's environment. A configuration that was named relative to our directory is named in full: its cwd is `/`. */
+function childEnv(instance: Instance, options: SpawnOptions): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.env ?? process.env)) if (value !== undefined) env[name] = value;
+  if (instance.configNamed) env.WSH_CONFIG = instance.configFile;
+  return env;
 }
 
 /** Where a child's stderr goes, and how long the log was before. null where no log can be written: it must not matter. */
@@ -154,7 +161,7 @@ function openLog(instance: Instance, path: string): ChildLog | null {
 
 interface Launch {
   readonly command: string[];
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Readonly<Record<string, string>>;
   readonly stdin: string;
   readonly log: ChildLog | null;
   readonly timeoutMs: number;
@@ -168,7 +175,7 @@ async function launch({ command, env, stdin, log, timeoutMs, failure, what }: La
     child = Bun.spawn({
       cmd: command,
       cwd: "/",
-      env: { ...env },
+      env,
       stdin: new TextEncoder().encode(stdin),
       stdout: "pipe",
       stderr: log?.fd ?? "ignore",

@@ -71,3 +71,8 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
     await Bun.sleep(5);
   }
 }
+
+/** The command of a fake child (fake-daemon.ts) for startHost and startServer: its role instead of their arguments. */
+export function fakeDaemon(role: string, argument = ""): () => string[] {
+  return () => [process.execPath, join(import.meta.dir, "fake-daemon.ts"), role, argument];
+}
