@@ -17,8 +17,10 @@ const LONGEST_LINK = 2083;
  */
 const agreed =
   /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0556\u2010-\u2012\u2018-\u201d\u2022\u2026\u2190-\u2193\u2500-\u259f\u3001-\u3003\u3005-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]$/u;
-/** Begins with something that takes no cell of its own in most terminals: shown on a blank. */
-const baseless = /^(?:\p{M}|\p{Cf}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
+/** Begins with a mark or a vowel that wants a base before it: shown on a blank. */
+const baseless = /^(?:\p{M}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
+/** Nothing to see, and no cell of its own in most terminals. */
+const invisible = /^\p{Cf}+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
 
 export class Pen {
@@ -114,6 +116,6 @@ export class Pen {
 
 /** The text of a cell as it may be written: never a control character, never without a base. */
 function printable(text: string, width: number): string {
-  if (text === "" || unprintable.test(text)) return " ".repeat(width);
+  if (text === "" || unprintable.test(text) || invisible.test(text)) return " ".repeat(width);
   return baseless.test(text) ? ` ${text}` : text;
 }

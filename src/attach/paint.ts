@@ -156,7 +156,8 @@ function isOdd(cell: ViewCell | undefined): boolean {
 /** First column from which on the row is blank in one style that erasing can give. */
 function blankFrom(line: ViewRow): number {
   const style = line.at(-1)?.style;
-  if (style === undefined || style.flags !== 0 || style.link !== null) return line.length;
+  // Erasing keeps the background alone.
+  if (style === undefined || style.fg !== null || style.flags !== 0 || style.link !== null) return line.length;
   let at = line.length;
   while (at > 0 && isBlankIn(line[at - 1], style)) at--;
   return at;

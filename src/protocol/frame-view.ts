@@ -107,8 +107,8 @@ const IndexSchema = v.pipe(v.number(), v.integer(), v.minValue(0));
  */
 const RunSchema = v.union([
   v.string(),
-  v.tuple([v.union([v.string(), v.array(v.string())]), IndexSchema]),
-  v.tuple([v.union([v.string(), v.array(v.string())]), IndexSchema, v.literal(2)]),
+  v.strictTuple([v.union([v.string(), v.array(v.string())]), IndexSchema]),
+  v.strictTuple([v.union([v.string(), v.array(v.string())]), IndexSchema, v.literal(2)]),
 ]);
 export type Run = v.InferOutput<typeof RunSchema>;
 const WireLineSchema = v.array(RunSchema);

@@ -42,11 +42,12 @@ export class Canvas {
     this.#owned = Array.from({ length: rows }, () => undefined);
   }
 
-  /** Puts a whole row, cut or filled up to the canvas's width. */
+  /** Puts a whole row, cut or filled up to the canvas's width. A row without broken halves stays the same object. */
   putRow(row: number, line: Row): void {
     if (row < 0 || row >= this.rows) return;
     this.#owned[row] = undefined;
-    this.#rows[row] = line.length === this.cols ? line : fit(line, this.cols);
+    const fitting = line.length === this.cols ? line : fit(line, this.cols);
+    this.#rows[row] = isWhole(fitting) ? fitting : mended(fitting);
   }
 
   /** Puts part of a row at a column; what does not fit is cut. */
@@ -117,6 +118,22 @@ export class Canvas {
     this.#rows[row] = copy;
     return copy;
   }
+}
+
+function isWholeAt(line: Row, col: number): boolean {
+  const width = line[col]?.width;
+  if (width === 1) return true;
+  return width === 2 ? line[col + 1]?.width === 0 : line[col - 1]?.width === 2;
+}
+
+function isWhole(line: Row): boolean {
+  for (let col = 0; col < line.length; col++) if (!isWholeAt(line, col)) return false;
+  return true;
+}
+
+/** An emulator that was made narrower may leave half a wide character behind: a blank takes its place. */
+function mended(line: Row): Row {
+  return line.map((cell, col) => (isWholeAt(line, col) ? cell : blank(cell.style)));
 }
 
 /** A row cut or filled up; a wide character at the cut becomes a blank. */
