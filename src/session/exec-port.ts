@@ -72,6 +72,8 @@ export interface ProgramPort {
   /** Pid of the session's child, the shell as a rule; null when it has ended. */
   readonly pid: number | null;
   flags(): PtyFlags | null;
+  /** Process group that holds the terminal; null when unknown. */
+  foreground(): number | null;
   /** Set when the child has ended and its last output was parsed. */
   readonly exit: PtyExit | null;
 }

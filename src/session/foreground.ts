@@ -102,13 +102,6 @@ function ttyPath(tty: number): string | null {
   return major >= 136 && major <= 143 ? `/dev/pts/${(major - 136) * 256 + minor}` : null;
 }
 
-/** Process group that holds the terminal of `pid`, and the group of `pid`; null when it cannot be known. */
-export function foregroundGroup(pid: number): { group: number; shellGroup: number } | null {
-  if (process.platform !== "linux") return null;
-  const stat = statOf(pid);
-  return stat === null || stat.foreground <= 0 ? null : { group: stat.foreground, shellGroup: stat.group };
-}
-
 /** Directory of a process; null when it cannot be known. */
 export function processCwd(pid: number): string | null {
   try {

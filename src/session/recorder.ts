@@ -52,6 +52,8 @@ export interface RecorderEvents {
   finished(record: CommandRecord): void;
   /** B: the shell takes input. */
   prompt(): void;
+  /** The session's child has ended, and its last command with it. */
+  exited(): void;
   /** The command line has been taken: everything between the two places is the echo of input. */
   commandLine(from: TextPosition, to: TextPosition): void;
 }
@@ -82,7 +84,9 @@ export class CommandRecorder {
   private current: ShellPhase = "none";
   private innerPhase: ShellPhase = "none";
   private sawVerified = false;
+  private promptBegin: TextPosition | null = null;
   private promptEnd: TextPosition | null = null;
+  private status: { readonly exitCode: number | null; readonly offset: number } | null = null;
   private commandText: string | null = null;
   private expected: string | null = null;
 
@@ -114,6 +118,21 @@ export class CommandRecorder {
   /** Where the prompt ended, while the shell takes input. */
   get inputStart(): TextPosition | null {
     return this.current === "prompt" ? this.promptEnd : null;
+  }
+
+  /** Where the newest prompt began. */
+  get promptStart(): TextPosition | null {
+    return this.promptBegin;
+  }
+
+  /** What the newest D said and where: a shell sends one without a command for text that it refused. */
+  get lastStatus(): { readonly exitCode: number | null; readonly offset: number } | null {
+    return this.status;
+  }
+
+  /** Whether the shell's own process group holds the terminal; null when unknown. */
+  shellHoldsTerminal(): boolean | null {
+    return this.port.shellHoldsTerminal();
   }
 
   /** The command that runs, if one does. */
@@ -181,6 +200,7 @@ export class CommandRecorder {
         this.begin(mark);
         break;
       case "D":
+        this.status = { exitCode: mark.exitCode, offset: mark.offset };
         if (this.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
         this.current = "ended";
         break;
@@ -212,6 +232,7 @@ export class CommandRecorder {
     this.current = "none";
     this.innerPhase = "none";
     this.promptEnd = null;
+    this.emit((listener) => listener.exited?.());
   }
 
   private promptBegins(mark: ShellMark): void {
@@ -221,6 +242,7 @@ export class CommandRecorder {
       this.end(mark.position, mark.offset, null, null, "finished");
     }
     this.current = "drawing";
+    this.promptBegin = mark.position;
     this.innerPhase = "none";
     this.promptEnd = null;
   }

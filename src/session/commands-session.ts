@@ -1,0 +1,162 @@
+/**
+ * Everything that a session knows about its program, joined: activity's neighbour. It owns the command records, the
+ * echo of input, the observer of the program's state, the waits, exec and run; the session feeds it what happens, in
+ * stream order: marks and retired lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
+ */
+import type { WshError } from "../protocol/errors.ts";
+import type { PtyExit } from "../pty/port.ts";
+import type { Activity } from "./activity.ts";
+import type { KeptLines } from "./commands.ts";
+import { linesBetween } from "./commands-output.ts";
+import { EchoTracker } from "./conditions-echo.ts";
+import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
+import type { Clock, ExecTarget, ProgramPort, ShellMark, TerminalText } from "./exec-port.ts";
+import { PromptInput } from "./exec-prompt.ts";
+import { type RunOutcome, type RunRequest, Runs } from "./exec-run.ts";
+import { processCwd } from "./foreground.ts";
+import type { ProgramState } from "./program-state.ts";
+import { type ObserverPort, StateObserver } from "./program-state-observer.ts";
+import { CommandRecorder, type RecorderLimits } from "./recorder.ts";
+import { Waiters, type WaitOutcome, type WaitRequest } from "./waiters.ts";
+
+export interface CommandsPort {
+  readonly text: TerminalText;
+  readonly clock: Clock;
+  readonly program: ProgramPort;
+  readonly target: ExecTarget;
+  readonly activity: Activity;
+  /** Directory that the shell has reported, or that the program was started in. */
+  cwd(): string | null;
+  readonly limits?: RecorderLimits;
+  /** Replaced by tests. */
+  readonly readFacts?: ObserverPort["readFacts"];
+}
+
+export class Commands {
+  readonly recorder: CommandRecorder;
+  readonly observer: StateObserver;
+  readonly echo: EchoTracker;
+  private readonly waiters: Waiters;
+  private readonly prompt = new PromptInput();
+  private readonly execs: Exec;
+  private readonly runs: Runs;
+
+  constructor(private readonly port: CommandsPort) {
+    const { text, clock, program, target, activity, limits, readFacts } = port;
+    const cwd = (): string | null => this.cwd();
+    const shellHoldsTerminal = (): boolean | null => {
+      const group = program.foreground();
+      return group === null || program.pid === null ? null : group === program.pid;
+    };
+    this.recorder = new CommandRecorder({ text, clock, cwd, shellHoldsTerminal }, limits);
+    this.echo = new EchoTracker(text, clock);
+    this.observer = new StateObserver({
+      program,
+      text,
+      clock,
+      shell: this.recorder,
+      ...(readFacts === undefined ? {} : { readFacts }),
+    });
+    const parts = { text, clock, recorder: this.recorder, observer: this.observer, echo: this.echo };
+    this.waiters = new Waiters({ ...parts, activity });
+    this.recorder.on({ prompt: () => this.prompt.prompt(), started: () => this.prompt.started() });
+    const send = (bytes: Uint8Array): Promise<void> => this.send(bytes);
+    this.execs = new Exec({ ...parts, target, prompt: this.prompt, send, cwd });
+    const type = (bytes: Uint8Array): Promise<void> => {
+      this.prompt.typed(bytes, this.recorder.phase === "prompt");
+      return this.send(bytes);
+    };
+    this.runs = new Runs({ ...parts, type });
+  }
+
+  /** A mark of the shell integration, when what came before it has been parsed. */
+  mark(mark: ShellMark): void {
+    this.recorder.mark(mark);
+  }
+
+  /** Lines are leaving the emulator's hot window and can still be read. */
+  retired(first: number, last: number): void {
+    this.recorder.retired(first, last);
+    this.waiters.retired(last);
+  }
+
+  /** A chunk has been parsed, its marks included, and counted as activity. */
+  chunk(): void {
+    this.waiters.chunk();
+    this.runs.chunk();
+  }
+
+  bell(): void {
+    this.waiters.bell(this.port.text.offset);
+  }
+
+  /** Somebody types (API input, an attached terminal): call before the bytes are written. */
+  typing(bytes: Uint8Array): void {
+    this.prompt.typed(bytes, this.recorder.phase === "prompt");
+    this.note(bytes);
+  }
+
+  /** The child has ended; call when its last output was parsed and `program.exit` is set. */
+  exited(exit: PtyExit): void {
+    this.recorder.exited(exit);
+    this.waiters.exited();
+  }
+
+  /** The session is going away. */
+  dispose(reason: WshError): void {
+    this.waiters.dispose(reason);
+    this.observer.dispose();
+  }
+
+  /** Waits that are pending. */
+  get waiting(): number {
+    return this.waiters.count;
+  }
+
+  /** What the program is doing now; a scan of /proc. */
+  state(): ProgramState {
+    return this.observer.observe();
+  }
+
+  /** Directory of the session's shell: the kernel's word where it gives it, else what the shell reported. */
+  cwd(): string | null {
+    const { pid } = this.port.program;
+    return (pid === null ? null : processCwd(pid)) ?? this.port.cwd();
+  }
+
+  wait(request: WaitRequest): Promise<WaitOutcome> {
+    return this.waiters.wait(request);
+  }
+
+  exec(request: ExecRequest): Promise<ExecOutcome> {
+    return this.execs.run(request);
+  }
+
+  run(request: RunRequest): Promise<RunOutcome> {
+    return this.runs.run(request);
+  }
+
+  /**
+   * Lines of the normal screen since an output cursor.
+   * @returns null when the cursor is ahead of the output
+   */
+  outputSince(cursor: number, budget: number): KeptLines | null {
+    const { text } = this.port;
+    if (cursor > text.offset) return null;
+    const from = text.positionAt(cursor) ?? { line: 0, index: 0 };
+    return linesBetween(text, from, text.position(), budget);
+  }
+
+  private note(bytes: Uint8Array): void {
+    const running = this.recorder.phase !== "prompt";
+    this.echo.typed(bytes, this.port.program.flags(), running);
+    this.observer.touched();
+  }
+
+  private async send(bytes: Uint8Array): Promise<void> {
+    this.note(bytes);
+    await this.port.target.write(bytes);
+    // The kernel has it only now: the program is given its time from here.
+    this.observer.touched();
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * Types input into whatever is there and returns when what it started has an end (tools.md, wsh_run_command).
+ *
+ * An end is, in this order: a shell command finished; the program waits for input again, having read what was sent; or
+ * silence, and then only if nothing is known to be working: a quiet `sleep` is waited for until the deadline. All of it
+ * counts from the moment the input was taken, so the answer never is the screen from before.
+ */
+
+import type { CommandRecord } from "../protocol/commands.ts";
+import type { DecidedBy } from "../protocol/conditions.ts";
+import { MAX_WAIT_MS } from "../protocol/conditions.ts";
+import { WshError } from "../protocol/errors.ts";
+import { Alarm } from "./activity-alarm.ts";
+import { type CutOutput, cutOutput } from "./commands.ts";
+import { linesBetween } from "./commands-output.ts";
+import type { EchoTracker } from "./conditions-echo.ts";
+import type { Clock, TerminalText, TextPosition } from "./exec-port.ts";
+import type { ProgramState } from "./program-state.ts";
+import type { StateObserver } from "./program-state-observer.ts";
+import type { CommandRecorder } from "./recorder.ts";
+
+export interface RunRequest {
+  readonly input: Uint8Array;
+  /** Silence that ends it, in ms; 0 returns at the first activity. */
+  readonly timeoutMs: number;
+  readonly maxWaitMs: number;
+  /** UTF-8 bytes of output. */
+  readonly outputLimit: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RunOutcome {
+  readonly decidedBy: DecidedBy;
+  /** What came after the input, without its echo. */
+  readonly output: CutOutput;
+  readonly outputCursor: number;
+  /** The last shell command that ran, when one did and ended. */
+  readonly command: CommandRecord | null;
+  readonly state: ProgramState;
+  readonly warnings: readonly string[];
+}
+
+export interface RunPort {
+  readonly text: TerminalText;
+  readonly clock: Clock;
+  readonly recorder: CommandRecorder;
+  readonly observer: StateObserver;
+  readonly echo: EchoTracker;
+  /** Writes what the caller types. */
+  type(bytes: Uint8Array): Promise<void>;
+}
+
+/** Lines of an input that a shell would take as commands. */
+function commandLines(input: Uint8Array): number {
+  const lines = new TextDecoder().decode(input).split(/[\r\n]/);
+  return lines.slice(0, -1).filter((line) => line.trim() !== "").length;
+}
+
+/** Runs that wait in one session; told of output by `chunk`. */
+export class Runs {
+  private readonly waiting = new Set<Run>();
+
+  constructor(private readonly port: RunPort) {}
+
+  /** Output was parsed. Runs per chunk. */
+  chunk(): void {
+    for (const run of this.waiting) run.chunk();
+  }
+
+  /** @throws WshError input_send_failed, session_ended, cancelled */
+  async run(request: RunRequest): Promise<RunOutcome> {
+    const { observer } = this.port;
+    if (observer.exited) throw new WshError("session_ended", "the session's program has ended");
+    const run = new Run(this.port, request);
+    this.waiting.add(run);
+    try {
+      await this.port.type(request.input);
+      return await run.outcome();
+    } finally {
+      this.waiting.delete(run);
+      run[Symbol.dispose]();
+    }
+  }
+}
+
+class Run implements Disposable {
+  private readonly from: TextPosition;
+  private readonly fromOffset: number;
+  private readonly lines: number;
+  private readonly alarm: Alarm;
+  private readonly listener: Disposable;
+  private readonly done = Promise.withResolvers<{ decidedBy: DecidedBy; state: ProgramState | null }>();
+  private watch: Disposable | null = null;
+  private command: CommandRecord | null = null;
+  private started = 0;
+  private deadline = 0;
+  private sentAt = Number.POSITIVE_INFINITY;
+
+  constructor(
+    private readonly port: RunPort,
+    private readonly request: RunRequest,
+  ) {
+    const { text, clock, recorder } = port;
+    this.from = text.position();
+    this.fromOffset = text.offset;
+    this.lines = commandLines(request.input);
+    this.alarm = new Alarm(clock, () => this.timePassed());
+    this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
+    this.listener = recorder.on({
+      started: () => void this.started++,
+      finished: (record) => {
+        this.command = record;
+        // Several lines are several commands: the end is that of the last, when the shell is at rest.
+        if (this.lines <= 1) this.finish("command_finished", null);
+      },
+      exited: () => this.finish("exited", null),
+    });
+  }
+
+  chunk(): void {
+    if (this.request.timeoutMs === 0) this.finish("idle", null);
+  }
+
+  async outcome(): Promise<RunOutcome> {
+    const { signal, timeoutMs } = this.request;
+    const { observer, clock, text } = this.port;
+    this.sentAt = clock.now();
+    const cancel = (): void => this.finish("cancelled", null);
+    signal?.addEventListener("abort", cancel, { once: true });
+    if (signal?.aborted === true) cancel();
+    this.watch = observer.watch((state) => this.stateSeen(state));
+    this.alarm.set(Math.min(this.deadline, this.sentAt + Math.max(1, timeoutMs)));
+    const { decidedBy, state } = await this.done.promise.finally(() => signal?.removeEventListener("abort", cancel));
+    if (decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
+    const warnings =
+      this.lines === 0 && this.started === 0 && decidedBy !== "timeout" && !this.hasEnter()
+        ? ["the input has no newline and nothing ran: set submit to send Enter after it"]
+        : [];
+    return {
+      decidedBy,
+      output: this.output(),
+      outputCursor: text.offset,
+      command: this.command,
+      state: state ?? observer.observe(),
+      warnings,
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.alarm.clear();
+    this.listener[Symbol.dispose]();
+    this.watch?.[Symbol.dispose]();
+  }
+
+  private hasEnter(): boolean {
+    return this.request.input.includes(13) || this.request.input.includes(10);
+  }
+
+  private output(): CutOutput {
+    const { recorder, text, echo } = this.port;
+    const { outputLimit } = this.request;
+    const own = this.command === null || this.started > 1 ? null : recorder.output(this.command.id);
+    const kept = own ?? linesBetween(text, this.from, text.position(), outputLimit, (line) => echo.masks(line));
+    return cutOutput(kept, outputLimit);
+  }
+
+  private stateSeen(state: ProgramState): void {
+    const { text, observer } = this.port;
+    if (state.state === "exited") this.finish("exited", state);
+    // Where the kernel does not tell whether the input was read, only an answer shows it.
+    const answered = state.decidedFrom === "kernel" || text.offset > this.fromOffset;
+    if (state.settled && answered && state.state !== "running") {
+      const decidedBy = state.state === "fullscreen" ? "waiting_for_input" : state.state;
+      this.finish(this.command !== null && state.state === "prompt" ? "command_finished" : decidedBy, state);
+      return;
+    }
+    const { timeoutMs } = this.request;
+    if (timeoutMs > 0 && observer.quietMs() >= timeoutMs && state.doing !== "working") this.finish("idle", state);
+  }
+
+  private timePassed(): void {
+    const { clock, observer } = this.port;
+    const now = clock.now();
+    if (now >= this.deadline) {
+      this.finish("timeout", null);
+      return;
+    }
+    const quiet = observer.quietMs();
+    // 0 means the first activity, which `chunk` tells; until then only the deadline ends it.
+    if (this.request.timeoutMs === 0) this.alarm.set(this.deadline);
+    else if (quiet < this.request.timeoutMs)
+      this.alarm.set(Math.min(this.deadline, now + this.request.timeoutMs - quiet));
+    else {
+      // Longer silence is the watch's to judge: it looks again now and then.
+      this.stateSeen(observer.observe());
+      this.alarm.set(this.deadline);
+    }
+  }
+
+  private finish(decidedBy: DecidedBy, state: ProgramState | null): void {
+    this.done.resolve({ decidedBy, state });
+  }
+}
