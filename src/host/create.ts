@@ -76,7 +76,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
         server: hostname(settings.hostname),
         command: plan.displayCommand,
         spawn: { ...programOf(plan, stdinFile), cwd, env, rows: create.rows, cols: create.cols },
-        open: openPty(settings.pty),
+        open: await openPty(settings.pty),
         nonce,
         shell: { kind: plan.kind, integration: plan.integration },
         profile: { ...defaultProfile, version: `wsh ${VERSION}` },

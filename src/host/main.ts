@@ -7,11 +7,11 @@ import * as v from "valibot";
 import { restoreSession } from "../instance/claim.ts";
 import { HostSpecSchema } from "../instance/host-spec.ts";
 import { createLogger, type Logger } from "../instance/log.ts";
+import { watchOwnSocket } from "../instance/own-socket.ts";
 import { type Instance, resolveInstance } from "../instance/paths.ts";
-import { isRegistered, markEnded, markLive, releaseSession, renameSession } from "../instance/registry.ts";
+import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry.ts";
 import { loadSettings, logLevelFor } from "../instance/settings.ts";
 import { reportFailure, reportReady } from "../instance/spawn.ts";
-import { watchRegistry } from "../instance/watch.ts";
 import type { Session, SessionRegistry } from "../session/session.ts";
 import { createSession } from "./create.ts";
 import { HostServer } from "./server.ts";
@@ -32,7 +32,14 @@ export async function runHost(): Promise<void> {
   reportReady({ info: session.info() });
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
-  using _watcher = watchRegistry(instance, () => void keepRegistered(instance, id, session, server, logger));
+  let restoring = false;
+  using _watcher = watchOwnSocket(instance, id, () => {
+    if (restoring || session.isOver) return;
+    restoring = true;
+    void registerAgain(instance, id, session, server, logger).finally(() => {
+      restoring = false;
+    });
+  });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   process.on("SIGTERM", () => void session.kill("killed"));
   await over.promise;
@@ -69,14 +76,13 @@ function registryFor(instance: Instance, id: number): SessionRegistry {
 }
 
 /** The runtime directory was cleaned under us: the session lives on, so it takes its place again. */
-async function keepRegistered(
+async function registerAgain(
   instance: Instance,
   id: number,
   session: Session,
   server: HostServer,
   logger: Logger,
 ): Promise<void> {
-  if (isRegistered(instance, id) || session.isOver) return;
   try {
     const ended = session.exit !== null;
     const claim = await restoreSession(instance, { id, name: session.name, ended }, (path) => void server.listen(path));

@@ -16,7 +16,8 @@ export interface ScriptFile {
 /** @returns the absolute directory that holds the files. The runtime directory must exist. */
 export function installScripts(instance: Instance, files: readonly ScriptFile[]): string {
   const digest = Bun.hash(JSON.stringify(files)).toString(36);
-  const directory = join(instance.runtimeDir, `shell-${digest}`);
+  // The dot keeps it apart from instances' directories: no instance name has one.
+  const directory = join(instance.runtimeDir, `shell.${digest}`);
   if (files.every(({ name }) => fs.existsSync(join(directory, name)))) return directory;
   const temporary = `${directory}.${process.pid}`;
   for (const { name, text } of files) {

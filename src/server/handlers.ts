@@ -1,6 +1,8 @@
 /** What the server itself does: listing and making sessions, waiting over several, and its own state. */
 import os from "node:os";
 import * as v from "valibot";
+import type { HostSpecSchema } from "../instance/host-spec.ts";
+import { originalNofile } from "../instance/nofile.ts";
 import type { Instance } from "../instance/paths.ts";
 import { startHost } from "../instance/spawn.ts";
 import type { CallContext } from "../operations/call.ts";
@@ -84,16 +86,26 @@ async function createSession(
     const existing = await findLive(hosts, create.name);
     if (existing !== null) return existing;
   }
-  const ready = await startHost(state.instance, {
+  const spec: v.InferInput<typeof HostSpecSchema> = {
+    socket: state.instance.httpSocket,
+    nofile: originalNofile(),
+    max_sessions: state.limits.max_sessions,
     create,
     naming: "number",
-    env: context.env ?? process.env,
+    env: definedOnly(context.env ?? process.env),
     cwd: context.cwd ?? os.homedir(),
-  });
+  };
+  const ready = await startHost(state.instance, spec);
   state.sessionCreated();
   const info = v.parse(SessionInfoSchema, ready.info);
   await hosts.find(info.id);
   return info;
+}
+
+function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 async function findLive(hosts: Hosts, name: string): Promise<SessionInfo | null> {

@@ -5,6 +5,7 @@
 import { claimServer, releaseServer } from "../instance/claim-server.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/info.ts";
 import type { Logger } from "../instance/log.ts";
+import { originalNofile } from "../instance/nofile.ts";
 import type { Instance } from "../instance/paths.ts";
 import { ensureToken } from "../instance/token.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -45,6 +46,8 @@ export interface ServerOptions {
 /** Runs until the server ends. @throws WshError server_already_running, invalid_request (address, token) */
 export async function runServer(options: ServerOptions): Promise<void> {
   const { instance, logger } = options;
+  // Before any child is started: it takes its variable out of the environment.
+  originalNofile();
   const tokens = tokensOf(options);
   const ended = Promise.withResolvers<string>();
   const hosts = new Hosts(instance, options.hostname);
