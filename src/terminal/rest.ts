@@ -29,6 +29,8 @@ export interface Slice {
   cuts: number[];
   /** It ended in front of a sequence or character that the input does not finish. */
   unfinished: boolean;
+  /** It ended with SO (1) or SI (0), which the emulator's hooks do not report. */
+  shift: 0 | 1 | null;
 }
 
 interface Open {
@@ -42,8 +44,6 @@ export class RestScanner {
   private open: Open | null = null;
   private sequence: Sequence = { kind: "esc", start: 0, body: 0, end: 0 };
   private rows = 0;
-  /** SO and SI, which the emulator does not report. */
-  shift: 0 | 1 = 0;
 
   constructor(
     private readonly classify: Classifier,
@@ -83,21 +83,20 @@ export class RestScanner {
         continue;
       }
       const end = c === ESC ? this.escape(bytes, i) : c >= 0x80 ? this.character(bytes, i) : this.control(c, i, cuts);
-      if (end < 0) return { end: i, cuts, unfinished: true };
+      if (end < 0) return { end: i, cuts, unfinished: true, shift: null };
       if (this.sequence.end === end) {
         const start = this.sequence.start;
         this.sequence.end = 0;
         const verdict = this.classify(bytes, this.sequence, start, end);
         if (verdict !== "keep" && verdict !== "mark") cuts.push(start, end);
-        if (verdict === "mark" || verdict === "own") return { end, cuts, unfinished: false };
-        if (this.rows >= ROWS_PER_SLICE) return { end, cuts, unfinished: false };
+        if (verdict === "mark" || verdict === "own") return { end, cuts, unfinished: false, shift: null };
+        if (this.rows >= ROWS_PER_SLICE) return { end, cuts, unfinished: false, shift: null };
       } else if (c === 0x0e || c === 0x0f) {
-        this.shift = c === 0x0e ? 1 : 0;
-        return { end, cuts, unfinished: false };
+        return { end, cuts, unfinished: false, shift: c === 0x0e ? 1 : 0 };
       }
       i = end;
     }
-    return { end: i, cuts, unfinished: false };
+    return { end: i, cuts, unfinished: false, shift: null };
   }
 
   /** Take an unfinished tail as it is, because it has become too long to wait for. */
@@ -109,7 +108,7 @@ export class RestScanner {
     const kind = first === ESC ? kindOf(second) : first === 0xc2 ? kindOf(second - 0x40) : "esc";
     const hidden = this.classify.hides(bytes, kind, from + 2, end);
     this.open = { kind, hidden, length: end - from };
-    return { end, cuts: hidden ? [from, end] : [], unfinished: false };
+    return { end, cuts: hidden ? [from, end] : [], unfinished: false, shift: null };
   }
 
   private resume(open: Open, bytes: Uint8Array, from: number): Slice {
@@ -118,7 +117,7 @@ export class RestScanner {
     if (unfinished) end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;
     else this.open = null;
     open.length += end - from;
-    return { end, cuts: open.hidden ? [from, end] : [], unfinished: unfinished && end < bytes.length };
+    return { end, cuts: open.hidden ? [from, end] : [], unfinished: unfinished && end < bytes.length, shift: null };
   }
 
   private control(c: number, at: number, cuts: number[]): number {

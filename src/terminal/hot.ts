@@ -1,0 +1,265 @@
+/**
+ * The hot window: the rows that the emulator still holds, joined to the history behind them.
+ *
+ * xterm drops its oldest row silently when its buffer is full. So rows are packed into history ahead of that: the oldest
+ * rows of the buffer, up to `boundary`, are in history already, and a slice never scrolls more rows than that
+ * (`MAX_SCROLL`). Rows are in history or at `boundary` and below, never in both as far as anyone outside can see.
+ * How many rows xterm has dropped is told by a marker just above the screen. Only rows above the screen are packed, and
+ * they change no more; before a resize, which reflows them, they are taken back out of history.
+ * Logical ids: a row that is not wrapped begins the next line, counted from the last line packed.
+ */
+import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
+import { CELL_WORDS, cellWidth, HAS_CONTENT, type StoredRow, storedRow, usedCells } from "./cells.ts";
+import type { History } from "./history.ts";
+import { type Segment, SegmentBuilder } from "./lines.ts";
+import type { LinkTable } from "./links.ts";
+import type { Position } from "./marks.ts";
+import { MAX_SCROLL } from "./rest.ts";
+
+/** Rows that xterm keeps above the screen: what one slice can scroll, and some 700 that a resize may reflow or bring back. */
+export const HOT_ROWS = 1_216;
+/** Rows packed beyond what is needed, so that packing comes in batches. */
+const BATCH_ROWS = 64;
+/** Cells of one segment: longer lines are packed in pieces. */
+const SEGMENT_CELLS = 4_096;
+
+export interface RetiredPiece {
+  readonly id: number;
+  /** Cells of the line before this piece. */
+  readonly col: number;
+  readonly text: string;
+}
+
+export class HotWindow {
+  /** First row of the normal buffer that is not in history. */
+  private boundary = 0;
+  /** The line of the row above the boundary, and its cells up to there. */
+  private lastId = -1;
+  private lastCells = 0;
+  private marker: IMarker | null = null;
+  private markerRow = 0;
+  private readonly builder = new SegmentBuilder();
+  /** Up to where pieces were reported, so that a resize reports none twice. */
+  private reportedId = -1;
+  private reportedCol = 0;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly history: History,
+    private readonly links: LinkTable,
+    private readonly limits: { readonly rows: number; readonly bytes: number },
+    private readonly retired: (piece: RetiredPiece) => void,
+  ) {}
+
+  private get buffer(): IBuffer {
+    return this.terminal.buffer.normal;
+  }
+
+  /** Rows that are not in history, the screen's included, as far as the limit lets them be seen. */
+  get rows(): number {
+    return this.buffer.length - this.start;
+  }
+
+  /** Those of them that are above the screen. */
+  get above(): number {
+    return this.rows - this.terminal.rows;
+  }
+
+  /** Row `index` of them. */
+  row(index: number): StoredRow {
+    return storedRow(this.buffer, this.start + index);
+  }
+
+  /** Hold history to its limits: call after every chunk. */
+  trim(): void {
+    this.sync();
+    this.history.trim(Math.max(0, this.limits.rows - (this.buffer.baseY - this.boundary)), this.limits.bytes);
+  }
+
+  private get start(): number {
+    this.sync();
+    return Math.max(this.boundary, this.buffer.baseY - this.limits.rows);
+  }
+
+  /** Make room for a slice: call before every one. */
+  prepare(): void {
+    this.sync();
+    const { buffer } = this;
+    const needed = buffer.length + MAX_SCROLL - (this.terminal.rows + HOT_ROWS);
+    if (needed <= 0) return;
+    if (this.boundary < needed) this.pack(Math.min(buffer.baseY, needed + BATCH_ROWS));
+    this.watch();
+  }
+
+  /** The normal buffer has become the active one again. */
+  activated(): void {
+    this.watch();
+  }
+
+  /** Where column `col` of row `y` of the normal screen is. */
+  position(y: number, col: number): Position {
+    this.sync();
+    const target = this.buffer.baseY + y;
+    let line = this.lastId;
+    let cells = this.lastCells;
+    for (let at = this.boundary; at <= target; at++) {
+      const row = storedRow(this.buffer, at);
+      if (!row.isWrapped) {
+        line++;
+        cells = 0;
+      }
+      if (at < target) cells += wrappedCells(row, storedRow(this.buffer, at + 1));
+    }
+    return { line, col: cells + col };
+  }
+
+  /** The rows above the screen go to history, because the emulator is about to forget them. */
+  retireAll(): void {
+    this.sync();
+    this.pack(this.buffer.baseY);
+    this.boundary = 0;
+    this.marker?.dispose();
+    this.marker = null;
+  }
+
+  /** Reflow. */
+  resize(cols: number, rows: number): void {
+    this.sync();
+    this.unpack();
+    const { terminal, buffer } = this;
+    const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / cols) : 1;
+    // Room for every row that reflow can make, so that nothing is dropped unpacked.
+    terminal.options.scrollback = Math.max(HOT_ROWS, buffer.length * wraps + rows);
+    terminal.resize(cols, rows);
+    this.history.resize(cols);
+    const surplus = buffer.length - (rows + HOT_ROWS);
+    if (surplus > 0) this.pack(Math.min(buffer.baseY, surplus));
+    const before = buffer.length;
+    terminal.options.scrollback = HOT_ROWS;
+    this.boundary = Math.max(0, this.boundary - (before - buffer.length));
+    this.marker?.dispose();
+    this.marker = null;
+    this.watch();
+  }
+
+  /** Segments of the lines `fromId` to `toId` that are not in history. */
+  *segments(fromId: number, toId: number): Generator<Segment> {
+    this.sync();
+    const builder = new SegmentBuilder();
+    let id = this.lastId;
+    let offset = this.lastCells;
+    for (let at = this.boundary; at < this.buffer.length; at++) {
+      const row = storedRow(this.buffer, at);
+      if (!row.isWrapped) {
+        id++;
+        offset = 0;
+      }
+      if (id > toId) return;
+      const next = at + 1 < this.buffer.length ? storedRow(this.buffer, at + 1) : null;
+      const count = next?.isWrapped ? wrappedCells(row, next) : usedCells(row);
+      if (id >= fromId) {
+        builder.add(row, count, this.links);
+        const from = offset + count - builder.cells;
+        if (!next?.isWrapped || builder.cells >= SEGMENT_CELLS) yield builder.finish(id, from);
+      }
+      offset += count;
+    }
+  }
+
+  /** Notice what xterm has dropped. */
+  private sync(): void {
+    const { marker } = this;
+    if (marker === null) return;
+    if (marker.isDisposed) {
+      this.marker = null;
+      return;
+    }
+    const dropped = this.markerRow - marker.line;
+    if (dropped === 0) return;
+    this.boundary = Math.max(0, this.boundary - dropped);
+    this.markerRow = marker.line;
+  }
+
+  /** Have a marker that outlives the next slice. It can only be set while the normal buffer is active. */
+  private watch(): void {
+    if (this.marker !== null && !this.marker.isDisposed && this.marker.line >= MAX_SCROLL) return;
+    const { buffer } = this;
+    if (buffer.baseY === 0 || this.terminal.buffer.active.type !== "normal") return;
+    this.sync();
+    this.marker?.dispose();
+    this.marker = this.terminal.registerMarker(-1 - buffer.cursorY) ?? null;
+    this.markerRow = buffer.baseY - 1;
+  }
+
+  /** Move the rows up to `until` into history. */
+  private pack(until: number): void {
+    const { buffer, builder, history } = this;
+    if (this.boundary >= until) return;
+    let row = storedRow(buffer, this.boundary);
+    while (this.boundary < until) {
+      const next = storedRow(buffer, this.boundary + 1);
+      if (!row.isWrapped) {
+        this.lastId++;
+        this.lastCells = 0;
+      }
+      const wraps = next.isWrapped;
+      const count = wraps ? wrappedCells(row, next) : usedCells(row);
+      builder.add(row, count, this.links);
+      this.lastCells += count;
+      this.boundary++;
+      if (!wraps || builder.cells >= SEGMENT_CELLS || this.boundary === until) {
+        const segment = builder.finish(this.lastId, this.lastCells - builder.cells);
+        history.append(segment);
+        this.report(segment);
+      }
+      row = next;
+    }
+    this.trim();
+  }
+
+  private report(segment: Segment): void {
+    const end = segment.offset + segment.cells;
+    const { reportedId, reportedCol } = this;
+    if (segment.id < reportedId || (segment.id === reportedId && (segment.offset < reportedCol || end <= reportedCol)))
+      return;
+    this.reportedId = segment.id;
+    this.reportedCol = end;
+    this.retired({ id: segment.id, col: segment.offset, text: segment.text });
+  }
+
+  /** Take the rows that the emulator still holds back out of history. */
+  private unpack(): void {
+    if (this.boundary === 0) return;
+    let starts = 0;
+    let cells = 0;
+    for (let at = 0; at < this.boundary; at++) {
+      const row = storedRow(this.buffer, at);
+      if (!row.isWrapped) starts++;
+      if (starts > 0) continue;
+      const next = storedRow(this.buffer, at + 1);
+      cells += next.isWrapped ? wrappedCells(row, next) : usedCells(row);
+    }
+    const wrapped = storedRow(this.buffer, 0).isWrapped;
+    const id = this.lastId - starts + (wrapped ? 0 : 1);
+    const offset = wrapped ? Math.max(0, this.lineCells(id, starts === 0) - cells) : 0;
+    this.history.truncate(id, offset);
+    this.lastId = wrapped ? id : id - 1;
+    this.lastCells = offset;
+    this.boundary = 0;
+  }
+
+  /** Cells of line `id` that are in history. */
+  private lineCells(id: number, isLast: boolean): number {
+    if (isLast) return this.lastCells;
+    let cells = 0;
+    for (const segment of this.history.segments(id, id)) cells = segment.offset + segment.cells;
+    return cells;
+  }
+}
+
+/** Cells of a row that goes on in the next: all, but for a last one left empty because a wide character did not fit. */
+function wrappedCells(row: StoredRow, next: StoredRow): number {
+  const last = row._data[(row.length - 1) * CELL_WORDS] ?? 0;
+  const early = (last & HAS_CONTENT) === 0 && cellWidth(last) === 1 && cellWidth(next._data[0] ?? 0) === 2;
+  return early ? row.length - 1 : row.length;
+}

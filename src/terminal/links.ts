@@ -1,0 +1,34 @@
+/** Targets of hyperlinks (OSC 8) by the number that cells carry. The oldest are forgotten; numbers are never used again. */
+
+/** Links kept. */
+const MAX_LINKS = 8_192;
+/** Characters of a target; longer ones are no links. */
+const MAX_TARGET = 4_096;
+
+export class LinkTable {
+  private readonly targets = new Map<number, string>();
+  private readonly numbers = new Map<string, number>();
+  private next = 1;
+
+  /** The number of a target; 0 when it is too long. */
+  add(target: string): number {
+    if (target.length > MAX_TARGET) return 0;
+    const known = this.numbers.get(target);
+    if (known !== undefined) return known;
+    const number = this.next++;
+    this.targets.set(number, target);
+    this.numbers.set(target, number);
+    if (this.targets.size > MAX_LINKS) {
+      for (const [oldest, text] of this.targets) {
+        this.targets.delete(oldest);
+        this.numbers.delete(text);
+        break;
+      }
+    }
+    return number;
+  }
+
+  target(number: number): string | null {
+    return this.targets.get(number) ?? null;
+  }
+}

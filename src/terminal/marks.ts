@@ -1,0 +1,80 @@
+/** Shell integration as it stands in the stream: OSC 133 (A, B, C, D), OSC 633 (E) and OSC 7. Pure parsing. */
+
+/** Where something is, in logical (unwrapped) lines counted since the session began. */
+export interface Position {
+  readonly line: number;
+  /** Cells into the logical line. */
+  readonly col: number;
+}
+
+export interface Mark {
+  readonly kind: "A" | "B" | "C" | "D" | "E";
+  /** Of D; null when the shell did not say. */
+  readonly exitCode: number | null;
+  readonly params: Readonly<Record<string, string>>;
+  /** Of E. */
+  readonly commandLine?: string;
+  /** What the mark claims to be signed with. */
+  readonly nonce: string | null;
+  /** Output bytes up to the end of the mark. */
+  readonly offset: number;
+  readonly position: Position;
+}
+
+export type MarkText = Omit<Mark, "offset" | "position">;
+
+/** Characters of a mark that are looked at: a command line can be long, a parameter not. */
+const MAX_MARK = 262_144;
+
+/** The contents of OSC 133; null when it is none of A, B, C, D. */
+export function parsePromptMark(data: string): MarkText | null {
+  const [kind, ...rest] = data.slice(0, MAX_MARK).split(";");
+  if (kind !== "A" && kind !== "B" && kind !== "C" && kind !== "D") return null;
+  const params: Record<string, string> = Object.create(null);
+  let exitCode: number | null = null;
+  for (const [i, part] of rest.entries()) {
+    const equals = part.indexOf("=");
+    if (equals > 0) params[part.slice(0, equals)] = part.slice(equals + 1);
+    else if (i === 0 && kind === "D" && /^-?\d{1,10}$/.test(part)) exitCode = Number(part);
+  }
+  return { kind, exitCode, params, nonce: params.wsh ?? null };
+}
+
+/** The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`. */
+export function parseCommandMark(data: string): MarkText | null {
+  const [kind, escaped = "", nonce] = data.slice(0, MAX_MARK).split(";");
+  if (kind !== "E") return null;
+  return { kind: "E", exitCode: null, params: {}, commandLine: unescapeCommand(escaped), nonce: nonce ?? null };
+}
+
+/** VS Code's escaping: `\\` and `\xHH`, the bytes of UTF-8. */
+export function unescapeCommand(text: string): string {
+  if (!text.includes("\\")) return text;
+  const bytes: number[] = [];
+  const source = Buffer.from(text);
+  for (let i = 0; i < source.length; i++) {
+    const hex = /^x([0-9a-fA-F]{2})/.exec(source.toString("latin1", i + 1, i + 4))?.[1];
+    if (source[i] !== 0x5c) bytes.push(source[i] ?? 0);
+    else if (hex !== undefined) {
+      bytes.push(parseInt(hex, 16));
+      i += 3;
+    } else if (source[i + 1] === 0x5c) {
+      bytes.push(0x5c);
+      i++;
+    } else bytes.push(0x5c);
+  }
+  return Buffer.from(bytes).toString("utf8");
+}
+
+/** The path of an OSC 7 `file://host/path`; null when it is no absolute path. */
+export function parseCwd(data: string): string | null {
+  const path = /^file:\/\/[^/]*(\/.*)$/s.exec(data)?.[1];
+  if (path === undefined) return null;
+  try {
+    const decoded = decodeURIComponent(path);
+    return decoded.includes("\0") ? null : decoded;
+  } catch {
+    // A shell that does not encode its path, with a percent sign in it.
+    return path;
+  }
+}

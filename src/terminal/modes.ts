@@ -1,0 +1,327 @@
+/**
+ * What the emulator's interface does not tell: margins, saved cursors, charsets, tab stops, mouse encoding, the cursor's
+ * look, keyboard protocols. Owns copies that its parser hooks keep, one hook a sequence; every hook returns false, so
+ * the emulator does its own part after it. The copies follow xterm's behaviour, not a standard's: they exist to put
+ * another terminal into the same state (`serialize.ts`) and to encode keys.
+ */
+import type { IDisposable, Terminal } from "@xterm/headless";
+import { type Pen, penOf } from "./cells.ts";
+import type { CursorShape } from "./grid.ts";
+
+export type MouseTracking = "none" | "x10" | "vt200" | "drag" | "any";
+export type MouseEncoding = "default" | "utf8" | "sgr" | "urxvt" | "sgr-pixels";
+
+export interface TerminalModes {
+  readonly bracketedPaste: boolean;
+  readonly applicationCursor: boolean;
+  readonly applicationKeypad: boolean;
+  readonly mouseTracking: MouseTracking;
+  readonly mouseEncoding: MouseEncoding;
+  readonly focusEvents: boolean;
+  readonly cursorVisible: boolean;
+  readonly cursorShape: CursorShape;
+  readonly cursorBlink: boolean;
+  readonly kittyFlags: number;
+  readonly modifyOtherKeys: 0 | 1 | 2;
+  readonly wrap: boolean;
+  readonly reverseWrap: boolean;
+  readonly origin: boolean;
+  readonly insert: boolean;
+  /** LNM: a line feed returns the carriage too. */
+  readonly newLine: boolean;
+  readonly synchronizedOutput: boolean;
+  /** Private mode 1007: the wheel sends arrows on the alternate screen. */
+  readonly alternateScroll: boolean;
+  /** Private mode 2031: the program wants to hear of colour scheme changes. */
+  readonly schemeUpdates: boolean;
+}
+
+export interface SavedCursor {
+  readonly x: number;
+  /** Row of the buffer, not of the screen: xterm restores it relative to what has scrolled since. */
+  readonly y: number;
+  readonly pen: Pen;
+}
+
+/** What each of the two buffers has of its own. */
+interface BufferState {
+  top: number;
+  bottom: number;
+  saved: SavedCursor | null;
+  tabs: Set<number>;
+  kitty: number[];
+}
+
+const TAB_WIDTH = 8;
+/** Kitty keyboard: levels of the stack, as kitty limits it. */
+const KITTY_LEVELS = 16;
+const KITTY_FLAGS = 0x1f;
+/** Private modes that a client's terminal may know and the emulator does not: kept as set or reset. */
+const EXTRA_MODES: ReadonlySet<number> = new Set([5, 1005, 1007, 1015, 1034, 1035, 1036, 1039, 2031, 2048]);
+const CHARSET_FINALS = [..."0AB456789CEHKQRYZ=`f"];
+
+type Param = number | number[];
+
+function first(params: readonly Param[], index = 0): number {
+  const param = params[index];
+  return typeof param === "number" ? param : 0;
+}
+
+export class ModeTracker {
+  private readonly normal: BufferState;
+  private readonly alternate: BufferState;
+  private readonly hooks: IDisposable[] = [];
+  private visible = true;
+  private style = 0;
+  private encoding: MouseEncoding = "default";
+  private otherKeys: 0 | 1 | 2 = 0;
+  /** Extra modes by number, as last set. */
+  readonly extra = new Map<number, boolean>();
+  /** Final characters of the designations of G0–G3. */
+  readonly charsets: string[] = ["B", "B", "B", "B"];
+  /** Which of them is in use. */
+  shift = 0;
+
+  constructor(private readonly terminal: Terminal) {
+    this.normal = fresh(terminal);
+    this.alternate = fresh(terminal);
+    this.hook();
+  }
+
+  get modes(): TerminalModes {
+    const known = this.terminal.modes;
+    return {
+      bracketedPaste: known.bracketedPasteMode,
+      applicationCursor: known.applicationCursorKeysMode,
+      applicationKeypad: known.applicationKeypadMode,
+      mouseTracking: known.mouseTrackingMode,
+      mouseEncoding: this.encoding,
+      focusEvents: known.sendFocusMode,
+      cursorVisible: this.visible,
+      cursorShape: this.style === 3 || this.style === 4 ? "underline" : this.style >= 5 ? "bar" : "block",
+      cursorBlink: this.style === 0 ? this.terminal.options.cursorBlink === true : this.style % 2 === 1,
+      kittyFlags: this.active.kitty.at(-1) ?? 0,
+      modifyOtherKeys: this.otherKeys,
+      wrap: known.wraparoundMode,
+      reverseWrap: known.reverseWraparoundMode,
+      origin: known.originMode,
+      insert: known.insertMode,
+      newLine: this.terminal.options.convertEol === true,
+      synchronizedOutput: known.synchronizedOutputMode,
+      alternateScroll: this.extra.get(1007) ?? false,
+      schemeUpdates: this.extra.get(2031) ?? false,
+    };
+  }
+
+  get cursorVisible(): boolean {
+    return this.visible;
+  }
+
+  /** DECSCUSR as last set, 0 for the terminal's own. */
+  get cursorStyle(): number {
+    return this.style;
+  }
+
+  /** State of the buffer in use, or of the other. */
+  of(which: "normal" | "alternate"): Readonly<BufferState> {
+    return which === "normal" ? this.normal : this.alternate;
+  }
+
+  /** The emulator was given another size: margins are gone, new columns get default stops. */
+  resized(): void {
+    for (const state of [this.normal, this.alternate]) {
+      state.top = 0;
+      state.bottom = this.terminal.rows - 1;
+      let stop = this.terminal.cols;
+      if (!state.tabs.has(stop)) {
+        stop--;
+        while (stop > 0 && !state.tabs.has(stop)) stop--;
+      }
+      for (; stop < this.terminal.cols; stop += TAB_WIDTH) state.tabs.add(stop);
+    }
+  }
+
+  /** The alternate buffer was left and forgotten. */
+  leftAlternate(): void {
+    this.alternate.top = 0;
+    this.alternate.bottom = this.terminal.rows - 1;
+    this.alternate.tabs = defaultTabs(this.terminal.cols);
+    this.alternate.kitty = [];
+  }
+
+  dispose(): void {
+    for (const hook of this.hooks) hook.dispose();
+  }
+
+  private get active(): BufferState {
+    return this.terminal.buffer.active.type === "normal" ? this.normal : this.alternate;
+  }
+
+  private csi(id: { prefix?: string; intermediates?: string; final: string }, run: (params: Param[]) => void): void {
+    this.hooks.push(
+      this.terminal.parser.registerCsiHandler(id, (params) => {
+        run(params);
+        return false;
+      }),
+    );
+  }
+
+  private esc(id: { intermediates?: string; final: string }, run: () => void): void {
+    this.hooks.push(
+      this.terminal.parser.registerEscHandler(id, () => {
+        run();
+        return false;
+      }),
+    );
+  }
+
+  private hook(): void {
+    this.csi({ prefix: "?", final: "h" }, (params) => this.privateModes(params, true));
+    this.csi({ prefix: "?", final: "l" }, (params) => this.privateModes(params, false));
+    this.csi({ final: "r" }, (params) => this.margins(params));
+    this.csi({ intermediates: " ", final: "q" }, (params) => {
+      const style = first(params);
+      if (style <= 6) this.style = style;
+    });
+    this.csi({ intermediates: "!", final: "p" }, () => this.softReset());
+    this.csi({ final: "s" }, () => this.save());
+    this.esc({ final: "7" }, () => this.save());
+    this.csi({ final: "g" }, (params) => {
+      if (first(params) === 0) this.active.tabs.delete(this.terminal.buffer.active.cursorX);
+      else if (first(params) === 3) this.active.tabs.clear();
+    });
+    this.esc({ final: "H" }, () => this.active.tabs.add(this.terminal.buffer.active.cursorX));
+    this.esc({ final: "c" }, () => this.hardReset());
+    this.esc({ final: "n" }, () => this.shiftTo(2));
+    this.esc({ final: "o" }, () => this.shiftTo(3));
+    for (const [final, set] of [
+      ["|", 3],
+      ["}", 2],
+      ["~", 1],
+    ] as const)
+      this.esc({ final }, () => this.shiftTo(set));
+    this.hookCharsets();
+    this.hookKeyboard();
+  }
+
+  private hookCharsets(): void {
+    for (const [intermediates, set] of [
+      ["(", 0],
+      [")", 1],
+      ["*", 2],
+      ["+", 3],
+      ["-", 1],
+      [".", 2],
+    ] as const) {
+      for (const final of CHARSET_FINALS) {
+        this.esc({ intermediates, final }, () => {
+          this.charsets[set] = final;
+        });
+      }
+    }
+    for (const final of ["@", "G"]) {
+      this.esc({ intermediates: "%", final }, () => {
+        this.shift = 0;
+        this.charsets[0] = "B";
+      });
+    }
+  }
+
+  private hookKeyboard(): void {
+    this.csi({ prefix: ">", final: "u" }, (params) => {
+      const { kitty } = this.active;
+      kitty.push(first(params) & KITTY_FLAGS);
+      if (kitty.length > KITTY_LEVELS) kitty.shift();
+    });
+    this.csi({ prefix: "<", final: "u" }, (params) => {
+      this.active.kitty.splice(-Math.max(first(params), 1));
+    });
+    this.csi({ prefix: "=", final: "u" }, (params) => {
+      const { kitty } = this.active;
+      const flags = first(params) & KITTY_FLAGS;
+      const now = kitty.pop() ?? 0;
+      const how = first(params, 1);
+      kitty.push(how === 2 ? now | flags : how === 3 ? now & ~flags : flags);
+    });
+    this.csi({ prefix: ">", final: "m" }, (params) => {
+      if (params.length > 0 && first(params) !== 4 && first(params) !== 0) return;
+      const level = params.length > 1 ? first(params, 1) : 0;
+      this.otherKeys = level === 1 || level === 2 ? level : 0;
+    });
+    this.csi({ prefix: ">", final: "n" }, (params) => {
+      if (first(params) === 4) this.otherKeys = 0;
+    });
+  }
+
+  /** SO, SI and the locking shifts. */
+  shiftTo(set: number): void {
+    this.shift = set;
+  }
+
+  private privateModes(params: readonly Param[], on: boolean): void {
+    for (const mode of params) {
+      if (typeof mode !== "number") continue;
+      if (mode === 25) this.visible = on;
+      else if (mode === 1006) this.encoding = on ? "sgr" : "default";
+      else if (mode === 1016) this.encoding = on ? "sgr-pixels" : "default";
+      else if (mode === 2 && on) this.charsets.fill("B");
+      else if ((mode === 1048 || mode === 1049) && on) this.save();
+      else if (EXTRA_MODES.has(mode)) {
+        this.extra.set(mode, on);
+        if (mode === 1005 || mode === 1015) this.encoding = on ? (mode === 1005 ? "utf8" : "urxvt") : "default";
+      }
+    }
+  }
+
+  private margins(params: readonly Param[]): void {
+    const { rows } = this.terminal;
+    const top = first(params) || 1;
+    const second = first(params, 1);
+    const bottom = params.length < 2 || second > rows || second === 0 ? rows : second;
+    if (bottom <= top) return;
+    this.active.top = top - 1;
+    this.active.bottom = bottom - 1;
+  }
+
+  private save(): void {
+    const { active } = this.terminal.buffer;
+    this.active.saved = { x: active.cursorX, y: active.baseY + active.cursorY, pen: penOf(this.terminal) };
+  }
+
+  private softReset(): void {
+    this.visible = true;
+    this.style = 0;
+    this.charsets.fill("B");
+    this.shift = 0;
+    this.active.top = 0;
+    this.active.bottom = this.terminal.rows - 1;
+    this.active.saved = null;
+    this.otherKeys = 0;
+    this.active.kitty = [];
+  }
+
+  private hardReset(): void {
+    this.visible = true;
+    this.style = 0;
+    this.encoding = "default";
+    this.otherKeys = 0;
+    this.extra.clear();
+    this.charsets.fill("B");
+    this.shift = 0;
+    Object.assign(this.normal, fresh(this.terminal));
+    Object.assign(this.alternate, fresh(this.terminal));
+    // Options outlive the emulator's own reset.
+    this.terminal.options.convertEol = false;
+    this.terminal.options.cursorBlink = false;
+  }
+}
+
+function fresh(terminal: Terminal): BufferState {
+  return { top: 0, bottom: terminal.rows - 1, saved: null, tabs: defaultTabs(terminal.cols), kitty: [] };
+}
+
+export function defaultTabs(cols: number): Set<number> {
+  const tabs = new Set<number>();
+  for (let x = 0; x < cols; x += TAB_WIDTH) tabs.add(x);
+  return tabs;
+}

@@ -1,0 +1,266 @@
+/**
+ * The state of the terminal as output that puts a freshly reset terminal of the same size into it.
+ *
+ * Written out here rather than by the serialize addon, which loses links, underline styles, margins, saved cursors, tab
+ * stops and charsets. The order matters: contents while wrapping is on and margins are off, then what homes the cursor,
+ * then the cursor, then the pen, then modes that change what printing does.
+ */
+import type { IBuffer, Terminal } from "@xterm/headless";
+import {
+  BG_VISIBLE,
+  CELL_WORDS,
+  cellText,
+  cellWidth,
+  HAS_CONTENT,
+  type Pen,
+  penOf,
+  type StoredRow,
+  storedRow,
+  usedCells,
+} from "./cells.ts";
+import type { History } from "./history.ts";
+import type { HotWindow } from "./hot.ts";
+import { extraAt, RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./lines.ts";
+import type { LinkTable } from "./links.ts";
+import { defaultTabs, type ModeTracker } from "./modes.ts";
+import { type Extra, extraOf, sgrOf } from "./styles.ts";
+
+const RESET = "\x1b[0m";
+/** A wide blank: makes the terminal wrap in front of a wide character. */
+const WIDE_BLANK = "\u3000";
+
+export interface SerializeSource {
+  readonly terminal: Terminal;
+  readonly history: History;
+  readonly hot: HotWindow;
+  readonly links: LinkTable;
+  readonly modes: ModeTracker;
+  readonly title: string;
+  readonly colors: string;
+}
+
+export function serialize(source: SerializeSource, historyRows: number): string {
+  const { terminal, modes } = source;
+  const alternate = terminal.buffer.active.type === "alternate";
+  let out = above(source, historyRows) + contents(source, terminal.buffer.normal);
+  const normal = modes.of("normal");
+  if (alternate) {
+    out += kittyStack(normal.kitty);
+    const { saved } = normal;
+    out +=
+      saved === null
+        ? cursorAt(terminal.buffer.normal.cursorY, terminal.buffer.normal.cursorX)
+        : cursorAt(savedRow(saved.y, terminal.buffer.normal, terminal.rows), saved.x) + penText(source, saved.pen);
+    out += `\x1b[?1049h${RESET}\x1b]8;;\x1b\\\x1b[H\x1b[2J${contents(source, terminal.buffer.alternate)}`;
+  }
+  out += source.colors;
+  if (source.title !== "") out += `\x1b]2;${source.title}\x1b\\`;
+  return out + cursorState(source, alternate) + modeState(source, alternate);
+}
+
+/** Rows above the screen, each with its line end. */
+function above({ history, hot, links, terminal }: SerializeSource, limit: number): string {
+  const rows = Math.max(0, Math.min(limit, history.rows + hot.above));
+  const packed = Math.max(0, rows - hot.above);
+  let out = "";
+  let last: Segment | null = null;
+  let segmentStart = 0;
+  let segmentEnd = 0;
+  const flush = (): void => {
+    if (last !== null) out += segmentText(last, segmentStart, segmentEnd);
+  };
+  for (const { segment, from, to } of history.rowsBetween(history.rows - packed, history.rows)) {
+    if (last !== null && last.id === segment.id && last.offset === segment.offset) {
+      segmentEnd = to;
+      continue;
+    }
+    flush();
+    const goesOn = last !== null && last.id === segment.id && segmentEnd % terminal.cols === 0;
+    if (last !== null && !goesOn) out += "\r\n";
+    last = segment;
+    segmentStart = from;
+    segmentEnd = to;
+  }
+  flush();
+  const first = hot.above - Math.min(rows, hot.above);
+  if (last !== null) out += "\r\n";
+  for (let i = first; i < hot.above; i++) out += rowOutput(hot.row(i), hot.row(i + 1), links);
+  return out;
+}
+
+function segmentText(segment: Segment, from: number, to: number): string {
+  const { runs } = segment;
+  if (runs === null) return segment.text.slice(unitAt(segment, from), unitAt(segment, to));
+  let out = "";
+  let start = 0;
+  let link: string | null = null;
+  for (let at = 0; at < runs.length && start < to; at += RUN_WORDS) {
+    const end = runEnd(runs[at] ?? 0);
+    if (end > from) {
+      const extra = segment.extras?.[runExtra(runs[at] ?? 0) - 1] ?? null;
+      out += sgrOf(runs[at + 1] ?? 0, runs[at + 2] ?? 0, extra) + linkText(link, extra?.link ?? null);
+      link = extra?.link ?? null;
+      out += segment.text.slice(unitAt(segment, Math.max(start, from)), unitAt(segment, Math.min(end, to)));
+    }
+    start = end;
+  }
+  return out + RESET + linkText(link, null);
+}
+
+/** The rows of a screen, the cursor left anywhere. */
+function contents({ terminal, links }: SerializeSource, buffer: IBuffer): string {
+  let out = "";
+  for (let y = 0; y < terminal.rows; y++) {
+    const next = y + 1 < terminal.rows ? storedRow(buffer, buffer.baseY + y + 1) : null;
+    out += rowOutput(storedRow(buffer, buffer.baseY + y), next, links);
+  }
+  return out;
+}
+
+/** One row from its first column on, and the way to the next row's first column. */
+function rowOutput(row: StoredRow, next: StoredRow | null, links: LinkTable): string {
+  const data = row._data;
+  const used = usedCells(row);
+  let out = "";
+  let link: string | null = null;
+  let pen = "";
+  for (let x = 0; x < used; ) {
+    const at = x * CELL_WORDS;
+    const content = data[at] ?? 0;
+    const fg = data[at + 1] ?? 0;
+    const bg = (data[at + 2] ?? 0) & BG_VISIBLE;
+    const extra = extraAt(row, x, bg, links);
+    const sgr = fg === 0 && bg === 0 ? (pen === "" ? "" : RESET) : sgrOf(fg, bg, extra);
+    if (sgr !== pen && !(sgr === "" && pen === RESET)) {
+      out += sgr;
+      pen = sgr;
+    }
+    out += linkText(link, extra?.link ?? null);
+    link = extra?.link ?? null;
+    if ((content & HAS_CONTENT) === 0) {
+      let end = x + 1;
+      while (end < used && isBlankLike(data, end, at)) end++;
+      // Erase rather than print: what was never written is not text. The cursor cannot pass the last column.
+      out += `${(data[at + 2] ?? 0) === 0 ? "" : `\x1b[${end - x}X`}\x1b[${end - x}C`;
+      x = end;
+      continue;
+    }
+    const text = cellText(row, x);
+    out += text;
+    x += Math.max(1, cellWidth(content));
+    // Terminals disagree on the width of combinations, and neighbours must not join.
+    if (text.length > 1 && x < row.length) out += `\x1b[${x + 1}G`;
+  }
+  if (pen !== "" && pen !== RESET) out += RESET;
+  out += linkText(link, null);
+  return next === null ? out : out + toNext(row, next, used);
+}
+
+function isBlankLike(data: Uint32Array, x: number, at: number): boolean {
+  const other = x * CELL_WORDS;
+  return (
+    ((data[other] ?? 0) & HAS_CONTENT) === 0 &&
+    cellWidth(data[other] ?? 0) === 1 &&
+    data[other + 1] === data[at + 1] &&
+    data[other + 2] === data[at + 2]
+  );
+}
+
+/** A line end, or what makes the terminal wrap by itself. */
+function toNext(row: StoredRow, next: StoredRow, used: number): string {
+  if (!next.isWrapped) return "\r\n";
+  const last = row._data[(row.length - 1) * CELL_WORDS] ?? 0;
+  const written = used === row.length && ((last & HAS_CONTENT) !== 0 || cellWidth(last) === 0);
+  const blank = ((next._data[0] ?? 0) & HAS_CONTENT) === 0;
+  // The next row must not take the pen's background, so a plain blank wraps and is written over.
+  if (written) return blank ? " \r\x1b[X" : " \r";
+  const before = row._data[(row.length - 2) * CELL_WORDS] ?? 0;
+  const early = used === row.length - 1 && ((before & HAS_CONTENT) !== 0 || cellWidth(before) === 0);
+  return early ? `${WIDE_BLANK}\r\x1b[2X` : "\r\n";
+}
+
+function cursorState(source: SerializeSource, alternate: boolean): string {
+  const { terminal, modes } = source;
+  const buffer = terminal.buffer.active;
+  const state = modes.of(alternate ? "alternate" : "normal");
+  const { rows, cols } = terminal;
+  let out = "";
+  if (state.saved !== null) {
+    out += `${cursorAt(savedRow(state.saved.y, buffer, rows), Math.min(state.saved.x, cols - 1))}${penText(source, state.saved.pen)}\x1b7`;
+  }
+  if (!sameTabs(state.tabs, cols)) {
+    out += "\x1b[3g";
+    for (const x of state.tabs) if (x < cols) out += `\x1b[${x + 1}G\x1bH`;
+  }
+  if (state.top !== 0 || state.bottom !== rows - 1) out += `\x1b[${state.top + 1};${state.bottom + 1}r`;
+  const { origin } = modes.modes;
+  if (origin) out += "\x1b[?6h";
+  out += `${RESET}\x1b]8;;\x1b\\`;
+  const y = buffer.cursorY - (origin ? state.top : 0);
+  if (buffer.cursorX < cols) out += cursorAt(y, buffer.cursorX);
+  else {
+    // A wrap is pending: only printing in the last column brings that about.
+    const row = storedRow(buffer, buffer.baseY + buffer.cursorY);
+    const x = cellWidth(row._data[(cols - 1) * CELL_WORDS] ?? 0) === 0 ? cols - 2 : cols - 1;
+    const at = x * CELL_WORDS;
+    const bg = (row._data[at + 2] ?? 0) & BG_VISIBLE;
+    const extra = extraAt(row, x, bg, source.links);
+    out += cursorAt(y, x) + styleText(row._data[at + 1] ?? 0, bg, extra) + (cellText(row, x) || " ");
+  }
+  for (const [set, final] of modes.charsets.entries()) if (final !== "B") out += `\x1b${"()*+"[set]}${final}`;
+  out += ["", "\x0e", "\x1bn", "\x1bo"][modes.shift] ?? "";
+  return out + penText(source, penOf(terminal));
+}
+
+function modeState({ modes }: SerializeSource, alternate: boolean): string {
+  const now = modes.modes;
+  let out = kittyStack(modes.of(alternate ? "alternate" : "normal").kitty);
+  if (now.applicationCursor) out += "\x1b[?1h";
+  if (now.applicationKeypad) out += "\x1b=";
+  if (now.bracketedPaste) out += "\x1b[?2004h";
+  if (now.reverseWrap) out += "\x1b[?45h";
+  if (now.focusEvents) out += "\x1b[?1004h";
+  if (now.mouseTracking !== "none")
+    out += { x10: "\x1b[?9h", vt200: "\x1b[?1000h", drag: "\x1b[?1002h", any: "\x1b[?1003h" }[now.mouseTracking];
+  for (const [mode, on] of modes.extra) out += `\x1b[?${mode}${on ? "h" : "l"}`;
+  if (now.mouseEncoding === "sgr") out += "\x1b[?1006h";
+  else if (now.mouseEncoding === "sgr-pixels") out += "\x1b[?1016h";
+  if (now.modifyOtherKeys !== 0) out += `\x1b[>4;${now.modifyOtherKeys}m`;
+  if (modes.cursorStyle !== 0) out += `\x1b[${modes.cursorStyle} q`;
+  else if (now.cursorBlink) out += "\x1b[?12h";
+  if (!now.cursorVisible) out += "\x1b[?25l";
+  if (now.newLine) out += "\x1b[20h";
+  if (now.insert) out += "\x1b[4h";
+  if (!now.wrap) out += "\x1b[?7l";
+  return out;
+}
+
+function kittyStack(stack: readonly number[]): string {
+  return stack.map((flags) => `\x1b[>${flags}u`).join("");
+}
+
+function savedRow(y: number, buffer: IBuffer, rows: number): number {
+  return Math.min(Math.max(y - buffer.baseY, 0), rows - 1);
+}
+
+function cursorAt(row: number, col: number): string {
+  return `\x1b[${row + 1};${col + 1}H`;
+}
+
+function penText({ links }: SerializeSource, { fg, bg, extended }: Pen): string {
+  return styleText(fg, bg & BG_VISIBLE, extraOf(extended, links.target(extended.urlId)));
+}
+
+function styleText(fg: number, bg: number, extra: Extra | null): string {
+  return `${sgrOf(fg, bg, extra)}\x1b]8;;${extra?.link ?? ""}\x1b\\`;
+}
+
+function linkText(from: string | null, to: string | null): string {
+  return from === to ? "" : `\x1b]8;;${to ?? ""}\x1b\\`;
+}
+
+function sameTabs(tabs: ReadonlySet<number>, cols: number): boolean {
+  const usual = defaultTabs(cols);
+  const present = [...tabs].filter((x) => x < cols);
+  return present.length === usual.size && present.every((x) => usual.has(x));
+}
