@@ -22,8 +22,6 @@ import { Pen } from "./paint-pen.ts";
 
 /** Unchanged cells between two changed ones that are cheaper to write again than to jump over. */
 const JUMP_OVER = 6;
-/** Blanks at the end of a row from which on erasing is shorter than writing them. */
-const ERASE_FROM = 4;
 /** Characters of a title; terminals cut or ignore longer ones. */
 const LONGEST_TITLE = 256;
 /** Base64 of a clipboard, as OSC 52 allows (xterm's own limit). */
@@ -114,10 +112,14 @@ function paintRow(pen: Pen, row: number, shown: ViewRow | null, line: ViewRow): 
       continue;
     }
     const [from, to] = changedSpan(line, shown, col, changed);
-    const erase = to >= line.length && end < line.length && line.length - Math.max(from, end) >= ERASE_FROM;
-    const last = erase && pen.canErase(line[end]?.style ?? plainViewStyle) ? Math.max(from, end) : to;
+    // Blanks up to the row's end are erased, not written, so that nobody copies them out of the terminal.
+    const erase = to > end && pen.canErase(line[end]?.style ?? plainViewStyle);
+    const last = erase ? Math.max(from, end) : to;
     for (let at = from; at < last; at++) pen.put(row, at, line[at] ?? blankCell);
-    if (last < to) pen.eraseFrom(row, last, line[end]?.style ?? plainViewStyle);
+    if (erase) {
+      pen.eraseFrom(row, last, line[end]?.style ?? plainViewStyle);
+      return;
+    }
     col = to;
   }
 }
