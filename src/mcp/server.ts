@@ -3,7 +3,14 @@
  * one for each request, so everything that can be shared is made when the modules load. It holds no state of its own;
  * what it does is call operations in the caller's name.
  */
-import { type CallToolResult, McpServer, type ServerContext } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  McpServer,
+  type McpServerOptions,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
 import type { Call, CallContext } from "../operations/call.ts";
 import type { Access } from "../operations/define.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
@@ -13,7 +20,7 @@ import { instructionsFor } from "./instructions.ts";
 import { DEFAULT_PROGRESS_MS, reportProgress } from "./progress.ts";
 import { registerResources } from "./resources.ts";
 import { badResult, goodResult, unknownParameterWarnings } from "./results.ts";
-import { skills } from "./skills.ts";
+import { type Skill, skills } from "./skills.ts";
 import type { Ask, Tool } from "./tool.ts";
 import { servedTools, type ToolSet, tools } from "./tools.ts";
 
@@ -24,8 +31,13 @@ export interface McpSettings {
   readonly maxWaitMs?: number;
   /** Between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
-  /** Registers what the conformance suite expects besides; never set in use. */
-  readonly fixtures?: (server: McpServer) => void;
+  /** What the conformance suite expects besides; never set in use. */
+  readonly fixtures?: McpFixtures;
+}
+
+export interface McpFixtures {
+  readonly options: McpServerOptions;
+  readonly register: (server: McpServer) => void;
 }
 
 /** On whose behalf a server calls. */
@@ -58,20 +70,34 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
         resources: { subscribe: true, listChanged: true },
         prompts: { listChanged: false },
         completions: {},
+        ...(settings.fixtures === undefined ? {} : { logging: {} }),
       },
+      ...settings.fixtures?.options,
       instructions: instructionsFor(new Set(served.map((tool) => tool.name))),
     },
   );
   for (const tool of served) registerTool(server, settings, caller, tool);
   registerResources(server, asker(server, settings, caller, new AbortController().signal));
-  for (const { name, description, text } of skills) {
-    server.registerPrompt(`wsh:${name}`, { title: `wsh: ${name}`, description }, () => ({
-      description,
-      messages: [{ role: "user", content: { type: "text", text } }],
-    }));
+  for (const skill of skills) {
+    const { name, description } = skill;
+    server.registerPrompt(`wsh:${name}`, { title: `wsh: ${name}`, description }, () => promptOf(skill));
   }
-  settings.fixtures?.(server);
+  if (settings.fixtures !== undefined) settings.fixtures.register(server);
+  else nameUnknownPrompts(server);
   return server;
+}
+
+/** The SDK's own error for an unknown prompt does not say so in the words that clients of wsh know. */
+function nameUnknownPrompts(server: McpServer): void {
+  server.server.setRequestHandler("prompts/get", ({ params }) => {
+    const skill = skills.find(({ name }) => params.name === `wsh:${name}`);
+    if (skill !== undefined) return promptOf(skill);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `unknown prompt '${params.name}'`);
+  });
+}
+
+function promptOf({ description, text }: Skill) {
+  return { description, messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
 }
 
 /** Calls operations in the caller's name until the signal says that the answer is not wanted any more. */
