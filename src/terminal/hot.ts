@@ -125,6 +125,9 @@ export class HotWindow {
   /** Reflow. */
   resize(cols: number, rows: number): void {
     this.sync();
+    // Reflow moves rows and markers: what the marker says afterwards is not what was dropped.
+    this.marker?.dispose();
+    this.marker = null;
     this.unpack();
     const { terminal, buffer } = this;
     const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / cols) : 1;
@@ -137,8 +140,6 @@ export class HotWindow {
     const before = buffer.length;
     terminal.options.scrollback = HOT_ROWS;
     this.boundary = Math.max(0, this.boundary - (before - buffer.length));
-    this.marker?.dispose();
-    this.marker = null;
     this.watch();
   }
 

@@ -29,6 +29,7 @@ import { StyleTable } from "./styles.ts";
 import { type LineTest, type TextLine, type TextRange, Transcript } from "./transcript.ts";
 
 export type { Mark, Position } from "./marks.ts";
+export { containing } from "./transcript.ts";
 
 /** An unfinished sequence that is longer than this is passed on as it is. */
 const MAX_TAIL = 65_536;
@@ -325,6 +326,21 @@ export class TerminalModel {
     return this.transcript.range(from, to ?? { line: this.lastLine, col: Number.POSITIVE_INFINITY }, format);
   }
 
+  /** Text of a logical line, trailing blanks cut; null when it is not kept. */
+  line(id: number): string | null {
+    return this.transcript.text(id);
+  }
+
+  /** UTF-16 units of its line before a position; cells past what was written count as blanks. */
+  unitsBefore(position: Position): number {
+    return this.transcript.unitsBefore(position);
+  }
+
+  /** The logical line at the top of the normal screen. */
+  get screenTop(): number {
+    return this.hot.position(0, 0).line;
+  }
+
   /** The newest logical lines that pass `test`, oldest first. `containing` makes a test for plain text. */
   grep(test: LineTest, { from, to, limit, format }: GrepOptions): TextLine[] {
     return this.transcript.search(test, from ?? 0, to ?? this.lastLine, limit, format);
@@ -452,7 +468,7 @@ export class TerminalModel {
     this.epochNow++;
     this.sink.chunk({ offset: this.parsed, bytes: without(bytes, from, at, cuts) });
     if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
-    return at;
+    return this.tail.length > 0 ? bytes.length : at;
   }
 
   private parse(bytes: Uint8Array): void {

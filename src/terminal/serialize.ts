@@ -120,7 +120,9 @@ function contents({ terminal, links }: SerializeSource, buffer: IBuffer): string
 /** One row from its first column on, and the way to the next row's first column. */
 function rowOutput(row: StoredRow, next: StoredRow | null, links: LinkTable): string {
   const data = row._data;
-  const used = usedCells(row);
+  const last = data[(row.length - 1) * CELL_WORDS] ?? 0;
+  // A space at the end counts where the line goes on.
+  const used = next?.isWrapped && (last & HAS_CONTENT) !== 0 ? row.length : usedCells(row);
   let out = "";
   let link: string | null = null;
   let pen = "";

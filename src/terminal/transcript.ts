@@ -53,6 +53,27 @@ export class Transcript {
     return { lines, dropped };
   }
 
+  /** A line's text, trailing blanks cut; null when it is not kept. */
+  text(id: number): string | null {
+    for (const { segments } of this.lines(id, id))
+      return part(segments, 0, Number.POSITIVE_INFINITY, "plain") as string;
+    return null;
+  }
+
+  /** UTF-16 units of a line before a cell; cells past what was written count as blanks. */
+  unitsBefore({ line, col }: Position): number {
+    let units = 0;
+    let cells = 0;
+    for (const { segments } of this.lines(line, line)) {
+      for (const segment of segments) {
+        const end = Math.min(segment.cells, Math.max(0, col - segment.offset));
+        units += unitAt(segment, end);
+        cells = segment.offset + end;
+      }
+    }
+    return units + Math.max(0, col - cells);
+  }
+
   /** The newest `limit` lines of a range that match, oldest first. */
   search(test: LineTest, fromId: number, toId: number, limit: number, format: Format): TextLine[] {
     const found: TextLine[] = [];
