@@ -24,8 +24,6 @@ export interface PaneOptions {
 
 /** What a pane reports, beyond what its emulator does. */
 export interface PaneSink extends Omit<TerminalSink, "reply"> {
-  /** Output has arrived and is about to be parsed. */
-  output(bytes: Uint8Array): void;
   /** The program has ended and its last output is on the screen. */
   exit(exit: PtyExit): void;
 }
@@ -40,7 +38,7 @@ export class Pane {
   /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
   private generation = 0;
 
-  private constructor(
+  constructor(
     private readonly options: PaneOptions,
     private readonly sink: PaneSink,
   ) {
@@ -52,10 +50,8 @@ export class Pane {
   }
 
   /** @throws WshError session_create_failed when the program cannot be started */
-  static async start(options: PaneOptions, sink: PaneSink): Promise<Pane> {
-    const pane = new Pane(options, sink);
-    await pane.launch(options.spawn);
-    return pane;
+  start(): Promise<void> {
+    return this.launch(this.options.spawn);
   }
 
   get id(): string {
@@ -125,10 +121,10 @@ export class Pane {
       pty = await this.options.open(spawn, {
         data: (bytes) => {
           if (generation !== this.generation) return;
-          this.sink.output(bytes);
+          const { length } = bytes;
           parsing = this.terminal.write(bytes).then(() => {
-            if (pty === null) early.push(bytes.length);
-            else pty.ack(bytes.length);
+            if (pty === null) early.push(length);
+            else pty.ack(length);
           });
         },
         exit: (exit) => {

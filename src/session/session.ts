@@ -10,13 +10,16 @@ import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { EndReason, SessionInfo, SessionState } from "../protocol/session.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+import { execInput } from "../shell/exec-input.ts";
 import type { ShellKind } from "../shell/launch.ts";
-import type { TerminalSink } from "../terminal/model.ts";
+import type { Mark, TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import { Activity } from "./activity.ts";
+import { Commands } from "./commands-session.ts";
 import { Emitter } from "./emitter.ts";
-import { type Clock, systemClock } from "./exec-port.ts";
+import { type Clock, type ExecTarget, systemClock } from "./exec-port.ts";
 import { Pane } from "./pane.ts";
+import { SessionText } from "./terminal-text.ts";
 import { type Size, type SizePolicy, Viewers } from "./viewers.ts";
 
 export interface SessionSettings {
@@ -49,6 +52,9 @@ export interface SessionOptions {
 }
 
 export type Chunk = Parameters<TerminalSink["chunk"]>[0];
+
+/** Lines that leave the emulator are handed to the command records in runs of at most so many. */
+const RETIRED_RUN = 500;
 
 /** What a session reports to those who listen. */
 export interface SessionEvents extends Record<string, unknown> {
@@ -92,8 +98,12 @@ export class Session {
   private streams = 0;
   private graceTimer: Disposable | null = null;
   private over: EndReason | null = null;
+  private typedAt = Number.NEGATIVE_INFINITY;
   private killing: Promise<void> | null = null;
   private paneOrNull: Pane | null = null;
+  private parts: { readonly text: SessionText; readonly commands: Commands } | null = null;
+  /** Lines that have left the emulator since they were last handed on. */
+  private retired: { first: number; last: number } | null = null;
 
   private constructor(
     private readonly options: SessionOptions,
@@ -112,7 +122,7 @@ export class Session {
   static async start(options: SessionOptions, registry: SessionRegistry): Promise<Session> {
     const session = new Session(options, registry);
     const { spawn, open, nonce, settings, profile, command } = options;
-    session.paneOrNull = await Pane.start(
+    const pane = new Pane(
       {
         id: `@${options.id}`,
         command,
@@ -124,28 +134,33 @@ export class Session {
         historyBytes: settings.historyBytes,
       },
       {
-        output: () => {},
-        chunk: (chunk) => {
-          session.activity.record();
-          session.events.emit("chunk", chunk);
-        },
-        mark: () => {},
-        bell: () => session.events.emit("bell", undefined),
+        chunk: (chunk) => session.chunkParsed(chunk),
+        mark: (mark) => session.markSeen(mark),
+        bell: () => session.bellRang(),
         title: (title) => session.events.emit("title", title),
-        cwd: () => {},
+        cwd: () => session.events.emit("info", undefined),
         alternate: (active) => session.events.emit("alternate", active),
         clipboard: (selection, base64) => session.events.emit("clipboard", { selection, base64 }),
         reset: (reason) => session.events.emit("reset", reason),
-        retired: () => {},
+        retired: ({ id }) => session.lineRetired(id),
         exit: (exit) => session.programEnded(exit),
       },
     );
+    session.paneOrNull = pane;
+    session.join();
+    await pane.start();
     return session;
   }
 
   get pane(): Pane {
     if (this.paneOrNull === null) throw new WshError("parser_unavailable", `session '${this.name}' is not ready`);
     return this.paneOrNull;
+  }
+
+  /** Command records, waiting, exec and run. */
+  get commands(): Commands {
+    if (this.parts === null) throw new WshError("parser_unavailable", `session '${this.name}' is not ready`);
+    return this.parts.commands;
   }
 
   get name(): string {
@@ -182,7 +197,7 @@ export class Session {
   }
 
   state(): SessionState {
-    return this.exit === null ? "running" : "exited";
+    return this.exit === null ? this.commands.state().state : "exited";
   }
 
   info(): SessionInfo {
@@ -269,6 +284,7 @@ export class Session {
    * @throws WshError session_ended, input_send_failed
    */
   async send(bytes: Uint8Array): Promise<void> {
+    this.commands.typing(bytes);
     await this.pane.send(bytes);
     this.activity.record();
   }
@@ -276,8 +292,15 @@ export class Session {
   /** A person typed. */
   typed(bytes: Uint8Array): void {
     this.activity.record();
+    this.typedAt = this.clock.now();
+    this.commands.typing(bytes);
     // What a stopped program does not read is refused by the PTY's limit; a person sees that nothing appears.
     this.pane.send(bytes).catch(() => {});
+  }
+
+  /** A person at an attached terminal typed within the last `ms`. */
+  typedWithin(ms: number): boolean {
+    return this.clock.now() - this.typedAt < ms;
   }
 
   /** A streaming client came or went. */
@@ -344,7 +367,85 @@ export class Session {
     }
   }
 
+  /** Joins the parts that need each other and the running pane. */
+  private join(): void {
+    const { pane, clock, activity } = this;
+    const text = new SessionText(pane.terminal);
+    const program = {
+      get pid() {
+        return pane.pid;
+      },
+      flags: () => pane.pty?.flags() ?? null,
+      foreground: () => pane.pty?.foreground() ?? null,
+      get exit() {
+        return pane.exit;
+      },
+    };
+    const cwd = (): string | null => pane.terminal.cwd ?? pane.startCwd;
+    this.parts = { text, commands: new Commands({ text, clock, program, target: this.execTarget(), activity, cwd }) };
+  }
+
+  private execTarget(): ExecTarget {
+    const { pane, options } = this;
+    const { kind, integration } = options.shell;
+    const shell = integration.active && kind !== "other" ? kind : null;
+    return {
+      shell,
+      integrationReason: integration.active ? null : integration.reason,
+      get bracketedPaste() {
+        return pane.terminal.modes.bracketedPaste;
+      },
+      write: async (bytes) => {
+        await pane.send(bytes);
+        this.activity.record();
+      },
+      signal: (name) => pane.signal(name, "foreground"),
+      execInput: (command) => execInput(command, kind, { bracketedPaste: pane.terminal.modes.bracketedPaste }).text,
+    };
+  }
+
+  /** Runs per chunk. */
+  private chunkParsed(chunk: Chunk): void {
+    this.activity.record();
+    this.flushRetired();
+    this.parts?.text.chunk();
+    this.parts?.commands.chunk();
+    this.events.emit("chunk", chunk);
+  }
+
+  private markSeen(mark: Mark): void {
+    if (this.parts === null) return;
+    this.flushRetired();
+    this.parts.commands.mark({
+      kind: mark.kind,
+      verified: mark.nonce !== null && mark.nonce === this.options.nonce,
+      exitCode: mark.exitCode,
+      commandLine: mark.commandLine ?? null,
+      offset: mark.offset,
+      position: this.parts.text.textPosition(mark.position),
+    });
+  }
+
+  private bellRang(): void {
+    this.parts?.commands.bell();
+    this.events.emit("bell", undefined);
+  }
+
+  private lineRetired(id: number): void {
+    if (this.retired === null) this.retired = { first: id, last: id };
+    else this.retired.last = id;
+    if (id - this.retired.first >= RETIRED_RUN) this.flushRetired();
+  }
+
+  private flushRetired(): void {
+    if (this.retired === null) return;
+    const { first, last } = this.retired;
+    this.retired = null;
+    this.parts?.commands.retired(first, last);
+  }
+
   private programEnded(exit: PtyExit): void {
+    this.commands.exited(exit);
     this.activity.exited();
     this.events.emit("exited", exit);
     if (this.killing !== null) return;
@@ -361,7 +462,9 @@ export class Session {
     this.over = reason;
     this.graceTimer?.[Symbol.dispose]();
     this.events.emit("destroyed", { reason, exit: this.exit ?? UNKNOWN_EXIT });
-    this.activity.dispose(new WshError("session_not_found", `session '${this.name}' was ended`));
+    const gone = new WshError("session_not_found", `session '${this.name}' was ended`);
+    this.activity.dispose(gone);
+    this.parts?.commands.dispose(gone);
     this.pane.dispose();
   }
 }

@@ -1,0 +1,79 @@
+/**
+ * The terminal's output as the command domain reads it: logical lines of text, and where the cursor stood at a given
+ * output cursor. The places are kept for the newest chunks, as cells of a logical line, which no reflow changes.
+ */
+import type { Position, TerminalModel } from "../terminal/model.ts";
+import type { TerminalText, TextPosition } from "./exec-port.ts";
+
+/** Chunk ends whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
+const REMEMBERED = 2_048;
+
+export class SessionText implements TerminalText {
+  private readonly offsets = new Float64Array(REMEMBERED);
+  private readonly lines = new Float64Array(REMEMBERED);
+  private readonly cols = new Float64Array(REMEMBERED);
+  /** Chunk ends noted so far; the newest is at (noted - 1) modulo REMEMBERED. */
+  private noted = 0;
+
+  constructor(private readonly terminal: TerminalModel) {}
+
+  get offset(): number {
+    return this.terminal.offset;
+  }
+
+  get alternate(): boolean {
+    return this.terminal.alternate;
+  }
+
+  /** A chunk has been parsed. Runs per chunk. */
+  chunk(): void {
+    const { line, col } = this.terminal.position();
+    const at = this.noted % REMEMBERED;
+    this.offsets[at] = this.terminal.offset;
+    this.lines[at] = line;
+    this.cols[at] = col;
+    this.noted++;
+  }
+
+  position(): TextPosition {
+    return this.textPosition(this.terminal.position());
+  }
+
+  textPosition(position: Position): TextPosition {
+    return { line: position.line, index: this.terminal.unitsBefore(position) };
+  }
+
+  screenTop(): number {
+    return this.terminal.screenTop;
+  }
+
+  lastLine(): number {
+    return this.terminal.lastLine;
+  }
+
+  line(id: number): string | null {
+    return this.terminal.line(id);
+  }
+
+  alternateRows(): readonly string[] {
+    if (!this.terminal.alternate) return [];
+    return this.terminal.screen("plain").lines.filter((line) => typeof line === "string");
+  }
+
+  positionAt(offset: number): TextPosition | null {
+    if (offset >= this.offset) return this.position();
+    if (offset === 0 && this.noted <= REMEMBERED) return { line: 0, index: 0 };
+    const oldest = Math.max(0, this.noted - REMEMBERED);
+    let low = oldest;
+    let high = this.noted;
+    // The first chunk end past the offset.
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.offsets[middle % REMEMBERED] ?? 0) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    if (low === oldest) return this.noted <= REMEMBERED ? { line: 0, index: 0 } : null;
+    const at = (low - 1) % REMEMBERED;
+    return this.textPosition({ line: this.lines[at] ?? 0, col: this.cols[at] ?? 0 });
+  }
+}
