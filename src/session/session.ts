@@ -53,9 +53,6 @@ export interface SessionOptions {
 
 export type Chunk = Parameters<TerminalSink["chunk"]>[0];
 
-/** Lines that leave the emulator are handed to the command records in runs of at most so many. */
-const RETIRED_RUN = 500;
-
 /** What a session reports to those who listen. */
 export interface SessionEvents extends Record<string, unknown> {
   /** Parsed output, as clients may see it. */
@@ -102,8 +99,6 @@ export class Session {
   private killing: Promise<void> | null = null;
   private paneOrNull: Pane | null = null;
   private parts: { readonly text: SessionText; readonly commands: Commands } | null = null;
-  /** Lines that have left the emulator since they were last handed on. */
-  private retired: { first: number; last: number } | null = null;
 
   private constructor(
     private readonly options: SessionOptions,
@@ -142,7 +137,8 @@ export class Session {
         alternate: (active) => session.events.emit("alternate", active),
         clipboard: (selection, base64) => session.events.emit("clipboard", { selection, base64 }),
         reset: (reason) => session.events.emit("reset", reason),
-        retired: ({ id }) => session.lineRetired(id),
+        retired: (piece) => session.parts?.commands.retired(piece),
+        erased: (top) => session.parts?.commands.erased(top.line),
         exit: (exit) => session.programEnded(exit),
       },
     );
@@ -407,7 +403,6 @@ export class Session {
   /** Runs per chunk. */
   private chunkParsed(chunk: Chunk): void {
     this.activity.record();
-    this.flushRetired();
     this.parts?.text.chunk();
     this.parts?.commands.chunk();
     this.events.emit("chunk", chunk);
@@ -415,7 +410,6 @@ export class Session {
 
   private markSeen(mark: Mark): void {
     if (this.parts === null) return;
-    this.flushRetired();
     this.parts.commands.mark({
       kind: mark.kind,
       verified: mark.nonce !== null && mark.nonce === this.options.nonce,
@@ -429,19 +423,6 @@ export class Session {
   private bellRang(): void {
     this.parts?.commands.bell();
     this.events.emit("bell", undefined);
-  }
-
-  private lineRetired(id: number): void {
-    if (this.retired === null) this.retired = { first: id, last: id };
-    else this.retired.last = id;
-    if (id - this.retired.first >= RETIRED_RUN) this.flushRetired();
-  }
-
-  private flushRetired(): void {
-    if (this.retired === null) return;
-    const { first, last } = this.retired;
-    this.retired = null;
-    this.parts?.commands.retired(first, last);
   }
 
   private programEnded(exit: PtyExit): void {

@@ -10,7 +10,7 @@ const REMEMBERED = 2_048;
 
 export class SessionText implements TerminalText {
   private readonly offsets = new Float64Array(REMEMBERED);
-  private readonly lines = new Float64Array(REMEMBERED);
+  private readonly lineIds = new Float64Array(REMEMBERED);
   private readonly cols = new Float64Array(REMEMBERED);
   /** Chunk ends noted so far; the newest is at (noted - 1) modulo REMEMBERED. */
   private noted = 0;
@@ -30,7 +30,7 @@ export class SessionText implements TerminalText {
     const { line, col } = this.terminal.position();
     const at = this.noted % REMEMBERED;
     this.offsets[at] = this.terminal.offset;
-    this.lines[at] = line;
+    this.lineIds[at] = line;
     this.cols[at] = col;
     this.noted++;
   }
@@ -55,6 +55,11 @@ export class SessionText implements TerminalText {
     return this.terminal.line(id);
   }
 
+  lines(first: number, last: number): readonly { readonly id: number; readonly text: string }[] {
+    const { lines } = this.terminal.text({ line: first, col: 0 }, { line: last, col: Number.POSITIVE_INFINITY });
+    return lines.map(({ id, line }) => ({ id, text: typeof line === "string" ? line : "" }));
+  }
+
   alternateRows(): readonly string[] {
     if (!this.terminal.alternate) return [];
     return this.terminal.screen("plain").lines.filter((line) => typeof line === "string");
@@ -74,6 +79,6 @@ export class SessionText implements TerminalText {
     }
     if (low === oldest) return this.noted <= REMEMBERED ? { line: 0, index: 0 } : null;
     const at = (low - 1) % REMEMBERED;
-    return this.textPosition({ line: this.lines[at] ?? 0, col: this.cols[at] ?? 0 });
+    return this.textPosition({ line: this.lineIds[at] ?? 0, col: this.cols[at] ?? 0 });
   }
 }
