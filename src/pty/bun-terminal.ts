@@ -8,6 +8,7 @@
  * ended, and the terminal was read to its end or, when a grandchild keeps it open, has been quiet for a while.
  */
 
+import { WshError } from "../protocol/errors.ts";
 import { InputQueue } from "./input-queue.ts";
 import { libc } from "./libc.ts";
 import { Master, masters } from "./master.ts";
@@ -69,7 +70,8 @@ class BunTerminalPty implements Pty {
       child.terminal?.close();
     } catch (error) {
       this.#worker.terminate();
-      throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new WshError("session_create_failed", `${spawn.file} was not started: ${reason}`, {}, { cause: error });
     }
     this.tty = this.#master.tty;
     this.#input = new InputQueue((bytes) => this.#master.offer(bytes));
@@ -84,6 +86,7 @@ class BunTerminalPty implements Pty {
       libc().close(wakeWriter);
     });
     this.#worker.onmessage = () => this.#deliver();
+    this.#worker.onerror = (event) => this.#readerFailed(event.message);
     this.#worker.postMessage(start);
   }
 
@@ -145,9 +148,11 @@ class BunTerminalPty implements Pty {
     if (this.#delivering || this.#reported || this.#disposed) return;
     this.#delivering = true;
     Atomics.store(this.#ring.words, word.signalled, 0);
-    while (this.#unacknowledged < QUANTUM_BYTES && !this.#disposed) {
-      const bytes = take(this.#ring, Math.min(DELIVERY_BYTES, QUANTUM_BYTES - this.#unacknowledged));
-      if (bytes.length === 0) break;
+    // Only what waits now: the reader announces what comes meanwhile, and the event loop has its turn in between.
+    let rest = held(this.#ring);
+    while (rest > 0 && this.#unacknowledged < QUANTUM_BYTES && !this.#disposed) {
+      const bytes = take(this.#ring, Math.min(rest, DELIVERY_BYTES, QUANTUM_BYTES - this.#unacknowledged));
+      rest -= bytes.length;
       this.#unacknowledged += bytes.length;
       if (this.#exit !== undefined) this.#deliveredAfterExit += bytes.length;
       this.#events.data(bytes);
@@ -180,6 +185,13 @@ class BunTerminalPty implements Pty {
     if (this.#exit === undefined || this.#reported || this.#disposed) return;
     if (held(this.#ring) === 0) this.#report(this.#exit);
     else this.#deliver();
+  }
+
+  /** A defect, such as a build without the worker: a terminal that nobody reads would hang for ever. */
+  #readerFailed(message: string): void {
+    console.error(`the reader of ${this.tty} failed: ${message}`);
+    if (!this.#reported) this.#report({ code: null, signal: null });
+    this.dispose();
   }
 
   #report(exit: PtyExit): void {

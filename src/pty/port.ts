@@ -63,4 +63,5 @@ export interface Pty {
   dispose(): void;
 }
 
+/** @throws WshError `session_create_failed` when the program cannot be started. */
 export type PtyOpen = (spawn: PtySpawn, events: PtyEvents) => Promise<Pty>;
