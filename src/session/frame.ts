@@ -125,6 +125,7 @@ function drawElement(canvas: Canvas, element: Drawn, box: Box): void {
 
 function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | null, box: Box): void {
   const bottom = Math.min(box.row + box.height, canvas.rows);
+  const right = Math.min(box.col + box.width, canvas.cols);
   let row = box.row;
   let col = box.col;
   for (const span of spans) {
@@ -135,6 +136,8 @@ function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | nu
         col = box.col;
       }
       if (row >= bottom) return;
+      // Right of the box nothing shows until the next line, so nothing needs measuring.
+      if (col >= right) continue;
       const pieces = clusters(line.slice(0, longestNeeded(box.col + box.width - col)));
       canvas.text(row, col, pieces, style, box);
       col += pieces.reduce((sum, { width }) => sum + width, 0);
