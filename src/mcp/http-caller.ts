@@ -5,6 +5,10 @@ import type { McpCaller, McpSettings } from "./server.ts";
 
 export interface McpHttpOptions extends McpSettings {
   readonly changes: Changes;
+  /** A session that nobody uses ends after this long, in ms. Default half an hour. */
+  readonly idleMs?: number;
+  /** Sessions at once; past it the one unused for longest ends. Default 256. */
+  readonly maxSessions?: number;
   /** A session has ended, and with it what its caller owns. */
   readonly callerGone?: (id: string) => void;
 }

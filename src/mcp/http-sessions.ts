@@ -1,7 +1,7 @@
 /**
  * MCP sessions over HTTP, for the eras that have them. A session is made by `initialize`, belongs to the token that made
- * it, and ends by DELETE, after an hour in which nothing was asked and no stream was open, or as the one unused for
- * longest when there are too many. Clients rarely say goodbye, so the end by time is the usual one.
+ * it, and ends by DELETE, after a time in which nothing was asked and no stream was open, or as the one unused for longest
+ * when there are too many. Clients rarely say goodbye, so the end by time is the usual one.
  */
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { RecentEvents } from "./event-store.ts";
@@ -11,12 +11,12 @@ import { idOf } from "./lines.ts";
 import { registerSubscriptions } from "./resources.ts";
 import { createMcpServer } from "./server.ts";
 
-/** A session that nobody uses ends after this long, in ms: longer than a person's lunch. */
-const IDLE_MS = 60 * 60 * 1000;
+/** A session that nobody uses ends after this long, in ms, unless a setting says otherwise. */
+const DEFAULT_IDLE_MS = 30 * 60 * 1000;
 /** How often unused sessions are looked for, in ms, while there are any. */
 const SWEEP_MS = 60 * 1000;
-/** Sessions at once (contract §1.2). */
-const MAX_SESSIONS = 256;
+/** Sessions at once, unless a setting says otherwise (contract §1.2). */
+const DEFAULT_MAX_SESSIONS = 256;
 /** When a client whose stream broke should try again, in ms. */
 const RETRY_MS = 3_000;
 
@@ -94,7 +94,7 @@ export class HttpSessions {
       return response;
     }
     this.sessions.set(id, session);
-    this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
+    this.sweeper ??= setInterval(() => this.sweep(), Math.min(SWEEP_MS, this.options.idleMs ?? SWEEP_MS));
     this.sweeper.unref();
     return response;
   }
@@ -125,14 +125,14 @@ export class HttpSessions {
   }
 
   private sweep(): void {
-    const before = performance.now() - IDLE_MS;
+    const before = performance.now() - (this.options.idleMs ?? DEFAULT_IDLE_MS);
     for (const session of this.sessions.values()) {
       if (session.open === 0 && session.usedAt < before) void this.end(session);
     }
   }
 
   private async makeRoom(): Promise<void> {
-    if (this.sessions.size < MAX_SESSIONS) return;
+    if (this.sessions.size < (this.options.maxSessions ?? DEFAULT_MAX_SESSIONS)) return;
     const [longestUnused] = [...this.sessions.values()].sort((a, b) => a.open - b.open || a.usedAt - b.usedAt);
     if (longestUnused !== undefined) await this.end(longestUnused);
   }

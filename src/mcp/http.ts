@@ -1,6 +1,6 @@
 /**
  * The HTTP door: `/mcp`, Streamable HTTP in both eras. Requests of the era without sessions are served one by one; the
- * others belong to a session, which ends by DELETE or after an hour without use. What a client accepts decides the form
+ * others belong to a session, which ends by DELETE or after a time without use. What a client accepts decides the form
  * of the answer: a stream of events where it lists them, else one JSON body (contract §9.2).
  * Authentication and the limit of bodies stand before this, in the gateway.
  */

@@ -1,20 +1,15 @@
 /**
- * The door for bridges: `NAME.mcp.sock`. After a hello line each way a connection carries JSON-RPC lines, served by the
- * SDK for both eras. A connection is one caller; what it owns ends with it. Reading stops while the peer does not read.
+ * The door for bridges: `NAME.mcp.sock`. After a hello line each way a connection is a conversation of JSON-RPC lines. A
+ * connection is one caller; what it owns ends with it. The conversation's code, and the SDK with it, is loaded by the
+ * first connection: most servers never have one, and it costs 20 ms and 25 MB.
  */
-
-import type { JSONRPCMessage, McpServer } from "@modelcontextprotocol/server";
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Socket } from "bun";
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
-import type { Changes } from "./changes.ts";
+import type { Conversation, ConversationOptions } from "./conversation.ts";
 import { MAX_HELLO_BYTES, MCP_SOCKET_VERSION, type ServerHello } from "./hello.ts";
-import { LineTransport } from "./line-transport.ts";
-import { listenedResources } from "./listens.ts";
-import { registerSubscriptions } from "./resources.ts";
-import { createMcpServer, type McpCaller, type McpSettings } from "./server.ts";
+import type { McpCaller } from "./server.ts";
 
 const ClientHelloSchema = v.object({
   wsh_mcp: v.literal(MCP_SOCKET_VERSION),
@@ -26,12 +21,11 @@ const ClientHelloSchema = v.object({
   read_only: v.optional(v.boolean(), false),
 });
 
-export interface McpSocketOptions extends McpSettings {
-  readonly changes: Changes;
+export interface McpSocketOptions {
+  /** Loads the conversation's code; called for every connection. */
+  readonly load: () => Promise<{ readonly Talk: typeof Conversation; readonly options: ConversationOptions }>;
   /** A bridge came or went; they keep an ephemeral server. */
   readonly changed?: (connections: number) => void;
-  /** The caller's connection has ended, and with it what it owns. */
-  readonly callerGone?: (id: string) => void;
 }
 
 export interface McpSocket {
@@ -39,11 +33,12 @@ export interface McpSocket {
   stop(): void;
 }
 
-/** What is known of one connection; `conversation` once the hello was good. */
+/** What is known of one connection; `conversation` once the hello was good and the code is there. */
 interface Connection {
   hello: Uint8Array[];
   helloSize: number;
   conversation: Conversation | null;
+  isOpen: boolean;
 }
 
 /** Listens; the directory guards who may connect. The caller has made sure that the path is free. */
@@ -53,16 +48,19 @@ export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
     unix: path,
     socket: {
       open(socket) {
-        socket.data = { hello: [], helloSize: 0, conversation: null };
+        socket.data = { hello: [], helloSize: 0, conversation: null, isOpen: true };
         open.add(socket);
+        void options.load();
         options.changed?.(open.size);
       },
       data(socket, bytes) {
-        if (socket.data.conversation !== null) socket.data.conversation.transport.push(bytes);
-        else greet(socket, bytes, options);
+        const { conversation } = socket.data;
+        if (conversation === null) greet(socket, bytes, options);
+        else conversation.transport.push(bytes);
       },
       drain: (socket) => socket.data.conversation?.transport.drain(),
       close(socket) {
+        socket.data.isOpen = false;
         socket.data.conversation?.end();
         open.delete(socket);
         options.changed?.(open.size);
@@ -98,14 +96,29 @@ function greet(socket: Socket<Connection>, bytes: Uint8Array, options: McpSocket
     data.hello = [];
     const answer: ServerHello = { wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid };
     socket.write(`${JSON.stringify(answer)}\n`);
-    data.conversation = new Conversation(socket, caller, options);
-    data.conversation.transport.push(bytes.subarray(end + 1));
+    socket.pause();
+    void converse(socket, caller, new Uint8Array(bytes.subarray(end + 1)), options);
   } catch (thrown) {
     socket.end(`${JSON.stringify({ error: WshError.from(thrown).toBody() })}\n`);
   }
 }
 
-/** @throws WshError host_version or invalid_request */
+/** Nothing is read while the code is loaded; what came with the hello is handed on first. */
+async function converse(
+  socket: Socket<Connection>,
+  caller: McpCaller,
+  rest: Uint8Array,
+  { load }: McpSocketOptions,
+): Promise<void> {
+  const { Talk, options } = await load();
+  if (!socket.data.isOpen) return;
+  const conversation = new Talk(socket, caller, options);
+  socket.data.conversation = conversation;
+  conversation.transport.push(rest);
+  socket.resume();
+}
+
+/** @throws WshError invalid_request */
 function callerOf(line: string): McpCaller {
   let value: unknown;
   try {
@@ -130,66 +143,4 @@ function callerOf(line: string): McpCaller {
     ...(cwd === undefined ? {} : { cwd }),
     ...(env === undefined ? {} : { env }),
   };
-}
-
-/** One caller's JSON-RPC, until its connection ends. */
-class Conversation {
-  readonly transport: LineTransport;
-  private readonly owned: Disposable[] = [];
-  private readonly listens = new Map<string | number, Disposable[]>();
-  private modern: McpServer | null = null;
-
-  constructor(
-    socket: Socket<Connection>,
-    private readonly caller: McpCaller,
-    private readonly options: McpSocketOptions,
-  ) {
-    this.transport = new LineTransport(socket);
-    this.transport.observe = (message) => this.followListens(message);
-    serveStdio(({ era }) => this.serve(era), { transport: this.transport });
-  }
-
-  end(): void {
-    this.transport.lost();
-    for (const listen of this.listens.keys()) this.endListen(listen);
-    for (const owned of this.owned) owned[Symbol.dispose]();
-    this.options.callerGone?.(this.caller.id);
-  }
-
-  private serve(era: "legacy" | "modern"): McpServer {
-    const { changes } = this.options;
-    const server = createMcpServer(this.options, this.caller);
-    if (era === "legacy") {
-      this.owned.push(registerSubscriptions(server, changes));
-    } else {
-      // The SDK sends on only what a listen asked for.
-      this.modern = server;
-      this.owned.push(changes.onSessions(() => void server.server.sendResourceListChanged().catch(() => {})));
-    }
-    return server;
-  }
-
-  /** The SDK answers `subscriptions/listen`; which resources to watch for it is ours to find out. */
-  private followListens(message: JSONRPCMessage): void {
-    if (!("method" in message)) return;
-    const { params } = message;
-    if (message.method === "notifications/cancelled") {
-      const id = params?.requestId;
-      if (typeof id === "string" || typeof id === "number") this.endListen(id);
-    } else if (message.method === "subscriptions/listen" && "id" in message) {
-      const watches = listenedResources(params).map((uri) =>
-        this.options.changes.onResource(
-          uri,
-          () => void this.modern?.server.sendResourceUpdated({ uri }).catch(() => {}),
-        ),
-      );
-      this.endListen(message.id);
-      this.listens.set(message.id, watches);
-    }
-  }
-
-  private endListen(id: string | number): void {
-    for (const watch of this.listens.get(id) ?? []) watch[Symbol.dispose]();
-    this.listens.delete(id);
-  }
 }

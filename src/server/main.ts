@@ -8,9 +8,10 @@ import type { Logger } from "../instance/log.ts";
 import { originalNofile } from "../instance/nofile.ts";
 import type { Instance } from "../instance/paths.ts";
 import { ensureToken } from "../instance/token.ts";
+import { McpDoor, type McpDoorOptions } from "../mcp/door.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
-import { createApp } from "./app.ts";
+import { type AppContext, createApp } from "./app.ts";
 import { createCall } from "./call.ts";
 import { digestToken, type GuardPolicy, type KnownToken } from "./guard.ts";
 import { createHandlers, type ServerState } from "./handlers.ts";
@@ -39,6 +40,7 @@ export interface ServerOptions {
   readonly basePrefix: string;
   readonly tls: TlsFiles | null;
   readonly limits: Readonly<Record<string, number>>;
+  readonly mcp?: Pick<McpDoorOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "fixtures">;
   /** Called once when the server answers. */
   readonly ready: (info: ServerInfo) => void;
 }
@@ -79,27 +81,53 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
     sessions: () => hosts.all.length,
-    holders: () => 0,
+    holders: () => mcp.bridges,
     end: () => ended.resolve("ephemeral and without sessions"),
   });
 
+  const call = createCall(hosts, createHandlers(hosts, state));
+  const listeners = new Set<() => void>();
+  const sessionsChanged = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const mcp = new McpDoor({
+    ...options.mcp,
+    call,
+    sessions: (changed) => {
+      listeners.add(changed);
+      return { [Symbol.dispose]: () => void listeners.delete(changed) };
+    },
+    changed: (bridges) => (bridges > 0 ? lifecycle.used() : lifecycle.changed()),
+  });
   const app = createApp({
-    call: createCall(hosts, createHandlers(hosts, state)),
+    call,
     guard: guardOf(options, tokens),
     basePrefix: options.basePrefix,
+    extend: (routes) => {
+      routes.all("/mcp", (c) => handleMcp(mcp, c));
+    },
   });
-  const servers = await claimServer(instance, () => bindAll(options, app));
+  const servers = await claimServer(instance, () => {
+    const bound = bindAll(options, app);
+    mcp.listen(instance.mcpSocket);
+    return bound;
+  });
   state.addresses = servers.filter((server) => server.port !== undefined).map((server) => server.url.origin);
   writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: state.persistent });
 
   await hosts.start({
     created: (session) => {
       lifecycle.used();
+      sessionsChanged();
       logger.debug("session found", { name: session.name, id: session.id });
     },
-    event: (session, event) => logger.debug(event.event, { name: session.name, id: session.id }),
+    event: (session, event) => {
+      logger.debug(event.event, { name: session.name, id: session.id });
+      if (event.event === "session_renamed") sessionsChanged();
+    },
     destroyed: (session, reason, exit) => {
       logger.info("session ended", { name: session.name, id: session.id, reason, ...exit });
+      sessionsChanged();
       lifecycle.changed();
     },
   });
@@ -117,12 +145,19 @@ export async function runServer(options: ServerOptions): Promise<void> {
   lifecycle.stop();
   hosts.stop();
   await releaseServer(instance, async () => {
-    await Promise.all(servers.map((server) => server.stop(true)));
+    await Promise.all([mcp.stop(), ...servers.map((server) => server.stop(true))]);
   });
   const published = readServerInfo(instance);
   if (published?.server_id === info.server_id) {
     writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: chosen });
   }
+}
+
+/** MCP over HTTP: answers may be streams, so the connection's time limit is off. */
+function handleMcp(mcp: McpDoor, c: AppContext): Promise<Response> {
+  c.env.server.timeout(c.req.raw, 0);
+  const { access, tokenName } = c.get("verdict");
+  return mcp.handle(c.req.raw, { access, tokenName });
 }
 
 function initialInfo(options: ServerOptions): ServerInfo {
