@@ -78,7 +78,11 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
         spawn: { ...programOf(plan, stdinFile), cwd, env, rows: create.rows, cols: create.cols },
         open: await openPty(settings.pty),
         nonce,
-        shell: { kind: plan.kind, integration: plan.integration },
+        shell: {
+          kind: plan.kind,
+          command: create.command === plan.displayCommand ? plan.displayCommand : null,
+          integration: plan.integration,
+        },
         profile: { ...defaultProfile, version: `wsh ${VERSION}` },
         settings: {
           historyLines: settings.scrollback_lines,

@@ -4,6 +4,7 @@ import type { Access } from "../operations/define.ts";
 import type { OperationOutput, ParsedInput, SessionOperationName } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Session } from "../session/session.ts";
+import { commandHandlers } from "./command-handlers.ts";
 import { awaitIdle } from "./idle.ts";
 import { decodeInput } from "./input.ts";
 
@@ -74,6 +75,7 @@ export const sessionHandlers: SessionHandlers = {
     }),
   "scrollback.get": (session, query) => session.pane.terminal.atRest(() => session.pane.terminal.scrollback(query)),
   "idle.await": awaitIdle,
+  ...commandHandlers,
 };
 
 function requireRunning(session: Session): void {

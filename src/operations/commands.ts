@@ -77,6 +77,7 @@ export const commandOperations = [
         DEFAULT_IDLE_MS,
       ),
       max_wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("give up waiting after this")), DEFAULT_WAIT_MS),
+      output_limit: execFields.output_limit,
       format: FormatField,
     }),
     output: v.object({

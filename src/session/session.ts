@@ -8,12 +8,14 @@
 
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
+import type { Format } from "../protocol/screen.ts";
 import type { EndReason, SessionInfo, SessionState } from "../protocol/session.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import { execInput } from "../shell/exec-input.ts";
 import type { ShellKind } from "../shell/launch.ts";
 import type { Mark, TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
+import type { TextRange } from "../terminal/transcript.ts";
 import { Activity } from "./activity.ts";
 import { Commands } from "./commands-session.ts";
 import { Emitter } from "./emitter.ts";
@@ -44,6 +46,8 @@ export interface SessionOptions {
   readonly nonce: string | null;
   readonly shell: {
     readonly kind: ShellKind;
+    /** The command that runs instead of a shell, when one does: all its output is that command's. */
+    readonly command: string | null;
     readonly integration: { readonly active: true } | { readonly active: false; readonly reason: string };
   };
   readonly profile: TerminalProfile;
@@ -137,13 +141,14 @@ export class Session {
         alternate: (active) => session.events.emit("alternate", active),
         clipboard: (selection, base64) => session.events.emit("clipboard", { selection, base64 }),
         reset: (reason) => session.events.emit("reset", reason),
-        retired: (piece) => session.parts?.commands.retired(piece),
+        retired: ({ id, col, text }) => session.parts?.commands.retired({ id, begins: col === 0, text }),
         erased: (top) => session.parts?.commands.erased(top.line),
         exit: (exit) => session.programEnded(exit),
       },
     );
     session.paneOrNull = pane;
     session.join();
+    session.commandBegins();
     await pane.start();
     return session;
   }
@@ -190,6 +195,37 @@ export class Session {
   /** A place in the output that only grows. */
   get outputCursor(): number {
     return this.pane.terminal.offset;
+  }
+
+  /** Resolves when there is output past the cursor, the program has ended, or the time is over. */
+  outputAfter(cursor: number, waitMs: number, signal: AbortSignal): Promise<void> {
+    if (this.outputCursor > cursor || this.exit !== null || signal.aborted) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = this.clock.after(waitMs, resolve);
+    const ends = [this.events.on("chunk", () => resolve()), this.events.on("exited", () => resolve())];
+    const cancel = (): void => resolve();
+    signal.addEventListener("abort", cancel, { once: true });
+    return promise.finally(() => {
+      timer[Symbol.dispose]();
+      signal.removeEventListener("abort", cancel);
+      for (const end of ends) end();
+    });
+  }
+
+  /** Logical lines of the normal screen since an output cursor; what is no longer kept counts as dropped. */
+  textSince(cursor: number, format: Format): TextRange {
+    const { terminal } = this.pane;
+    const from = this.parts?.text.placeAt(cursor) ?? null;
+    return terminal.text(from ?? { line: terminal.firstLine, col: 0 }, undefined, format);
+  }
+
+  /** Whether the session's shell tells where commands begin and end, and why not. */
+  integration(): { active: boolean; shell: string | null; reason?: string } {
+    const { kind, integration } = this.options.shell;
+    const shell = kind === "other" ? null : kind;
+    if (!integration.active) return { active: false, shell, reason: integration.reason };
+    if (this.commands.recorder.active) return { active: true, shell };
+    return { active: false, shell, reason: "the shell has shown no prompt of its own yet" };
   }
 
   state(): SessionState {
@@ -328,6 +364,7 @@ export class Session {
     this.graceTimer?.[Symbol.dispose]();
     this.graceTimer = null;
     if (this.exit !== null) await this.registry.live();
+    this.commandBegins();
     await this.pane.restart();
     this.activity.record();
     this.events.emit("info", undefined);
@@ -361,6 +398,22 @@ export class Session {
         // Ended meanwhile, or the group has nobody left.
       }
     }
+  }
+
+  /** A session that runs a command has it as its first record, from the first byte to the process's end. */
+  private commandBegins(): void {
+    const { command } = this.options.shell;
+    if (command === null || this.parts === null) return;
+    const { text, commands } = this.parts;
+    const mark = {
+      verified: true,
+      exitCode: null,
+      commandLine: command,
+      offset: text.offset,
+      position: text.position(),
+    };
+    commands.mark({ ...mark, kind: "E" });
+    commands.mark({ ...mark, kind: "C" });
   }
 
   /** Joins the parts that need each other and the running pane. */

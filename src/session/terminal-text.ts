@@ -66,8 +66,13 @@ export class SessionText implements TerminalText {
   }
 
   positionAt(offset: number): TextPosition | null {
-    if (offset >= this.offset) return this.position();
-    if (offset === 0 && this.noted <= REMEMBERED) return { line: 0, index: 0 };
+    const place = this.placeAt(offset);
+    return place === null ? null : this.textPosition(place);
+  }
+
+  /** As positionAt, in cells. */
+  placeAt(offset: number): Position | null {
+    if (offset >= this.offset) return this.terminal.position();
     const oldest = Math.max(0, this.noted - REMEMBERED);
     let low = oldest;
     let high = this.noted;
@@ -77,8 +82,8 @@ export class SessionText implements TerminalText {
       if ((this.offsets[middle % REMEMBERED] ?? 0) <= offset) low = middle + 1;
       else high = middle;
     }
-    if (low === oldest) return this.noted <= REMEMBERED ? { line: 0, index: 0 } : null;
+    if (low === oldest) return this.noted <= REMEMBERED ? { line: 0, col: 0 } : null;
     const at = (low - 1) % REMEMBERED;
-    return this.textPosition({ line: this.lineIds[at] ?? 0, col: this.cols[at] ?? 0 });
+    return { line: this.lineIds[at] ?? 0, col: this.cols[at] ?? 0 };
   }
 }
