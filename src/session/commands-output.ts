@@ -17,12 +17,10 @@ export function linesBetween(
   masks: (line: number) => readonly Mask[] = () => [],
 ): KeptLines {
   const kept = new HeadTail(budget);
-  for (let id = from.line; id <= to.line; id++) {
-    const line = text.line(id);
-    if (line === null) {
-      kept.skip(1);
-      continue;
-    }
+  const lines = text.lines(from.line, to.line);
+  const first = lines[0]?.id ?? from.line;
+  kept.skip(first - from.line);
+  for (const { id, text: line } of lines) {
     const begin = id === from.line ? from.index : 0;
     const whole = id === to.line ? line.slice(0, Math.max(begin, to.index)) : line;
     const hidden = masks(id);

@@ -10,7 +10,7 @@ import type { KeptLines } from "./commands.ts";
 import { linesBetween } from "./commands-output.ts";
 import { EchoTracker } from "./conditions-echo.ts";
 import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
-import type { Clock, ExecTarget, ProgramPort, ShellMark, TerminalText } from "./exec-port.ts";
+import type { Clock, ExecTarget, ProgramPort, RetiredText, ShellMark, TerminalText } from "./exec-port.ts";
 import { PromptInput } from "./exec-prompt.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./exec-run.ts";
 import { processCwd } from "./foreground.ts";
@@ -74,10 +74,15 @@ export class Commands {
     this.recorder.mark(mark);
   }
 
-  /** Lines are leaving the emulator's hot window and can still be read. */
-  retired(first: number, last: number): void {
-    this.recorder.retired(first, last);
-    this.waiters.retired(last);
+  /** Text leaves the emulator's hot window. */
+  retired(piece: RetiredText): void {
+    this.recorder.retired(piece);
+    this.waiters.retired(piece);
+  }
+
+  /** The normal screen was erased and is written anew from line `top` on. */
+  erased(top: number): void {
+    this.recorder.erased(top);
   }
 
   /** A chunk has been parsed, its marks included, and counted as activity. */

@@ -32,6 +32,7 @@ export class HeadTail {
   private headBytes = 0;
   private tailBytes = 0;
   private dropped = 0;
+  /** The head is full: what comes now is tail. */
   private closed = false;
 
   /** @param budget bytes of UTF-8, half for the head and half for the tail */
@@ -45,16 +46,6 @@ export class HeadTail {
   /** Bytes held. */
   get bytes(): number {
     return this.headBytes + this.tailBytes;
-  }
-
-  /** How many bytes of lines can still matter: of a longer run of lines, only the last so many are kept. */
-  get tailBudget(): number {
-    return this.budget / 2;
-  }
-
-  /** Whether the head is full, so that the middle of a long run need not be read at all. */
-  get headFull(): boolean {
-    return this.closed;
   }
 
   push(line: string): void {

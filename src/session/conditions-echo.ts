@@ -8,7 +8,7 @@
  * Bounded: lines remembered, their length, how long, and how many masks are kept.
  */
 import type { PtyFlags } from "../pty/port.ts";
-import type { Clock, TerminalText, TextPosition } from "./exec-port.ts";
+import { type Clock, lineOf, type TerminalText, type TextPosition } from "./exec-port.ts";
 
 /** Input lines that wait for their echo; a longer paste is remembered by its first lines. */
 const MAX_LINES = 64;
@@ -140,7 +140,7 @@ export class EchoTracker {
   private found(expected: Expected, cursor: TextPosition): boolean {
     if (expected.at !== null) {
       const { line, index } = expected.at;
-      const shown = (this.text.line(line) ?? "").slice(index);
+      const shown = (lineOf(this.text, line) ?? "").slice(index);
       const length = commonLength(shown, expected.text);
       if (length === expected.text.trimEnd().length) {
         this.mask(line, { start: index, end: index + expected.text.length });
@@ -153,15 +153,18 @@ export class EchoTracker {
       }
       expected.at = null;
     }
-    for (; expected.from < cursor.line; expected.from++) {
-      const shown = this.text.line(expected.from) ?? "";
-      const start = shown.length - expected.text.trimEnd().length;
-      if (!shown.endsWith(expected.text.trimEnd()) || !begins(shown, start)) continue;
-      this.mask(expected.from, { start, end: shown.length });
-      expected.from++;
+    const wanted = expected.text.trimEnd();
+    const lines = this.text.lines(expected.from, cursor.line);
+    for (const { id, text: shown } of lines) {
+      if (id === cursor.line) break;
+      expected.from = id + 1;
+      const start = shown.length - wanted.length;
+      if (!shown.endsWith(wanted) || !begins(shown, start)) continue;
+      this.mask(id, { start, end: shown.length });
       return true;
     }
-    const shown = (this.text.line(cursor.line) ?? "").padEnd(cursor.index).slice(0, cursor.index);
+    const last = lines.at(-1);
+    const shown = (last?.id === cursor.line ? last.text : "").padEnd(cursor.index).slice(0, cursor.index);
     const length = suffixLength(shown, expected.text);
     if (length === 0) return false;
     const mask = { start: shown.length - length, end: shown.length };

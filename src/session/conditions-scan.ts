@@ -7,7 +7,7 @@
  */
 import type { Mask } from "./conditions-echo.ts";
 import { type Budget, type Finder, type Match, openPieces } from "./conditions-match.ts";
-import type { TerminalText, TextPosition } from "./exec-port.ts";
+import type { RenderedLine, RetiredText, TerminalText, TextPosition } from "./exec-port.ts";
 
 export interface ScanMatch extends Match {
   /** Null on the alternate screen. */
@@ -40,9 +40,9 @@ export function scanOrigin(
   now: boolean,
   alternateCounts: boolean,
 ): ScanOrigin {
-  const before = new Map<number, string>();
   const last = now ? since.line : since.line - 1;
-  for (let id = text.screenTop(); id <= last; id++) before.set(id, lineOf(text, id) ?? "");
+  const shown = shownLines(text, text.screenTop(), last, now ? since : null);
+  const before = new Map(shown.map((line) => [line.id, line.text]));
   return { since, before, rows: alternateCounts ? [] : text.alternateRows() };
 }
 
@@ -70,29 +70,23 @@ export class OutputScan {
 
   /** Looks at what is new. Called after each chunk of output. */
   scan(): ScanMatch | null {
-    const { text } = this.source;
-    return this.scanScreen(text.position().line) ?? this.scanAlternate();
+    return this.scanScreen() ?? this.scanAlternate();
   }
 
-  /** Lines up to `last` are about to leave: looks at those that were not looked at yet. */
-  scanRetired(last: number): ScanMatch | null {
-    return last < this.next ? null : this.scanLines(this.next, last);
+  /** A line leaves, or a piece of a long one: looked at unless it was while it stood on the screen. */
+  scanRetired({ id, text }: RetiredText): ScanMatch | null {
+    if (id < this.next) return null;
+    this.next = id;
+    return this.scanLine(id, text, this.seen.get(id));
   }
 
-  private scanScreen(cursorLine: number): ScanMatch | null {
+  private scanScreen(): ScanMatch | null {
     const { text } = this.source;
     const top = text.screenTop();
-    const last = Math.max(cursorLine, text.lastLine());
+    const cursor = text.position();
     for (const id of this.seen.keys()) if (id < top) this.seen.delete(id);
-    return this.scanLines(Math.min(top, this.next), last, cursorLine);
-  }
-
-  private scanLines(first: number, last: number, cursorLine = last): ScanMatch | null {
-    const { text } = this.source;
-    const from = Math.max(first, Math.min(this.next, text.screenTop()));
-    for (let id = from; id <= last; id++) {
-      const line = lineOf(text, id);
-      if (line === null) continue;
+    const first = Math.max(this.since.line, this.next);
+    for (const { id, text: line } of shownLines(text, Math.min(top, first), text.lastLine(), cursor)) {
       const before = this.seen.get(id);
       if (before === line) continue;
       this.seen.set(id, line);
@@ -100,7 +94,7 @@ export class OutputScan {
       if (match !== null) return match;
     }
     // The cursor's line and those below it may still grow.
-    this.next = Math.max(this.next, Math.min(last, cursorLine));
+    this.next = Math.max(this.next, cursor.line);
     return null;
   }
 
@@ -134,10 +128,14 @@ export class OutputScan {
   }
 }
 
-/** A line with the blanks before the cursor, which a prompt such as "Continue? " ends with. */
-function lineOf(text: TerminalText, id: number): string | null {
-  const line = text.line(id);
-  if (line === null) return null;
-  const cursor = text.position();
-  return id === cursor.line ? line.padEnd(cursor.index) : line;
+/** Lines, the cursor's with the blanks before it, which a prompt such as "Continue? " ends with. */
+function shownLines(
+  text: TerminalText,
+  first: number,
+  last: number,
+  cursor: TextPosition | null,
+): readonly RenderedLine[] {
+  return text
+    .lines(first, last)
+    .map((line) => (line.id === cursor?.line ? { id: line.id, text: line.text.padEnd(cursor.index) } : line));
 }

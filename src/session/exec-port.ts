@@ -13,7 +13,16 @@ export interface TextPosition {
   readonly index: number;
 }
 
-/** The rendered output, read between chunks. */
+export interface RenderedLine {
+  readonly id: number;
+  /** Trailing blanks cut. */
+  readonly text: string;
+}
+
+/**
+ * The rendered output, read between chunks and at marks. A read walks the emulator's hot window (~30 µs), so lines are
+ * asked for together.
+ */
 export interface TerminalText {
   /** Output bytes parsed since the session began. */
   readonly offset: number;
@@ -21,16 +30,29 @@ export interface TerminalText {
   readonly alternate: boolean;
   /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
   position(): TextPosition;
-  /** Id of the first line on the normal screen: its top row, or the line that this row continues. */
+  /** Id of a line at or shortly above the top of the normal screen: older lines change no more. */
   screenTop(): number;
-  /** Id of the last line that exists on the normal screen, written or blank. */
+  /** Id of the last line of the normal screen that was written, or the cursor's if that is lower. */
   lastLine(): number;
-  /** Text of a logical line of the normal screen or its history, trailing blanks cut; null when it is not kept. */
-  line(id: number): string | null;
+  /** Logical lines of normal screen and history, from one id to another inclusive; those that are kept, in order. */
+  lines(first: number, last: number): readonly RenderedLine[];
   /** Rows of the alternate screen from the top, soft wraps not joined; empty while the normal screen is shown. */
   alternateRows(): readonly string[];
   /** Cursor's place when `offset` bytes had been parsed, or the nearest earlier one known; null when too long ago. */
   positionAt(offset: number): TextPosition | null;
+}
+
+/** A line, or a piece of a long one, that leaves the emulator's hot window and changes no more. */
+export interface RetiredText {
+  readonly id: number;
+  /** Whether it begins its line; a piece that does not follows the one reported before. */
+  readonly begins: boolean;
+  readonly text: string;
+}
+
+/** Text of one line; null when it is not kept. */
+export function lineOf(text: TerminalText, id: number): string | null {
+  return text.lines(id, id)[0]?.text ?? null;
 }
 
 /** Shell integration's marks (OSC 133 A/B/C/D, 633 E), in the order of the stream. */
@@ -41,7 +63,7 @@ export interface ShellMark {
   readonly verified: boolean;
   /** With D; null when the shell did not say. */
   readonly exitCode: number | null;
-  /** With E, or with C where the shell sends both in one. */
+  /** With E, which comes after C (zsh, fish) or after D (bash). */
   readonly commandLine: string | null;
   /** Offset of the mark itself. */
   readonly offset: number;

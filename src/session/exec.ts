@@ -181,8 +181,8 @@ export class Exec {
 
   /** Waits until the session's shell shows an empty prompt; refuses when something else is there. */
   private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<void> {
-    const { target, recorder, observer, clock, prompt, text } = this.port;
-    if (observer.exited) throw new WshError("session_ended", "the session's program has ended");
+    const { target, recorder, clock, prompt, text } = this.port;
+    this.refuseEnded();
     if (target.shell === null) {
       const reason = target.integrationReason ?? "it does not run a shell that wsh knows";
       throw new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
@@ -192,6 +192,7 @@ export class Exec {
       if (recorder.phase === "running") throw this.notAtPrompt();
       const came = await this.promptComes(until, signal);
       if (came) continue;
+      this.refuseEnded();
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
       if (recorder.active) throw this.notAtPrompt();
       throw new WshError("no_shell_integration", "the shell has shown no prompt of its integration yet");
@@ -218,6 +219,10 @@ export class Exec {
       timer[Symbol.dispose]();
       signal?.removeEventListener("abort", cancel);
     });
+  }
+
+  private refuseEnded(): void {
+    if (this.port.observer.exited) throw new WshError("session_ended", "the session's program has ended");
   }
 
   private notAtPrompt(): WshError {

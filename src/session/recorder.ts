@@ -6,15 +6,15 @@
  * the child's end ends it with the child's code. Once a mark with the session's nonce was seen, marks without it count
  * for nothing but the state of a shell inside what runs.
  *
- * Output is what the screen and history show at the end, from the place where C stood to the place where D stands; lines
- * above C belong to it when they were rewritten meanwhile (a command that clears the screen). Lines that leave are taken
- * as they go, so no limit of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
+ * Output is what the screen and history show at the end, from the place where C stood to the place where D stands; a
+ * command that clears the screen begins anew at its top. Lines that leave the emulator's hot window are taken as they
+ * go, so no limit of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
  * goes first, then the oldest record.
  */
 import type { CommandRecord } from "../protocol/commands.ts";
 import type { PtyExit } from "../pty/port.ts";
 import { HeadTail, type KeptLines, signalOfExitCode } from "./commands.ts";
-import type { Clock, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
+import type { Clock, RetiredText, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
 import type { ShellPhase } from "./program-state.ts";
 
 export interface RecorderLimits {
@@ -60,16 +60,17 @@ export interface RecorderEvents {
 
 interface Entry {
   record: CommandRecord;
-  readonly start: TextPosition;
+  /** Where its output begins. */
+  start: TextPosition;
   readonly startedAt: number;
+  /** Whether the command's text is exec's own, better than what the shell says. */
+  readonly told: boolean;
   /** Lines taken as they left; the rest is read at the end. */
   readonly taken: HeadTail;
   /** Id of the next line to take. */
   next: number;
-  /** Text of the screen above C when it began: what differs later was rewritten by the command. */
-  readonly above: ReadonlyMap<number, string>;
-  /** Whether a line above C was found to be output and taken. */
-  raised: boolean;
+  /** A line of which pieces have left, and the rest may still come. */
+  open: { readonly id: number; readonly text: string } | null;
   /** Complete when the command has ended. */
   kept: KeptLines | null;
   keptBytes: number;
@@ -87,7 +88,6 @@ export class CommandRecorder {
   private promptBegin: TextPosition | null = null;
   private promptEnd: TextPosition | null = null;
   private status: { readonly exitCode: number | null; readonly offset: number } | null = null;
-  private commandText: string | null = null;
   private expected: string | null = null;
 
   constructor(
@@ -194,7 +194,7 @@ export class CommandRecorder {
         this.emit((listener) => listener.prompt?.());
         break;
       case "E":
-        this.commandText = mark.commandLine;
+        this.nameCommand(mark.commandLine);
         break;
       case "C":
         this.begin(mark);
@@ -207,19 +207,28 @@ export class CommandRecorder {
     }
   }
 
-  /**
-   * Lines `first` to `last` are leaving the emulator's hot window and can still be read. Must be called before they
-   * cannot. Costs nothing unless a command runs, and reads no line that would be dropped again.
-   */
-  retired(first: number, last: number): void {
+  /** Text leaves the emulator's hot window. Runs per line of a flood; costs nothing unless a command runs. */
+  retired({ id, begins, text }: RetiredText): void {
+    const entry = this.running;
+    if (entry === null || id < entry.next) return;
+    const { open } = entry;
+    if (open !== null && open.id === id && !begins) {
+      entry.open = { id, text: bounded(open.text + text, this.limits.recordBytes) };
+      return;
+    }
+    this.closeLine(entry);
+    entry.open = { id, text };
+  }
+
+  /** The normal screen was erased and is written anew from line `top` on. */
+  erased(top: number): void {
     const entry = this.running;
     if (entry === null) return;
-    const rewritten = this.firstRewritten(entry, last);
-    if (rewritten !== null) {
-      entry.raised = true;
-      entry.next = rewritten;
-    }
-    if (last >= entry.next) this.take(entry, Math.max(first, entry.next), last);
+    if (entry.open !== null && entry.open.id < top) this.closeLine(entry);
+    entry.open = null;
+    entry.start = { line: top, index: 0 };
+    entry.next = top;
+    entry.record = { ...entry.record, first_line_id: Math.min(top, entry.record.first_line_id) };
   }
 
   /** The session's child has ended and its last output was parsed. */
@@ -252,15 +261,10 @@ export class CommandRecorder {
     if (this.running !== null) return;
     const prompt = this.promptEnd;
     if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
-    const { text, clock } = this.port;
+    const { clock } = this.port;
     const start = mark.position;
-    const line = (this.expected ?? mark.commandLine ?? this.commandText ?? this.typedLine(start))?.slice(
-      0,
-      MAX_COMMAND_LINE,
-    );
+    const line = (this.expected ?? mark.commandLine ?? this.typedLine(start))?.slice(0, MAX_COMMAND_LINE);
     const id = ++this.lastId;
-    const above = new Map<number, string>();
-    for (let n = text.screenTop(); n < start.line; n++) above.set(n, text.line(n) ?? "");
     const entry: Entry = {
       record: {
         id,
@@ -282,32 +286,37 @@ export class CommandRecorder {
       start,
       startedAt: clock.now(),
       taken: new HeadTail(this.limits.recordBytes),
+      told: this.expected !== null,
       next: start.line,
-      above,
-      raised: false,
+      open: null,
       kept: null,
       keptBytes: 0,
     };
     this.entries.set(id, entry);
     this.running = entry;
     this.expected = null;
-    this.commandText = null;
     this.innerPhase = "none";
     this.current = "running";
     this.limit();
     this.emit((listener) => listener.started?.(entry.record));
   }
 
-  /** What stands between B and C, when the shell did not say what it runs. */
+  /** The shell says what it runs, or ran. */
+  private nameCommand(command: string | null): void {
+    const entry = this.running ?? (this.current === "ended" ? this.entries.get(this.lastId) : undefined);
+    if (command === null || entry === undefined || entry.told) return;
+    entry.record = { ...entry.record, command: command.slice(0, MAX_COMMAND_LINE) };
+  }
+
+  /** What stands between B and C, until the shell says what it runs. */
   private typedLine(end: TextPosition): string | null {
     const from = this.promptEnd;
     if (from === null) return null;
-    const lines: string[] = [];
-    for (let n = from.line; n <= end.line; n++) {
-      const whole = this.port.text.line(n) ?? "";
-      lines.push(whole.slice(n === from.line ? from.index : 0, n === end.line ? end.index : undefined));
-    }
-    const typed = lines.join("\n").trim();
+    const typed = this.port.text
+      .lines(from.line, end.line)
+      .map(({ id, text }) => text.slice(id === from.line ? from.index : 0, id === end.line ? end.index : undefined))
+      .join("\n")
+      .trim();
     return typed === "" ? null : typed;
   }
 
@@ -348,42 +357,25 @@ export class CommandRecorder {
     for (const line of taken.head) all.push(line);
     all.skip(taken.omitted);
     for (const line of taken.tail) all.push(line);
-    for (let n = this.firstRewritten(entry, end.line) ?? entry.next; n <= end.line; n++) {
-      // A line that is not there has been erased together with the history.
-      const line = this.lineOf(entry, n, n === end.line ? end.index : undefined);
-      if (line !== null && (n < end.line || line !== "")) all.push(line);
+    const { start, open } = entry;
+    const from = open?.id ?? entry.next;
+    // A line of which only pieces are left in history is longer than what is read here.
+    const standing = this.port.text.lines(from, end.line);
+    if (open !== null && standing[0]?.id !== open.id && open.id < end.line) all.push(open.text);
+    for (const { id, text } of standing) {
+      const whole = id === open?.id && open.text.length > text.length ? open.text : text;
+      const line = whole.slice(id === start.line ? start.index : 0, id === end.line ? end.index : undefined);
+      if (id < end.line || line !== "") all.push(line);
     }
     return all.kept();
   }
 
-  /** The first line above C, at most `last`, that the command has rewritten; null when there is none (any more). */
-  private firstRewritten(entry: Entry, last: number): number | null {
-    if (entry.raised || entry.next !== entry.start.line) return null;
-    for (const [id, before] of entry.above) {
-      if (id > last) return null;
-      const now = this.port.text.line(id);
-      if (now !== null && now !== before) return id;
-    }
-    return null;
-  }
-
-  private take(entry: Entry, first: number, last: number): void {
-    const { taken } = entry;
-    let n = first;
-    for (; n <= last && !taken.headFull; n++) taken.push(this.lineOf(entry, n) ?? "");
-    // Of the rest only the end can stay: find how far back it reaches before reading forward.
-    let bytes = 0;
-    let from = last + 1;
-    while (from > n && bytes <= taken.tailBudget) bytes += (this.port.text.line(--from)?.length ?? 0) + 1;
-    taken.skip(from - n);
-    for (n = from; n <= last; n++) taken.push(this.lineOf(entry, n) ?? "");
-    entry.next = last + 1;
-  }
-
-  /** The part of a line that is output, up to `end`; null when the line is not there. */
-  private lineOf(entry: Entry, id: number, end?: number): string | null {
-    const { start } = entry;
-    return this.port.text.line(id)?.slice(id === start.line ? start.index : 0, end) ?? null;
+  private closeLine(entry: Entry): void {
+    const { open, start } = entry;
+    if (open === null) return;
+    entry.taken.push((open.id === start.line ? open.text.slice(start.index) : open.text).trimEnd());
+    entry.next = open.id + 1;
+    entry.open = null;
   }
 
   private limit(): void {
@@ -403,6 +395,11 @@ export class CommandRecorder {
   private emit(call: (listener: Partial<RecorderEvents>) => void): void {
     for (const listener of [...this.listeners]) call(listener);
   }
+}
+
+/** A line longer than a record keeps: its beginning and its end. */
+function bounded(text: string, budget: number): string {
+  return text.length <= budget ? text : text.slice(0, budget / 2) + text.slice(-budget / 4);
 }
 
 function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {

@@ -15,7 +15,7 @@ import { Alarm } from "./activity-alarm.ts";
 import type { EchoTracker } from "./conditions-echo.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./conditions-match.ts";
 import { OutputScan, type ScanMatch, type ScanOrigin, scanOrigin } from "./conditions-scan.ts";
-import type { Clock, TerminalText } from "./exec-port.ts";
+import type { Clock, RetiredText, TerminalText } from "./exec-port.ts";
 import type { ProgramState } from "./program-state.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
@@ -146,12 +146,10 @@ export class Waiters {
     for (const waiter of [...this.waiters]) this.scan(waiter, (scan) => scan.scan());
   }
 
-  /** Lines up to `last` are leaving the hot window; call before they do. */
-  retired(last: number): void {
+  /** Text leaves the emulator's hot window. Runs per line of a flood; costs nothing while nobody waits for text. */
+  retired(piece: RetiredText): void {
     for (const waiter of this.waiters) {
-      if (waiter.scans.length === 0) continue;
-      this.port.echo.update();
-      this.scan(waiter, (scan) => scan.scanRetired(last));
+      if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(piece));
     }
   }
 
@@ -310,7 +308,9 @@ export class Waiters {
   }
 
   private outcome(decidedBy: DecidedBy, extra: Partial<WaitOutcome> = {}): WaitOutcome {
-    return { state: null, outputCursor: this.port.text.offset, ...extra, decidedBy };
+    // A command ends at its mark, which may stand before the end of the chunk that is being parsed.
+    const outputCursor = Math.max(this.port.text.offset, extra.command?.output_end ?? 0);
+    return { state: null, outputCursor, ...extra, decidedBy };
   }
 }
 
