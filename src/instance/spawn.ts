@@ -118,7 +118,8 @@ function isServerAlive(instance: Instance): boolean {
 }
 
 function launchServer(instance: Instance, options: ServerOptions, timeoutMs: number): Promise<ReadyReport> {
-  const args = ["server", "--ephemeral", "--socket", instance.httpSocket, "--bind", options.bind ?? "none"];
+  const args = ["server", "--report", "--ephemeral", "--socket", instance.httpSocket];
+  args.push("--bind", options.bind ?? "none");
   const env = childEnv(instance, options);
   if (options.token !== undefined) env.WSH_TOKEN = options.token;
   const nofile = originalNofile();
