@@ -48,9 +48,9 @@ export class ShellTerminal implements AsyncDisposable {
   ) {}
 
   static start(shell: "bash" | "zsh" | "fish", options: ShellOptions = {}): ShellTerminal {
-    const home = mkdtempSync(join(tmpdir(), `wsh-shell-${shell}-`));
+    const home = mkdtempSync(join(tmpdir(), `shell-${shell}-`));
     const self = new ShellTerminal(home, shell);
-    const scriptsDir = join(home, "wsh scripts");
+    const scriptsDir = join(home, "ws scripts");
     for (const file of integrationFiles()) write(join(scriptsDir, file.name), file.text);
     for (const [name, text] of Object.entries(options.files ?? {})) write(join(home, name), text);
     const env: Record<string, string> = {
@@ -165,7 +165,8 @@ export function findText(output: string): string {
     .replace(/\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)/g, "")
     .replace(/\x1b\[[0-9;?>=]*[@-~]/g, "")
     .replace(/\x1b[()][A-Z0-9]|\x1b[=>]/g, "")
-    .replaceAll("\r\n", "\n");
+    .replaceAll("\r\n", "\n")
+    .replaceAll("\r", "");
 }
 
 function findMarks(output: string): Mark[] {

@@ -15,8 +15,16 @@ fi
 
 # Parsed by old versions too, run only by those that know @P.
 __wsh_pre() {
-  builtin local wsh_status="$?" wsh_number="${HISTCMD-0}" wsh_line
+  builtin local wsh_status="$?" wsh_number="${HISTCMD-0}" wsh_count wsh_line
   if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"* ]]; then
+    if [[ ${__wsh[literal]} == 1 ]]; then
+      # PS0 could not count: a command ran when bash's own count of commands has moved.
+      wsh_count='\#'
+      if [[ ${wsh_count@P} != "${__wsh[count]}" ]]; then
+        __wsh[id]=$((__wsh[id] + 1))
+        __wsh[open]=1
+      fi
+    fi
     if [[ ${__wsh[open]} == 1 ]]; then
       __wsh[open]=0
       builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
@@ -32,10 +40,7 @@ __wsh_pre() {
       builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
     fi
   fi
-  # Before 5.1 one string holds our hook and the user's, who must see the status; errexit must not.
-  if [[ ${__wsh_text[array]} == 1 || $- == *e* ]]; then
-    builtin return 0
-  fi
+  # For the user's own hooks, which follow in the same string before 5.1.
   builtin return "$wsh_status"
 }
 
@@ -78,22 +83,53 @@ __wsh_url() {
 }
 
 __wsh_post() {
-  builtin local wsh_changed
   __wsh[number]=${HISTCMD-0}
   if [[ ${PWD-} != "${__wsh[pwd]-}" ]]; then
     __wsh_url
   fi
+  __wsh_wrap
   __wsh_arrange
-  if [[ ${PS1-} != "${__wsh_text[start]}"*"${__wsh_text[end]}" ]]; then
-    wsh_changed=${PS1-}
-    wsh_changed=${wsh_changed//"${__wsh_text[start]}"/}
-    PS1=${__wsh_text[start]}${wsh_changed//"${__wsh_text[end]}"/}${__wsh_text[end]}
-  fi
-  if [[ ${PS0-} != *"${__wsh_text[run]}" ]]; then
-    wsh_changed=${PS0-}
-    PS0=${wsh_changed//"${__wsh_text[run]}"/}${__wsh_text[run]}
-  fi
   builtin return 0
+}
+
+# Puts our marks around PS1 and behind PS0, unless they are there or the variable is readonly.
+__wsh_wrap() {
+  builtin local wsh_start='\[${__wsh_ps[0]+${__wsh_ps[0]@P}}\]' wsh_end='\[${__wsh_ps[1]-}\]'
+  builtin local wsh_run='${__wsh_ps[2]+${__wsh_ps[2]@P}}' wsh_bare
+  __wsh[literal]=0
+  if ! builtin shopt -q promptvars; then
+    # Prompts expand no variables: the marks themselves stand in them.
+    __wsh[literal]=1
+    wsh_bare='\#'
+    __wsh[count]=${wsh_bare@P}
+    wsh_start='\['$'\e'"]7;file://${HOSTNAME-}${__wsh[url]-}"$'\a\e'"]133;A${__wsh_text[key]}"$'\a''\]'
+    wsh_end='\['$'\e'"]133;B${__wsh_text[key]}"$'\a''\]'
+    wsh_run=$'\e'"]133;C${__wsh_text[key]};id=$((__wsh[id] + 1))"$'\a'
+  fi
+  if [[ ${PS1-} != "$wsh_start"*"$wsh_end" && ${PS1+${PS1@a}} != *r* ]]; then
+    wsh_bare=${PS1-}
+    wsh_bare=${wsh_bare//"${__wsh[start]}"/}
+    wsh_bare=${wsh_bare//"${__wsh[end]}"/}
+    if [[ $- == *a* && ${PS1+${PS1@a}} != *x* ]]; then
+      PS1=$wsh_start$wsh_bare$wsh_end
+      builtin export -n PS1
+    else
+      PS1=$wsh_start$wsh_bare$wsh_end
+    fi
+  fi
+  if [[ ${PS0-} != *"$wsh_run" && ${PS0+${PS0@a}} != *r* ]]; then
+    wsh_bare=${PS0-}
+    wsh_bare=${wsh_bare//"${__wsh[run]}"/}
+    if [[ $- == *a* && ${PS0+${PS0@a}} != *x* ]]; then
+      PS0=$wsh_bare$wsh_run
+      builtin export -n PS0
+    else
+      PS0=$wsh_bare$wsh_run
+    fi
+  fi
+  __wsh[start]=$wsh_start
+  __wsh[end]=$wsh_end
+  __wsh[run]=$wsh_run
 }
 
 # Puts our hooks first and last. What the user wrote over or around them since is kept as if they had not been there:
@@ -137,28 +173,34 @@ __wsh_install() {
   if [[ $- == *r* ]]; then
     builtin return 0
   fi
+  __wsh[number]=${HISTCMD-0}
+  __wsh_wrap
   __wsh_user=()
-  if [[ ${__wsh_text[array]} == 1 ]]; then
-    if [[ -n ${PROMPT_COMMAND[*]-} ]]; then
-      __wsh_user=("${PROMPT_COMMAND[@]}")
-    fi
-    PROMPT_COMMAND=("${__wsh_text[pre]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
+  if [[ ${__wsh_text[array]} == 1 && -n ${PROMPT_COMMAND[*]-} ]]; then
+    __wsh_user=("${PROMPT_COMMAND[@]}")
   fi
-  __wsh_post
+  # Last, since a readonly PROMPT_COMMAND ends the function here; PS1 then prints D.
+  if [[ ${__wsh_text[array]} == 1 ]]; then
+    PROMPT_COMMAND=("${__wsh_text[pre]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
+  else
+    __wsh_arrange
+  fi
+  builtin return 0
+}
+
+__wsh_return() {
+  builtin return "$1"
 }
 
 builtin declare -A __wsh __wsh_text 2>/dev/null
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [inject]=${WSH_SHELL_INJECT-})
+  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [start]='' [end]='' [run]='')
   __wsh_text=(
     [array]=0
     [nonce]=${WSH_SHELL_NONCE-}
     [key]=${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}
-    [pre]='{ __wsh_pre; } >/dev/null 2>&1'
+    [pre]='{ __wsh_pre && :; } >/dev/null 2>&1'
     [post]='{ __wsh_post; } >/dev/null 2>&1'
-    [start]='\[${__wsh_ps[0]+${__wsh_ps[0]@P}}\]'
-    [end]='\[${__wsh_ps[1]-}\]'
-    [run]='${__wsh_ps[2]+${__wsh_ps[2]@P}}'
   )
   ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) && __wsh_text[array]=1
   # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic; key d1 exists and d0 does not,
@@ -215,7 +257,8 @@ if [[ -n ${WSH_SHELL_INJECT-} ]]; then
     __wsh[status]=${PIPESTATUS[0]}
     [[ ${__wsh_ps[0]+set} != set ]] || __wsh_install
   } >/dev/null 2>&1
-  { builtin return "${__wsh[status]}"; } >/dev/null 2>&1
+  # The first prompt sees the status of the user's last line; left of `&&` it is no error to errexit and ERR traps.
+  { __wsh_return "${__wsh[status]}" && :; } >/dev/null 2>&1
+else
+  { [[ ${__wsh_ps[0]+set} != set ]] || __wsh_install; } >/dev/null 2>&1
 fi
-
-{ [[ ${__wsh_ps[0]+set} != set ]] || __wsh_install; } >/dev/null 2>&1

@@ -4,8 +4,8 @@
 # output. wsh loads it with --init-command, after the user's configuration; it can also be sourced at the end of
 # config.fish on another machine.
 #
-# C and E are printed at fish_preexec, D at fish_postexec. A and B surround fish_prompt, which is wrapped again at the
-# next prompt when it has been defined anew.
+# C and E are printed at fish_preexec, D at fish_postexec, A at the event fish_prompt. B follows the function fish_prompt,
+# which is wrapped again before the next prompt when it has been defined anew.
 
 if status is-interactive; and not set -q __wsh_id
     set -g __wsh_id 0
@@ -48,24 +48,18 @@ if status is-interactive; and not set -q __wsh_id
         end
     end
 
+    # Before each prompt; its own status and output are no concern of fish_prompt's.
     function __wsh_prompt --on-event fish_prompt
-        builtin printf '\e]7;file://%s%s\a' "$hostname" (string escape --style=url -- "$PWD")
         if not functions -q __wsh_fish_prompt; or not string match -q '*__wsh_fish_prompt*' -- (functions fish_prompt | string collect)
             functions -e __wsh_fish_prompt
             if functions -q fish_prompt
                 functions -c fish_prompt __wsh_fish_prompt
                 function fish_prompt
-                    set -l wsh_status $status
-                    builtin printf '\e]133;A%s\a' "$__wsh_key"
-                    __wsh_return $wsh_status
                     __wsh_fish_prompt
                     builtin printf '\e]133;B%s\a' "$__wsh_key"
                 end
             end
         end
-    end
-
-    function __wsh_return
-        return $argv[1]
+        builtin printf '\e]7;file://%s%s\a\e]133;A%s\a' "$hostname" (string escape --style=url -- "$PWD") "$__wsh_key"
     end
 end

@@ -19,8 +19,8 @@ builtin unset WSH_SHELL_NONCE
 
 # First precmd hook: D, unless zsh has printed it with the mark for an unfinished line.
 __wsh_precmd() {
-  builtin local wsh_status="$?"
   {
+    builtin local wsh_status="$?"
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
     if [[ ${__wsh[open]} == 1 ]]; then
@@ -55,14 +55,23 @@ __wsh_prompt() {
   {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
-    builtin local wsh_start=$'%{\e]133;A'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}' wsh_bare
+    builtin local wsh_start=$'%{\e]133;A'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}'
+    builtin local wsh_bare wsh_marks=''
     if [[ ${precmd_functions[1]} != __wsh_precmd || ${precmd_functions[-1]} != __wsh_prompt ]]; then
       precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
     fi
     if [[ ${preexec_functions[-1]} != __wsh_preexec ]]; then
       preexec_functions=(${preexec_functions:#__wsh_preexec} __wsh_preexec)
     fi
-    if [[ $PS1 != "$wsh_start"*"$wsh_end" ]]; then
+    if [[ ${(t)PS1} == *export* ]]; then
+      # An exported prompt must not carry marks to child shells: here B comes right behind A.
+      wsh_bare=${PS1//"$wsh_start"/}
+      wsh_bare=${wsh_bare//"$wsh_end"/}
+      if [[ $PS1 != "$wsh_bare" ]]; then
+        PS1=$wsh_bare
+      fi
+      wsh_marks=$'\e]133;A'"${__wsh[key]}"$'\a\e]133;B'"${__wsh[key]}"$'\a'
+    elif [[ $PS1 != "$wsh_start"*"$wsh_end" ]]; then
       wsh_bare=${PS1//"$wsh_start"/}
       PS1=$wsh_start${wsh_bare//"$wsh_end"/}$wsh_end
     fi
@@ -70,7 +79,7 @@ __wsh_prompt() {
       __wsh_url
     fi
     __wsh[number]=$HISTCMD
-    builtin print -rn -- $'\e]7;file://'"$HOST${__wsh[url]}"$'\a' >/dev/tty
+    builtin print -rn -- $'\e]7;file://'"$HOST${__wsh[url]}"$'\a'"$wsh_marks" >/dev/tty
   } >/dev/null 2>&1
   builtin return 0
 }
@@ -125,15 +134,35 @@ __wsh_preexec() {
   builtin return 0
 }
 
-# Runs once, at the first prompt, when the user's files have been read.
+# Runs once, when the user's files have been read. Which hooks follow in this round is fixed, and they may build the
+# prompt: the last of them is replaced for one call, after which the prompt is wrapped.
 __wsh_boot() {
   {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    __wsh[last]=${precmd_functions[-1]}
     precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
+    if [[ ${__wsh[last]} != __wsh_boot ]] && builtin functions -c ${__wsh[last]} __wsh_saved; then
+      functions[${__wsh[last]}]='__wsh_last "$?"'
+    fi
     __wsh_prompt
+    builtin unset -f __wsh_boot
   } >/dev/null 2>&1
   builtin return 0
+}
+
+__wsh_last() {
+  builtin functions -c __wsh_saved "${__wsh[last]}" 2>/dev/null
+  builtin unset -f __wsh_saved __wsh_last 2>/dev/null
+  if [[ ! -o errexit ]]; then
+    __wsh_return "$1"
+  fi
+  "${__wsh[last]}"
+  __wsh_prompt
+}
+
+__wsh_return() {
+  builtin return "$1"
 }
 
 builtin typeset -ga precmd_functions preexec_functions
