@@ -116,7 +116,8 @@ describe("starting a server", () => {
     const start = startServer(place.instance, { env: place.env, command, args: ["--max-sessions", "3"] });
     await expect(start).rejects.toMatchObject({ message: "the port 8080 is in use" });
     const { httpSocket } = place.instance;
-    expect(given).toEqual(["server", "--ephemeral", "--socket", httpSocket, "--bind", "none", "--max-sessions", "3"]);
+    const wanted = ["server", "--report", "--ephemeral", "--socket", httpSocket, "--bind", "none", "--max-sessions", "3"];
+    expect(given).toEqual(wanted);
   });
 
   test("fails with its log when it dies, and the next caller may try", async () => {
