@@ -16,6 +16,9 @@ const CODE_POINT = 0x1f_ffff;
 const COMBINED = 0x20_0000;
 export const HAS_CONTENT = 0x3f_ffff;
 const WIDTH_SHIFT = 22;
+/** Cells of width 1 without content, and with a space. */
+const UNWRITTEN = 1 << WIDTH_SHIFT;
+const SPACE = UNWRITTEN | 32;
 
 /** Colour words: 24 bits of colour, two of mode, six of flags. */
 export const COLOR_VALUE = 0xff_ffff;
@@ -55,16 +58,19 @@ interface StoredLine extends IBufferLine {
   readonly _line: StoredRow;
 }
 
+let verified = false;
+
 function isStoredLine(line: IBufferLine): line is StoredLine {
-  return (
+  // One row of this process stands for all: the layout is the package's.
+  verified ||=
     "_line" in line &&
     typeof line._line === "object" &&
     line._line !== null &&
     "_data" in line._line &&
     line._line._data instanceof Uint32Array &&
     "_combined" in line._line &&
-    "_extendedAttrs" in line._line
-  );
+    "_extendedAttrs" in line._line;
+  return verified;
 }
 
 /** Row `y` of a buffer as stored; valid until the next write. */
@@ -98,15 +104,14 @@ export function cellWidth(content: number): 0 | 1 | 2 {
 /** Cells up to the last that shows something or has a style of its own. */
 export function usedCells(row: StoredRow): number {
   const data = row._data;
-  let x = row.length - 1;
-  for (; x >= 0; x--) {
-    const at = x * CELL_WORDS;
-    const content = (data[at] ?? 0) & HAS_CONTENT;
-    if ((content !== 0 && content !== 32) || data[at + 1] !== 0 || data[at + 2] !== 0) break;
-    // The right half of a wide cell has no content, but its left half has.
-    if (content === 0 && (data[at] ?? 0) >>> WIDTH_SHIFT === 0) break;
+  let at = (row.length - 1) * CELL_WORDS;
+  for (; at >= 0; at -= CELL_WORDS) {
+    const content = data[at];
+    // Erased cells have a background at most.
+    if (content === UNWRITTEN ? data[at + 2] !== 0 : content !== SPACE || data[at + 1] !== 0 || data[at + 2] !== 0)
+      break;
   }
-  return x + 1;
+  return at / CELL_WORDS + 1;
 }
 
 /** What is drawn next takes this style: the "pen". */

@@ -24,6 +24,8 @@ export const RUN_WORDS = 3;
 const RUN_END = 0xff_ffff;
 const RUN_EXTRA_SHIFT = 24;
 const MAX_EXTRAS = 255;
+/** UTF-16 units of one cell that a segment keeps. */
+const MAX_UNITS = 255;
 
 /** A piece of a logical line, detached from the emulator. */
 export interface Segment {
@@ -128,60 +130,119 @@ export function extraAt(row: StoredRow, x: number, bg: number, links: LinkTable)
   return extended === undefined ? null : extraOf(extended, links.target(extended.urlId));
 }
 
-/** Takes rows of one logical line, one after the other, into a segment. */
+/**
+ * Takes rows of one logical line, one after the other, into a segment. Works in arrays of its own, which are used again
+ * for every segment: a flood makes a million segments a second.
+ */
 export class SegmentBuilder {
-  private text = "";
-  private units: number[] | null = null;
-  private runs: number[] = [];
-  private extras: Extra[] = [];
-  private styled = false;
   cells = 0;
+  /** UTF-16 units so far; as bytes while all are Latin-1 and one a cell. */
+  private length = 0;
+  private bytes = Buffer.allocUnsafe(512);
+  private isWide = false;
+  private wide = new Uint16Array(512);
+  private wideBytes = Buffer.from(this.wide.buffer);
+  private units = new Uint8Array(0);
+  private runs = new Uint32Array(64);
+  private runWords = 0;
+  private extras: Extra[] = [];
 
   /** Add the first `count` cells of a row. */
   add(row: StoredRow, count: number, links: LinkTable): void {
-    const simple = simpleText(row, 0, count);
-    if (simple !== null) {
-      this.text = this.text === "" ? simple : this.text + simple;
-      if (this.units !== null) for (let x = 0; x < count; x++) this.units.push(1);
-    } else this.addText(row, count);
+    if (!this.isWide) {
+      if (this.bytes.length < this.length + count) this.bytes = Buffer.concat([this.bytes], 2 * (this.length + count));
+      const { bytes, length } = this;
+      const data = row._data;
+      let x = 0;
+      for (; x < count; x++) {
+        const code = simpleCode(data[x * CELL_WORDS] ?? 0, 256);
+        if (code < 0) break;
+        bytes[length + x] = code;
+      }
+      if (x === count) this.length += count;
+      else this.widen();
+    }
+    if (this.isWide) this.addWide(row, count);
     this.addRuns(row, count, links);
     this.cells += count;
   }
 
-  private addText(row: StoredRow, count: number): void {
-    this.units ??= new Array<number>(this.cells).fill(1);
+  /** From now on cells are not one byte each. */
+  private widen(): void {
+    this.isWide = true;
+    if (this.wide.length < this.length) this.growWide();
+    for (let i = 0; i < this.length; i++) this.wide[i] = this.bytes[i] ?? 0;
+    if (this.units.length < this.cells) this.units = new Uint8Array(2 * this.cells);
+    this.units.fill(1, 0, this.cells);
+  }
+
+  private growWide(): void {
+    const wide = new Uint16Array(2 * (this.length + MAX_UNITS));
+    wide.set(this.wide);
+    this.wide = wide;
+    this.wideBytes = Buffer.from(wide.buffer);
+  }
+
+  private addWide(row: StoredRow, count: number): void {
+    if (this.units.length < this.cells + count) {
+      const units = new Uint8Array(2 * (this.cells + count));
+      units.set(this.units.subarray(0, this.cells));
+      this.units = units;
+    }
     for (let x = 0; x < count; x++) {
+      if (this.wide.length < this.length + MAX_UNITS) this.growWide();
+      const { wide } = this;
       const content = row._data[x * CELL_WORDS] ?? 0;
-      const right = cellWidth(content) === 0 && (content & HAS_CONTENT) === 0;
+      const code = simpleCode(content, 0xd800);
+      if (code >= 0) {
+        wide[this.length++] = code;
+        this.units[this.cells + x] = 1;
+        continue;
+      }
       // A cell of more units than a byte counts is a pile of combining marks; the pile is cut, not the line.
-      const text = right ? "" : cutUnits(cellText(row, x) || " ");
-      this.text += text;
-      this.units.push(text.length);
+      const text = cellText(row, x);
+      const units = Math.min(text.length, MAX_UNITS);
+      for (let k = 0; k < units; k++) wide[this.length++] = text.charCodeAt(k);
+      this.units[this.cells + x] = units;
     }
   }
 
   private addRuns(row: StoredRow, count: number, links: LinkTable): void {
     const data = row._data;
-    let any = 0;
-    for (let x = 0; x < count; x++) any |= (data[x * CELL_WORDS + 1] ?? 0) | (data[x * CELL_WORDS + 2] ?? 0);
-    if (any === 0 && !this.styled) return;
-    if (!this.styled) {
-      this.styled = true;
-      if (this.cells > 0) this.runs.push(this.cells, 0, 0);
+    const end = count * CELL_WORDS;
+    let at = 0;
+    if (this.runWords === 0) {
+      while (at < end && data[at + 1] === 0 && data[at + 2] === 0) at += CELL_WORDS;
+      if (at >= end) return;
+      const plain = this.cells + at / CELL_WORDS;
+      if (plain > 0) this.addRun(plain, 0, 0, 0);
     }
-    for (let x = 0; x < count; x++) {
-      const fg = data[x * CELL_WORDS + 1] ?? 0;
-      const bg = (data[x * CELL_WORDS + 2] ?? 0) & BG_VISIBLE;
-      this.addRun(this.cells + x + 1, fg, bg >>> 0, this.extra(extraAt(row, x, bg, links)));
+    while (at < end) {
+      const fg = data[at + 1] ?? 0;
+      const bg = data[at + 2] ?? 0;
+      const x = at / CELL_WORDS;
+      const extra = (bg & BG_EXTENDED) === 0 ? 0 : this.extra(extraAt(row, x, bg, links));
+      at += CELL_WORDS;
+      if (extra === 0) while (at < end && data[at + 1] === fg && data[at + 2] === bg) at += CELL_WORDS;
+      this.addRun(this.cells + at / CELL_WORDS, fg, (bg & BG_VISIBLE) >>> 0, extra);
     }
   }
 
   private addRun(end: number, fg: number, bg: number, extra: number): void {
-    const last = this.runs.length - RUN_WORDS;
-    const same =
-      last >= 0 && this.runs[last + 1] === fg && this.runs[last + 2] === bg && runExtra(this.runs[last] ?? 0) === extra;
-    if (same) this.runs[last] = runWord(end, extra);
-    else this.runs.push(runWord(end, extra), fg, bg);
+    const { runs } = this;
+    const last = this.runWords - RUN_WORDS;
+    if (last >= 0 && runs[last + 1] === fg && runs[last + 2] === bg && runExtra(runs[last] ?? 0) === extra) {
+      runs[last] = runWord(end, extra);
+      return;
+    }
+    if (runs.length < this.runWords + RUN_WORDS) {
+      this.runs = new Uint32Array(2 * runs.length);
+      this.runs.set(runs);
+    }
+    this.runs[this.runWords] = runWord(end, extra);
+    this.runs[this.runWords + 1] = fg;
+    this.runs[this.runWords + 2] = bg;
+    this.runWords += RUN_WORDS;
   }
 
   private extra(extra: Extra | null): number {
@@ -193,21 +254,21 @@ export class SegmentBuilder {
   }
 
   finish(id: number, offset: number): Segment {
+    const { isWide, length, cells, extras } = this;
     const segment: Segment = {
       id,
       offset,
-      cells: this.cells,
-      text: this.text,
-      units: this.units === null ? null : Uint8Array.from(this.units),
-      runs: this.styled ? Uint32Array.from(this.runs) : null,
-      extras: this.extras.length === 0 ? null : this.extras,
+      cells,
+      text: isWide ? this.wideBytes.toString("utf16le", 0, 2 * length) : this.bytes.toString("latin1", 0, length),
+      units: isWide ? this.units.slice(0, cells) : null,
+      runs: this.runWords === 0 ? null : this.runs.slice(0, this.runWords),
+      extras: extras.length === 0 ? null : extras,
     };
-    this.text = "";
-    this.units = null;
-    this.runs = [];
-    if (this.extras.length > 0) this.extras = [];
-    this.styled = false;
+    this.isWide = false;
+    this.length = 0;
     this.cells = 0;
+    this.runWords = 0;
+    if (extras.length > 0) this.extras = [];
     return segment;
   }
 }
@@ -222,10 +283,6 @@ export function runEnd(word: number): number {
 
 export function runExtra(word: number): number {
   return word >>> RUN_EXTRA_SHIFT;
-}
-
-function cutUnits(text: string): string {
-  return text.length > 255 ? text.slice(0, 255) : text;
 }
 
 /** Where cell `cell` begins in the segment's text. */
