@@ -129,6 +129,7 @@ export class TerminalModel {
   private parsing = false;
   private muted = false;
   private disposed = false;
+  private onAlternate = false;
   private parsed = 0;
   private markOffset = 0;
   private epochNow = 1;
@@ -505,10 +506,11 @@ export class TerminalModel {
     terminal.onTitleChange((title) => this.setTitle(title));
     terminal.buffer.onBufferChange((buffer) => {
       const entered = buffer.type === "alternate";
-      if (!entered) {
-        this.tracker.leftAlternate();
-        this.hot.activated();
-      }
+      // RIS reports a change to the normal buffer even when it was active.
+      if (!entered) this.hot.activated();
+      if (entered === this.onAlternate) return;
+      this.onAlternate = entered;
+      if (!entered) this.tracker.leftAlternate();
       sink.alternate(entered);
       sink.reset(entered ? "alternate_screen_enter" : "alternate_screen_exit");
     });
