@@ -290,11 +290,11 @@ describe("waiting in a session", () => {
 
   test("from a cursor of the past", async () => {
     await using live = await new LiveCommands().ready();
-    const since = live.text.cursor();
+    const since = live.text.offset;
     await live.exec("echo port 8080 open");
     const wait = { anyOf: [{ type: "regex", pattern: "port (\\d+)", flags: "" }], since, maxWaitMs: 0 } as const;
     expect(await live.commands.wait(wait)).toMatchObject({ decidedBy: "regex", match: "port 8080", groups: ["8080"] });
-    const after = live.text.cursor();
+    const after = live.text.offset;
     expect(await live.commands.wait({ ...wait, since: after })).toMatchObject({ decidedBy: "timeout" });
     await expect(live.commands.wait({ ...wait, since: after + 1 })).rejects.toMatchObject({ code: "invalid_cursor" });
   });

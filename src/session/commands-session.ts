@@ -6,8 +6,6 @@
 import type { WshError } from "../protocol/errors.ts";
 import type { PtyExit } from "../pty/port.ts";
 import type { Activity } from "./activity.ts";
-import type { KeptLines } from "./commands.ts";
-import { linesBetween } from "./commands-output.ts";
 import { EchoTracker } from "./conditions-echo.ts";
 import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
 import type { Clock, ExecTarget, ProgramPort, RetiredText, ShellMark, TerminalText } from "./exec-port.ts";
@@ -139,17 +137,6 @@ export class Commands {
 
   run(request: RunRequest): Promise<RunOutcome> {
     return this.runs.run(request);
-  }
-
-  /**
-   * Lines of the normal screen since an output cursor.
-   * @returns null when the cursor is ahead of the output
-   */
-  outputSince(cursor: number, budget: number): KeptLines | null {
-    const { text } = this.port;
-    if (cursor > text.offset) return null;
-    const from = text.positionAt(cursor) ?? { line: 0, index: 0 };
-    return linesBetween(text, from, text.position(), budget);
   }
 
   private note(bytes: Uint8Array): void {

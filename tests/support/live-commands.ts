@@ -6,9 +6,9 @@ import { WshError } from "../../src/protocol/errors.ts";
 import type { PtyExit } from "../../src/pty/port.ts";
 import { Activity } from "../../src/session/activity.ts";
 import { Commands } from "../../src/session/commands-session.ts";
-import { ModelText } from "../../src/session/commands-text.ts";
 import { type ShellKind, systemClock } from "../../src/session/exec-port.ts";
 import type { RecorderLimits } from "../../src/session/recorder.ts";
+import { SessionText } from "../../src/session/terminal-text.ts";
 import { execInput } from "../../src/shell/exec-input.ts";
 import { integrationFiles } from "../../src/shell/integration.ts";
 import { planShell } from "../../src/shell/launch.ts";
@@ -34,7 +34,7 @@ export class LiveCommands implements AsyncDisposable {
   readonly home = fs.mkdtempSync(path.join(os.tmpdir(), "wsh-commands-"));
   readonly commands: Commands;
   readonly model: TerminalModel;
-  readonly text: ModelText;
+  readonly text: SessionText;
   readonly activity = new Activity(systemClock);
   readonly child: Bun.Subprocess;
   private readonly terminal: Bun.Terminal;
@@ -69,7 +69,6 @@ export class LiveCommands implements AsyncDisposable {
     );
     if (!plan.ok) throw plan.error;
     const size = { rows: 24, cols: options.cols ?? 80 };
-    this.text = new ModelText(() => this.model, nonce);
     this.model = new TerminalModel(
       {
         ...size,
@@ -85,17 +84,26 @@ export class LiveCommands implements AsyncDisposable {
           this.text.chunk();
           this.commands.chunk();
         },
-        mark: (mark) => this.commands.mark(this.text.mark(mark)),
+        mark: (mark) =>
+          this.commands.mark({
+            kind: mark.kind,
+            verified: mark.nonce === nonce,
+            exitCode: mark.exitCode,
+            commandLine: mark.commandLine ?? null,
+            offset: mark.offset,
+            position: this.text.textPosition(mark.position),
+          }),
         bell: () => this.commands.bell(),
         title: () => {},
         cwd: () => {},
         alternate: () => {},
         clipboard: () => {},
         reset: () => {},
-        retired: (piece) => this.commands.retired(this.text.retired(piece)),
+        retired: ({ id, col, text }) => this.commands.retired({ id, begins: col === 0, text }),
         erased: (top) => this.commands.erased(top.line),
       },
     );
+    this.text = new SessionText(this.model);
     const live = this;
     this.commands = new Commands({
       text: this.text,
