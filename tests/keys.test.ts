@@ -29,9 +29,13 @@ function decoded(...reads: readonly (string | Uint8Array)[]): InputEvent[] {
     events.push(...result.events);
     state = result.state;
   }
-  const flushed = flushKeys(state);
-  expect(flushed.state.rest).toHaveLength(0);
-  return [...events, ...flushed.events];
+  for (let flushes = 0; isWaiting(state); flushes++) {
+    expect(flushes).toBeLessThan(3);
+    const flushed = flushKeys(state);
+    events.push(...flushed.events);
+    state = flushed.state;
+  }
+  return events;
 }
 
 function names(...reads: readonly string[]): string[] {
@@ -238,8 +242,27 @@ describe("reading keys", () => {
   test("a paste is one event however it was read, and no longer than the limit", () => {
     expect(decoded("\x1b[20", "0~ab", "c\x1b[2", "01~").map(({ kind }) => kind)).toEqual(["paste"]);
     const long = `\x1b[200~${"x".repeat(1_200_000)}`;
-    const events = decodeKeys(initialKeyState, Buffer.from(long));
-    expect(events.events.map(({ kind, raw }) => [kind, raw.length])).toEqual([["paste", long.length]]);
+    const start = decodeKeys(initialKeyState, Buffer.from(long));
+    expect(start.events.map(({ kind, raw }) => [kind, raw.length])).toEqual([["paste", long.length]]);
+    const end = decodeKeys(start.state, Buffer.from("\r\x1b[201~\r"));
+    expect(end.events.map(({ kind, raw }) => [kind, raw.length])).toEqual([
+      ["paste", 7],
+      ["key", 1],
+    ]);
+  });
+
+  test("a paste that stalls is given in part, and one that never ends cannot swallow the keyboard", () => {
+    const first = decodeKeys(initialKeyState, Buffer.from("\x1b[200~ab\x1b[20"));
+    expect(first.events).toEqual([]);
+    const stalled = flushKeys(first.state);
+    expect(stalled.events.map(({ kind, raw }) => [kind, raw.length])).toEqual([["paste", 8]]);
+    const rest = decodeKeys(stalled.state, Buffer.from("1~x"));
+    expect(rest.events.map(({ kind }) => kind)).toEqual(["paste", "key"]);
+    expect(isWaiting(rest.state)).toBe(false);
+    let lost = flushKeys(decodeKeys(initialKeyState, Buffer.from("\x1b[200~ab")).state).state;
+    expect(isWaiting(lost)).toBe(true);
+    lost = flushKeys(lost).state;
+    expect(decodeKeys(lost, Buffer.from("x")).events[0]?.kind).toBe("key");
   });
 
   test("an emoji is one key, a broken byte is none", () => {
@@ -369,6 +392,9 @@ describe("the prefix key", () => {
 
   test("one press takes a captured keyboard back", () => {
     expect(actions("y\x1c", true)).toEqual(['send "y"', "release"]);
+    const [event] = decoded("\x1c");
+    const unset = { captured: true, prefix: null };
+    expect(event && prefixKey(initialPrefixState, event, unset).action.type).toBe("release");
   });
 
   test("inside a paste it is text", () => {

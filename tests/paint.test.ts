@@ -132,7 +132,7 @@ describe("painting", () => {
       applicationCursorKeysMode: true,
       wraparoundMode: false,
     });
-    for (const alternate of [true, false, "maybe"] as const) {
+    for (const alternate of ["own", "program", false, "maybe"] as const) {
       await outer.write(restoreTerminal(trueColor, { alternate }));
       expect(outer.terminal.modes).toMatchObject({
         bracketedPasteMode: false,

@@ -66,7 +66,8 @@ export function switchModes(prev: ViewModes | null, next: ViewModes, caps: Outer
   flag(1, "applicationCursor");
   if (prev?.applicationKeypad !== next.applicationKeypad) bytes += next.applicationKeypad ? "\x1b=" : "\x1b>";
   bytes += switchMouse(prev, next);
-  if (prev?.modifyOtherKeys !== next.modifyOtherKeys) bytes += `\x1b[>4;${next.modifyOtherKeys}m`;
+  // Apple's terminal takes it for an underline: attributes are reset after it.
+  if (prev?.modifyOtherKeys !== next.modifyOtherKeys) bytes += `\x1b[>4;${next.modifyOtherKeys}m\x1b[m`;
   if (caps.kittyKeyboard && prev?.kittyFlags !== next.kittyFlags) bytes += `\x1b[=${next.kittyFlags};1u`;
   return bytes;
 }
@@ -105,13 +106,16 @@ export const enterPainting =
 export const leavePainting = "\x1b]8;;\x1b\\\x1b[m\x1b[?7h";
 
 export interface RestoreOptions {
-  /** The terminal shows its alternate screen now: `maybe` when that cannot be known. */
-  readonly alternate: boolean | "maybe";
+  /**
+   * Who switched to the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the cursor
+   * where the person's shell had it; the program inside; false: nobody; `maybe`: that cannot be known.
+   */
+  readonly alternate: false | "own" | "program" | "maybe";
 }
 
 /**
  * Bytes that put the outer terminal back in order, leaving the cursor at the start of the last row of the normal
- * screen (or where it was, when the alternate screen is left). Used on every way out and by `wsh reset-terminal`.
+ * screen, or where it was when wsh had its own screen. For every way out, and for `wsh reset-terminal` (`maybe`).
  */
 export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, { alternate }: RestoreOptions): Uint8Array {
   const modes = "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004l\x1b[?1l\x1b>\x1b[>4;0m";
@@ -119,8 +123,13 @@ export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, { altern
   const keyboard = caps.kittyKeyboard ? "\x1b[=0;1u" : "";
   const drawing = "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[m";
   const cursor = "\x1b[0 q\x1b[?25h";
-  // 1049 puts the cursor where it was saved: save it at the bottom, for a terminal that was on the normal screen.
   const bottom = "\x1b[9999;1H";
-  const screen = alternate === true ? off(1049) : alternate === "maybe" ? `${bottom}\x1b7${off(1049)}` : bottom;
+  const screens = {
+    own: off(1049),
+    program: off(1049) + bottom,
+    // 1049 puts the cursor where it was saved: save it at the bottom, for a terminal that was on the normal screen.
+    maybe: `${bottom}\x1b7${off(1049)}`,
+  };
+  const screen = alternate === false ? bottom : screens[alternate];
   return new TextEncoder().encode(modes + keyboard + drawing + screen + keyboard + cursor);
 }

@@ -4,7 +4,7 @@
  * Owns the bytes of one frame's rows. What must stay true: position and style are tracked only as far as they are
  * certain, and set absolutely otherwise; every character is printable. Runs per changed cell, per frame.
  */
-import { plainViewStyle, sameViewStyle, type ViewCell, type ViewStyle } from "../protocol/frame-view.ts";
+import { MAX_GRAPHEME, plainViewStyle, sameViewStyle, type ViewCell, type ViewStyle } from "../protocol/frame-view.ts";
 import type { OuterCaps } from "./paint-modes.ts";
 import { sgr } from "./paint-style.ts";
 
@@ -117,5 +117,6 @@ export class Pen {
 /** The text of a cell as it may be written: never a control character, never without a base. */
 function printable(text: string, width: number): string {
   if (text === "" || unprintable.test(text) || invisible.test(text)) return " ".repeat(width);
-  return baseless.test(text) ? ` ${text}` : text;
+  const shown = text.length > MAX_GRAPHEME ? text.slice(0, MAX_GRAPHEME) : text;
+  return baseless.test(shown) ? ` ${shown}` : shown;
 }

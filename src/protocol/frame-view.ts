@@ -95,6 +95,8 @@ export const noEvents: FrameEvents = { scrolled: [], bell: false, clipboard: nul
 
 /** Lines given to the outer terminal's scrollback with one frame; older ones are in wsh's own history. */
 export const MAX_SCROLLED = 1000;
+/** UTF-16 units of one cell's text; real graphemes have half of it, and marks can be piled up without end. */
+export const MAX_GRAPHEME = 64;
 /** Largest terminal, as everywhere. */
 const MAX_SIZE = 1000;
 
@@ -211,7 +213,7 @@ function encodeLine(row: ViewRow, table: StyleTable): Run[] {
       }
       const same = next.style === cell.style || table.indexOf(next.style) === style;
       if (!same || (next.width === 2) !== wide || isSingle(next.text) !== single) break;
-      texts.push(next.text);
+      texts.push(next.text.length > MAX_GRAPHEME ? next.text.slice(0, MAX_GRAPHEME) : next.text);
       at++;
     }
     if (texts.length === 0) continue;

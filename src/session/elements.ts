@@ -20,6 +20,7 @@ import {
   type ScreenMode,
 } from "../protocol/elements.ts";
 import { WshError } from "../protocol/errors.ts";
+import { type Stored, type StoredOverlay, type StoredPanel, showOverlay, showPanel } from "./elements-stored.ts";
 import { checkPieces, checkTotal, mergeWrites, textBytes, updateSpansById } from "./elements-text.ts";
 import { type Layout, layoutPanels, type Size } from "./layout.ts";
 
@@ -40,37 +41,6 @@ export interface ElementStoreOptions {
   /** Runs `expire` once after so many milliseconds, unless the returned function is called before. */
   readonly schedule: (delayMs: number, expire: () => void) => () => void;
   readonly onChange: (change: ElementChange) => void;
-}
-
-/** Spans and writes are replaced, never changed in place: what was handed out stays as it was. */
-interface Stored {
-  readonly id: string;
-  /** Order of creation, which decides among equal z. */
-  readonly order: number;
-  readonly mode: ScreenMode;
-  /** Made while an agent had entered alt mode, and removed when it leaves. */
-  readonly ofAgentAlt: boolean;
-  readonly focusable: boolean;
-  z: number;
-  background: Overlay["background"] | undefined;
-  spans: readonly ElementSpan[];
-  writes: readonly RegionWrite[];
-  /** UTF-8 bytes of all texts. */
-  bytes: number;
-  cancelExpiry: (() => void) | undefined;
-}
-interface StoredOverlay extends Stored {
-  readonly kind: "overlay";
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-interface StoredPanel extends Stored {
-  readonly kind: "panel";
-  position: Panel["position"];
-  height: number;
-  visible: boolean;
 }
 
 const I32_MAX = 2_147_483_647;
@@ -416,24 +386,4 @@ export class ElementStore {
     if (panel === undefined) throw new WshError("panel_not_found", `no panel has the id ${JSON.stringify(id)}`);
     return panel;
   }
-}
-
-function showOverlay(overlay: StoredOverlay): Overlay {
-  const { id, x, y, z, width, height } = overlay;
-  return { id, x, y, z, width, height, ...shown(overlay) };
-}
-
-function showPanel(panel: StoredPanel): Panel {
-  const { id, position, height, z, visible } = panel;
-  return { id, position, height, z, visible, ...shown(panel) };
-}
-
-function shown({ background, spans, writes, focusable, mode }: Stored) {
-  return {
-    ...(background === undefined ? {} : { background }),
-    spans,
-    ...(writes.length === 0 ? {} : { region_writes: writes }),
-    ...(focusable ? { focusable } : {}),
-    ...(mode === "alt" ? { screen_mode: mode } : {}),
-  } as const;
 }

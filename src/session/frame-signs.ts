@@ -27,12 +27,15 @@ function cut(text: string, cells: number): string {
 
 /**
  * @param holder who captured the keyboard, as it called itself
- * @param prefix label of the prefix key; null when the person has none
+ * @param prefix label of the key that takes it back
  */
-export function keyboardHeldSign(holder: string, prefix: string | null): Sign {
+export function keyboardHeldSign(holder: string, prefix: string): Sign {
   const name = cut(holder, LONGEST_HOLDER);
-  const way = prefix === null ? "`wsh release` takes it back" : `${prefix} takes it back`;
-  return { row: -1, align: "fill", text: ` keyboard held by ${name === "" ? "an agent" : name} — ${way} ` };
+  return {
+    row: -1,
+    align: "fill",
+    text: ` keyboard held by ${name === "" ? "an agent" : name} — ${prefix} takes it back `,
+  };
 }
 
 /** Shown on prefix `?` until the next key. */

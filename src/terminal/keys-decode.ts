@@ -30,15 +30,22 @@ export interface InputEvent {
 export interface KeyState {
   /** Bytes of an unfinished sequence, character or paste. */
   readonly rest: Uint8Array;
+  /** Part of a paste was given already, and its end has not come. */
+  readonly pasting: boolean;
 }
 
-export const initialKeyState: KeyState = { rest: new Uint8Array(0) };
+export const initialKeyState: KeyState = { rest: new Uint8Array(0), pasting: false };
+
+/** Whether something waits for more bytes, so that `flushKeys` is due after the timeout. */
+export function isWaiting({ rest, pasting }: KeyState): boolean {
+  return rest.length > 0 || pasting;
+}
 
 const ESC = 0x1b;
 /** Bytes of a CSI or SS3 sequence; the longest real one (a kitty key with text) is far shorter. */
 const LONGEST_SEQUENCE = 256;
-/** Bytes of a reply such as OSC or DCS; a clipboard answer, the longest, is refused by the host anyway. */
-const LONGEST_REPLY = 4096;
+/** Bytes of a reply such as OSC or DCS; a clipboard's answer, the longest, is never asked for. */
+const LONGEST_REPLY = 65_536;
 /** Bytes of a paste given as one event, the limit of input at every door; a longer one comes in several. */
 const LONGEST_PASTE = 1024 * 1024;
 /** Zero-width joiner: what comes after it belongs to the same character. */
@@ -47,7 +54,13 @@ const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
 
 /** One event and the bytes that it took; null when more bytes are needed to tell. */
-type Step = { readonly length: number; readonly kind: InputKind; readonly parsed: ParsedKey | null } | null;
+type Step = {
+  readonly length: number;
+  readonly kind: InputKind;
+  readonly parsed: ParsedKey | null;
+  /** The paste goes on after these bytes. */
+  readonly open?: boolean;
+} | null;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -56,7 +69,10 @@ export function decodeKeys(state: KeyState, bytes: Uint8Array): { events: InputE
   return split(state, bytes, false);
 }
 
-/** Everything that waits, as events: a lone Escape is the Escape key. An unfinished paste goes on waiting. */
+/**
+ * What waits, as events: a lone Escape is the Escape key, and what there is of a paste is given. A second flush with
+ * nothing in between ends a paste whose end was lost, so that it cannot swallow keys for ever.
+ */
 export function flushKeys(state: KeyState): { events: InputEvent[]; state: KeyState } {
   return split(state, new Uint8Array(0), true);
 }
@@ -64,14 +80,16 @@ export function flushKeys(state: KeyState): { events: InputEvent[]; state: KeySt
 function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: InputEvent[]; state: KeyState } {
   const all = state.rest.length === 0 ? Buffer.from(bytes) : Buffer.concat([state.rest, bytes]);
   const events: InputEvent[] = [];
+  let pasting = state.pasting && !(flush && all.length === 0);
   let at = 0;
   while (at < all.length) {
-    const step = next(all, at, flush);
+    const step = pasting ? nextPaste(all, at, at, flush) : next(all, at, flush);
     if (step === null) break;
     events.push({ raw: new Uint8Array(all.subarray(at, at + step.length)), parsed: step.parsed, kind: step.kind });
     at += step.length;
+    pasting = step.open === true;
   }
-  return { events, state: { rest: new Uint8Array(all.subarray(at)) } };
+  return { events, state: { rest: new Uint8Array(all.subarray(at)), pasting } };
 }
 
 function next(bytes: Buffer, at: number, flush: boolean): Step {
@@ -125,7 +143,7 @@ function nextEscape(bytes: Buffer, at: number, flush: boolean): Step {
 }
 
 function nextCsi(bytes: Buffer, at: number, flush: boolean): Step {
-  if (startsWith(bytes, at, pasteStart)) return nextPaste(bytes, at);
+  if (startsWith(bytes, at, pasteStart)) return nextPaste(bytes, at, at + pasteStart.length, flush);
   if (bytes[at + 2] === 0x4d) return nextX10Mouse(bytes, at, flush);
   // The Linux console says F1 to F5 as CSI [ A to CSI [ E.
   let end = bytes[at + 2] === 0x5b ? at + 3 : at + 2;
@@ -173,10 +191,17 @@ function nextX10Mouse(bytes: Buffer, at: number, flush: boolean): Step {
   return { length: end - at, kind: "mouse", parsed: null };
 }
 
-function nextPaste(bytes: Buffer, at: number): Step {
-  const end = bytes.indexOf(pasteEnd, at + pasteStart.length);
-  if (end >= 0) return { length: end + pasteEnd.length - at, kind: "paste", parsed: null };
-  return bytes.length - at > LONGEST_PASTE ? { length: bytes.length - at, kind: "paste", parsed: null } : null;
+/** @param from where the end of the paste may be */
+function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): Step {
+  const paste = { kind: "paste", parsed: null } as const;
+  const end = bytes.indexOf(pasteEnd, from);
+  if (end >= 0) return { ...paste, length: end + pasteEnd.length - at };
+  if (!flush && bytes.length - at <= LONGEST_PASTE) return null;
+  // The end may have come in part.
+  let kept = Math.min(pasteEnd.length - 1, bytes.length - from);
+  while (kept > 0 && !startsWith(bytes, bytes.length - kept, pasteEnd.slice(0, kept))) kept--;
+  const length = bytes.length - kept - at;
+  return length === 0 ? { ...paste, length: kept } : { ...paste, length, open: true };
 }
 
 /** OSC, DCS and APC answers of the terminal. They begin in ways in which nobody types. */

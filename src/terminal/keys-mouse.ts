@@ -65,6 +65,7 @@ function encodeMouse({ button, col, row, release, encoding }: MouseReport): Uint
  * Moves one mouse event by what lies above (and left of) the program's area.
  * @param rowOffset rows of the outer terminal above the program's first
  * @param bounds size of the program's area in cells
+ * Reports in pixels (mode 1016) look like SGR ones and must not come here.
  * @returns the event to send, or null when it is not the program's; bytes that are no mouse event come back unchanged
  */
 export function translateMouse(

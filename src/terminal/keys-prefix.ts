@@ -2,7 +2,7 @@
  * The prefix key: the person's way out of a session and out of an agent's capture.
  *
  * Pure state machine, one per attached terminal, fed with decoded events. What must stay true: while the keyboard is
- * captured one press takes it back, always; nothing that the person typed is lost: an unused prefix is sent on with
+ * captured one press takes it back, always (the default key does when the person has set none); nothing that the person typed is lost: an unused prefix is sent on with
  * the key after it. Mouse reports, focus changes, replies and key releases between the two presses pass by.
  */
 import { WshError } from "../protocol/errors.ts";
@@ -14,6 +14,8 @@ export interface Prefix {
   /** As it is shown to the person: `Ctrl+\`. */
   readonly label: string;
 }
+
+export const defaultPrefix: Prefix = { key: { key: "\\", modifiers: ["ctrl"] }, label: "Ctrl+\\" };
 
 /** The bytes of a prefix that was pressed and waits for the next key. */
 export type PrefixState = { readonly pending: Uint8Array | null };
@@ -101,8 +103,11 @@ export function prefixKey(
 ): { state: PrefixState; action: PrefixAction } {
   const forward = { type: "forward", raw: event.raw } as const;
   if (event.kind !== "key" && event.kind !== "paste") return { state, action: forward };
+  if (captured) {
+    const taken = event.kind === "key" && isPrefix(event, prefix ?? defaultPrefix);
+    return { state: initialPrefixState, action: taken ? { type: "release" } : forward };
+  }
   const pressed = prefix !== null && event.kind === "key" && isPrefix(event, prefix);
-  if (captured) return { state: initialPrefixState, action: pressed ? { type: "release" } : forward };
   if (state.pending === null) {
     return pressed ? { state: { pending: event.raw }, action: { type: "wait" } } : { state, action: forward };
   }
