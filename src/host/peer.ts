@@ -74,6 +74,12 @@ export class Peer {
     if (!this.closed) this.outbox.write(encodeJsonFrame(type, value));
   }
 
+  /** Several frames of a kind in one write. */
+  sendAll(type: FrameType, values: readonly unknown[]): void {
+    if (this.closed || values.length === 0) return;
+    this.outbox.write(Buffer.concat(values.map((value) => encodeJsonFrame(type, value))));
+  }
+
   sendBytes(type: FrameType, bytes: Uint8Array): void {
     if (!this.closed) this.outbox.write(encodeFrame(type, bytes));
   }

@@ -12,13 +12,14 @@ import type { Session, SessionEvents } from "../session/session.ts";
 import { TerminalStream } from "./attach.ts";
 import { type HandlerContext, sessionHandlers } from "./handlers.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
+import { StreamClient } from "./subscription-client.ts";
 
 type AnyHandler = (session: Session, input: unknown, context: HandlerContext) => unknown;
 const handlers = sessionHandlers as unknown as Readonly<Record<string, AnyHandler>>;
 
 export class HostServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
-  private readonly streams = new Map<Peer, TerminalStream>();
+  private readonly streams = new Map<Peer, TerminalStream | StreamClient>();
   private readonly watchers = new Set<Peer>();
   private session: Session | null = null;
 
@@ -69,6 +70,15 @@ export class HostServer implements PeerHandler {
         return {};
       case "host.attach":
         return this.attach(session, request, peer);
+      case "host.client":
+        this.client(session, peer);
+        return session.info();
+      case "host.subscribe":
+        await this.client(session, peer).subscribe(request.input, request.access);
+        return {};
+      case "host.raw":
+        await this.client(session, peer).raw(request.input);
+        return session.info();
       default:
         return this.operate(session, request);
     }
@@ -104,11 +114,25 @@ export class HostServer implements PeerHandler {
   }
 
   private async attach(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
-    if (session.streamCount >= this.maxClients) {
-      throw new WshError("resource_limit_reached", `session '${session.name}' has ${this.maxClients} clients already`);
-    }
+    this.requireRoom(session);
     this.streams.set(peer, await TerminalStream.open(session, peer, request.input));
     return session.info();
+  }
+
+  /** The peer as a streaming client that is no terminal. @throws WshError resource_limit_reached */
+  private client(session: Session, peer: Peer): StreamClient {
+    const known = this.streams.get(peer);
+    if (known instanceof StreamClient) return known;
+    if (known !== undefined) throw new WshError("invalid_request", "this connection carries a terminal already");
+    this.requireRoom(session);
+    const client = new StreamClient(session, peer);
+    this.streams.set(peer, client);
+    return client;
+  }
+
+  private requireRoom(session: Session): void {
+    if (session.streamCount < this.maxClients) return;
+    throw new WshError("resource_limit_reached", `session '${session.name}' has ${this.maxClients} clients already`);
   }
 
   private broadcast(event: object): void {

@@ -47,7 +47,16 @@ export type WireEvent = v.InferOutput<typeof EventSchema>;
 
 /** Last frame of a stream, host → client. */
 export const StreamEndSchema = v.object({
-  reason: v.picklist(["exited", "killed", "detached", "host_crashed", "server_stopped"]),
+  reason: v.picklist([
+    "exited",
+    "killed",
+    "detached",
+    "host_crashed",
+    "server_stopped",
+    // Of a raw stream: it may not type, or the program does not take what it types.
+    "access_denied",
+    "input_refused",
+  ]),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
   name: v.optional(v.string()),

@@ -180,6 +180,11 @@ export class Session {
     return this.over !== null;
   }
 
+  /** It was asked to end; why is told when it is over. */
+  get isEnding(): boolean {
+    return this.killing !== null;
+  }
+
   /** The registry gave the session another name. */
   renamedTo(name: string): void {
     if (name === this.currentName) return;

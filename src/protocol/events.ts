@@ -1,0 +1,183 @@
+/**
+ * What a WebSocket hears without asking again (contract §8.3, §8.4): the events of a session that a client subscribed to,
+ * and the server's own about sessions that come and go. `seq` counts a subscription's events from 1, without gaps; what
+ * describes a state rather than a change (`sync`, `idle`, `running`) has 0.
+ */
+import * as v from "valibot";
+import { CommandRecordSchema } from "./commands.ts";
+import { WaitMsSchema } from "./conditions.ts";
+import { OverlaySchema, PanelSchema } from "./elements.ts";
+import { FormatSchema, LineSchema, ScreenSchema } from "./screen.ts";
+import { EndReasonSchema, SessionInfoSchema } from "./session.ts";
+
+/** Time between two reports of a changing screen unless the subscriber says otherwise, in ms (contract §8.3). */
+export const DEFAULT_INTERVAL_MS = 100;
+/** Typed keys and commands that wait for a slow reader; a person types a few a second. */
+export const MAX_QUEUED_EVENTS = 256;
+
+export const eventNames = [
+  "lines",
+  "cursor",
+  "mode",
+  "diffs",
+  "input",
+  "activity",
+  "chars",
+  "overlay",
+  "commands",
+] as const;
+export type EventName = (typeof eventNames)[number];
+
+const EventsField = v.pipe(
+  v.array(v.picklist(eventNames)),
+  v.description(
+    "what to report: lines (changed rows), cursor, mode (alternate screen), diffs (changed rows with the whole screen), " +
+      "input (keys of people; takes the access operate), activity (idle and running), chars (output as text), " +
+      "overlay (what is drawn), commands (started and finished); an empty list stops",
+  ),
+);
+
+/** A subscription as the host takes it. */
+export const SubscriptionSchema = v.object({
+  events: EventsField,
+  format: v.optional(v.pipe(FormatSchema, v.description("how rows are sent: styled spans or plain text")), "styled"),
+  interval_ms: v.optional(
+    v.pipe(WaitMsSchema, v.description("least time between two reports of a changing screen, in ms")),
+    DEFAULT_INTERVAL_MS,
+  ),
+  idle_timeout_ms: v.optional(
+    v.pipe(WaitMsSchema, v.description("silence that is reported as idle, in ms; 0: it is not reported")),
+    0,
+  ),
+});
+export type Subscription = v.InferOutput<typeof SubscriptionSchema>;
+
+/** A subscription as a client writes it: `quiesce_ms` is an older name of `idle_timeout_ms`. */
+export const SubscribeSchema = v.pipe(
+  v.object({
+    ...SubscriptionSchema.entries,
+    idle_timeout_ms: v.optional(SubscriptionSchema.entries.idle_timeout_ms.wrapped),
+    quiesce_ms: v.optional(v.pipe(WaitMsSchema, v.description("older name of idle_timeout_ms"))),
+  }),
+  v.transform(
+    ({ quiesce_ms, idle_timeout_ms, ...rest }): Subscription => ({
+      ...rest,
+      idle_timeout_ms: idle_timeout_ms ?? quiesce_ms ?? 0,
+    }),
+  ),
+);
+
+const seq = v.pipe(v.number(), v.description("counts this subscription's events from 1; 0 for a state"));
+const scrollback = v.pipe(v.number(), v.description("lines of history and screen together"));
+const generation = v.pipe(v.number(), v.description("change token: grows with every activity"));
+const KeySchema = v.object({ key: v.string(), modifiers: v.array(v.string()) });
+
+/** What a subscription sends; on the server's own WebSocket each has `session` beside it. */
+export const SessionEventSchema = v.variant("event", [
+  v.object({
+    event: v.literal("sync"),
+    seq,
+    screen: ScreenSchema,
+    scrollback_lines: scrollback,
+  }),
+  v.object({
+    event: v.literal("line"),
+    seq,
+    index: v.pipe(v.number(), v.description("row of the screen, from 0")),
+    total_lines: scrollback,
+    line: LineSchema,
+  }),
+  v.object({ event: v.literal("cursor"), seq, row: v.number(), col: v.number(), visible: v.boolean() }),
+  v.object({
+    event: v.literal("mode"),
+    seq: v.optional(seq),
+    alternate_active: v.optional(v.pipe(v.boolean(), v.description("the program uses the alternate screen"))),
+    mode: v.optional(v.pipe(v.picklist(["passthrough", "capture"]), v.description("who gets a person's keys"))),
+  }),
+  v.object({
+    event: v.literal("reset"),
+    seq,
+    reason: v.pipe(v.string(), v.description("why rows must be read anew: resize, clear_screen …")),
+  }),
+  v.object({
+    event: v.literal("diff"),
+    seq,
+    changed_lines: v.pipe(v.array(v.number()), v.description("rows of the screen that changed")),
+    screen: ScreenSchema,
+  }),
+  v.object({ event: v.literal("idle"), seq, generation, screen: ScreenSchema, scrollback_lines: scrollback }),
+  v.object({ event: v.literal("running"), seq, generation }),
+  v.object({
+    event: v.literal("input"),
+    mode: v.picklist(["passthrough", "capture"]),
+    raw: v.pipe(v.array(v.number()), v.description("bytes of the key")),
+    parsed: v.nullable(KeySchema),
+    target: v.optional(v.pipe(v.string(), v.description("the focused overlay or panel"))),
+  }),
+  v.object({ event: v.literal("chars"), seq, text: v.pipe(v.string(), v.description("output as it was written")) }),
+  v.object({
+    event: v.literal("overlay"),
+    seq,
+    overlays: v.array(OverlaySchema),
+    panels: v.array(PanelSchema),
+  }),
+  v.object({ event: v.literal("command_started"), seq, command: CommandRecordSchema }),
+  v.object({ event: v.literal("command_finished"), seq, command: CommandRecordSchema }),
+  v.object({
+    event: v.literal("exited"),
+    seq,
+    exit_code: v.nullable(v.number()),
+    signal: v.nullable(v.string()),
+  }),
+]);
+export type SessionEvent = v.InferOutput<typeof SessionEventSchema>;
+
+/** What every server-level WebSocket hears without subscribing. */
+export const LifecycleEventSchema = v.variant("event", [
+  v.object({
+    event: v.literal("session_created"),
+    params: v.object({ name: v.string(), session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("session_renamed"),
+    params: v.object({ old_name: v.string(), new_name: v.string(), session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("session_tags_changed"),
+    params: v.object({
+      name: v.string(),
+      added: v.array(v.string()),
+      removed: v.array(v.string()),
+      tags: v.array(v.string()),
+      session: SessionInfoSchema,
+    }),
+  }),
+  v.object({
+    event: v.literal("session_exited"),
+    params: v.object({
+      name: v.string(),
+      exit_code: v.nullable(v.number()),
+      signal: v.nullable(v.string()),
+      session: SessionInfoSchema,
+    }),
+  }),
+  v.object({
+    event: v.literal("session_destroyed"),
+    params: v.object({
+      name: v.string(),
+      reason: EndReasonSchema,
+      exit_code: v.nullable(v.number()),
+      signal: v.nullable(v.string()),
+      session: SessionInfoSchema,
+    }),
+  }),
+]);
+export type LifecycleEvent = v.InferOutput<typeof LifecycleEventSchema>;
+
+/** A reader was too slow: how many events of a kind that cannot be joined it missed. */
+export const LaggedSchema = v.object({
+  type: v.picklist(["lagged", "input_lagged"]),
+  skipped: v.number(),
+  session: v.optional(v.string()),
+});
+export type Lagged = v.InferOutput<typeof LaggedSchema>;
