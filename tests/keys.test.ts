@@ -6,6 +6,7 @@ import {
   flushKeys,
   type InputEvent,
   initialKeyState,
+  isWaiting,
   type KeyState,
   type ParsedKey,
 } from "../src/terminal/keys-decode.ts";

@@ -88,6 +88,8 @@ function split(state: KeyState, bytes: Uint8Array, flush: boolean): { events: In
     events.push({ raw: new Uint8Array(all.subarray(at, at + step.length)), parsed: step.parsed, kind: step.kind });
     at += step.length;
     pasting = step.open === true;
+    // What is left then may be the beginning of the paste's end.
+    if (pasting) break;
   }
   return { events, state: { rest: new Uint8Array(all.subarray(at)), pasting } };
 }
