@@ -178,6 +178,18 @@ describe("painting", () => {
     expect(outer.text()).toEqual(["  ok"]);
   });
 
+  test("links and fancy underlines are written where the terminal has them, and closed", () => {
+    const style = { ...plain, flags: 8, underlineStyle: "curly", underlineColor: { indexed: 1 } } as const;
+    const linked = { ...plain, link: "https://example.org/" } as const;
+    const lines = [[...rowOf("ab", 2, style), ...rowOf("cd", 2, linked), ...rowOf("e", 1)]];
+    const frame = viewOf({ ...textView([""], 5), lines });
+    const bytes = bytesOf(paint(null, frame, noEvents, trueColor));
+    const link = "\x1b]8;;https://example.org/\x1b\\";
+    expect(bytes).toContain(`\x1b[0;4:3;58:5:1mab\x1b[m${link}cd\x1b]8;;\x1b\\e`);
+    const plainer = bytesOf(paint(null, frame, noEvents, { ...trueColor, hyperlinks: false, underlineStyles: false }));
+    expect(plainer).toContain("\x1b[0;4mab\x1b[mcde");
+  });
+
   test("a terminal that measures a character differently still has everything else in its place", async () => {
     using outer = new OuterScreen(2, 20);
     outer.terminal.unicode.activeVersion = "6"; // knows no emoji, no joining
