@@ -36,6 +36,13 @@ const running = (pid: number) => {
     return false;
   }
 };
+const nameOf = (pid: number | null) => {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return null;
+  }
+};
 
 describe.each(adapters)("$adapter", ({ adapter, can }) => {
   const start = async (script: string, options?: ProgramOptions) =>
@@ -248,7 +255,8 @@ describe.each(adapters)("$adapter", ({ adapter, can }) => {
     using program = await start("", shell);
     await program.shows("READY> ");
     await program.type("sleep 61\r");
-    await until("the command is in front", () => program.pty.foreground() !== program.pty.pid);
+    // Not sooner: between fork and exec the shell's child still handles signals as the shell does.
+    await until("the command is in front", () => nameOf(program.pty.foreground()) === "sleep");
     program.pty.signal("SIGINT", "foreground");
     await until("the shell is in front", () => program.pty.foreground() === program.pty.pid);
 

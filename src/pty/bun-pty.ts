@@ -6,12 +6,12 @@
  * - argv[0] is always the file: a login shell is not one unless its arguments say so.
  * - The child inherits this process's environment; variables that it must not have are removed by env(1).
  * What it does not offer but the system does (flags, foreground group, path, signals, whether the terminal takes input)
- * comes from the terminal's descriptor, found as in the first adapter; where it is not found these are null.
+ * comes from the terminal's descriptor, found as in the first adapter.
  */
 
 import type { IPty } from "bun-pty";
 import { InputQueue } from "./input-queue.ts";
-import { Master, masters } from "./master.ts";
+import { Master } from "./master.ts";
 import { withOpenFiles } from "./open-files.ts";
 import { type Pty, type PtyEvents, type PtyExit, type PtyOpen, type PtySpawn, QUANTUM_BYTES } from "./port.ts";
 import { sendSignal } from "./signal.ts";
@@ -28,13 +28,13 @@ const AMBIGUOUS_CODE = 1;
 
 export const openBunPty: PtyOpen = async (spawn, events) => {
   const { spawn: start } = await import("bun-pty");
-  const before = masters();
   const [file = spawn.file, ...args] = command(spawn);
   const { cwd, rows, cols } = spawn;
   const child = withOpenFiles(() =>
     start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
   );
-  return new BunPtyPty(child, Master.appeared(before), events);
+  const resize = (toRows: number, toCols: number) => child.resize(toCols, toRows);
+  return new BunPtyPty(child, Master.of({ pid: child.pid, rows, cols, resize }), events);
 };
 
 /** The command line, through env(1) when this process has variables that the child must not have. */

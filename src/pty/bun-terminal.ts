@@ -11,7 +11,7 @@
 import { WshError } from "../protocol/errors.ts";
 import { InputQueue } from "./input-queue.ts";
 import { libc } from "./libc.ts";
-import { Master, masters } from "./master.ts";
+import { Master } from "./master.ts";
 import { withOpenFiles } from "./open-files.ts";
 import { type Pty, type PtyEvents, type PtyExit, type PtyOpen, type PtySpawn, QUANTUM_BYTES } from "./port.ts";
 import type { ReaderStart } from "./reader-worker.ts";
@@ -63,10 +63,11 @@ class BunTerminalPty implements Pty {
     // that may sleep for days.
     this.#worker = new Worker(workerUrl(), { smol: true, ref: false });
     try {
-      const before = masters();
       const child = withOpenFiles(() => this.#spawn(spawn));
       this.pid = child.pid;
-      this.#master = Master.appeared(before);
+      const { rows, cols } = spawn;
+      const resize = (toRows: number, toCols: number) => child.terminal?.resize(toCols, toRows);
+      this.#master = Master.of({ pid: child.pid, rows, cols, resize });
       child.terminal?.close();
     } catch (error) {
       this.#worker.terminate();
@@ -146,6 +147,8 @@ class BunTerminalPty implements Pty {
   #deliver(): void {
     // A receiver that acknowledges inside data() comes back here: the loop below goes on for it.
     if (this.#delivering || this.#reported || this.#disposed) return;
+    // At the limit the reader's message stays unanswered, so that it sends no other; ack() comes back here.
+    if (this.#unacknowledged >= QUANTUM_BYTES) return;
     this.#delivering = true;
     Atomics.store(this.#ring.words, word.signalled, 0);
     // Only what waits now: the reader announces what comes meanwhile, and the event loop has its turn in between.

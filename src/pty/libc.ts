@@ -33,6 +33,9 @@ const fixed = {
 const padded = ["i32", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "ptr"] as const;
 const plain = ["i32", "u64", "ptr"] as const;
 
+/** Linux, include/uapi/linux/fcntl.h. */
+const F_DUPFD_CLOEXEC = 1030;
+
 function load() {
   for (const [at, name] of libraries.entries()) {
     try {
@@ -59,9 +62,6 @@ function load() {
   }
   throw new Error(`no C library among ${libraries.join(", ")}`);
 }
-
-/** Linux, include/uapi/linux/fcntl.h. */
-const F_DUPFD_CLOEXEC = 1030;
 
 export type Libc = ReturnType<typeof load>;
 

@@ -1,27 +1,52 @@
 /**
  * The master side of a terminal as a descriptor of our own: what is written, asked and set there without going through
- * the object that made it. Non-blocking, close-on-exec. Bun.Terminal opens the terminal and starts the child on it but
- * does not tell its descriptor, so the descriptor is recognised: it is the one that is a master and was not there before.
+ * the object that made it. Both adapters' libraries open the terminal and start the child on it but do not tell their
+ * descriptors, and open and close some from threads of theirs. So the right one is recognised by what it is, never by
+ * when it appeared: it is the master of the child's controlling terminal, or the one that a resize was seen on.
  */
 
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { libc, POLLOUT } from "./libc.ts";
 import type { PtyFlags } from "./port.ts";
 
 const darwin = process.platform === "darwin";
 
-/** Every open descriptor of this process that is a terminal's master side, with the path of the other side. */
-export function masters(): Map<number, string> {
-  const found = new Map<number, string>();
+/** Path of the other side of a master descriptor; "" when it is none. */
+function otherSide(fd: number): string {
+  return String(libc().ptsname(fd) ?? "");
+}
+
+/** A descriptor of our own of the first open master that `fits`; null when none does. */
+function find(fits: (fd: number, tty: string) => boolean): { fd: number; tty: string } | null {
   for (const name of readdirSync("/dev/fd")) {
-    const tty = String(libc().ptsname(Number(name)) ?? "");
-    if (tty.startsWith("/dev/")) found.set(Number(name), tty);
+    const tty = otherSide(Number(name));
+    if (tty === "" || !fits(Number(name), tty)) continue;
+    const fd = libc().duplicate(Number(name));
+    // Another thread may have closed the original, and its number may name something else by now.
+    if (fd >= 0 && otherSide(fd) === tty && fits(fd, tty)) return { fd, tty };
+    if (fd >= 0) libc().close(fd);
   }
-  return found;
+  return null;
+}
+
+/** Path of a process's controlling terminal, null where it has none or the system does not tell. */
+function controllingTerminal(pid: number): string | null {
+  if (process.platform !== "linux") return null;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // Field 7, tty_nr: minor number in bits 0-7 and 20-31, major in 8-19. Terminals of devpts have major 136.
+    const device = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[4]);
+    return ((device >> 8) & 0xfff) === 136 ? `/dev/pts/${(device & 0xff) | ((device >>> 12) & 0xfff00)}` : null;
+  } catch {
+    return null;
+  }
 }
 
 /** sys/ioctl.h. */
 const TIOCSWINSZ = darwin ? 0x80087467 : 0x5414;
+const TIOCGWINSZ = darwin ? 0x40087468 : 0x5413;
+/** A size that no terminal has: the range above any real one. */
+const ODD_SIZE = 0x8000;
 
 /** c_lflag in struct termios and its bits: tcflag_t has 4 bytes on Linux, 8 on macOS. */
 const LFLAG_OFFSET = darwin ? 24 : 12;
@@ -39,15 +64,24 @@ export class Master {
     readonly tty: string,
   ) {}
 
-  /** Finds the master that appeared since `before` was taken and duplicates it; the original may be closed then. */
-  static appeared(before: ReadonlyMap<number, string>): Master {
-    for (const [fd, tty] of masters()) {
-      if (before.get(fd) === tty) continue;
-      const own = libc().duplicate(fd);
-      if (own < 0) throw new Error(`descriptor ${fd} of ${tty} cannot be duplicated`);
-      return new Master(own, tty);
-    }
-    throw new Error("no new terminal among the open descriptors");
+  /**
+   * Finds the master of a child that was just started. When the child has no terminal to name any more (it has ended
+   * already), the terminal gets an odd size for a moment and is recognised by it.
+   */
+  static of(child: { pid: number; rows: number; cols: number; resize(rows: number, cols: number): void }): Master {
+    const path = controllingTerminal(child.pid);
+    const found = path === null ? null : find((_fd, tty) => tty === path);
+    if (found !== null) return new Master(found.fd, found.tty);
+    const rows = ODD_SIZE + Math.floor(Math.random() * ODD_SIZE);
+    const cols = ODD_SIZE + Math.floor(Math.random() * ODD_SIZE);
+    child.resize(rows, cols);
+    const marked = find((fd) => {
+      const size = new Uint16Array(4);
+      return libc().ioctl(fd, TIOCGWINSZ, size) === 0 && size[0] === rows && size[1] === cols;
+    });
+    child.resize(child.rows, child.cols);
+    if (marked === null) throw new Error(`the terminal of process ${child.pid} is not among the open descriptors`);
+    return new Master(marked.fd, marked.tty);
   }
 
   /** A second descriptor of the same terminal, owned by the caller. */

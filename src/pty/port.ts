@@ -59,7 +59,7 @@ export interface Pty {
   signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void;
   /** Process group that holds the terminal; null when unknown. */
   foreground(): number | null;
-  /** Frees everything; does not wait for the child. Idempotent. */
+  /** Hangs up and frees everything; does not wait for the child, and no event comes any more. Idempotent. */
   dispose(): void;
 }
 

@@ -47,6 +47,7 @@ function read({ ring, master, wake }: ReaderStart): void {
   const watchedAt = ptr(watched);
   let windowStart = 0;
   let windowBytes = 0;
+  let flooding = false;
 
   const announce = () => {
     if (Atomics.exchange(words, word.signalled, 1) === 0) postMessage(null);
@@ -74,11 +75,14 @@ function read({ ring, master, wake }: ReaderStart): void {
     if (count > 0) {
       const now = performance.now();
       if (now - windowStart > FLOOD_WINDOW_MS) {
+        // A window that ended long ago says nothing about now.
+        flooding = windowBytes >= FLOOD_BYTES && now - windowStart < 2 * FLOOD_WINDOW_MS;
         windowStart = now;
         windowBytes = 0;
       }
       windowBytes += count;
-      if (windowBytes < FLOOD_BYTES || waiting + count >= BATCH_BYTES) announce();
+      flooding ||= windowBytes >= FLOOD_BYTES;
+      if (!flooding || waiting + count >= BATCH_BYTES) announce();
       continue;
     }
     const unannounced = waiting > 0 && Atomics.load(words, word.signalled) === 0;
