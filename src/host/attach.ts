@@ -65,7 +65,7 @@ export class TerminalStream implements Viewer {
     if (frame.type === frameTypes.input) {
       if (this.readOnly || this.over) return;
       if (this.session.viewers.acted(this.id)) void this.session.resize();
-      this.session.typed(frame.payload);
+      this.session.typed(this.id, frame.payload);
     } else if (frame.type === frameTypes.resize) {
       this.size = v.parse(ResizeSchema, frameJson(frame));
       this.session.viewers.acted(this.id);

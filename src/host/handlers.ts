@@ -5,6 +5,7 @@ import type { OperationOutput, ParsedInput, SessionOperationName } from "../oper
 import { WshError } from "../protocol/errors.ts";
 import type { Session } from "../session/session.ts";
 import { commandHandlers } from "./command-handlers.ts";
+import { elementHandlers } from "./element-handlers.ts";
 import { awaitIdle } from "./idle.ts";
 import { decodeInput } from "./input.ts";
 
@@ -76,6 +77,7 @@ export const sessionHandlers: SessionHandlers = {
   "scrollback.get": (session, query) => session.pane.terminal.atRest(() => session.pane.terminal.scrollback(query)),
   "idle.await": awaitIdle,
   ...commandHandlers,
+  ...elementHandlers,
 };
 
 function requireRunning(session: Session): void {

@@ -6,6 +6,7 @@
  * Rows and columns: `outer` is the size that viewers or callers asked for; the pane gets what panels leave of it.
  */
 
+import type { ScreenMode } from "../protocol/elements.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { Format } from "../protocol/screen.ts";
@@ -18,8 +19,11 @@ import type { TerminalProfile } from "../terminal/profile.ts";
 import type { TextRange } from "../terminal/transcript.ts";
 import { Activity } from "./activity.ts";
 import { Commands } from "./commands-session.ts";
+import { ElementStore } from "./elements.ts";
 import { Emitter } from "./emitter.ts";
 import { type Clock, type ExecTarget, systemClock } from "./exec-port.ts";
+import { type InputMode, Keyboard, type TypedKey } from "./keyboard.ts";
+import { type Layout, layoutPanels } from "./layout.ts";
 import { Pane } from "./pane.ts";
 import { SessionText } from "./terminal-text.ts";
 import { type Size, type SizePolicy, Viewers } from "./viewers.ts";
@@ -75,6 +79,12 @@ export interface SessionEvents extends Record<string, unknown> {
   bell: undefined;
   clipboard: { readonly selection: string; readonly base64: string };
   resized: Size;
+  /** What is drawn over and beside the terminal, or where, has changed. */
+  drawn: undefined;
+  /** A person typed, as far as others may know. */
+  typed: TypedKey & { readonly target?: string };
+  inputMode: InputMode;
+  screenMode: ScreenMode;
 }
 
 /** How the registry is told; the host implements it over the file system. */
@@ -91,11 +101,14 @@ export class Session {
   readonly events = new Emitter<SessionEvents>();
   readonly activity: Activity;
   readonly viewers: Viewers;
+  readonly elements: ElementStore;
+  readonly keyboard: Keyboard;
   readonly createdAt: number;
   private readonly clock: Clock;
   private currentName: string;
   private tagSet: Set<string>;
   private outer: Size;
+  private placed: Layout;
   private streams = 0;
   private graceTimer: Disposable | null = null;
   private over: EndReason | null = null;
@@ -115,6 +128,33 @@ export class Session {
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
     this.outer = { rows: options.spawn.rows, cols: options.spawn.cols };
+    this.placed = layoutPanels([], this.outer);
+    this.elements = new ElementStore({
+      newId: () => crypto.randomUUID(),
+      schedule: (ms, expire) => {
+        const timer = this.clock.after(ms, expire);
+        return () => timer[Symbol.dispose]();
+      },
+      onChange: (change) => {
+        if (change.layout) void this.layOut();
+        if (change.mode) this.events.emit("screenMode", this.elements.screenMode);
+        this.events.emit("drawn", undefined);
+      },
+    });
+    this.keyboard = new Keyboard({
+      clock: this.clock,
+      overheard: () => this.events.count("typed") > 0,
+      typed: (key) => {
+        const target = this.elements.focused;
+        this.events.emit("typed", target === null ? key : { ...key, target });
+      },
+      modeChanged: (mode) => {
+        if (mode === "passthrough") this.elements.unfocus();
+        this.events.emit("inputMode", mode);
+        this.events.emit("drawn", undefined);
+      },
+      focused: () => this.elements.focused,
+    });
   }
 
   /** @throws WshError session_create_failed */
@@ -138,7 +178,10 @@ export class Session {
         bell: () => session.bellRang(),
         title: (title) => session.events.emit("title", title),
         cwd: () => session.events.emit("info", undefined),
-        alternate: (active) => session.events.emit("alternate", active),
+        alternate: (active) => {
+          session.elements.setChildAlternate(active);
+          session.events.emit("alternate", active);
+        },
         clipboard: (selection, base64) => session.events.emit("clipboard", { selection, base64 }),
         reset: (reason) => session.events.emit("reset", reason),
         retired: ({ id, col, text }) => session.parts?.commands.retired({ id, begins: col === 0, text }),
@@ -191,6 +234,11 @@ export class Session {
     const old_name = this.currentName;
     this.currentName = name;
     this.events.emit("renamed", { old_name, new_name: name });
+  }
+
+  /** Where panels are on the outer screen, and what they leave the program. */
+  get layout(): Layout {
+    return this.placed;
   }
 
   get exit(): PtyExit | null {
@@ -309,11 +357,17 @@ export class Session {
     if (asked === null) return;
     const changed = asked.rows !== this.outer.rows || asked.cols !== this.outer.cols;
     this.outer = asked;
-    await this.pane.resize(asked.rows, asked.cols);
+    await this.layOut();
     if (!changed) return;
     this.events.emit("resized", asked);
     for (const viewer of this.viewers.all) viewer.sizeChanged(asked);
     this.events.emit("info", undefined);
+  }
+
+  /** Gives the program what the panels leave of the outer size. */
+  async layOut(): Promise<void> {
+    this.placed = this.elements.layout(this.outer);
+    await this.pane.resize(this.placed.ptyRows, this.placed.ptyCols);
   }
 
   /**
@@ -326,9 +380,12 @@ export class Session {
     this.activity.record();
   }
 
-  /** A person typed. */
-  typed(bytes: Uint8Array): void {
+  /** A person typed at an attached terminal. */
+  typed(viewer: number, bytes: Uint8Array): void {
     this.activity.record();
+    const flags = this.pane.pty?.flags() ?? null;
+    const secret = flags?.canonical === true && !flags.echo;
+    if (!this.keyboard.type(viewer, bytes, secret)) return;
     this.typedAt = this.clock.now();
     this.commands.typing(bytes);
     // What a stopped program does not read is refused by the PTY's limit; a person sees that nothing appears.
@@ -503,6 +560,8 @@ export class Session {
     this.events.emit("destroyed", { reason, exit: this.exit ?? UNKNOWN_EXIT });
     const gone = new WshError("session_not_found", `session '${this.name}' was ended`);
     this.activity.dispose(gone);
+    this.elements.dispose();
+    this.keyboard.dispose();
     this.parts?.commands.dispose(gone);
     this.pane.dispose();
   }

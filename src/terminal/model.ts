@@ -370,6 +370,23 @@ export class TerminalModel {
     return cells;
   }
 
+  /** Where the screen begins on the normal screen. */
+  get top(): Position {
+    return this.hot.position(0, 0);
+  }
+
+  /** The newest rows between a place that was the top and the top of the normal screen now, oldest first, at most `limit`. */
+  rowsAbove(since: Position, limit: number): Row[] {
+    const { normal } = this.terminal.buffer;
+    const rows: Row[] = [];
+    for (let y = -1; rows.length < limit && y >= -this.hot.above; y--) {
+      const at = this.hot.position(y, 0);
+      if (at.line < since.line || (at.line === since.line && at.col < since.col)) break;
+      rows.push(rowCells(storedRow(normal, normal.baseY + y), this.cols, this.styles, this.links));
+    }
+    return rows.reverse();
+  }
+
   grid(): Grid {
     const { rows, cols } = this;
     const { cursorX, cursorY } = this.terminal.buffer.active;

@@ -1,0 +1,226 @@
+/**
+ * Who gets the keys that a person types: the program (passthrough), or the agent that captured the keyboard (contract
+ * §7.5). A capture always has an owner and ends with it: with its connection, or when its lease runs out. A server that
+ * died has a little time to come back and claim what its callers held. Captured keys are kept in a ring, read by cursor.
+ */
+import { WshError } from "../protocol/errors.ts";
+import {
+  decodeKeys,
+  flushKeys,
+  type InputEvent,
+  initialKeyState,
+  type KeyState,
+  type ParsedKey,
+} from "../terminal/keys-decode.ts";
+import type { Clock } from "./exec-port.ts";
+
+/** Captured keys that are kept for readers (contract §3.5.1). */
+const RING = 256;
+/** How long a capture outlives the connection that brought it, in ms: time for a restarted server to claim it again. */
+const RECLAIM_MS = 5_000;
+/** How long a lone Escape may be the beginning of a sequence, in ms. */
+const ESCAPE_MS = 25;
+
+export type InputMode = "passthrough" | "capture";
+
+export interface KeyboardOwner {
+  readonly id: string;
+  /** What a person calls it. */
+  readonly label: string;
+  /** Its id ends with a connection, so no lease is needed. */
+  readonly connected: boolean;
+}
+
+export interface CapturedKey {
+  readonly seq: number;
+  readonly raw: readonly number[];
+  readonly parsed: ParsedKey | null;
+  readonly target?: string;
+}
+
+/** One key or paste of a person, as subscribers hear of it. */
+export interface TypedKey {
+  /** Mode before the key. */
+  readonly mode: InputMode;
+  readonly raw: readonly number[];
+  readonly parsed: ParsedKey | null;
+}
+
+export interface KeyboardPort {
+  readonly clock: Clock;
+  /** Whether anybody wants to hear of keys while they go to the program. */
+  overheard(): boolean;
+  typed(key: TypedKey): void;
+  modeChanged(mode: InputMode): void;
+  /** Element that captured keys are meant for. */
+  focused(): string | null;
+}
+
+interface Holding {
+  readonly owner: KeyboardOwner;
+  end: Disposable | null;
+  /** Clock time at which a lease ends; null without one. */
+  until: number | null;
+}
+
+export class Keyboard {
+  private holding: Holding | null = null;
+  private readonly ring: CapturedKey[] = [];
+  private lastSeq = 0;
+  private leaseMs = 0;
+  private readonly decoders = new Map<number, { state: KeyState; timer: Disposable | null }>();
+  private readonly readers = new Set<() => void>();
+
+  constructor(private readonly port: KeyboardPort) {}
+
+  get mode(): InputMode {
+    return this.holding === null ? "passthrough" : "capture";
+  }
+
+  get owner(): KeyboardOwner | null {
+    return this.holding?.owner ?? null;
+  }
+
+  /** Time until the lease ends, in ms; null when it does not run out. */
+  leaseLeft(): number | null {
+    const until = this.holding?.until ?? null;
+    return until === null ? null : Math.max(0, Math.round(until - this.port.clock.now()));
+  }
+
+  /**
+   * Takes the keyboard, or keeps it: repeating renews the lease.
+   * @throws WshError input_captured when somebody else holds it
+   */
+  capture(owner: KeyboardOwner, leaseMs: number): void {
+    const held = this.holding;
+    if (held !== null && held.owner.id !== owner.id) {
+      throw new WshError("input_captured", `'${held.owner.label}' holds the keyboard`, { owner: held.owner.label });
+    }
+    held?.end?.[Symbol.dispose]();
+    this.holding = { owner, end: null, until: null };
+    if (!owner.connected) this.lease(leaseMs);
+    if (held === null) this.port.modeChanged("capture");
+  }
+
+  /** Gives the keyboard back to the program. Idempotent. */
+  release(): void {
+    if (this.holding === null) return;
+    this.holding.end?.[Symbol.dispose]();
+    this.holding = null;
+    this.port.modeChanged("passthrough");
+    for (const wake of this.readers) wake();
+  }
+
+  /** A caller is gone for good. */
+  callerGone(id: string): void {
+    if (this.holding?.owner.id === id) this.release();
+  }
+
+  /** The connection over which these callers came is gone: they may come back over another one. */
+  connectionLost(ids: ReadonlySet<string>): void {
+    const { holding } = this;
+    if (holding === null || !holding.owner.connected || !ids.has(holding.owner.id)) return;
+    holding.end?.[Symbol.dispose]();
+    holding.end = this.port.clock.after(RECLAIM_MS, () => this.release());
+  }
+
+  /**
+   * What a person typed at terminal `viewer`.
+   * @param secret it is typed at a password prompt: subscribers hear nothing of it
+   * @returns whether it goes to the program
+   */
+  type(viewer: number, bytes: Uint8Array, secret: boolean): boolean {
+    const captured = this.holding !== null;
+    if (!captured && (secret || !this.port.overheard())) {
+      this.decoders.delete(viewer);
+      return true;
+    }
+    const decoder = this.decoders.get(viewer) ?? { state: initialKeyState, timer: null };
+    this.decoders.set(viewer, decoder);
+    decoder.timer?.[Symbol.dispose]();
+    const { events, state } = decodeKeys(decoder.state, bytes);
+    decoder.state = state;
+    this.tell(events);
+    decoder.timer =
+      state.rest.length === 0
+        ? null
+        : this.port.clock.after(ESCAPE_MS, () => {
+            const flushed = flushKeys(decoder.state);
+            decoder.state = flushed.state;
+            this.tell(flushed.events);
+          });
+    return !captured;
+  }
+
+  viewerGone(viewer: number): void {
+    this.decoders.get(viewer)?.timer?.[Symbol.dispose]();
+    this.decoders.delete(viewer);
+  }
+
+  /** Captured keys after `since` (default: from now on). `missed` counts those that the ring no longer has. */
+  read(since: number | undefined): { keys: CapturedKey[]; seq: number; missed: number } {
+    const from = since ?? this.lastSeq;
+    const keys = this.ring.filter(({ seq }) => seq > from);
+    const oldest = this.ring[0]?.seq ?? this.lastSeq + 1;
+    return { keys, seq: this.lastSeq, missed: Math.max(0, Math.min(oldest, this.lastSeq + 1) - from - 1) };
+  }
+
+  /** As read, but waits for a key; a read by the owner renews its lease. */
+  async await(
+    since: number | undefined,
+    waitMs: number,
+    reader: { readonly id: string; readonly signal: AbortSignal },
+  ): Promise<ReturnType<Keyboard["read"]>> {
+    const from = since ?? this.lastSeq;
+    this.renew(reader.id);
+    if (waitMs > 0 && this.lastSeq <= from && !reader.signal.aborted) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const timer = this.port.clock.after(waitMs, resolve);
+      reader.signal.addEventListener("abort", () => resolve(), { once: true });
+      this.readers.add(resolve);
+      await promise;
+      this.readers.delete(resolve);
+      timer[Symbol.dispose]();
+      this.renew(reader.id);
+    }
+    return this.read(from);
+  }
+
+  dispose(): void {
+    this.holding?.end?.[Symbol.dispose]();
+    this.holding = null;
+    for (const viewer of [...this.decoders.keys()]) this.viewerGone(viewer);
+    for (const wake of this.readers) wake();
+  }
+
+  private lease(ms: number): void {
+    const { holding } = this;
+    if (holding === null) return;
+    this.leaseMs = ms;
+    holding.end?.[Symbol.dispose]();
+    holding.until = this.port.clock.now() + ms;
+    holding.end = this.port.clock.after(ms, () => this.release());
+  }
+
+  private renew(id: string): void {
+    if (this.holding !== null && this.holding.owner.id === id && this.holding.until !== null) this.lease(this.leaseMs);
+  }
+
+  private tell(events: readonly InputEvent[]): void {
+    const { mode } = this;
+    for (const { raw, parsed, kind } of events) {
+      if (kind === "reply" || kind === "focus" || kind === "release") continue;
+      const key = { raw: [...raw], parsed };
+      this.port.typed({ mode, ...key });
+      if (mode === "capture") this.keep(key);
+    }
+  }
+
+  private keep(key: Pick<CapturedKey, "raw" | "parsed">): void {
+    const target = this.port.focused();
+    this.lastSeq++;
+    this.ring.push({ seq: this.lastSeq, ...key, ...(target === null ? {} : { target }) });
+    if (this.ring.length > RING) this.ring.shift();
+    for (const wake of this.readers) wake();
+  }
+}
