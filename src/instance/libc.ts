@@ -10,7 +10,8 @@ import fs from "node:fs";
 import { WshError } from "../protocol/errors.ts";
 
 const isDarwin = process.platform === "darwin";
-const libraryNames = isDarwin
+/** The C library by the names that it has on glibc, musl and macOS; for modules that need calls of their own. */
+export const libraryNames = isDarwin
   ? ["libSystem.B.dylib"]
   : ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`, "libc.so"];
 

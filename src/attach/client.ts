@@ -1,0 +1,164 @@
+/**
+ * A person's terminal at a session: bytes of the host go to the terminal, keys to the host, until one of them ends it.
+ * Neither side is buffered without bound: a terminal that does not take its bytes stops the reading from the host, which
+ * then repaints; a host that does not take its input stops the reading of keys. Whatever happens, the terminal is put
+ * back as it was and the person is told how it ended.
+ */
+import * as v from "valibot";
+import { Connection } from "../instance/connection.ts";
+import { type ScrollbackChoice, SizeNoticeSchema } from "../protocol/attach.ts";
+import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
+import { StreamEndSchema } from "../protocol/hello.ts";
+import type { Prefix } from "../terminal/keys-prefix.ts";
+import { KeyReader } from "./client-keys.ts";
+import { RelayView, type View } from "./client-view.ts";
+import { type Outcome, outcomeOf } from "./outcome.ts";
+import { OuterTerminal } from "./terminal.ts";
+
+/** Bytes that wait for the terminal before the host is no longer read. */
+const OUTPUT_LIMIT = 256 * 1024;
+/** Bytes that wait for the host before the keyboard is no longer read. */
+const INPUT_LIMIT = 1024 * 1024;
+/** How often that is looked at then, in ms. */
+const INPUT_POLL_MS = 5;
+
+export interface AttachOptions {
+  /** Of the session's host. */
+  readonly socket: string;
+  readonly scrollback: ScrollbackChoice;
+  readonly altScreen: boolean;
+  readonly readOnly: boolean;
+  readonly prefix: Prefix | null;
+  /** The end of standard input detaches; with a command whose end is waited for it does not. */
+  readonly detachAtEof: boolean;
+  /** Called once, when the first bytes were shown. */
+  readonly shown?: () => void;
+}
+
+export interface AttachResult {
+  readonly outcome: Outcome;
+  /** What the session is called at the end; null when the host did not say. */
+  readonly name: string | null;
+}
+
+/**
+ * Attaches and stays attached until it ends.
+ * @throws WshError when the host refuses: session_not_found, host_unavailable, host_version, resource_limit_reached
+ */
+export async function attach(options: AttachOptions): Promise<AttachResult> {
+  // The host is there before the terminal is touched: a refusal is an error message like any other.
+  const { connection } = await Connection.open(options.socket, "attach");
+  const client = new Client(connection, options);
+  try {
+    return await client.run();
+  } finally {
+    await client.end();
+  }
+}
+
+class Client {
+  private readonly terminal: OuterTerminal;
+  private readonly view: View;
+  private readonly keys: KeyReader;
+  private readonly over = Promise.withResolvers<AttachResult>();
+  private shown = false;
+
+  constructor(
+    private readonly connection: Connection,
+    private readonly options: AttachOptions,
+  ) {
+    this.terminal = new OuterTerminal({ altScreen: options.altScreen });
+    this.view = new RelayView(this.terminal, options.prefix);
+    this.keys = new KeyReader(options.prefix, {
+      forward: (bytes) => this.typed(bytes),
+      reply: () => {},
+      detach: () => this.leave({ kind: "detached" }),
+      help: (shown) => void this.view.help(shown),
+      release: () => {},
+    });
+  }
+
+  async run(): Promise<AttachResult> {
+    const { connection, terminal, options } = this;
+    connection.listen({
+      frame: (frame) => this.receive(frame),
+      close: () => this.over.resolve({ outcome: outcomeOf(null), name: null }),
+    });
+    terminal.output.onDrain = () => connection.resume();
+    terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
+    for (const signal of ["SIGHUP", "SIGTERM"] as const) {
+      process.on(signal, () => this.leave({ kind: "signalled", signal }));
+    }
+    const attached = connection.request(
+      "host.attach",
+      { ...terminal.size, scrollback: options.scrollback, read_only: options.readOnly },
+      { caller: { kind: "cli", id: `attach:${process.pid}`, connected: true }, access: "admin" },
+    );
+    // Refusals count; a connection that is lost is said by its end.
+    attached.catch((error) => {
+      if (!connection.isClosed) this.over.reject(error);
+    });
+    terminal.watchSize(() => connection.send(frameTypes.resize, terminal.size));
+    void terminal.read({ bytes: (bytes) => this.pressed(bytes), ended: () => this.inputEnded() });
+    return this.over.promise;
+  }
+
+  async end(): Promise<void> {
+    this.connection.close();
+    await this.terminal.restore();
+  }
+
+  private receive(frame: Frame): void {
+    switch (frame.type) {
+      case frameTypes.output:
+        this.view.output(frame.payload);
+        break;
+      case frameTypes.picture:
+        this.view.picture(frame.payload);
+        break;
+      case frameTypes.event:
+        this.event(frameJson(frame));
+        return;
+      case frameTypes.end: {
+        const end = v.parse(StreamEndSchema, frameJson(frame));
+        this.over.resolve({ outcome: outcomeOf(end), name: end.name ?? null });
+        return;
+      }
+      default:
+        return;
+    }
+    if (this.terminal.output.pending > OUTPUT_LIMIT) this.connection.pause();
+    if (!this.shown) {
+      this.shown = true;
+      this.options.shown?.();
+    }
+  }
+
+  private event(event: unknown): void {
+    const size = v.safeParse(SizeNoticeSchema, event);
+    if (size.success) this.view.sized(size.output, this.terminal.size);
+  }
+
+  /** @returns a promise while the host does not take its input */
+  private pressed(bytes: Uint8Array): Promise<void> | null {
+    this.keys.push(bytes);
+    return this.connection.pending > INPUT_LIMIT ? this.untilTaken() : null;
+  }
+
+  private async untilTaken(): Promise<void> {
+    while (this.connection.pending > INPUT_LIMIT && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
+  }
+
+  private typed(bytes: Uint8Array): void {
+    if (!this.options.readOnly) this.connection.sendBytes(frameTypes.input, bytes);
+  }
+
+  private inputEnded(): void {
+    if (this.options.detachAtEof) this.leave({ kind: "detached" });
+  }
+
+  private leave(outcome: Outcome): void {
+    this.connection.send(frameTypes.end, {});
+    this.over.resolve({ outcome, name: null });
+  }
+}

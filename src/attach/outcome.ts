@@ -1,0 +1,80 @@
+/** How an attached terminal's time ended: what the person is told, and the exit code. Pure. */
+import os from "node:os";
+import type { StreamEnd } from "../protocol/hello.ts";
+
+export type Outcome =
+  /** The person left, or was sent away; the session goes on. */
+  | { readonly kind: "detached" }
+  /** The terminal went away under us (SIGHUP), or we were told to end (SIGTERM); the session goes on. */
+  | { readonly kind: "signalled"; readonly signal: "SIGHUP" | "SIGTERM" }
+  | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
+  | { readonly kind: "killed" }
+  | { readonly kind: "stopped" }
+  | { readonly kind: "crashed" };
+
+/** From the host's last frame; null when the connection ended without one. */
+export function outcomeOf(end: StreamEnd | null): Outcome {
+  if (end === null) return { kind: "crashed" };
+  switch (end.reason) {
+    case "host_crashed":
+      return { kind: "crashed" };
+    case "detached":
+      return { kind: "detached" };
+    case "killed":
+      return { kind: "killed" };
+    case "server_stopped":
+      return { kind: "stopped" };
+    case "exited":
+      return { kind: "exited", code: end.exit_code ?? null, signal: end.signal ?? null };
+    // Refusals of other kinds of streams: a terminal never gets them.
+    case "access_denied":
+    case "input_refused":
+      return { kind: "detached" };
+  }
+}
+
+/** The line on stderr. */
+export function describeOutcome(outcome: Outcome, name: string): string {
+  switch (outcome.kind) {
+    case "detached":
+    case "signalled":
+      return `[detached from session '${name}']`;
+    case "exited":
+      return `[session '${name}' exited: ${outcome.signal ?? outcome.code ?? "unknown"}]`;
+    case "killed":
+      return `[session '${name}' was killed]`;
+    case "stopped":
+      return `[session '${name}' was ended by wsh stop]`;
+    case "crashed":
+      return `[session '${name}' is lost: its host process ended unexpectedly]`;
+  }
+}
+
+/** Exit code of a command whose code nobody knows, as of `wsh exec`. */
+const UNKNOWN_CODE = 125;
+
+/** The program's own code where it ended by itself, 128 + n by signal n; 0 after detaching; 1 when it was ended. */
+export function exitCodeOf(outcome: Outcome): number {
+  switch (outcome.kind) {
+    case "detached":
+      return 0;
+    case "signalled":
+      return signalCode(outcome.signal);
+    case "exited":
+      return codeOf(outcome.code, outcome.signal);
+    case "killed":
+    case "stopped":
+    case "crashed":
+      return 1;
+  }
+}
+
+/** The exit code that stands for how a program ended, as shells have it. */
+export function codeOf(code: number | null, signal: string | null): number {
+  return signal === null ? (code ?? UNKNOWN_CODE) : signalCode(signal);
+}
+
+function signalCode(name: string): number {
+  const number = Object.entries(os.constants.signals).find(([known]) => known === name)?.[1];
+  return number === undefined ? UNKNOWN_CODE : 128 + number;
+}

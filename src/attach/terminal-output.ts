@@ -1,0 +1,94 @@
+/**
+ * Bytes to the person's terminal, none lost: what the terminal does not take at once waits here in order. Writing never
+ * blocks the process, so that keys and signals are served while a terminal stands still. The owner looks at `pending`
+ * and stops the source; `onDrain` says when everything has been taken. A terminal that is gone takes everything and
+ * shows nothing: `onGone` says so once.
+ */
+import fs from "node:fs";
+import { errorCode } from "../instance/paths.ts";
+
+/** Pause before the next try when the terminal takes nothing, in ms: it empties its 4 to 64 KB faster than that. */
+const FIRST_RETRY_MS = 1;
+/** Longest pause: a terminal that stands still for long is looked at rarely. */
+const LONGEST_RETRY_MS = 32;
+
+export class TerminalOutput {
+  private queue: Uint8Array[] = [];
+  private bytes = 0;
+  private retry: Timer | null = null;
+  private pauseMs = FIRST_RETRY_MS;
+  private gone = false;
+  onDrain: () => void = () => {};
+  onGone: () => void = () => {};
+
+  /** @param fd best of its own and non-blocking; a blocking one works and then blocks */
+  constructor(private readonly fd: number) {}
+
+  /** Bytes that wait. */
+  get pending(): number {
+    return this.bytes;
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.gone || bytes.length === 0) return;
+    if (this.bytes > 0) {
+      this.queue.push(bytes);
+      this.bytes += bytes.length;
+      return;
+    }
+    const taken = this.take(bytes);
+    if (taken === bytes.length || this.gone) return;
+    this.queue = [bytes.subarray(taken)];
+    this.bytes = bytes.length - taken;
+    this.retryLater();
+  }
+
+  /** Forgets what waits: for a terminal that does not take it in time at the end. */
+  discard(): void {
+    if (this.retry !== null) clearTimeout(this.retry);
+    this.retry = null;
+    this.queue = [];
+    this.bytes = 0;
+  }
+
+  private retryLater(): void {
+    this.retry = setTimeout(() => this.drain(), this.pauseMs);
+  }
+
+  private drain(): void {
+    this.retry = null;
+    let first = this.queue[0];
+    let progress = false;
+    while (first !== undefined) {
+      const taken = this.take(first);
+      if (this.gone) return;
+      progress ||= taken > 0;
+      this.bytes -= taken;
+      if (taken < first.length) {
+        this.queue[0] = first.subarray(taken);
+        this.pauseMs = progress ? FIRST_RETRY_MS : Math.min(this.pauseMs * 2, LONGEST_RETRY_MS);
+        this.retryLater();
+        return;
+      }
+      this.queue.shift();
+      first = this.queue[0];
+    }
+    this.pauseMs = FIRST_RETRY_MS;
+    this.onDrain();
+  }
+
+  /** @returns how many bytes the terminal took */
+  private take(bytes: Uint8Array): number {
+    let taken = 0;
+    try {
+      while (taken < bytes.length) taken += fs.writeSync(this.fd, bytes, taken);
+    } catch (error) {
+      if (errorCode(error) !== "EAGAIN") {
+        this.gone = true;
+        this.discard();
+        this.onGone();
+      }
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * The person's terminal: its size, what is typed, what is shown, and its way back to how it was. A terminal is opened
+ * anew by its path, so that non-blocking reading and writing is a property of descriptors of our own: the shell shares
+ * ours and would be left with it. Whatever ends the process short of SIGKILL, the terminal is restored.
+ */
+import fs from "node:fs";
+import tty from "node:tty";
+import type { Size } from "../session/viewers.ts";
+import { capsFromEnvironment, restoreTerminal } from "./paint-modes.ts";
+import { type RawMode, rawMode } from "./terminal-mode.ts";
+import { TerminalOutput } from "./terminal-output.ts";
+
+/** Size of a terminal that does not say one (contract §2.2). */
+const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
+/** How long the last bytes may take at the end, in ms: a terminal that stands still does not keep the process. */
+const FLUSH_MS = 1_000;
+
+export interface TerminalOptions {
+  /** Draws on the terminal's alternate screen. */
+  readonly altScreen: boolean;
+}
+
+export interface TerminalInput {
+  /** Bytes that were typed; what it returns is awaited before more is read. */
+  bytes(bytes: Uint8Array): Promise<void> | null;
+  /** Nothing more will be typed: end of the input, or the terminal is gone. */
+  ended(): void;
+}
+
+export class OuterTerminal {
+  readonly output: TerminalOutput;
+  private readonly raw: RawMode | null;
+  private readonly inputFd: number | null;
+  private readonly own: number[] = [];
+  private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  private restored = false;
+  private readonly atExit = (): void => this.restoreNow();
+
+  /** Enters raw mode and clears the way for the session's screen. */
+  constructor(private readonly options: TerminalOptions) {
+    const { O_RDONLY, O_WRONLY } = fs.constants;
+    this.inputFd = tty.isatty(0) ? this.openOwn(0, O_RDONLY) : null;
+    this.output = new TerminalOutput((tty.isatty(1) ? this.openOwn(1, O_WRONLY) : null) ?? 1);
+    this.raw = tty.isatty(0) ? rawMode(0) : null;
+    process.on("exit", this.atExit);
+    this.raw?.enter();
+    if (tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
+  }
+
+  /** Whether somebody can look and type here. */
+  get isTerminal(): boolean {
+    return this.raw !== null;
+  }
+
+  get size(): Size {
+    for (const fd of [1, 0]) {
+      if (!tty.isatty(fd)) continue;
+      const [cols, rows] = windowSize(fd);
+      if (rows > 0 && cols > 0) return { rows, cols };
+    }
+    return FALLBACK_SIZE;
+  }
+
+  /** Calls `resized` when the size changes, and after the process was stopped and continued. */
+  watchSize(resized: () => void): void {
+    process.on("SIGWINCH", resized);
+    process.on("SIGCONT", () => {
+      this.raw?.enter();
+      resized();
+    });
+  }
+
+  /** Reads until the input ends; not awaited by its caller. */
+  async read(input: TerminalInput): Promise<void> {
+    const stream = this.inputFd === null ? Bun.stdin.stream() : Bun.file(this.inputFd).stream();
+    this.reader = stream.getReader();
+    try {
+      for (;;) {
+        const { value, done } = await this.reader.read();
+        if (done) break;
+        const busy = input.bytes(value);
+        if (busy !== null) await busy;
+      }
+    } catch {
+      // EIO: the terminal was closed.
+    }
+    input.ended();
+  }
+
+  /** Waits for the last bytes, then puts the terminal back. */
+  async restore(): Promise<void> {
+    const deadline = performance.now() + FLUSH_MS;
+    while (this.output.pending > 0 && performance.now() < deadline) await Bun.sleep(1);
+    this.restoreNow();
+    process.off("exit", this.atExit);
+  }
+
+  /** Not awaited, since the process may be ending. */
+  private restoreNow(): void {
+    if (this.restored) return;
+    this.restored = true;
+    void this.reader?.cancel().catch(() => {});
+    this.output.discard();
+    if (tty.isatty(1)) {
+      const { altScreen } = this.options;
+      this.output.write(restoreTerminal(capsFromEnvironment(process.env), { alternate: altScreen ? "own" : "maybe" }));
+      this.output.write(new TextEncoder().encode(altScreen ? "" : "\r\n"));
+    }
+    this.raw?.leave();
+  }
+
+  /**
+   * The alternate screen; or, on the normal one, what stands there is pushed into the scrollback, exactly as far as the
+   * cursor's line, so that the session's screen overwrites nothing.
+   */
+  private opening(): string {
+    return this.options.altScreen ? "\x1b[?1049h\x1b[H\x1b[2J" : `${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
+  }
+
+  /** The same terminal, opened by its path without blocking; null where that does not lead to it. */
+  private openOwn(fd: number, access: number): number | null {
+    const path = terminalPath(fd);
+    if (path === null) return null;
+    const { O_NOCTTY, O_NONBLOCK } = fs.constants;
+    try {
+      const own = fs.openSync(path, access | O_NOCTTY | O_NONBLOCK);
+      if (fs.fstatSync(own).rdev === fs.fstatSync(fd).rdev) {
+        this.own.push(own);
+        return own;
+      }
+      fs.closeSync(own);
+    } catch {
+      // Another mount namespace, or not ours to open: the descriptor that we were given must do.
+    }
+    return null;
+  }
+}
+
+/** The path of the terminal behind a descriptor; of another one in another mount namespace. */
+function terminalPath(fd: number): string | null {
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return terminalByNumber(fd);
+  }
+}
+
+/** Where there is no /proc (macOS): the terminal device with the same number. */
+function terminalByNumber(fd: number): string | null {
+  const { rdev } = fs.fstatSync(fd);
+  try {
+    const name = fs.readdirSync("/dev").find((entry) => {
+      return /^ttys\d+$/.test(entry) && fs.statSync(`/dev/${entry}`, { throwIfNoEntry: false })?.rdev === rdev;
+    });
+    return name === undefined ? null : `/dev/${name}`;
+  } catch {
+    return null;
+  }
+}
+
+function windowSize(fd: number): [cols: number, rows: number] {
+  return new tty.WriteStream(fd).getWindowSize();
+}

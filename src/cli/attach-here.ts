@@ -1,0 +1,17 @@
+/** Attaches this process's terminal and says on stderr how it ended: what `wsh` and `wsh attach` have in common. */
+import { type AttachOptions, attach } from "../attach/client.ts";
+import { describeOutcome, type Outcome } from "../attach/outcome.ts";
+import type { Instance } from "../instance/paths.ts";
+import { parsePrefix } from "../terminal/keys-prefix.ts";
+import { settingsOf } from "./context.ts";
+
+export async function attachHere(
+  instance: Instance,
+  options: Omit<AttachOptions, "prefix"> & { readonly name: string },
+): Promise<Outcome> {
+  const settings = await settingsOf(instance);
+  const prefix = parsePrefix(settings.values.prefix_key);
+  const { outcome, name } = await attach({ ...options, prefix });
+  process.stderr.write(`${describeOutcome(outcome, name ?? options.name)}\n`);
+  return outcome;
+}

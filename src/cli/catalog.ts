@@ -1,0 +1,226 @@
+/**
+ * Every subcommand: how it is called in short, what it is for, and where its code is. Help and dispatch read this table,
+ * so `wsh list` loads the code of `list` alone and `wsh --help` loads none.
+ */
+import type { Command } from "commander";
+
+/** Adds one subcommand to the program. */
+export type Register = (program: Command) => void;
+
+export interface CatalogEntry {
+  readonly name: string;
+  readonly alias?: string;
+  /** Arguments in short, for the overview. */
+  readonly usage: string;
+  readonly summary: string;
+  readonly load: () => Promise<Register>;
+}
+
+export interface CatalogGroup {
+  readonly title: string;
+  readonly entries: readonly CatalogEntry[];
+}
+
+export const catalog: readonly CatalogGroup[] = [
+  {
+    title: "Sessions",
+    entries: [
+      {
+        name: "new",
+        usage: "[NAME] [-- COMMAND…]",
+        summary: "start a session without attaching to it",
+        load: async () => (await import("./new.ts")).register,
+      },
+      {
+        name: "attach",
+        usage: "NAME",
+        summary: "look at a session and type into it",
+        load: async () => (await import("./attach.ts")).register,
+      },
+      {
+        name: "list",
+        alias: "ls",
+        usage: "[--all] [--json]",
+        summary: "show the sessions",
+        load: async () => (await import("./list.ts")).register,
+      },
+      {
+        name: "kill",
+        usage: "NAME…",
+        summary: "end sessions with everything that runs in them",
+        load: async () => (await import("./kill.ts")).register,
+      },
+      {
+        name: "detach",
+        usage: "NAME…",
+        summary: "disconnect the terminals attached to a session",
+        load: async () => (await import("./detach.ts")).register,
+      },
+      {
+        name: "rename",
+        usage: "NAME NEW",
+        summary: "give a session another name",
+        load: async () => (await import("./rename.ts")).register,
+      },
+      {
+        name: "tag",
+        usage: "NAME [--add T] [--remove T]",
+        summary: "show or change a session's tags",
+        load: async () => (await import("./tag.ts")).register,
+      },
+      {
+        name: "resize",
+        usage: "NAME COLSxROWS",
+        summary: "set the size of a session's terminal",
+        load: async () => (await import("./resize.ts")).register,
+      },
+      {
+        name: "restart",
+        usage: "NAME",
+        summary: "start a session's program again",
+        load: async () => (await import("./restart.ts")).register,
+      },
+      {
+        name: "clear",
+        usage: "NAME",
+        summary: "clear a session's screen and history",
+        load: async () => (await import("./clear.ts")).register,
+      },
+    ],
+  },
+  {
+    title: "In a session",
+    entries: [
+      {
+        name: "exec",
+        usage: "[NAME] -- COMMAND…",
+        summary: "run a command; its output and exit code",
+        load: async () => (await import("./exec.ts")).register,
+      },
+      {
+        name: "run",
+        usage: "NAME TEXT…",
+        summary: "type a line and wait for the end of what it started",
+        load: async () => (await import("./run.ts")).register,
+      },
+      {
+        name: "send",
+        usage: "NAME [TEXT…] [--keys K…]",
+        summary: "type text or keys",
+        load: async () => (await import("./send.ts")).register,
+      },
+      {
+        name: "screen",
+        usage: "NAME",
+        summary: "print what the session shows",
+        load: async () => (await import("./screen.ts")).register,
+      },
+      {
+        name: "output",
+        usage: "NAME [--since N]",
+        summary: "print what was written",
+        load: async () => (await import("./output.ts")).register,
+      },
+      {
+        name: "wait",
+        usage: "NAME [CONDITION…]",
+        summary: "wait for a prompt, text, silence, exit",
+        load: async () => (await import("./wait.ts")).register,
+      },
+      {
+        name: "commands",
+        usage: "NAME",
+        summary: "list the commands that ran, with exit codes",
+        load: async () => (await import("./commands.ts")).register,
+      },
+      {
+        name: "status",
+        usage: "[NAME]",
+        summary: "say what a session, or the server, is doing",
+        load: async () => (await import("./status.ts")).register,
+      },
+      {
+        name: "signal",
+        usage: "NAME SIGNAL",
+        summary: "send a signal to what runs in front",
+        load: async () => (await import("./signal.ts")).register,
+      },
+    ],
+  },
+  {
+    title: "Server and agents",
+    entries: [
+      {
+        name: "server",
+        usage: "[--bind ADDRESS]",
+        summary: "serve HTTP, WebSocket and MCP",
+        load: async () => (await import("./server.ts")).register,
+      },
+      {
+        name: "stop",
+        usage: "",
+        summary: "end all sessions and the server",
+        load: async () => (await import("./stop.ts")).register,
+      },
+      {
+        name: "persist",
+        usage: "[on|off]",
+        summary: "whether the server outlives its last session",
+        load: async () => (await import("./persist.ts")).register,
+      },
+      {
+        name: "token",
+        usage: "",
+        summary: "print the token for TCP",
+        load: async () => (await import("./token.ts")).register,
+      },
+      {
+        name: "mcp",
+        usage: "",
+        summary: "speak MCP on stdin and stdout, for an AI host",
+        load: async () => (await import("./mcp.ts")).register,
+      },
+      {
+        name: "setup",
+        usage: "[HOST]",
+        summary: "write wsh into an AI host's configuration",
+        load: async () => (await import("./setup.ts")).setupCommand,
+      },
+    ],
+  },
+  {
+    title: "More",
+    entries: [
+      {
+        name: "config",
+        usage: "",
+        summary: "print every setting with value and origin",
+        load: async () => (await import("./config.ts")).register,
+      },
+      {
+        name: "completions",
+        usage: "bash|zsh|fish",
+        summary: "print completions for a shell",
+        load: async () => (await import("./completions.ts")).register,
+      },
+      {
+        name: "shell-integration",
+        usage: "bash|zsh|fish",
+        summary: "print the script that sessions load",
+        load: async () => (await import("./shell-integration.ts")).register,
+      },
+      {
+        name: "reset-terminal",
+        usage: "",
+        summary: "put a confused terminal in order",
+        load: async () => (await import("./reset-terminal.ts")).register,
+      },
+    ],
+  },
+];
+
+export const catalogEntries: readonly CatalogEntry[] = catalog.flatMap((group) => group.entries);
+
+export function findEntry(name: string): CatalogEntry | undefined {
+  return catalogEntries.find((entry) => entry.name === name || entry.alias === name);
+}

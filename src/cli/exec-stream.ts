@@ -1,0 +1,100 @@
+/**
+ * A running command's output, line by line as it comes. What is printed is rendered text, so only lines that are
+ * complete go out while the command runs, and the rest when it has ended: the next prompt may stand in the same line.
+ * What is read is printed only when the command was still running afterwards, so no prompt is ever taken for output.
+ */
+import type { CommandRecord, OutputResult } from "../protocol/commands.ts";
+import { MAX_OUTPUT_LIMIT } from "../protocol/commands.ts";
+import { MAX_WAIT_MS } from "../protocol/conditions.ts";
+import type { SessionClient } from "./session-client.ts";
+
+/** Output that comes within this time is printed together, in ms: quick for a reader, cheap in a flood. */
+const GATHER_MS = 25;
+
+export interface ExecStreamOptions {
+  readonly print: (text: string) => Promise<void>;
+  /** null: for ever. */
+  readonly timeoutMs: number | null;
+}
+
+export class ExecStream {
+  /** Logical line that is printed next. */
+  private next = 0;
+  /** What is known of a line that goes on. */
+  private open: { readonly id: number; readonly text: string } | null = null;
+
+  constructor(
+    private readonly session: SessionClient,
+    private readonly id: number,
+    private readonly options: ExecStreamOptions,
+  ) {}
+
+  /** @returns the command's record: ended, or running when the time is over */
+  async follow(): Promise<CommandRecord> {
+    const { session, id } = this;
+    const over = new AbortController();
+    const { timeoutMs } = this.options;
+    const timer = timeoutMs === null ? null : setTimeout(() => over.abort(), timeoutMs);
+    try {
+      const begun = await session.call("commands.get", { id });
+      this.next = begun.first_line_id;
+      const finished = this.untilFinished(over.signal).finally(() => over.abort());
+      await Promise.all([finished, this.printUntil(begun.output_start, over.signal)]);
+      const record = await session.call("commands.get", { id });
+      if (record.state !== "running") await this.printRest(record);
+      return record;
+    } finally {
+      over.abort();
+      if (timer !== null) clearTimeout(timer);
+    }
+  }
+
+  private async untilFinished(signal: AbortSignal): Promise<void> {
+    const wait = { any_of: ["command_finished" as const], command_id: this.id, max_wait_ms: MAX_WAIT_MS };
+    while (!signal.aborted) {
+      const { decided_by } = await this.session.call("wait", wait, signal);
+      if (decided_by !== "timeout") return;
+    }
+  }
+
+  private async printUntil(from: number, signal: AbortSignal): Promise<void> {
+    for (let since = from; !signal.aborted; ) {
+      const ask = { since, wait_ms: MAX_WAIT_MS, max_bytes: MAX_OUTPUT_LIMIT };
+      const more = await this.session.call("output.get", ask, signal).catch((error) => {
+        if (signal.aborted) return null;
+        throw error;
+      });
+      if (more === null) return;
+      const { state } = await this.session.call("commands.get", { id: this.id });
+      if (state !== "running") return;
+      await this.options.print(this.complete(more));
+      since = more.output_cursor;
+      await Bun.sleep(GATHER_MS);
+    }
+  }
+
+  /** The lines of a reading that are complete; the last one may go on. */
+  private complete({ text = "", first_line_id: first, omitted_bytes, omitted_lines = 0 }: OutputResult): string {
+    if (typeof first !== "number") return "";
+    const lines = text.split("\n");
+    if (this.open?.id === first) lines[0] = this.open.text + (lines[0] ?? "");
+    const last = lines.pop() ?? "";
+    // One line stands for all that were left out.
+    const id = first + lines.length + (omitted_bytes > 0 ? Math.max(0, omitted_lines - 1) : 0);
+    // The line of the prompt, with the command's echo, may be the first.
+    const own = lines.slice(Math.max(0, this.next - first));
+    if (id >= this.next) {
+      this.open = { id, text: last };
+      this.next = id;
+    }
+    return own.map((line) => `${line}\n`).join("");
+  }
+
+  private async printRest(record: CommandRecord): Promise<void> {
+    const left = (record.last_line_id ?? this.next) - this.next + 1;
+    if (left < 1 || record.output_lines === 0) return;
+    const ask = { id: this.id, tail: left, max_bytes: MAX_OUTPUT_LIMIT };
+    const { text = "" } = await this.session.call("commands.output", ask);
+    await this.options.print(text === "" || text.endsWith("\n") ? text : `${text}\n`);
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * `wsh exec`: a command's output as it comes, and its exit code. In a session the command runs at the shell's prompt;
+ * without one it gets a session of its own, which stays readable for a while.
+ */
+import { type Command, Option } from "commander";
+import { codeOf } from "../attach/outcome.ts";
+import type { Instance } from "../instance/paths.ts";
+import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../protocol/commands.ts";
+import { WshError } from "../protocol/errors.ts";
+import { collect, instanceOf, seconds, UsageError, variables } from "./context.ts";
+import { ExecStream } from "./exec-stream.ts";
+import { print, printJson } from "./print.ts";
+import { SessionClient } from "./session-client.ts";
+import { startSession } from "./start-session.ts";
+import { shellText, splitAtDashes } from "./words.ts";
+
+/** Exit codes besides the command's own, as timeout(1) and docker have them. */
+const TIMED_OUT = 124;
+const UNKNOWN = 125;
+
+interface ExecOptions {
+  readonly timeout?: number;
+  readonly onTimeout: "leave" | "interrupt" | "kill";
+  readonly background?: boolean;
+  readonly cwd?: string;
+  readonly env?: readonly string[];
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("exec [words...]")
+    .usage("[options] [NAME] -- COMMAND…")
+    .description(
+      "Run a command at a session's prompt, print its output as it comes, and exit with its code: 128+n by signal n,\n" +
+        `${TIMED_OUT} when the time is over, ${UNKNOWN} when the code is unknown. Without NAME it runs in a session of its own.\n` +
+        "One word after -- is shell text; of several each is an argument.",
+    )
+    .option("--timeout <seconds>", "stop waiting after this (default: never)", seconds)
+    .addOption(
+      new Option("--on-timeout <what>", "what happens to the command then")
+        .choices(["leave", "interrupt", "kill"])
+        .default("leave"),
+    )
+    .option("--background", "do not wait: print the command's id; without NAME, its session's name")
+    .option("--cwd <dir>", "without NAME: directory to run in")
+    .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
+    .option("--json", "print nothing but the result, as JSON")
+    .action(async (words: string[], options: ExecOptions, command: Command) => {
+      const { name, text } = wordsOf(words);
+      const instance = instanceOf(command);
+      if (name === null) return execFresh(instance, text, options);
+      if (options.cwd !== undefined || options.env !== undefined) {
+        throw new UsageError("--cwd and --env are for commands in a session of their own");
+      }
+      using session = await SessionClient.open(instance, name);
+      await execAtPrompt(session, text, options);
+    });
+}
+
+/** @throws UsageError */
+function wordsOf(words: readonly string[]): { name: string | null; text: string } {
+  const { before, after } = splitAtDashes(words, process.argv);
+  const [name, ...rest] = before;
+  if (after !== null && rest.length > 0) throw new UsageError(`'${rest[0]}' is one name too many`);
+  const command = after ?? rest;
+  if (command.length > 0) return { name: name ?? null, text: shellText(command) };
+  throw new UsageError("there is no command", "Give it after --, as in: wsh exec dev -- make.");
+}
+
+async function execAtPrompt(session: SessionClient, command: string, options: ExecOptions): Promise<void> {
+  const started = await session.call("exec", { command, background: true });
+  for (const warning of started.warnings ?? []) process.stderr.write(`wsh: ${warning}\n`);
+  if (typeof started.command_id === "number") return watch(session, started.command_id, options);
+  // The shell refused the text (a syntax error) and has said why.
+  process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
+  if (options.json === true) return printJson(started);
+  const { output = "" } = started;
+  await print(output === "" ? "" : `${output.trimEnd()}\n`);
+}
+
+/** The session's own program is its one command. */
+async function execFresh(instance: Instance, command: string, options: ExecOptions): Promise<void> {
+  const { info } = await startSession(
+    instance,
+    {
+      command,
+      name_prefix: "exec-",
+      tags: ["exec"],
+      cwd: options.cwd ?? null,
+      env: options.env === undefined ? null : variables(options.env),
+      rows: 24,
+      cols: 80,
+    },
+    "number",
+  );
+  using session = await SessionClient.open(instance, info.id);
+  const [record] = await session.call("commands.list", {});
+  if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its program`);
+  if (options.background === true) {
+    return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
+  }
+  await watch(session, record.id, options);
+}
+
+async function watch(session: SessionClient, id: number, options: ExecOptions): Promise<void> {
+  const { json = false, timeout = null, background, onTimeout } = options;
+  if (background === true) {
+    return json ? printJson({ session: session.name, command_id: id, state: "running" }) : print(`${id}\n`);
+  }
+  const stream = new ExecStream(session, id, { print: json ? async () => {} : print, timeoutMs: timeout });
+  const record = await stream.follow();
+  const running = record.state === "running";
+  if (running && onTimeout !== "leave") {
+    await session.call("session.signal", { signal: onTimeout === "kill" ? "KILL" : "INT" });
+  }
+  process.exitCode = running ? TIMED_OUT : record.state === "lost" ? UNKNOWN : codeOf(record.exit_code, record.signal);
+  if (json) {
+    const state = !running || onTimeout === "leave" ? record.state : onTimeout === "kill" ? "killed" : "interrupted";
+    await printJson(await resultOf(session, record, state));
+  }
+}
+
+/** As the operation `exec` gives it. */
+async function resultOf(session: SessionClient, record: CommandRecord, state: ExecState): Promise<object> {
+  const ask = { id: record.id, max_bytes: MAX_OUTPUT_LIMIT };
+  const { text, omitted_lines, output_cursor } = await session.call("commands.output", ask);
+  const { exit_code, signal, duration_ms, cwd, id } = record;
+  return {
+    session: session.name,
+    state,
+    exit_code,
+    signal,
+    output: text ?? "",
+    omitted_lines: omitted_lines ?? 0,
+    duration_ms,
+    cwd,
+    command_id: id,
+    output_cursor,
+  };
+}

@@ -1,0 +1,23 @@
+/** The overview that `wsh --help` prints: every subcommand on one line, in groups, within a screen. */
+import { VERSION } from "../protocol/version.ts";
+import { type CatalogEntry, catalog } from "./catalog.ts";
+import { bold } from "./print.ts";
+
+/** Where the summaries begin, in cells: past the longest usage. */
+const SUMMARY_COLUMN = 38;
+
+export function rootHelp(): string {
+  const groups = catalog.flatMap(({ title, entries }) => [bold(title), ...entries.map(line)]);
+  return `${[
+    `${bold("wsh")} ${VERSION}: a terminal multiplexer in which every session is also an API`,
+    "  wsh [options]                       open a session with your shell; Ctrl+\\ twice detaches",
+    "      -c COMMAND, --shell PATH, --name NAME, --tag TAG, --cwd DIR, --alt-screen, --nested",
+    ...groups,
+    bold("Everywhere"),
+    "  -L, --server-name NAME; --socket PATH the instance; -h, --help; -V, --version",
+  ].join("\n")}\n`;
+}
+
+function line({ name, usage, summary }: CatalogEntry): string {
+  return `  ${`${name} ${usage}`.padEnd(SUMMARY_COLUMN - 2)}${summary}`;
+}

@@ -1,0 +1,110 @@
+/**
+ * `wsh list`: finds the hosts itself and asks all of them at once, so that it needs no server and one that hangs delays
+ * the rest by a second at most.
+ */
+import type { Command } from "commander";
+import { Connection } from "../instance/connection.ts";
+import type { Instance } from "../instance/paths.ts";
+import { cleanStale, listSessions, type SessionEntry } from "../instance/registry.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { SessionInfo } from "../protocol/session.ts";
+import { collect, instanceOf } from "./context.ts";
+import { print, printJson, shorten, table } from "./print.ts";
+
+/** How long a host may take to say hello before it is shown as unresponsive, in ms: a healthy one takes one. */
+const HELLO_PATIENCE_MS = 900;
+/** Longest command in the table, in cells. */
+const COMMAND_CELLS = 40;
+
+/** A host that answered, or why it did not. */
+type Listed =
+  | { readonly entry: SessionEntry; readonly info: SessionInfo }
+  | { readonly entry: SessionEntry; readonly trouble: WshError };
+
+interface ListOptions {
+  readonly all?: boolean;
+  readonly json?: boolean;
+  readonly names?: boolean;
+  readonly tag?: readonly string[];
+}
+
+export function register(program: Command): void {
+  program
+    .command("list")
+    .description("Show the sessions of the instance, oldest first.")
+    .option("-a, --all", "show ended sessions that can still be read, too")
+    .option("--tag <tag>", "only sessions with the tag (repeatable)", collect)
+    .option("--json", "print everything known of them as JSON")
+    .option("--names", "print only their names, without asking the sessions")
+    .action(async ({ all, json, names, tag = [] }: ListOptions, command: Command) => {
+      const instance = instanceOf(command);
+      if (names === true) return print(namesOf(instance, all === true));
+      const listed = await findAll(instance);
+      const shown = listed.filter(
+        (one) =>
+          (all === true || !isEnded(one)) &&
+          (tag.length === 0 || ("info" in one && tag.some((wanted) => one.info.tags.includes(wanted)))),
+      );
+      if (json === true) return printJson(shown.map(asJson));
+      if (shown.length === 0) return print("No active sessions.\n");
+      return print(table([["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "TAGS"], ...shown.map(asRow)]));
+    });
+}
+
+/** As the registry has them: what shell completion needs, at once. */
+function namesOf(instance: Instance, all: boolean): string {
+  const entries = listSessions(instance).filter((entry) => entry.name !== null && (all || !entry.ended));
+  return entries.map(({ name }) => `${name}\n`).join("");
+}
+
+async function findAll(instance: Instance): Promise<Listed[]> {
+  const asked = await Promise.all(listSessions(instance).map(ask));
+  const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
+  // Left behind by hosts that were killed; whoever looks cleans up.
+  if (dead.length > 0)
+    await cleanStale(
+      instance,
+      dead.map(({ entry }) => entry.id),
+    ).catch(() => []);
+  return asked.filter((one) => !dead.includes(one));
+}
+
+async function ask(entry: SessionEntry): Promise<Listed> {
+  try {
+    const { connection, hello } = await Connection.open(entry.socket, "cli", {}, HELLO_PATIENCE_MS);
+    connection.close();
+    if (hello.info !== undefined) return { entry, info: hello.info };
+    return { entry, trouble: new WshError("host_unavailable", "the session is being started") };
+  } catch (thrown) {
+    return { entry, trouble: WshError.from(thrown) };
+  }
+}
+
+function isEnded(one: Listed): boolean {
+  return "info" in one ? !one.info.running : one.entry.ended;
+}
+
+function asJson(one: Listed): object {
+  if ("info" in one) return one.info;
+  const { entry, trouble } = one;
+  const { code, message } = trouble;
+  return { id: `@${entry.id}`, name: entry.name ?? `@${entry.id}`, state: "unresponsive", error: { code, message } };
+}
+
+function asRow(one: Listed): string[] {
+  const { entry } = one;
+  if ("trouble" in one) {
+    const state = one.trouble.code === "host_version" ? "another version" : "unresponsive";
+    return [entry.name ?? `@${entry.id}`, "-", "-", "-", "-", state, ""];
+  }
+  const { info } = one;
+  return [
+    info.running ? info.name : `${info.name} (${info.id})`,
+    info.pid === null ? "-" : String(info.pid),
+    shorten(info.command, COMMAND_CELLS),
+    `${info.cols}x${info.rows}`,
+    String(info.clients),
+    info.running ? info.state : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
+    info.tags.join(", "),
+  ];
+}

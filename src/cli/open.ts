@@ -1,0 +1,103 @@
+/**
+ * `wsh` itself: a session of one's own, attached to. A server is started beside it, after the first picture is there, so
+ * that agents can reach the session; without one everything here works all the same.
+ */
+import { type Command, Option } from "commander";
+import { exitCodeOf } from "../attach/outcome.ts";
+import type { Instance } from "../instance/paths.ts";
+import { WshError } from "../protocol/errors.ts";
+import { attachHere } from "./attach-here.ts";
+import { collect, instanceOf, settingsOf } from "./context.ts";
+import { startSession } from "./start-session.ts";
+
+/** How long after the first picture the server is started, in ms: the shell has the processor until its prompt. */
+const SERVER_DELAY_MS = 150;
+
+interface OpenFlags {
+  readonly c?: string;
+  readonly shell?: string;
+  readonly name?: string;
+  readonly tag?: readonly string[];
+  readonly cwd?: string;
+  readonly altScreen?: boolean;
+  readonly nested?: boolean;
+  readonly bind?: string;
+  readonly token?: string;
+}
+
+export function configureOpen(program: Command): void {
+  program
+    .usage("[options]")
+    .description(
+      "Open a session with your shell, attached to this terminal. The prefix key (Ctrl+\\) twice detaches.\n" +
+        "'wsh --help' lists the subcommands.",
+    )
+    .option("-c <command>", "run this instead of a shell, and exit with its code")
+    .addOption(new Option("-i", "accepted for scripts that pass it to shells").hideHelp())
+    .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
+    .option("--name <name>", "name of the session (default: default, or a number)")
+    .option("--tag <tag>", "label the session (repeatable)", collect)
+    .option("--cwd <dir>", "directory to start in (default: this one)")
+    .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
+    .option("--nested", "start it inside a session of wsh")
+    .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
+    .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
+    .option("--config <path>", "settings file (WSH_CONFIG)")
+    .action(open);
+}
+
+async function open(flags: OpenFlags, command: Command): Promise<void> {
+  refuseNested(flags);
+  const instance = instanceOf(command);
+  const { columns, rows } = process.stdout;
+  const { info, socket } = await startSession(
+    instance,
+    {
+      name: flags.name ?? null,
+      command: flags.c ?? null,
+      shell: flags.shell ?? null,
+      cwd: flags.cwd ?? null,
+      tags: [...(flags.tag ?? [])],
+      env: null,
+      rows: rows ?? 24,
+      cols: columns ?? 80,
+    },
+    "default",
+  );
+  const failures: WshError[] = [];
+  const shown = (): void => {
+    setTimeout(() => {
+      startBeside(instance, flags).catch((error) => failures.push(WshError.from(error)));
+    }, SERVER_DELAY_MS);
+  };
+  const outcome = await attachHere(instance, {
+    name: info.name,
+    socket,
+    scrollback: "none",
+    altScreen: flags.altScreen === true,
+    readOnly: false,
+    detachAtEof: flags.c === undefined,
+    shown,
+  });
+  // A shell's own code says how its last command went, which is nobody's business here.
+  process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCodeOf(outcome);
+  for (const { message } of failures) process.stderr.write(`wsh: no server beside the session: ${message}\n`);
+}
+
+/** @throws WshError nested_session */
+function refuseNested({ nested }: OpenFlags): void {
+  const inside = process.env.WSH_SESSION;
+  if (inside === undefined || inside === "" || nested === true) return;
+  throw new WshError("nested_session", `this terminal is in session '${inside}' already`);
+}
+
+async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
+  const { startServer } = await import("../instance/spawn.ts");
+  await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });
+}
+
+/** An address that was set is meant; the default is for `wsh server`, which was asked for by name. */
+async function configuredBind(instance: Instance): Promise<string | undefined> {
+  const settings = await settingsOf(instance);
+  return settings.originOf("bind").from === "default" ? undefined : settings.values.bind;
+}

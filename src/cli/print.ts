@@ -1,0 +1,60 @@
+/**
+ * What a command prints. Everything goes through `print`, which resolves when the text has left this process, so that a
+ * pipe's reader gets all of it however soon the process ends; a reader that has gone away ends the command quietly.
+ */
+
+/** Exit code of a program whose reader has gone: 128 + SIGPIPE. */
+const READER_GONE = 141;
+
+/** @param text with its own final newline */
+export function print(text: string | Uint8Array): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, (error?: Error | null) => {
+      if (error) process.exit(READER_GONE);
+      resolve();
+    });
+  });
+}
+
+export function printJson(value: unknown): Promise<void> {
+  return print(`${JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0)}\n`);
+}
+
+/** Whether a stream takes colours: a terminal, unless NO_COLOR is set (https://no-color.org). */
+export function takesColor(stream: { readonly isTTY?: boolean }): boolean {
+  return stream.isTTY === true && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb";
+}
+
+export function bold(text: string): string {
+  return takesColor(process.stdout) ? `\x1b[1m${text}\x1b[22m` : text;
+}
+
+/** Columns padded to their widest cell, two blanks between; the last column is as long as it is. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => row.map(harmless));
+  const widths: number[] = [];
+  for (const row of cells) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, Bun.stringWidth(cell));
+  }
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - Bun.stringWidth(cell))))
+      .join("  ")
+      .trimEnd();
+  return `${cells.map((row, index) => (index === 0 ? bold(line(row)) : line(row))).join("\n")}\n`;
+}
+
+/** Text from a session may carry escape sequences; in a table it is only text, on one line. */
+export function harmless(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f]+/g, " ");
+}
+
+export function shorten(text: string, cells: number): string {
+  if (Bun.stringWidth(text) <= cells) return text;
+  let short = "";
+  for (const char of text) {
+    if (Bun.stringWidth(short + char) >= cells) break;
+    short += char;
+  }
+  return `${short}…`;
+}

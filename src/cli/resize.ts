@@ -1,0 +1,24 @@
+/** `wsh resize`: sets the size of a session's terminal. */
+import type { Command } from "commander";
+import { instanceOf, UsageError } from "./context.ts";
+import { print } from "./print.ts";
+import { SessionClient } from "./session-client.ts";
+
+export function register(program: Command): void {
+  program
+    .command("resize <name> <size>")
+    .description("Set the size of a session's terminal, as COLSxROWS; an attached terminal may set it again.")
+    .action(async (name: string, size: string, _options, command: Command) => {
+      const wanted = parseSize(size);
+      using session = await SessionClient.open(instanceOf(command), name);
+      const { cols, rows } = await session.call("session.resize", wanted);
+      await print(`Session '${session.name}' is ${cols}x${rows}.\n`);
+    });
+}
+
+/** @throws UsageError */
+export function parseSize(text: string): { rows: number; cols: number } {
+  const match = /^(\d{1,5})x(\d{1,5})$/i.exec(text);
+  if (match === null) throw new UsageError(`'${text}' is not a size`, "Give COLSxROWS, such as 120x40.");
+  return { cols: Number(match[1]), rows: Number(match[2]) };
+}

@@ -1,0 +1,35 @@
+/** The server's own operations, asked over its Unix socket. */
+import type { Instance } from "../instance/paths.ts";
+import { probeSocket } from "../instance/probe.ts";
+import { WshError } from "../protocol/errors.ts";
+
+export async function isServerRunning(instance: Instance): Promise<boolean> {
+  return (await probeSocket(instance.httpSocket)) === "alive";
+}
+
+/** @throws WshError server_unavailable when none runs, else what it answered */
+export async function askServer(
+  instance: Instance,
+  method: "GET" | "POST" | "PUT",
+  path: string,
+  body?: object,
+): Promise<unknown> {
+  let response: Response;
+  try {
+    response = await fetch(`http://localhost${path}`, {
+      method,
+      unix: instance.httpSocket,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
+    });
+  } catch (cause) {
+    throw new WshError("server_unavailable", `no server of instance '${instance.name}' is running`, {}, { cause });
+  }
+  const answer: unknown = await response.json().catch(() => null);
+  if (response.ok) return answer;
+  const error = isObject(answer) && isObject(answer.error) ? answer.error : {};
+  throw WshError.fromBody({ message: `the server answered ${response.status}`, ...error });
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

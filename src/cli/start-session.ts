@@ -1,0 +1,41 @@
+/**
+ * Starts a session as the person at this command line: its host is our child, so umask, limits, directory and
+ * environment are ours.
+ */
+import * as v from "valibot";
+import type { HostSpec } from "../instance/host-spec.ts";
+import { originalNofile } from "../instance/nofile.ts";
+import { hostSocket, type Instance } from "../instance/paths.ts";
+import { startHost } from "../instance/spawn.ts";
+import { WshError } from "../protocol/errors.ts";
+import { parseTarget } from "../protocol/names.ts";
+import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+
+export interface Started {
+  readonly info: SessionInfo;
+  /** Of its host. */
+  readonly socket: string;
+}
+
+/** @throws WshError of the operation sessions.create */
+export async function startSession(
+  instance: Instance,
+  create: HostSpec["create"],
+  naming: HostSpec["naming"],
+): Promise<Started> {
+  const nofile = originalNofile();
+  const spec: HostSpec = {
+    socket: instance.httpSocket,
+    create,
+    naming,
+    env: Object.fromEntries(
+      Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
+    cwd: process.cwd(),
+    nofile,
+  };
+  const report = v.parse(v.object({ info: SessionInfoSchema }), await startHost(instance, spec));
+  const target = parseTarget(report.info.id);
+  if (target.kind !== "pane") throw new WshError("internal_error", `'${report.info.id}' is not an id`);
+  return { info: report.info, socket: hostSocket(instance, target.id) };
+}

@@ -1,0 +1,25 @@
+/** Words after `--` as a command of the shell: one word is shell text already, several are an argument each. */
+
+export interface Words {
+  /** Before `--`. */
+  readonly before: readonly string[];
+  /** After it; null when there was no `--`. */
+  readonly after: readonly string[] | null;
+}
+
+/** Commander drops the first `--`; where it stood is seen by how many words follow it on the command line. */
+export function splitAtDashes(words: readonly string[], argv: readonly string[]): Words {
+  const dashes = argv.indexOf("--");
+  if (dashes === -1) return { before: words, after: null };
+  const count = argv.length - dashes - 1;
+  return { before: words.slice(0, words.length - count), after: words.slice(words.length - count) };
+}
+
+export function shellText(words: readonly string[]): string {
+  const [only] = words;
+  return words.length === 1 && only !== undefined ? only : words.map(quote).join(" ");
+}
+
+function quote(word: string): string {
+  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

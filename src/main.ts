@@ -1,0 +1,17 @@
+#!/usr/bin/env bun
+/**
+ * Picks the role and loads only its code: `--version` needs nothing, a host none of the command line's.
+ */
+import { VERSION } from "./protocol/version.ts";
+
+const [first, ...rest] = process.argv.slice(2);
+
+if ((first === "--version" || first === "-V") && rest.length === 0) {
+  process.stdout.write(`wsh ${VERSION}\n`);
+} else if (first === "host" && rest.length === 0) {
+  const { runHost } = await import("./host/main.ts");
+  await runHost();
+} else {
+  const { main } = await import("./cli/program.ts");
+  await main(process.argv.slice(2));
+}
