@@ -1,0 +1,45 @@
+/**
+ * The program's modes as a painted terminal has to have them.
+ *
+ * Pure. What must stay true: only what decides the outer terminal's input, its buffer and its cursor is here; modes of
+ * drawing (margins, origin, wrap) are the painter's own.
+ */
+import type { ViewModes } from "../protocol/frame-view.ts";
+import type { MouseEncoding, MouseTracking, TerminalModes } from "../terminal/modes.ts";
+
+const mouse: Readonly<Record<MouseTracking, ViewModes["mouse"]>> = {
+  none: 0,
+  x10: 9,
+  vt200: 1000,
+  drag: 1002,
+  any: 1003,
+};
+const encodings: Readonly<Record<MouseEncoding, ViewModes["mouseEncoding"]>> = {
+  default: 0,
+  utf8: 1005,
+  sgr: 1006,
+  urxvt: 1015,
+  "sgr-pixels": 1016,
+};
+
+export interface ViewContext {
+  /** The program is on its alternate screen. */
+  readonly alternate: boolean;
+  /** The program has set the cursor's look (DECSCUSR other than 0). */
+  readonly cursorChosen: boolean;
+}
+
+export function viewModes(modes: TerminalModes, { alternate, cursorChosen }: ViewContext): ViewModes {
+  return {
+    alternate,
+    bracketedPaste: modes.bracketedPaste,
+    mouse: mouse[modes.mouseTracking],
+    mouseEncoding: encodings[modes.mouseEncoding],
+    focus: modes.focusEvents,
+    applicationCursor: modes.applicationCursor,
+    applicationKeypad: modes.applicationKeypad,
+    modifyOtherKeys: modes.modifyOtherKeys,
+    kittyFlags: modes.kittyFlags,
+    cursorChosen,
+  };
+}
