@@ -171,7 +171,7 @@ describe.each(adapters)("$adapter", ({ adapter, can }) => {
   });
 
   test("a grandchild that keeps the terminal open does not hold up the end", async () => {
-    using silent = await start("trap '' HUP; (sleep 60) & echo started; exit 3");
+    using silent = await start("trap '' HUP; (sleep 3) & echo started; exit 3");
     expect(await silent.exited).toEqual({ code: 3, signal: null });
     expect(silent.text).toContain("started");
     using noisy = await start("trap '' HUP; (while echo noise; do :; done) & exit 4");
