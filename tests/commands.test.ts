@@ -1,6 +1,6 @@
 /** Commands have ends: exit code, exact output, duration and directory, at the moment they end. */
 import { describe, expect, test } from "bun:test";
-import { LiveCommands } from "./support/live-commands.ts";
+import { failure, LiveCommands } from "./support/live-commands.ts";
 
 const shells = ["bash", "zsh", "fish"].filter((shell) => Bun.which(shell) !== null);
 
@@ -64,7 +64,7 @@ for (const shell of shells) {
     test("exit gives the process's code", async () => {
       await using live = await new LiveCommands({ shell }).ready();
       expect(await live.exec("exit 7")).toMatchObject({ state: "finished", exit_code: 7 });
-      await expect(live.exec("true")).rejects.toMatchObject({ code: "session_ended" });
+      expect(await failure(live.exec("true"))).toMatchObject({ code: "session_ended" });
     });
 
     test("time ends a command only as asked", async () => {
@@ -80,7 +80,7 @@ for (const shell of shells) {
       });
       const left = await live.exec("sleep 1; echo done", { maxWaitMs: 50 });
       expect(left).toMatchObject({ state: "running", exit_code: null });
-      await expect(live.exec("true")).rejects.toMatchObject({ code: "not_at_prompt" });
+      expect(await failure(live.exec("true"))).toMatchObject({ code: "not_at_prompt" });
       const end = await live.commands.wait({
         anyOf: [{ type: "command_finished" }],
         commandId: left.command_id ?? 0,
@@ -111,13 +111,13 @@ for (const shell of shells) {
       await using live = await new LiveCommands({ shell }).ready();
       live.type("echo half");
       await live.commands.wait({ anyOf: [{ type: "idle", ms: 50 }], maxWaitMs: 5_000 });
-      await expect(live.exec("true")).rejects.toMatchObject({ code: "prompt_not_empty" });
+      expect(await failure(live.exec("true"))).toMatchObject({ code: "prompt_not_empty" });
       live.type("\x03");
       await live.commands.wait({ anyOf: [{ type: "idle", ms: 100 }], maxWaitMs: 5_000 });
       expect(await live.exec("true")).toMatchObject({ exit_code: 0 });
       live.type("cat\r");
       await live.commands.wait({ anyOf: [{ type: "waiting_for_input" }], maxWaitMs: 15_000 });
-      await expect(live.exec("true")).rejects.toThrow("cat");
+      expect(await failure(live.exec("true"))).toMatchObject({ code: "not_at_prompt", process: "cat" });
     });
 
     test("run returns what the input started", async () => {
@@ -147,7 +147,7 @@ for (const shell of shells) {
 test("without integration exec says so, and run judges by what it sees", async () => {
   await using live = new LiveCommands({ integration: false });
   await live.commands.wait({ anyOf: [{ type: "prompt" }], maxWaitMs: 15_000 });
-  await expect(live.exec("true")).rejects.toMatchObject({ code: "no_shell_integration" });
+  expect(await failure(live.exec("true"))).toMatchObject({ code: "no_shell_integration" });
   const echo = await live.run("echo seen\r");
   expect(echo).toMatchObject({ decidedBy: "prompt", command: null, state: { decidedFrom: "kernel" } });
   expect(echo.output.text).toContain("seen");

@@ -5,7 +5,7 @@ import { EchoTracker, echoLines } from "../src/session/conditions-echo.ts";
 import { Budget, openPieces, regexFinder } from "../src/session/conditions-match.ts";
 import { type Clock, systemClock, type TerminalText, type TextPosition } from "../src/session/exec-port.ts";
 import { MAX_WAITERS } from "../src/session/waiters.ts";
-import { LiveCommands } from "./support/live-commands.ts";
+import { failure, LiveCommands } from "./support/live-commands.ts";
 
 /** Time that the test moves. */
 class TestClock implements Clock {
@@ -296,7 +296,7 @@ describe("waiting in a session", () => {
     expect(await live.commands.wait(wait)).toMatchObject({ decidedBy: "regex", match: "port 8080", groups: ["8080"] });
     const after = live.text.offset;
     expect(await live.commands.wait({ ...wait, since: after })).toMatchObject({ decidedBy: "timeout" });
-    await expect(live.commands.wait({ ...wait, since: after + 1 })).rejects.toMatchObject({ code: "invalid_cursor" });
+    expect(await failure(live.commands.wait({ ...wait, since: after + 1 }))).toMatchObject({ code: "invalid_cursor" });
   });
 
   test("for a line that is not finished and one that is rewritten", async () => {
@@ -377,14 +377,14 @@ describe("waiting in a session", () => {
       live.commands.wait({ anyOf: [{ type: "text", text: "never" }], ...max, signal: owner.signal }),
     );
     const one = live.commands.wait({ anyOf: [{ type: "exited" }], ...max });
-    await expect(one).rejects.toMatchObject({ code: "resource_limit_reached" });
+    expect(await failure(one)).toMatchObject({ code: "resource_limit_reached" });
     owner.abort();
     for (const outcome of await Promise.all(waits)) expect(outcome.decidedBy).toBe("cancelled");
     expect(live.commands.waiting).toBe(0);
     const short = await live.commands.wait({ anyOf: [{ type: "bell" }], maxWaitMs: 30 });
     expect(short.decidedBy).toBe("timeout");
-    await expect(
-      live.commands.wait({ anyOf: [{ type: "command_finished" }], commandId: 99, ...max }),
-    ).rejects.toMatchObject({ code: "command_not_found" });
+    expect(
+      await failure(live.commands.wait({ anyOf: [{ type: "command_finished" }], commandId: 99, ...max })),
+    ).toMatchObject({ code: "command_not_found" });
   });
 });

@@ -231,6 +231,16 @@ export class LiveCommands implements AsyncDisposable {
   }
 }
 
+/** What a promise was rejected with. (`expect().rejects` of Bun turns a loop of its own, in which child exits are missed.) */
+export async function failure(promise: Promise<unknown>): Promise<Record<string, unknown>> {
+  const error = await promise.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof WshError)) throw new Error(`no WshError: ${String(error)}`);
+  return { ...error.toBody() };
+}
+
 /** Process group that holds the terminal of a process (field 8 of its stat). */
 function foregroundOf(pid: number): number | null {
   try {
