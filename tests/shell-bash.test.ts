@@ -1,7 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findText, type ShellOptions, ShellTerminal } from "./support/shell-terminal.ts";
+
+setDefaultTimeout(30_000);
 
 async function bash(rc = "", options: ShellOptions = {}): Promise<ShellTerminal> {
   const files = { ".bashrc": `PS1='$ '\n${rc}\n`, ".bash_profile": `PS1='$ '\n${rc}\n`, ...options.files };
@@ -59,11 +61,18 @@ describe("a command at bash's prompt", () => {
 
   test("is not invented by an empty line, a comment or Ctrl-C", async () => {
     await using shell = await bash();
-    for (const typed of ["\r", "# nothing\r", "half a comm\x03"]) {
+    for (const typed of ["\r", "# nothing\r", "\x03"]) {
       const since = shell.output.length;
+      if (typed === "\x03") {
+        shell.write("half");
+        await shell.see("half", since);
+      }
       shell.write(typed);
+      // Now and then a line editor notices an interrupt that comes right behind a key only at the next one.
+      const again = setInterval(() => shell.write("\x03"), 1000);
       await shell.prompt(since);
-      expect(shell.sequence(since)).toBe("AB");
+      clearInterval(again);
+      expect(shell.sequence(since)).toMatch(/^(?:AB)+$/);
     }
     expect(await shell.run("true")).toMatchObject({ sequence: "CDAB", exit: "0" });
   });

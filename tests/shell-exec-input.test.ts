@@ -1,8 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execInput } from "../src/shell/exec-input.ts";
 import { ShellTerminal } from "./support/shell-terminal.ts";
+
+setDefaultTimeout(30_000);
 
 const posix: readonly (readonly [what: string, command: string, output: string])[] = [
   ["a plain command", "echo hello world", "hello world\n"],
@@ -83,7 +85,7 @@ describe("what exec types runs exactly, as one command", () => {
         expect(failed.exit).not.toBe("0");
         const blank = await shell.run(execInput(" ", kind, { bracketedPaste }).text);
         expect(blank).toMatchObject({ sequence: "CDAB", exit: "0", text: "" });
-      }, 30_000);
+      });
     }
   }
 

@@ -9,7 +9,7 @@
 # The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
 # nor the user's own traps show them.
 
-if [[ -z ${WSH_SHELL_INJECT-} && ( -n ${__wsh_text-} || $- != *i* ) ]]; then
+if [[ -z ${WSH_SHELL_INJECT-} && ( -n ${__wsh_ps[0]-} || $- != *i* ) ]]; then
   builtin return 0
 fi
 

@@ -23,6 +23,7 @@ __wsh_precmd() {
     builtin local wsh_status="$?"
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    __wsh_follow
     if [[ ${__wsh[open]} == 1 ]]; then
       if [[ -z ${__wsh[eol]} || ${PROMPT_EOL_MARK-} != ${__wsh[eol]} ]]; then
         builtin print -rn -- $'\e]133;D;'"$wsh_status${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
@@ -57,9 +58,6 @@ __wsh_prompt() {
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
     builtin local wsh_start=$'%{\e]133;A'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}'
     builtin local wsh_bare wsh_marks=''
-    if [[ ${precmd_functions[1]} != __wsh_precmd || ${precmd_functions[-1]} != __wsh_prompt ]]; then
-      precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
-    fi
     if [[ ${preexec_functions[-1]} != __wsh_preexec ]]; then
       preexec_functions=(${preexec_functions:#__wsh_preexec} __wsh_preexec)
     fi
@@ -134,26 +132,23 @@ __wsh_preexec() {
   builtin return 0
 }
 
-# Runs once, when the user's files have been read. Which hooks follow in this round is fixed, and they may build the
+# Makes our hooks the first and the last. Which hooks run in this round is fixed, and those behind ours may build the
 # prompt: the last of them is replaced for one call, after which the prompt is wrapped.
-__wsh_boot() {
-  {
-    builtin emulate -L zsh
-    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
-    __wsh[last]=${precmd_functions[-1]}
-    precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
-    if [[ ${__wsh[last]} != __wsh_boot ]] && builtin functions -c ${__wsh[last]} __wsh_saved; then
-      functions[${__wsh[last]}]='__wsh_last "$?"'
-    fi
-    __wsh_prompt
-    builtin unset -f __wsh_boot
-  } >/dev/null 2>&1
-  builtin return 0
+__wsh_follow() {
+  if [[ ${precmd_functions[1]} == __wsh_precmd && ${precmd_functions[-1]} == __wsh_prompt ]]; then
+    builtin return 0
+  fi
+  builtin local wsh_last=${precmd_functions[-1]}
+  precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
+  if [[ $wsh_last != __wsh_* ]] && builtin functions -c $wsh_last __wsh_saved; then
+    __wsh[last]=$wsh_last
+    functions[$wsh_last]='__wsh_last "$?"'
+  fi
 }
 
 __wsh_last() {
   builtin functions -c __wsh_saved "${__wsh[last]}" 2>/dev/null
-  builtin unset -f __wsh_saved __wsh_last 2>/dev/null
+  builtin unset -f __wsh_saved 2>/dev/null
   if [[ ! -o errexit ]]; then
     __wsh_return "$1"
   fi
@@ -163,6 +158,18 @@ __wsh_last() {
 
 __wsh_return() {
   builtin return "$1"
+}
+
+# Runs once, when the user's files have been read.
+__wsh_boot() {
+  {
+    builtin emulate -L zsh
+    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    __wsh_follow
+    __wsh_prompt
+    builtin unset -f __wsh_boot
+  } >/dev/null 2>&1
+  builtin return 0
 }
 
 builtin typeset -ga precmd_functions preexec_functions
