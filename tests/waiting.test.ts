@@ -3,8 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { Activity } from "../src/session/activity.ts";
 import { EchoTracker, echoLines } from "../src/session/conditions-echo.ts";
 import { Budget, openPieces, regexFinder } from "../src/session/conditions-match.ts";
-import { type Clock, systemClock, type TerminalText, type TextPosition } from "../src/session/exec-port.ts";
+import { type Clock, systemClock } from "../src/session/exec-port.ts";
 import { MAX_WAITERS } from "../src/session/waiters.ts";
+import { FakeText } from "./support/fake-text.ts";
 import { failure, LiveCommands } from "./support/live-commands.ts";
 
 /** Time that the test moves. */
@@ -121,45 +122,6 @@ describe("waiting for silence", () => {
     expect(await activity.awaitIdle({ timeoutMs: 0, maxWaitMs: 0 })).toMatchObject({ decided: "exited" });
   });
 });
-
-/** Lines of text with a cursor at their end. */
-class FakeText implements TerminalText {
-  offset = 0;
-  alternate = false;
-  shown: string[] = [""];
-
-  print(text: string): void {
-    this.offset += text.length;
-    for (const [n, line] of text.split("\n").entries()) {
-      if (n > 0) this.shown.push("");
-      this.shown[this.shown.length - 1] += line;
-    }
-  }
-
-  position(): TextPosition {
-    return { line: this.shown.length - 1, index: this.shown.at(-1)?.length ?? 0 };
-  }
-
-  screenTop(): number {
-    return Math.max(0, this.shown.length - 24);
-  }
-
-  lastLine(): number {
-    return this.shown.length - 1;
-  }
-
-  lines(first: number, last: number) {
-    return this.shown.map((text, id) => ({ id, text: text.trimEnd() })).filter(({ id }) => id >= first && id <= last);
-  }
-
-  alternateRows(): readonly string[] {
-    return [];
-  }
-
-  positionAt(): TextPosition | null {
-    return null;
-  }
-}
 
 describe("the echo of input", () => {
   const cooked = { canonical: true, echo: true };

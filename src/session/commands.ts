@@ -89,16 +89,24 @@ export class HeadTail {
   }
 }
 
-/** The longest part of `text` from its start (or end) of at most `bytes` UTF-8 bytes, characters kept whole. */
-export function clip(text: string, bytes: number, from: "start" | "end"): string {
+/** Without the spaces at its end, as rendered lines are. */
+export function trimBlanks(text: string): string {
+  let end = text.length;
+  while (end > 0 && text.charCodeAt(end - 1) === 32) end--;
+  return end === text.length ? text : text.slice(0, end);
+}
+
+/** The longest part of `text` from its start (or end) of at most `limit` UTF-8 bytes, characters kept whole. */
+export function clip(text: string, limit: number, from: "start" | "end"): string {
+  const bytes = Math.max(0, Math.floor(limit));
   if (Buffer.byteLength(text) <= bytes) return text;
   const all = Buffer.from(text);
   if (from === "start") {
-    let end = Math.max(0, bytes);
+    let end = bytes;
     while (end > 0 && ((all[end] ?? 0) & 0xc0) === 0x80) end--;
     return all.toString("utf8", 0, end);
   }
-  let start = all.length - Math.max(0, bytes);
+  let start = all.length - bytes;
   while (start < all.length && ((all[start] ?? 0) & 0xc0) === 0x80) start++;
   return all.toString("utf8", start);
 }

@@ -286,6 +286,7 @@ class StepWatch implements Disposable {
   private notify: (() => void) | null = null;
   private readonly listener: Disposable;
   private readonly timers: Disposable[] = [];
+  private disposed = false;
 
   constructor(
     private readonly port: ExecPort,
@@ -293,6 +294,17 @@ class StepWatch implements Disposable {
   ) {
     const { recorder, clock } = port;
     const begin = port.text.offset;
+    const unstarted = (): void => {
+      if (this.record !== null || this.ended !== null) return;
+      if (!port.observer.observe().settled) {
+        // The shell is busy: what was typed may still become a command.
+        this.after(UNSTARTED_MS, unstarted);
+        return;
+      }
+      const { lastStatus } = recorder;
+      const exitCode = lastStatus !== null && lastStatus.offset > begin ? lastStatus.exitCode : null;
+      this.finish({ kind: "unstarted", exitCode });
+    };
     this.listener = recorder.on({
       started: (record) => {
         this.record ??= record;
@@ -301,14 +313,7 @@ class StepWatch implements Disposable {
       finished: (record) => {
         if (record.id === this.record?.id) this.finish({ kind: "finished", record });
       },
-      prompt: () => {
-        this.after(UNSTARTED_MS, () => {
-          if (this.record !== null) return;
-          const { lastStatus } = recorder;
-          const exitCode = lastStatus !== null && lastStatus.offset > begin ? lastStatus.exitCode : null;
-          this.finish({ kind: "unstarted", exitCode });
-        });
-      },
+      prompt: () => this.after(UNSTARTED_MS, unstarted),
       exited: () => this.finish({ kind: "exited" }),
     });
     const began = clock.now();
@@ -339,6 +344,7 @@ class StepWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.disposed = true;
     this.listener[Symbol.dispose]();
     for (const timer of this.timers) timer[Symbol.dispose]();
   }
@@ -349,6 +355,6 @@ class StepWatch implements Disposable {
   }
 
   private after(ms: number, fire: () => void): void {
-    this.timers.push(this.port.clock.after(ms, fire));
+    if (!this.disposed) this.timers.push(this.port.clock.after(ms, fire));
   }
 }

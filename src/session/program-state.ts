@@ -139,7 +139,8 @@ export function classify(known: ProgramKnowledge): ProgramState {
     return { ...base, state: "exited", why, decidedFrom: "process", doing: "ready", settled: true };
   }
   if (known.phase === "prompt" && ownShell) {
-    const settled = facts === null ? true : reader !== null && unread === 0;
+    const seen = facts !== null && membersDo(facts.members) !== "hidden";
+    const settled = unread === 0 && (!seen || reader !== null);
     const why = settled ? "the shell shows its prompt" : "the shell shows its prompt and is busy";
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: settled ? "ready" : "working", settled };
   }

@@ -13,7 +13,7 @@
  */
 import type { CommandRecord } from "../protocol/commands.ts";
 import type { PtyExit } from "../pty/port.ts";
-import { HeadTail, type KeptLines, signalOfExitCode } from "./commands.ts";
+import { HeadTail, type KeptLines, signalOfExitCode, trimBlanks } from "./commands.ts";
 import type { Clock, RetiredText, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
 import type { ShellPhase } from "./program-state.ts";
 
@@ -373,7 +373,7 @@ export class CommandRecorder {
   private closeLine(entry: Entry): void {
     const { open, start } = entry;
     if (open === null) return;
-    entry.taken.push((open.id === start.line ? open.text.slice(start.index) : open.text).trimEnd());
+    entry.taken.push(trimBlanks(open.id === start.line ? open.text.slice(start.index) : open.text));
     entry.next = open.id + 1;
     entry.open = null;
   }

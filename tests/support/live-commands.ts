@@ -28,6 +28,8 @@ export interface LiveOptions {
   readonly cols?: number;
   readonly historyLines?: number;
   readonly limits?: RecorderLimits;
+  /** False: as on a system whose kernel does not tell what programs wait for. */
+  readonly facts?: boolean;
 }
 
 export class LiveCommands implements AsyncDisposable {
@@ -137,6 +139,7 @@ export class LiveCommands implements AsyncDisposable {
       },
       cwd: () => this.model.cwd,
       ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...(options.facts === false ? { readFacts: () => null } : {}),
     });
     const childEnv: Record<string, string> = { ...env, ...plan.set };
     for (const name of plan.unset) delete childEnv[name];

@@ -1,0 +1,45 @@
+/** Rendered output without an emulator. */
+import type { TerminalText, TextPosition } from "../../src/session/exec-port.ts";
+
+/** Lines of text with a cursor at their end; history forgets on request. */
+export class FakeText implements TerminalText {
+  offset = 0;
+  alternate = false;
+  shown: string[] = [""];
+  /** Lines before this one are forgotten. */
+  forgotten = 0;
+
+  print(text: string): void {
+    this.offset += text.length;
+    for (const [n, line] of text.split("\n").entries()) {
+      if (n > 0) this.shown.push("");
+      this.shown[this.shown.length - 1] += line;
+    }
+  }
+
+  position(): TextPosition {
+    return { line: this.shown.length - 1, index: this.shown.at(-1)?.length ?? 0 };
+  }
+
+  screenTop(): number {
+    return Math.max(0, this.shown.length - 24);
+  }
+
+  lastLine(): number {
+    return this.shown.length - 1;
+  }
+
+  lines(first: number, last: number) {
+    return this.shown
+      .map((text, id) => ({ id, text: text.trimEnd() }))
+      .filter(({ id }) => id >= Math.max(first, this.forgotten) && id <= last);
+  }
+
+  alternateRows(): readonly string[] {
+    return [];
+  }
+
+  positionAt(): TextPosition | null {
+    return null;
+  }
+}
