@@ -3,7 +3,7 @@
  * questions are taken out, all else goes on as it came, in order, one piece for each read. Runs once per read; text
  * without control characters, such as a large paste, is passed on unread.
  */
-import { decodeKeys, flushKeys, type InputEvent, initialKeyState } from "../terminal/keys-decode.ts";
+import { decodeKeys, flushKeys, type InputEvent, initialKeyState, isWaiting } from "../terminal/keys-decode.ts";
 import { initialPrefixState, type Prefix, prefixKey } from "../terminal/keys-prefix.ts";
 
 /** How long a lone Escape may be the beginning of a sequence, in ms: a terminal writes a sequence at once. */
@@ -45,8 +45,7 @@ export class KeyReader {
     const { events, state } = decodeKeys(this.keys, bytes);
     this.keys = state;
     this.act(events);
-    const waiting = this.keys.rest.length;
-    if (waiting > 0) this.timer = setTimeout(() => this.flush(), waiting === 1 ? ESCAPE_MS : SEQUENCE_MS);
+    this.arm();
   }
 
   /** Sends on what may have been the beginning of something. */
@@ -55,10 +54,17 @@ export class KeyReader {
     const { events, state } = flushKeys(this.keys);
     this.keys = state;
     this.act(events);
+    this.arm();
+  }
+
+  /** Something unfinished waits for its end, but not for ever. */
+  private arm(): void {
+    if (!isWaiting(this.keys)) return;
+    this.timer = setTimeout(() => this.flush(), this.keys.rest.length === 1 ? ESCAPE_MS : SEQUENCE_MS);
   }
 
   private isPlain(bytes: Uint8Array): boolean {
-    if (this.keys.rest.length > 0 || this.pressed.pending !== null || this.helping) return false;
+    if (isWaiting(this.keys) || this.pressed.pending !== null || this.helping) return false;
     const { prefix } = this;
     const typed = prefix !== null && prefix.key.modifiers.length === 0;
     return !typed && bytes.every((byte) => byte >= 0x20 || byte === 0x0d || byte === 0x09 || byte === 0x0a);

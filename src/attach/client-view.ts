@@ -1,56 +1,61 @@
 /**
- * How an attached terminal shows its session. The host decides which frames it sends: bytes of the program to a relay,
- * pictures to a painter. A view turns them into bytes for the terminal, and says what is not in them.
+ * How an attached terminal shows its session. The host decides what it sends: the program's own bytes, which are passed
+ * on as they are, or pictures, of which what is new is painted. This end keeps the last picture and puts the terminal in
+ * order where the one begins and the other ends.
  */
+import * as v from "valibot";
+import { applyFrame, FrameUpdateSchema, type FrameView } from "../protocol/frame-view.ts";
 import type { Size } from "../session/viewers.ts";
-import type { Prefix } from "../terminal/keys-prefix.ts";
-import type { TerminalOutput } from "./terminal-output.ts";
+import { paint } from "./paint.ts";
+import { enterRelay, type OuterCaps } from "./paint-modes.ts";
 
-export interface View {
-  /** The program's own bytes. */
-  output(bytes: Uint8Array): void;
-  /** A composed picture, as the frame carries it. */
-  picture(payload: Uint8Array): void;
-  /** The session's size, beside the terminal's. */
-  sized(session: Size, own: Size): void;
-  /** What the prefix key can do. @returns whether the session's screen must be shown anew */
-  help(shown: boolean): boolean;
+const BEGIN_SYNCHRONIZED = "\x1b[?2026h";
+const END_SYNCHRONIZED = "\x1b[?2026l";
+
+export interface ViewTerminal {
+  readonly output: { write(bytes: Uint8Array): void };
+  readonly size: Size;
 }
 
-/** A line of ours over the last row, the program's cursor back where it was. */
-function notice(text: string, { rows, cols }: Size): Uint8Array {
-  const shown = ` ${text} `.slice(0, cols);
-  return new TextEncoder().encode(`\x1b7\x1b[${rows};1H\x1b[0;7m${shown}\x1b[0m\x1b8`);
-}
-
-/** Passes the program's bytes on as they are. */
-export class RelayView implements View {
-  private told: Size | null = null;
+export class SessionView {
+  private shown: FrameView | null = null;
+  private restoring = false;
 
   constructor(
-    private readonly terminal: { readonly output: TerminalOutput; readonly size: Size },
-    private readonly prefix: Prefix | null,
+    private readonly terminal: ViewTerminal,
+    private readonly caps: OuterCaps,
   ) {}
 
+  /** The program's bytes follow, its whole screen first. */
+  relayBegins(): void {
+    this.shown = null;
+    this.restoring = true;
+  }
+
   output(bytes: Uint8Array): void {
-    this.terminal.output.write(bytes);
+    const { output, size } = this.terminal;
+    if (!this.restoring) {
+      output.write(bytes);
+      return;
+    }
+    this.restoring = false;
+    const { synchronized } = this.caps;
+    const before = (synchronized ? BEGIN_SYNCHRONIZED : "") + enterRelay(size.rows, this.caps);
+    const after = synchronized ? END_SYNCHRONIZED : "";
+    output.write(new Uint8Array(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])));
   }
 
-  picture(): void {}
-
-  sized(session: Size, own: Size): void {
-    const fits = session.rows === own.rows && session.cols === own.cols;
-    const known = this.told?.rows === session.rows && this.told.cols === session.cols;
-    this.told = fits ? null : session;
-    if (fits || known) return;
-    const text = `session ${session.cols}x${session.rows}, here ${own.cols}x${own.rows}`;
-    this.terminal.output.write(notice(text, own));
-  }
-
-  help(shown: boolean): boolean {
-    const label = this.prefix?.label ?? "";
-    const text = `${label}: detach | ?: this help | l: send ${label} | other keys: send both`;
-    if (shown) this.terminal.output.write(notice(text, this.terminal.size));
-    return !shown;
+  picture(payload: Uint8Array): void {
+    const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
+    const { view, events } = applyFrame(this.shown, update);
+    const { rows, cols } = this.terminal.size;
+    // Made before the host knew of a new size: the next one is whole.
+    if (view.rows !== rows || view.cols !== cols) {
+      this.shown = null;
+      return;
+    }
+    const bytes = paint(this.shown, view, events, this.caps);
+    this.shown = view;
+    if (bytes.length > 0) this.terminal.output.write(bytes);
   }
 }

@@ -6,13 +6,14 @@
  */
 import * as v from "valibot";
 import { Connection } from "../instance/connection.ts";
-import { type ScrollbackChoice, SizeNoticeSchema } from "../protocol/attach.ts";
+import { type Attach, AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import { StreamEndSchema } from "../protocol/hello.ts";
 import type { Prefix } from "../terminal/keys-prefix.ts";
 import { KeyReader } from "./client-keys.ts";
-import { RelayView, type View } from "./client-view.ts";
+import { SessionView } from "./client-view.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
+import { capsFromEnvironment } from "./paint-modes.ts";
 import { OuterTerminal } from "./terminal.ts";
 
 /** Bytes that wait for the terminal before the host is no longer read. */
@@ -58,9 +59,13 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
 
 class Client {
   private readonly terminal: OuterTerminal;
-  private readonly view: View;
+  private readonly view: SessionView;
   private readonly keys: KeyReader;
   private readonly over = Promise.withResolvers<AttachResult>();
+  private readonly context = {
+    caller: { kind: "cli", id: `attach:${process.pid}`, connected: true },
+    access: "admin",
+  } as const;
   private shown = false;
 
   constructor(
@@ -68,13 +73,14 @@ class Client {
     private readonly options: AttachOptions,
   ) {
     this.terminal = new OuterTerminal({ altScreen: options.altScreen });
-    this.view = new RelayView(this.terminal, options.prefix);
+    const caps = capsFromEnvironment(process.env);
+    this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
     this.keys = new KeyReader(options.prefix, {
       forward: (bytes) => this.typed(bytes),
       reply: () => {},
       detach: () => this.leave({ kind: "detached" }),
-      help: (shown) => void this.view.help(shown),
-      release: () => {},
+      help: (shown) => this.tell("host.help", { shown }),
+      release: () => this.tell("input.release", {}),
     });
   }
 
@@ -91,8 +97,14 @@ class Client {
     }
     const attached = connection.request(
       "host.attach",
-      { ...terminal.size, scrollback: options.scrollback, read_only: options.readOnly },
-      { caller: { kind: "cli", id: `attach:${process.pid}`, connected: true }, access: "admin" },
+      {
+        ...terminal.size,
+        scrollback: options.scrollback,
+        read_only: options.readOnly,
+        paint_only: options.altScreen,
+        prefix: options.prefix?.label ?? null,
+      } satisfies Attach,
+      this.context,
     );
     // Refusals count; a connection that is lost is said by its end.
     attached.catch((error) => {
@@ -134,9 +146,16 @@ class Client {
     }
   }
 
-  private event(event: unknown): void {
-    const size = v.safeParse(SizeNoticeSchema, event);
-    if (size.success) this.view.sized(size.output, this.terminal.size);
+  private event(value: unknown): void {
+    const event = v.safeParse(AttachEventSchema, value);
+    if (!event.success) return;
+    if (event.output.event === "relay") this.view.relayBegins();
+    else this.keys.captured = event.output.captured;
+  }
+
+  /** Not awaited: what comes of it is seen on the screen. */
+  private tell(operation: string, input: unknown): void {
+    this.connection.request(operation, input, this.context).catch(() => {});
   }
 
   /** @returns a promise while the host does not take its input */

@@ -102,8 +102,20 @@ export function cursorStyle(cursor: ViewCursor, chosen: boolean): string {
 export const enterPainting =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
 
-/** What a relay needs undone of painting; its modes come with the host's restore of the session. */
-export const leavePainting = "\x1b]8;;\x1b\\\x1b[m\x1b[?7h";
+const modesOff = "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004l\x1b[?1l\x1b>\x1b[>4;0m";
+const drawingOff = "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[m";
+
+/**
+ * Makes the terminal one that was just reset, on its normal screen, empty, the cursor at home: what the host's restore
+ * of a session begins with. Rows are erased one by one, since erasing the screen at once moves it into the scrollback
+ * of some terminals.
+ */
+export function enterRelay(rows: number, caps: Pick<OuterCaps, "kittyKeyboard">): string {
+  const keyboard = caps.kittyKeyboard ? "\x1b[=0;1u" : "";
+  const erase = Array.from({ length: rows }, (_, row) => `\x1b[${row + 1};1H\x1b[2K`).join("");
+  const modes = modesOff.replace("\x1b[?2026l", "");
+  return `${modes}${keyboard}${off(1049)}${drawingOff}\x1b[0 q${erase}\x1b[H\x1b[?25h`;
+}
 
 export interface RestoreOptions {
   /**
@@ -118,10 +130,8 @@ export interface RestoreOptions {
  * screen, or where it was when wsh had its own screen. For every way out, and for `wsh reset-terminal` (`maybe`).
  */
 export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, { alternate }: RestoreOptions): Uint8Array {
-  const modes = "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004l\x1b[?1l\x1b>\x1b[>4;0m";
   // Kept for each screen apart, so it is said on both.
   const keyboard = caps.kittyKeyboard ? "\x1b[=0;1u" : "";
-  const drawing = "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[m";
   const cursor = "\x1b[0 q\x1b[?25h";
   const bottom = "\x1b[9999;1H";
   const screens = {
@@ -131,5 +141,5 @@ export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, { altern
     maybe: `${bottom}\x1b7${off(1049)}`,
   };
   const screen = alternate === false ? bottom : screens[alternate];
-  return new TextEncoder().encode(modes + keyboard + drawing + screen + keyboard + cursor);
+  return new TextEncoder().encode(modesOff + keyboard + drawingOff + screen + keyboard + cursor);
 }

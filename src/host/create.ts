@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { claimSession, type NameRule } from "../instance/claim.ts";
 import type { HostSpec } from "../instance/host-spec.ts";
 import { hostname } from "../instance/identity.ts";
-import { setNofileSoftLimit } from "../instance/libc.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { releaseSession } from "../instance/registry.ts";
 import { installScripts } from "../instance/scripts.ts";
@@ -14,6 +13,7 @@ import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, normalizeTags } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
+import { NOFILE_SOFT } from "../pty/open-files.ts";
 import { Session, type SessionRegistry } from "../session/session.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles } from "../shell/integration.ts";
@@ -67,7 +67,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
     stdinFile = create.stdin === undefined ? null : writeStdin(instance, claim.id, create.stdin);
     const env = { ...environmentFor(claim.name), ...plan.set };
     for (const name of plan.unset) delete env[name];
-    if (spec.nofile !== null) setNofileSoftLimit(spec.nofile);
+    if (spec.nofile !== null) process.env[NOFILE_SOFT] = String(spec.nofile);
     const session = await Session.start(
       {
         id: claim.id,
@@ -83,6 +83,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
           command: create.command === plan.displayCommand ? plan.displayCommand : null,
           integration: plan.integration,
         },
+        hideClipboard: settings.clipboard === "off",
         profile: { ...defaultProfile, version: `wsh ${VERSION}` },
         settings: {
           historyLines: settings.scrollback_lines,

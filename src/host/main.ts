@@ -61,7 +61,10 @@ async function begin(): Promise<{
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
   const settings = loadSettings(instance, { env: process.env });
   const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
-  const server = new HostServer(settings.values.max_clients);
+  const server = new HostServer(settings.values.max_clients, {
+    titles: settings.values.title === "on",
+    clipboard: settings.values.clipboard === "write",
+  });
   const { session, id } = await createSession({ spec, instance, settings: settings.values, server, registryFor });
   server.serve(session);
   return { session, server, instance, id, logger: logger.with({ session: session.name, id }) };

@@ -9,7 +9,7 @@ import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/frames.ts"
 import type { Hello } from "../protocol/hello.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Session, SessionEvents } from "../session/session.ts";
-import { TerminalStream } from "./attach.ts";
+import { type AttachPolicy, TerminalStream } from "./attach.ts";
 import { type HandlerContext, sessionHandlers } from "./handlers.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
 import { StreamClient } from "./subscription-client.ts";
@@ -23,7 +23,10 @@ export class HostServer implements PeerHandler {
   private readonly watchers = new Set<Peer>();
   private session: Session | null = null;
 
-  constructor(private readonly maxClients: number) {}
+  constructor(
+    private readonly maxClients: number,
+    private readonly policy: AttachPolicy,
+  ) {}
 
   /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
   listen(path: string): { stop(): void } {
@@ -70,6 +73,9 @@ export class HostServer implements PeerHandler {
         return {};
       case "host.attach":
         return this.attach(session, request, peer);
+      case "host.help":
+        this.terminalOf(peer).showHelp(request.input);
+        return {};
       case "host.client":
         this.client(session, peer);
         return session.info();
@@ -115,8 +121,14 @@ export class HostServer implements PeerHandler {
 
   private async attach(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
     this.requireRoom(session);
-    this.streams.set(peer, await TerminalStream.open(session, peer, request.input));
+    this.streams.set(peer, await TerminalStream.open(session, peer, request.input, this.policy));
     return session.info();
+  }
+
+  private terminalOf(peer: Peer): TerminalStream {
+    const stream = this.streams.get(peer);
+    if (stream instanceof TerminalStream) return stream;
+    throw new WshError("invalid_request", "this connection carries no terminal");
   }
 
   /** The peer as a streaming client that is no terminal. @throws WshError resource_limit_reached */

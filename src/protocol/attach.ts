@@ -15,14 +15,22 @@ export const AttachSchema = v.object({
   scrollback: ScrollbackChoiceSchema,
   /** Looks on: sends no keys and does not decide the size. */
   read_only: v.boolean(),
+  /** Never gets the program's own bytes: it draws on a screen of its own. */
+  paint_only: v.boolean(),
+  /** What the person calls the prefix key; null when there is none. */
+  prefix: v.nullable(v.string()),
 });
 export type Attach = v.InferInput<typeof AttachSchema>;
 
 export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema });
 
-/** A session's size is another than the terminal's: what fits is shown. */
-export const SizeNoticeSchema = v.object({
-  event: v.literal("size"),
-  rows: v.number(),
-  cols: v.number(),
-});
+/** The person asked what the prefix key can do, or has seen it. */
+export const HelpSchema = v.object({ shown: v.boolean() });
+
+/** What the host tells an attached terminal besides output and pictures. */
+export const AttachEventSchema = v.variant("event", [
+  /** The program's own bytes follow, beginning with its whole screen: the terminal is to be as after a reset. */
+  v.object({ event: v.literal("relay") }),
+  /** Somebody captured the keyboard, or gave it back. */
+  v.object({ event: v.literal("keyboard"), captured: v.boolean() }),
+]);

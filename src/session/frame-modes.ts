@@ -22,14 +22,8 @@ const encodings: Readonly<Record<MouseEncoding, ViewModes["mouseEncoding"]>> = {
   "sgr-pixels": 1016,
 };
 
-export interface ViewContext {
-  /** The program is on its alternate screen. */
-  readonly alternate: boolean;
-  /** The program has set the cursor's look (DECSCUSR other than 0). */
-  readonly cursorChosen: boolean;
-}
-
-export function viewModes(modes: TerminalModes, { alternate, cursorChosen }: ViewContext): ViewModes {
+/** @param alternate the program is on its alternate screen */
+export function viewModes(modes: TerminalModes, alternate: boolean): ViewModes {
   return {
     alternate,
     bracketedPaste: modes.bracketedPaste,
@@ -40,6 +34,6 @@ export function viewModes(modes: TerminalModes, { alternate, cursorChosen }: Vie
     applicationKeypad: modes.applicationKeypad,
     modifyOtherKeys: modes.modifyOtherKeys,
     kittyFlags: modes.kittyFlags,
-    cursorChosen,
+    cursorChosen: modes.cursorChosen,
   };
 }

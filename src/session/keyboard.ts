@@ -9,6 +9,7 @@ import {
   flushKeys,
   type InputEvent,
   initialKeyState,
+  isWaiting,
   type KeyState,
   type ParsedKey,
 } from "../terminal/keys-decode.ts";
@@ -63,12 +64,18 @@ interface Holding {
   until: number | null;
 }
 
+/** What a terminal has typed of an unfinished key. */
+interface Decoder {
+  state: KeyState;
+  timer: Disposable | null;
+}
+
 export class Keyboard {
   private holding: Holding | null = null;
   private readonly ring: CapturedKey[] = [];
   private lastSeq = 0;
   private leaseMs = 0;
-  private readonly decoders = new Map<number, { state: KeyState; timer: Disposable | null }>();
+  private readonly decoders = new Map<number, Decoder>();
   private readonly readers = new Set<() => void>();
 
   constructor(private readonly port: KeyboardPort) {}
@@ -141,15 +148,20 @@ export class Keyboard {
     const { events, state } = decodeKeys(decoder.state, bytes);
     decoder.state = state;
     this.tell(events);
-    decoder.timer =
-      state.rest.length === 0
-        ? null
-        : this.port.clock.after(ESCAPE_MS, () => {
-            const flushed = flushKeys(decoder.state);
-            decoder.state = flushed.state;
-            this.tell(flushed.events);
-          });
+    this.arm(decoder);
     return !captured;
+  }
+
+  /** Something unfinished waits for its end, but not for ever. */
+  private arm(decoder: Decoder): void {
+    decoder.timer = !isWaiting(decoder.state)
+      ? null
+      : this.port.clock.after(ESCAPE_MS, () => {
+          const { events, state } = flushKeys(decoder.state);
+          decoder.state = state;
+          this.tell(events);
+          this.arm(decoder);
+        });
   }
 
   viewerGone(viewer: number): void {

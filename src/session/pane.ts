@@ -20,6 +20,8 @@ export interface PaneOptions {
   readonly historyLines: number;
   readonly historyBytes: number;
   readonly profile: TerminalProfile;
+  /** Programs' clipboard writes do not reach clients. */
+  readonly hideClipboard: boolean;
 }
 
 /** What a pane reports, beyond what its emulator does. */
@@ -42,9 +44,9 @@ export class Pane {
     private readonly options: PaneOptions,
     private readonly sink: PaneSink,
   ) {
-    const { spawn, historyLines, historyBytes, nonce, profile } = options;
+    const { spawn, historyLines, historyBytes, nonce, profile, hideClipboard } = options;
     this.terminal = new TerminalModel(
-      { rows: spawn.rows, cols: spawn.cols, historyLines, historyBytes, nonce, profile },
+      { rows: spawn.rows, cols: spawn.cols, historyLines, historyBytes, nonce, profile, hideClipboard },
       { ...sink, reply: (bytes) => void this.current?.write(bytes).catch(() => {}) },
     );
   }

@@ -55,6 +55,8 @@ export interface SessionOptions {
     readonly integration: { readonly active: true } | { readonly active: false; readonly reason: string };
   };
   readonly profile: TerminalProfile;
+  /** Programs' clipboard writes do not reach clients. */
+  readonly hideClipboard: boolean;
   readonly settings: SessionSettings;
   readonly clock?: Clock;
 }
@@ -160,7 +162,7 @@ export class Session {
   /** @throws WshError session_create_failed */
   static async start(options: SessionOptions, registry: SessionRegistry): Promise<Session> {
     const session = new Session(options, registry);
-    const { spawn, open, nonce, settings, profile, command } = options;
+    const { spawn, open, nonce, settings, profile, hideClipboard, command } = options;
     const pane = new Pane(
       {
         id: `@${options.id}`,
@@ -169,6 +171,7 @@ export class Session {
         open,
         nonce,
         profile,
+        hideClipboard,
         historyLines: settings.historyLines,
         historyBytes: settings.historyBytes,
       },
@@ -360,7 +363,7 @@ export class Session {
     await this.layOut();
     if (!changed) return;
     this.events.emit("resized", asked);
-    for (const viewer of this.viewers.all) viewer.sizeChanged(asked);
+    for (const viewer of this.viewers.all) viewer.sizeChanged();
     this.events.emit("info", undefined);
   }
 

@@ -15,8 +15,8 @@ export interface Viewer {
   readonly id: number;
   size: Size;
   readonly readOnly: boolean;
-  /** Told when the session's size is another than its own, or was and is no longer. */
-  sizeChanged(session: Size): void;
+  /** Told when the session's size has changed. */
+  sizeChanged(): void;
   /** The session ends this terminal's stream. */
   end(reason: ViewerEnd): void;
 }

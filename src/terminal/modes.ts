@@ -21,6 +21,8 @@ export interface TerminalModes {
   readonly cursorVisible: boolean;
   readonly cursorShape: CursorShape;
   readonly cursorBlink: boolean;
+  /** The program has chosen a shape (DECSCUSR); else the person's own stays. */
+  readonly cursorChosen: boolean;
   readonly kittyFlags: number;
   readonly modifyOtherKeys: 0 | 1 | 2;
   readonly wrap: boolean;
@@ -98,6 +100,7 @@ export class ModeTracker {
       mouseEncoding: this.encoding,
       focusEvents: known.sendFocusMode,
       cursorVisible: this.visible,
+      cursorChosen: this.style !== 0,
       cursorShape: this.style === 3 || this.style === 4 ? "underline" : this.style >= 5 ? "bar" : "block",
       cursorBlink: this.style === 0 ? this.terminal.options.cursorBlink === true : this.style % 2 === 1,
       kittyFlags: this.active.kitty.at(-1) ?? 0,
