@@ -2,6 +2,7 @@
  * The terminal model beside the bare emulator, in one run: parse rates, snapshot, packing, memory of history.
  * `bun run bench/terminal.ts`
  */
+import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
 import { containing, TerminalModel, type TerminalSink } from "../src/terminal/model.ts";
 import { defaultProfile } from "../src/terminal/profile.ts";
@@ -59,12 +60,13 @@ const streams: Record<string, Uint8Array> = {
   "UTF-8": repeat((i) => `${i} naïve façade 日本語テキスト ─────\r\n`),
 };
 for (const [name, bytes] of Object.entries(streams)) {
-  const bare = new Terminal({ rows: 50, cols: 200, scrollback: 1_000, allowProposedApi: true });
+  const bare = new Terminal({ rows: 50, cols: 80, scrollback: 1_000, allowProposedApi: true, logLevel: "off" });
+  bare.loadAddon(new UnicodeGraphemesAddon());
   const peer = await rate(bytes, (part) => {
     bare.input("", true);
     return new Promise((resolve) => bare.write(part, resolve));
   });
-  const terminal = model();
+  const terminal = model(50, 80);
   const ours = await rate(bytes, (part) => terminal.write(part));
   console.log(
     `${name.padEnd(34)} ${ours.toFixed(1)} MB/s, bare emulator ${peer.toFixed(1)}, ratio ${(ours / peer).toFixed(2)}`,

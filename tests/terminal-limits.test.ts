@@ -5,13 +5,14 @@ import { cellText, cellWidth, storedRow, usedCells } from "../src/terminal/cells
 import { containing, TerminalModel, type TerminalSink } from "../src/terminal/model.ts";
 import { defaultProfile } from "../src/terminal/profile.ts";
 
-function open(rows = 24, cols = 80, historyLines = 10_000, historyBytes = 64e6) {
+function open(rows = 24, cols = 80, historyLines = 10_000, historyBytes = 64e6, mark = () => {}) {
   const out: Uint8Array[] = [];
   const events: string[] = [];
   const sink: TerminalSink = {
     reply: (bytes) => events.push(`reply ${Buffer.from(bytes)}`),
     chunk: ({ bytes }) => out.push(bytes.slice()),
-    mark: () => {},
+    mark,
+    crashed: (error) => events.push(`crashed ${error}`),
     bell: () => {},
     title: (title) => events.push(`title ${title.length}`),
     cwd: () => {},
@@ -88,6 +89,13 @@ describe("limits", () => {
     expect(terminal.screen("plain").lines.join().includes("b")).toBe(true);
   });
 
+  test("erasing above the last corner works", async () => {
+    const { terminal, events, print } = open(3, 5);
+    await print("aaaaabbbbbccccc\x1b[3;5H\x1b[1Jz");
+    expect(terminal.screen("plain").lines).toEqual(["", "", "    z"]);
+    expect(events).toEqual([]);
+  });
+
   test("line feeds inside a sequence lose no line", async () => {
     const { terminal, print } = open(5, 10);
     await print(Array.from({ length: 2_000 }, (_, i) => `${i}\r\n`).join(""));
@@ -156,6 +164,23 @@ describe("limits", () => {
     expect(terminal.screen("plain").lines).toEqual(["", "", "", "", ""]);
   });
 
+  test("rows that have left the screen since it was painted can be had", async () => {
+    const { terminal, print } = open(5, 10);
+    await print(Array.from({ length: 1_490 }, (_, i) => `${i}\r\n`).join(""));
+    const { top } = terminal;
+    await print(Array.from({ length: 20 }, (_, i) => `${i + 1_490}\r\n`).join(""));
+    const text = (limit: number) =>
+      terminal.rowsAbove(top, limit).map((row) =>
+        row
+          .map((cell) => cell.text)
+          .join("")
+          .trimEnd(),
+      );
+    expect(text(100)).toEqual(Array.from({ length: 20 }, (_, i) => String(i + 1_486)));
+    expect(text(2)).toEqual(["1504", "1505"]);
+    expect(terminal.rowsAbove(terminal.top, 10)).toEqual([]);
+  });
+
   test("grep finds logical lines in history and on the screen", async () => {
     const { terminal, print } = open(5, 10);
     await print(Array.from({ length: 3_000 }, (_, i) => `line number ${i}\r\n`).join(""));
@@ -201,4 +226,22 @@ test("rows are read as the emulator's public interface reads them", () => {
     }
     expect(usedCells(row)).toBe(used);
   }
+});
+
+test("an emulator that throws is replaced: history and the count of lines go on", async () => {
+  // Stands for a defect of the emulator: what is called while it parses throws.
+  const { terminal, events, print } = open(5, 20, 10_000, 64e6, () => {
+    throw new Error("made up");
+  });
+  await print(Array.from({ length: 2_000 }, (_, i) => `${i}\r\n`).join(""));
+  await print("\x1b]133;A\x07lost");
+  await print("\x1b[?1hback\r\n");
+  expect(events).toEqual(["crashed Error: made up", "parser_restart"]);
+  expect(terminal.screen("plain").lines[0]).toBe("back");
+  const { lines } = terminal.text({ line: 1_990, col: 0 });
+  expect(lines.slice(0, 2)).toEqual([
+    { id: 1_990, line: "1990" },
+    { id: 1_991, line: "1991" },
+  ]);
+  expect(lines.map(({ line }) => line)).toContain("back");
 });

@@ -34,22 +34,33 @@ export class HotWindow {
   /** First row of the normal buffer that is not in history. */
   private boundary = 0;
   /** The line of the row above the boundary, and its cells up to there. */
-  private lastId = -1;
+  private lastId: number;
   private lastCells = 0;
   private marker: IMarker | null = null;
   private markerRow = 0;
   private readonly builder = new SegmentBuilder();
   /** Up to where pieces were reported, so that a resize reports none twice. */
-  private reportedId = -1;
-  private reportedCol = 0;
+  private reportedId: number;
+  private reportedCol: number;
 
   constructor(
     private readonly terminal: Terminal,
     private readonly history: History,
     private readonly links: LinkTable,
     private readonly limits: { readonly rows: number; readonly bytes: number },
+    /** The last line that an earlier emulator has put into history; -1 for the first. */
+    lastLine: number,
     private readonly retired: (piece: RetiredPiece) => void,
-  ) {}
+  ) {
+    this.lastId = lastLine;
+    this.reportedId = lastLine;
+    this.reportedCol = Number.POSITIVE_INFINITY;
+  }
+
+  /** The newest line in history. */
+  get lastLine(): number {
+    return this.lastId;
+  }
 
   private get buffer(): IBuffer {
     return this.terminal.buffer.normal;
@@ -111,6 +122,23 @@ export class HotWindow {
       if (at < target) cells += wrappedCells(row, storedRow(this.buffer, at + 1));
     }
     return { line, col: cells + col };
+  }
+
+  /** Index of the first row above the screen that begins at or after a position; that of the screen's top if none does. */
+  indexOf({ line, col }: Position): number {
+    const { start, buffer } = this;
+    let id = this.lastId;
+    let cells = this.lastCells;
+    for (let at = this.boundary; at < buffer.baseY; at++) {
+      const row = storedRow(buffer, at);
+      if (!row.isWrapped) {
+        id++;
+        cells = 0;
+      }
+      if (at >= start && (id > line || (id === line && cells >= col))) return at - start;
+      cells += wrappedCells(row, storedRow(buffer, at + 1));
+    }
+    return buffer.baseY - start;
   }
 
   /** The rows above the screen go to history, because the emulator is about to forget them. */

@@ -17,7 +17,7 @@ import {
 } from "./cells.ts";
 import type { Cell } from "./grid.ts";
 import type { LinkTable } from "./links.ts";
-import { type Extra, extraOf, type StyleTable, sameExtra, spanStyle } from "./styles.ts";
+import { type Extra, extraOf, type StyleTable, sameExtra, spanOf } from "./styles.ts";
 
 /** Words of a run in `Segment.runs`: end (cells, 24 bits) and number of its extra (8 bits, 0 none), foreground, background. */
 export const RUN_WORDS = 3;
@@ -87,7 +87,7 @@ export function rowLine(row: StoredRow, format: Format): Line {
     let end = x + 1;
     while (end < used && data[end * CELL_WORDS + 1] === fg && ((data[end * CELL_WORDS + 2] ?? 0) & SPAN_BG) === bg)
       end++;
-    spans.push({ text: rowText(row, x, end), ...spanStyle(fg, bg) });
+    spans.push(spanOf(rowText(row, x, end), fg, bg));
     x = end;
   }
   return finishSpans(spans);
@@ -312,7 +312,7 @@ export function segmentSpans(segment: Segment, from: number, to: number): Span[]
       const text = segment.text.slice(unitAt(segment, Math.max(start, from)), unitAt(segment, Math.min(stop, end)));
       const previous = spans.at(-1);
       if (previous !== undefined && fg === lastFg && bg === lastBg) previous.text += text;
-      else spans.push({ text, ...spanStyle(fg, bg) });
+      else spans.push(spanOf(text, fg, bg));
       lastFg = fg;
       lastBg = bg;
     }

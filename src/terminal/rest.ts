@@ -88,8 +88,8 @@ export class RestScanner {
         const start = this.sequence.start;
         this.sequence.end = 0;
         const verdict = this.classify(bytes, this.sequence, start, end);
-        if (verdict !== "keep" && verdict !== "mark") cuts.push(start, end);
-        if (verdict === "mark" || verdict === "own") return { end, cuts, unfinished: false, shift: null };
+        if (verdict !== "keep" && verdict !== "stop") cuts.push(start, end);
+        if (verdict === "stop" || verdict === "own") return { end, cuts, unfinished: false, shift: null };
         if (this.rows >= ROWS_PER_SLICE) return { end, cuts, unfinished: false, shift: null };
       } else if (c === 0x0e || c === 0x0f) {
         return { end, cuts, unfinished: false, shift: c === 0x0e ? 1 : 0 };

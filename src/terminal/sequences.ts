@@ -18,8 +18,8 @@ export interface Sequence {
   end: number;
 }
 
-/** `mark`: shell integration of someone else, passed on; `own`: ours, removed. */
-export type Verdict = "keep" | "cut" | "mark" | "own";
+/** `stop`: kept, and the slice ends with it, as with shell integration of someone else; `own`: ours, the same but removed. */
+export type Verdict = "keep" | "cut" | "stop" | "own";
 
 export interface Classifier {
   (bytes: Uint8Array, sequence: Sequence, start: number, end: number): Verdict;
@@ -34,6 +34,9 @@ const CLIPBOARD_OSC = 52;
 const ITERM_OSC = 1337;
 /** CSI with a count that the emulator obeys in a loop: IL DL SU SD CHT CBT REP. */
 const REP = 0x62;
+/** `CSI 1 J` needs help (`emulator.ts`). */
+const ED = 0x4a;
+const ONE = 0x31;
 /** What a loop counts for in a slice's rows, so that a slice of nothing else stays short. */
 const LOOP_COST = 4;
 const COUNTED = new Set([..."LMSTIZb"].map((c) => c.charCodeAt(0)));
@@ -52,6 +55,7 @@ export function classifier(options: { readonly nonce: string | null; readonly hi
     const { kind, body } = sequence;
     switch (kind) {
       case "csi":
+        if (bytes[end - 1] === ED && bytes[body] === ONE && end === body + 2) return "stop";
         return isCsiQuery(bytes, body, end - 1) ? "cut" : "keep";
       case "esc":
         // DECID.
@@ -129,8 +133,8 @@ function isDcsQuery(bytes: Uint8Array, body: number, end: number): boolean {
 function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | null, hideClipboard: boolean): Verdict {
   const number = oscNumber(bytes, body, end);
   if (MARK_OSCS.has(number)) {
-    if (number === 7 || nonce === null) return "mark";
-    return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "mark";
+    if (number === 7 || nonce === null) return "stop";
+    return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "stop";
   }
   if (TEXT_OSCS.has(number)) return "keep";
   if (number === CLIPBOARD_OSC) return hideClipboard || asks(bytes, body, end) ? "cut" : "keep";

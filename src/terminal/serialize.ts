@@ -23,6 +23,7 @@ import type { HotWindow } from "./hot.ts";
 import { extraAt, RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./lines.ts";
 import type { LinkTable } from "./links.ts";
 import { defaultTabs, type ModeTracker } from "./modes.ts";
+import type { QueryResponder } from "./queries.ts";
 import { type Extra, extraOf, sgrOf } from "./styles.ts";
 
 const RESET = "\x1b[0m";
@@ -35,8 +36,8 @@ export interface SerializeSource {
   readonly hot: HotWindow;
   readonly links: LinkTable;
   readonly modes: ModeTracker;
+  readonly queries: QueryResponder;
   readonly title: string;
-  readonly colors: string;
 }
 
 export function serialize(source: SerializeSource, historyRows: number): string {
@@ -53,7 +54,7 @@ export function serialize(source: SerializeSource, historyRows: number): string 
         : cursorAt(savedRow(saved.y, terminal.buffer.normal, terminal.rows), saved.x) + penText(source, saved.pen);
     out += `\x1b[?1049h${RESET}\x1b]8;;\x1b\\\x1b[H\x1b[2J${contents(source, terminal.buffer.alternate)}`;
   }
-  out += source.colors;
+  out += source.queries.colorSequences();
   if (source.title !== "") out += `\x1b]2;${source.title}\x1b\\`;
   return out + cursorState(source, alternate) + modeState(source, alternate);
 }

@@ -84,22 +84,22 @@ export function isPlain(fg: number, bg: number): boolean {
   return (fg & ~FG_INVISIBLE) === 0 && (bg & (COLOR_MODE | COLOR_VALUE | BG_ITALIC | BG_FAINT)) === 0;
 }
 
-/** A span without its text. */
-export function spanStyle(fg: number, bg: number): Omit<Span, "text"> {
-  if (isPlain(fg, bg)) return {};
+/** A span; keys are set one by one because a styled screen has hundreds of them. */
+export function spanOf(text: string, fg: number, bg: number): Span {
+  const span: Span = { text };
+  if (isPlain(fg, bg)) return span;
   const foreground = colorOf(fg);
   const background = colorOf(bg);
-  return {
-    ...(foreground !== null && { fg: foreground }),
-    ...(background !== null && { bg: background }),
-    ...((fg & FG_BOLD) !== 0 && { bold: true }),
-    ...((bg & BG_FAINT) !== 0 && { faint: true }),
-    ...((bg & BG_ITALIC) !== 0 && { italic: true }),
-    ...((fg & FG_UNDERLINE) !== 0 && { underline: true }),
-    ...((fg & FG_STRIKE) !== 0 && { strikethrough: true }),
-    ...((fg & FG_BLINK) !== 0 && { blink: true }),
-    ...((fg & FG_INVERSE) !== 0 && { inverse: true }),
-  };
+  if (foreground !== null) span.fg = foreground;
+  if (background !== null) span.bg = background;
+  if ((fg & FG_BOLD) !== 0) span.bold = true;
+  if ((bg & BG_FAINT) !== 0) span.faint = true;
+  if ((bg & BG_ITALIC) !== 0) span.italic = true;
+  if ((fg & FG_UNDERLINE) !== 0) span.underline = true;
+  if ((fg & FG_STRIKE) !== 0) span.strikethrough = true;
+  if ((fg & FG_BLINK) !== 0) span.blink = true;
+  if ((fg & FG_INVERSE) !== 0) span.inverse = true;
+  return span;
 }
 
 function flagsOf(fg: number, bg: number): number {

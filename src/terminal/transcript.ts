@@ -30,14 +30,12 @@ export function containing(text: string, ignoreCase = false): LineTest {
 }
 
 export class Transcript {
-  constructor(
-    private readonly history: History,
-    private readonly hot: HotWindow,
-  ) {}
+  constructor(private readonly source: { readonly history: History; readonly hot: HotWindow }) {}
 
   /** The oldest line that is left. */
   get firstLine(): number {
-    return this.history.first?.id ?? this.hot.position(-this.hot.above, 0).line;
+    const { history, hot } = this.source;
+    return history.first?.id ?? hot.position(-hot.above, 0).line;
   }
 
   /** Lines from one position to another (exclusive), soft-wrapped rows joined, trailing blanks cut. */
@@ -89,7 +87,7 @@ export class Transcript {
   /** Logical lines with their segments. */
   private *lines(fromId: number, toId: number): Generator<{ id: number; segments: Segment[] }> {
     let segments: Segment[] = [];
-    for (const source of [this.history, this.hot]) {
+    for (const source of [this.source.history, this.source.hot]) {
       for (const segment of source.segments(fromId, toId)) {
         const id = segments[0]?.id;
         if (id !== undefined && id !== segment.id) {

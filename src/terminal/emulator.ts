@@ -1,0 +1,299 @@
+/**
+ * The emulator with everything that hangs on it: hooks, answers, modes, the hot window.
+ *
+ * Owns xterm. Parsing is synchronous, so events reach the sink while a slice is being parsed: only `position` may be
+ * read from there. xterm can throw on odd input; it is then replaced by a fresh one of the same size. History and the
+ * count of lines go on, what was on the screen is lost, and the sink hears of it.
+ */
+import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
+import { Terminal } from "@xterm/headless";
+import { setPenLink } from "./cells.ts";
+import { History } from "./history.ts";
+import { HOT_ROWS, HotWindow, type RetiredPiece } from "./hot.ts";
+import { LinkTable } from "./links.ts";
+import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
+import { ModeTracker } from "./modes.ts";
+import type { TerminalProfile } from "./profile.ts";
+import { QueryResponder } from "./queries.ts";
+
+/** Characters of a title. */
+const MAX_TITLE = 4_096;
+/** Characters of base64 that a program may put into the clipboard: 768 KiB of text. */
+const MAX_CLIPBOARD = 1_048_576;
+
+export type ResetReason =
+  | "alternate_screen_enter"
+  | "alternate_screen_exit"
+  | "resize"
+  | "parser_restart"
+  | "clear_screen"
+  | "clear_scrollback"
+  | "hard_reset";
+
+export interface EmulatorSink {
+  /** Answers to queries, to be written to the PTY. */
+  reply(bytes: Uint8Array): void;
+  mark(mark: Mark): void;
+  bell(): void;
+  title(title: string): void;
+  cwd(path: string): void;
+  alternate(active: boolean): void;
+  clipboard(selection: string, base64: string): void;
+  reset(reason: ResetReason): void;
+  /** What the emulator threw before it was replaced, for the log. */
+  crashed?(error: unknown): void;
+  /** Text has left the hot window for history; long lines come in pieces, with the cells before each. */
+  retired?(piece: RetiredPiece): void;
+  /** The normal screen was erased; what follows is printed at or after this position again. */
+  erased?(top: Position): void;
+}
+
+export interface EmulatorOptions {
+  readonly rows: number;
+  readonly cols: number;
+  /** Rows kept above the screen. */
+  readonly historyLines: number;
+  readonly historyBytes: number;
+  readonly profile: TerminalProfile;
+}
+
+/** One xterm and what was built on it; replaced as a whole. */
+interface Parts {
+  readonly terminal: Terminal;
+  readonly modes: ModeTracker;
+  readonly queries: QueryResponder;
+  readonly hot: HotWindow;
+}
+
+const encoder = new TextEncoder();
+/** ED 1 from the last column, in steps that xterm survives: there, it looks for a row below the last one. */
+const ERASE_ABOVE = encoder.encode("\x1b[D\x1b[1J\x1b[C\x1b[X");
+
+export class Emulator {
+  readonly history: History;
+  readonly links = new LinkTable();
+  profile: TerminalProfile;
+  title = "";
+  /** As the shell last said (OSC 7). */
+  cwd: string | null = null;
+  private parts: Parts;
+  private onAlternate = false;
+  /** Offset at the end of the slice that is being parsed. */
+  private sliceEnd = 0;
+  private eraseAbove = false;
+
+  constructor(
+    private readonly options: EmulatorOptions,
+    private readonly sink: EmulatorSink,
+  ) {
+    this.profile = options.profile;
+    this.history = new History(options.cols);
+    this.parts = this.start(options.rows, options.cols, -1);
+  }
+
+  get terminal(): Terminal {
+    return this.parts.terminal;
+  }
+
+  get modes(): ModeTracker {
+    return this.parts.modes;
+  }
+
+  get queries(): QueryResponder {
+    return this.parts.queries;
+  }
+
+  get hot(): HotWindow {
+    return this.parts.hot;
+  }
+
+  /** Parse a slice, which scrolls at most `MAX_SCROLL` rows; `end` is the offset at its end. */
+  parse(slice: Uint8Array, end: number): void {
+    this.sliceEnd = end;
+    try {
+      this.feed(slice);
+      if (this.eraseAbove) {
+        this.eraseAbove = false;
+        this.feed(ERASE_ABOVE);
+      }
+    } catch (error) {
+      // xterm has stopped in the middle of its state and would parse nothing more.
+      this.restart(error);
+    }
+  }
+
+  resize(rows: number, cols: number): void {
+    this.hot.resize(cols, rows);
+    this.modes.resized();
+  }
+
+  /** Where the cursor of the normal screen is. */
+  position(): Position {
+    const { cursorX, cursorY } = this.terminal.buffer.normal;
+    return this.hot.position(cursorY, cursorX);
+  }
+
+  dispose(): void {
+    const { terminal, modes, queries } = this.parts;
+    modes.dispose();
+    queries.dispose();
+    terminal.dispose();
+  }
+
+  private start(rows: number, cols: number, lastLine: number): Parts {
+    const terminal = new Terminal({
+      rows,
+      cols,
+      scrollback: HOT_ROWS,
+      allowProposedApi: true,
+      logLevel: "off",
+      windowOptions: {
+        getWinSizePixels: true,
+        getCellSizePixels: true,
+        getWinSizeChars: true,
+        pushTitle: true,
+        popTitle: true,
+      },
+    });
+    // Switches to Unicode 15 with grapheme clusters by itself.
+    terminal.loadAddon(new UnicodeGraphemesAddon());
+    const { historyLines, historyBytes } = this.options;
+    const limits = { rows: historyLines, bytes: historyBytes };
+    const hot = new HotWindow(terminal, this.history, this.links, limits, lastLine, (piece) =>
+      this.sink.retired?.(piece),
+    );
+    const modes = new ModeTracker(terminal);
+    const say = (text: string): void => this.sink.reply(encoder.encode(text));
+    const queries = new QueryResponder(terminal, modes, () => this.profile, say);
+    terminal.onData((data) => {
+      if (data !== "") say(data);
+    });
+    this.listen(terminal);
+    return { terminal, modes, queries, hot };
+  }
+
+  private restart(error: unknown): void {
+    const { terminal, hot } = this.parts;
+    hot.retireAll();
+    const { rows, cols } = terminal;
+    this.dispose();
+    this.parts = this.start(rows, cols, hot.lastLine);
+    if (this.onAlternate) this.sink.alternate(false);
+    this.onAlternate = false;
+    this.eraseAbove = false;
+    this.sink.crashed?.(error);
+    this.sink.reset("parser_restart");
+  }
+
+  /**
+   * xterm parses at once what is written after input: with nothing queued before, `write` is synchronous. Otherwise it
+   * would wait for a timer, 1 ms a write.
+   */
+  private feed(bytes: Uint8Array): void {
+    this.hot.prepare();
+    this.terminal.input("", true);
+    this.terminal.write(bytes);
+  }
+
+  private listen(terminal: Terminal): void {
+    const { parser } = terminal;
+    terminal.onBell(() => this.sink.bell());
+    terminal.onTitleChange((title) => this.setTitle(title));
+    terminal.buffer.onBufferChange((buffer) => this.bufferChanged(buffer.type === "alternate"));
+    // The emulator would keep ten long titles on its stack.
+    for (const number of [0, 1, 2]) {
+      parser.registerOscHandler(number, (data) => {
+        if (data.length <= MAX_TITLE) return false;
+        if (number !== 1) this.setTitle(data);
+        return true;
+      });
+    }
+    parser.registerOscHandler(7, (data) => this.directory(data));
+    parser.registerOscHandler(8, (data) => this.hyperlink(data));
+    parser.registerOscHandler(52, (data) => this.clipboard(data));
+    parser.registerOscHandler(133, (data) => this.marked(parsePromptMark(data)));
+    parser.registerOscHandler(633, (data) => this.marked(parseCommandMark(data)));
+    parser.registerCsiHandler({ final: "J" }, (params) => this.erasing(params[0]));
+    parser.registerEscHandler({ final: "c" }, () => this.resetting());
+  }
+
+  private bufferChanged(entered: boolean): void {
+    // RIS reports a change to the normal buffer even when it was active.
+    if (!entered) this.hot.activated();
+    if (entered === this.onAlternate) return;
+    this.onAlternate = entered;
+    if (!entered) this.modes.leftAlternate();
+    this.sink.alternate(entered);
+    this.sink.reset(entered ? "alternate_screen_enter" : "alternate_screen_exit");
+  }
+
+  private setTitle(title: string): void {
+    const clean = title.slice(0, MAX_TITLE).replace(/\p{Cc}/gu, "");
+    if (clean === this.title) return;
+    this.title = clean;
+    this.sink.title(clean);
+  }
+
+  private directory(data: string): boolean {
+    const path = parseCwd(data);
+    if (path !== null) {
+      this.cwd = path;
+      this.sink.cwd(path);
+    }
+    return true;
+  }
+
+  private marked(text: MarkText | null): boolean {
+    if (text !== null) this.sink.mark({ ...text, offset: this.sliceEnd, position: this.position() });
+    return true;
+  }
+
+  /** `OSC 8 ; params ; target`: an empty target ends the link. */
+  private hyperlink(data: string): boolean {
+    const separator = data.indexOf(";");
+    if (separator >= 0) {
+      const target = data.slice(separator + 1).replace(/\p{Cc}/gu, "");
+      setPenLink(this.terminal, target === "" ? 0 : this.links.add(target));
+    }
+    return true;
+  }
+
+  private clipboard(data: string): boolean {
+    const separator = data.indexOf(";");
+    const base64 = data.slice(separator + 1);
+    if (separator >= 0 && base64 !== "?" && base64.length <= MAX_CLIPBOARD && /^[A-Za-z0-9+/=]*$/.test(base64)) {
+      this.sink.clipboard(data.slice(0, separator).slice(0, 16), base64);
+    }
+    return true;
+  }
+
+  /** ED, before xterm obeys it. */
+  private erasing(what: number | number[] | undefined): boolean {
+    const { active, normal } = this.terminal.buffer;
+    const onNormal = active.type === "normal";
+    if (what === 1 && active.cursorX >= this.terminal.cols - 1) {
+      // The slice ends here (`sequences.ts`), so that the steps follow at once.
+      this.eraseAbove = !this.eraseAbove;
+      return this.eraseAbove;
+    }
+    if (what === 2 || (what === 0 && onNormal && active.cursorX === 0 && active.cursorY === 0)) {
+      if (onNormal) this.sink.erased?.(this.hot.position(0, 0));
+      this.sink.reset("clear_screen");
+    }
+    if (what === 3 && onNormal) {
+      if (normal.baseY > 0) this.hot.retireAll();
+      this.history.clear();
+      this.sink.reset("clear_scrollback");
+    }
+    return false;
+  }
+
+  /** RIS, before xterm obeys it: history stays. */
+  private resetting(): boolean {
+    this.sink.erased?.(this.hot.position(0, 0));
+    this.hot.retireAll();
+    this.queries.reset();
+    this.sink.reset("hard_reset");
+    return false;
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Output on its way into the emulator.
+ *
+ * Owns the queue of writes, the unfinished tail, and the clock: `offset`, the output bytes parsed. Writes are parsed in
+ * order, at once, chunk by chunk; every chunk ends at rest and is reported after it was parsed. Long output is parsed in
+ * portions with the event loop in between. At the limit: an unfinished sequence waits up to `MAX_TAIL` bytes and is then
+ * passed on, with `atRest` waiting for its end.
+ */
+import { RestScanner } from "./rest.ts";
+import type { Classifier } from "./sequences.ts";
+
+/** An unfinished sequence that is longer than this is passed on as it is. */
+const MAX_TAIL = 65_536;
+/** A chunk is hardly longer than this, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
+const MAX_CHUNK = 32_768;
+/** Parsing goes on for so long before the event loop runs. */
+const PORTION_MS = 4;
+
+export interface Chunk {
+  /** Output bytes parsed so far. */
+  readonly offset: number;
+  /** What clients get: without queries and marks of ours. May share memory with what was written. */
+  readonly bytes: Uint8Array;
+}
+
+export interface IntakePort {
+  /** Parse a slice; `end` is the offset at its end. */
+  parse(slice: Uint8Array, end: number): void;
+  /** SO (1) or SI (0) came by. */
+  shift(set: 0 | 1): void;
+  chunk(chunk: Chunk): void;
+}
+
+interface Waiting {
+  readonly bytes: Uint8Array;
+  readonly done: () => void;
+}
+
+const EMPTY = new Uint8Array(0);
+const CANCEL = Uint8Array.of(0x18);
+
+export class Intake {
+  private readonly scanner: RestScanner;
+  private tail: Uint8Array = EMPTY;
+  private waiting: Waiting[] = [];
+  private restWaiters: (() => void)[] = [];
+  private running = false;
+  private parsing = false;
+  /** The emulator sees no more of the sequence that is open. */
+  private muted = false;
+  private disposed = false;
+  private parsed = 0;
+
+  constructor(
+    classify: Classifier,
+    cols: number,
+    private readonly port: IntakePort,
+  ) {
+    this.scanner = new RestScanner(classify, cols);
+  }
+
+  get offset(): number {
+    return this.parsed;
+  }
+
+  resize(cols: number): void {
+    this.scanner.resize(cols);
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    if (this.disposed) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.waiting.push({ bytes, done: resolve });
+    if (!this.running) void this.run();
+    return promise;
+  }
+
+  atRest<T>(fn: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const run = (): void => {
+      try {
+        resolve(fn());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    if (!this.disposed && (this.parsing || this.scanner.inside)) this.restWaiters.push(run);
+    else run();
+    return promise;
+  }
+
+  /** What waits is dropped; promises resolve. */
+  dispose(): void {
+    this.disposed = true;
+    for (const { done } of this.waiting.splice(0)) done();
+    for (const waiter of this.restWaiters.splice(0)) waiter();
+  }
+
+  /** Parse what waits; synchronous until a portion is used up. */
+  private async run(): Promise<void> {
+    this.running = true;
+    let began = performance.now();
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      const bytes = this.tail.length === 0 ? next.bytes : Buffer.concat([this.tail, next.bytes]);
+      this.tail = EMPTY;
+      for (let at = 0; at < bytes.length && !this.disposed; ) {
+        at = this.chunk(bytes, at);
+        if (at < bytes.length && performance.now() - began > PORTION_MS) {
+          await new Promise((resolve) => setImmediate(resolve));
+          began = performance.now();
+        }
+      }
+      next.done();
+    }
+    this.running = false;
+  }
+
+  /** Parse one chunk from `from` and report it; returns where the next begins. */
+  private chunk(bytes: Uint8Array, from: number): number {
+    this.parsing = true;
+    const cuts: number[] = [];
+    let at = from;
+    while (at < bytes.length && at - from < MAX_CHUNK) {
+      let slice = this.scanner.next(bytes, at);
+      if (slice.end === at) {
+        if (!slice.unfinished || bytes.length - at <= MAX_TAIL) {
+          this.tail = bytes.subarray(at);
+          break;
+        }
+        slice = this.scanner.force(bytes, at);
+      }
+      cuts.push(...slice.cuts);
+      this.parse(bytes.subarray(at, slice.end), this.parsed + slice.end - from);
+      if (slice.shift !== null) this.port.shift(slice.shift);
+      at = slice.end;
+    }
+    this.parsing = false;
+    if (at > from) {
+      this.parsed += at - from;
+      this.port.chunk({ offset: this.parsed, bytes: without(bytes, from, at, cuts) });
+      if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
+    }
+    return this.tail.length > 0 ? bytes.length : at;
+  }
+
+  private parse(slice: Uint8Array, end: number): void {
+    const { inside, excessive } = this.scanner;
+    if (this.muted) this.muted = inside;
+    else if (excessive) {
+      this.muted = true;
+      this.port.parse(CANCEL, end);
+    } else this.port.parse(slice, end);
+  }
+}
+
+/** The bytes from `from` to `to` without the ranges in `cuts` (pairs, ascending). */
+function without(bytes: Uint8Array, from: number, to: number, cuts: readonly number[]): Uint8Array {
+  if (cuts.length === 0) return bytes.subarray(from, to);
+  const kept: Uint8Array[] = [];
+  let at = from;
+  for (let i = 0; i < cuts.length; i += 2) {
+    const start = cuts[i] ?? to;
+    if (start > at) kept.push(bytes.subarray(at, start));
+    at = cuts[i + 1] ?? to;
+  }
+  if (at < to) kept.push(bytes.subarray(at, to));
+  return kept.length === 1 ? (kept[0] ?? EMPTY) : Buffer.concat(kept);
+}
