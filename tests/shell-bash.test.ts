@@ -195,6 +195,22 @@ describe("the person's own bash set-up runs on", () => {
     expect(verified.find((mark) => mark.kind === "D")?.exit).toBe("3");
   });
 
+  test("a preexec library on the DEBUG trap, which installs itself at the first prompt", async () => {
+    const library = `
+      invoke() { last=$?; echo "[precmd $last]"; PS1='@@ '; }
+      interactive() { mode=on; }
+      debug() { [[ -t 1 && -n $mode ]] || return 0; mode=; echo "[preexec $(HISTTIMEFORMAT= history 1 | tr -s ' ')]"; }
+      install() {
+        [[ $PROMPT_COMMAND == *invoke* ]] && return 1
+        trap debug DEBUG
+        PROMPT_COMMAND=$'invoke\\n'"\${PROMPT_COMMAND//install/:}"$'\\ninteractive'
+        invoke; interactive
+      }
+      PROMPT_COMMAND='echo mine; install'`;
+    const { bare, ours } = await transcripts(library, ["echo hi", "(exit 3)", "", "echo $?"]);
+    expect(ours).toBe(bare);
+  });
+
   for (const [what, rc] of [
     ["PS0", "PS0='[ps0 \\#]'"],
     ["an ERR and a CHLD trap", "trap 'echo err $?' ERR; trap 'echo child' CHLD"],

@@ -16,7 +16,7 @@ fi
 # Parsed by old versions too, run only by those that know @P.
 __wsh_pre() {
   builtin local wsh_status="$?" wsh_number="${HISTCMD-0}" wsh_count wsh_line
-  if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"* ]]; then
+  if [[ ${PROMPT_COMMAND[0]-} == "${__wsh_text[pre]}"*"${__wsh_text[tail]}" || ${__wsh_text[array]} != 1 ]]; then
     if [[ ${__wsh[literal]} == 1 ]]; then
       # PS0 could not count: a command ran when bash's own count of commands has moved.
       wsh_count='\#'
@@ -39,6 +39,9 @@ __wsh_pre() {
       __wsh[id]=$((__wsh[id] + 1))
       builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
     fi
+  fi
+  if [[ ${__wsh_text[array]} == 1 ]]; then
+    builtin return 0
   fi
   # For the user's own hooks, which follow in the same string before 5.1.
   builtin return "$wsh_status"
@@ -132,10 +135,11 @@ __wsh_wrap() {
   __wsh[run]=$wsh_run
 }
 
-# Puts our hooks first and last. What the user wrote over or around them since is kept as if they had not been there:
-# an assignment to PROMPT_COMMAND replaces its element 0, which for the user is the first of their own.
+# Puts our hooks first and last. What the user wrote over or around them since is kept as if they had not been there.
+# For the user $PROMPT_COMMAND is element 0, so ours holds a copy of their own first one, in a loop that never runs:
+# whoever searches it or adds to it finds what they expect, and the change is moved to where it belongs.
 __wsh_arrange() {
-  builtin local wsh_all wsh_item
+  builtin local wsh_all wsh_item wsh_inner
   if [[ ${__wsh_text[array]} != 1 ]]; then
     wsh_all=${PROMPT_COMMAND-}
     if [[ $wsh_all != "${__wsh_text[pre]}"$'\n'*$'\n'"${__wsh_text[post]}" ]]; then
@@ -146,14 +150,20 @@ __wsh_arrange() {
     builtin return 0
   fi
   wsh_all=("${PROMPT_COMMAND[@]}")
-  if [[ ${#wsh_all[@]} -ge 2 && ${wsh_all[0]} == "${__wsh_text[pre]}" && ${wsh_all[-1]} == "${__wsh_text[post]}" ]]; then
-    __wsh_user=("${wsh_all[@]:1:${#wsh_all[@]}-2}")
-    builtin return 0
-  fi
   wsh_item=${wsh_all[0]-}
-  if [[ $wsh_item != "${__wsh_text[pre]}" ]]; then
-    wsh_item=${wsh_item//"${__wsh_text[pre]}"/"${__wsh_user[0]-:}"}
-    if [[ ${wsh_all[1]-} == "${__wsh_user[0]-}" ]]; then
+  if [[ $wsh_item == "${__wsh[first]}" ]]; then
+    if [[ ${wsh_all[-1]} == "${__wsh_text[post]}" && ${wsh_all[1]} == "${__wsh_user[0]-${__wsh_text[post]}}" ]]; then
+      builtin return 0
+    fi
+  else
+    if [[ $wsh_item == *"${__wsh_text[pre]}"*"${__wsh_text[tail]}"* ]]; then
+      wsh_inner=${wsh_item#*"${__wsh_text[pre]}"}
+      wsh_item=${wsh_item%%"${__wsh_text[pre]}"*}${wsh_inner/"${__wsh_text[tail]}"/}
+      while [[ $wsh_item == [\;\ $'\n']* ]]; do
+        wsh_item=${wsh_item:1}
+      done
+    fi
+    if [[ -n ${__wsh_user[0]-} && ${wsh_all[1]-} == "${__wsh_user[0]}" ]]; then
       wsh_all[1]=$wsh_item
     else
       wsh_all=('' "$wsh_item" "${wsh_all[@]:1}")
@@ -165,7 +175,12 @@ __wsh_arrange() {
       __wsh_user+=("$wsh_item")
     fi
   done
-  PROMPT_COMMAND=("${__wsh_text[pre]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
+  __wsh_hook
+}
+
+__wsh_hook() {
+  __wsh[first]=${__wsh_text[pre]}${__wsh_user[0]-}${__wsh_text[tail]}
+  PROMPT_COMMAND=("${__wsh[first]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
 }
 
 __wsh_install() {
@@ -181,7 +196,7 @@ __wsh_install() {
   fi
   # Last, since a readonly PROMPT_COMMAND ends the function here; PS1 then prints D.
   if [[ ${__wsh_text[array]} == 1 ]]; then
-    PROMPT_COMMAND=("${__wsh_text[pre]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
+    __wsh_hook
   else
     __wsh_arrange
   fi
@@ -200,9 +215,14 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     [nonce]=${WSH_SHELL_NONCE-}
     [key]=${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}
     [pre]='{ __wsh_pre && :; } >/dev/null 2>&1'
+    [tail]=''
     [post]='{ __wsh_post; } >/dev/null 2>&1'
   )
-  ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)) && __wsh_text[array]=1
+  if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+    __wsh_text[array]=1
+    __wsh_text[pre]=$'{ __wsh_pre; for __wsh_user in; do :\n'
+    __wsh_text[tail]=$'\ndone; } >/dev/null 2>&1'
+  fi
   # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic; key d1 exists and d0 does not,
   # so that PS1 prints D only when no hook has.
   __wsh[d1]=1
