@@ -8,8 +8,10 @@ import { MAX_OUTPUT_LIMIT } from "../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../protocol/conditions.ts";
 import type { SessionClient } from "./session-client.ts";
 
-/** Output that comes within this time is printed together, in ms: quick for a reader, cheap in a flood. */
+/** Output that comes within this time is printed together, in ms: quick for a reader, few requests for us. */
 const GATHER_MS = 25;
+/** Characters at once from which on the session is read without pause: its history holds a flood only for moments. */
+const FLOOD = 16_384;
 
 export interface ExecStreamOptions {
   readonly print: (text: string) => Promise<void>;
@@ -18,10 +20,16 @@ export interface ExecStreamOptions {
 }
 
 export class ExecStream {
+  /** Lines that came faster than they could be read, or were too many to keep. */
+  get omittedLines(): number {
+    return this.omitted;
+  }
+
   /** Logical line that is printed next. */
   private next = 0;
   /** What is known of a line that goes on. */
   private open: { readonly id: number; readonly text: string } | null = null;
+  private omitted = 0;
 
   constructor(
     private readonly session: SessionClient,
@@ -67,15 +75,16 @@ export class ExecStream {
       if (more === null) return;
       const { state } = await this.session.call("commands.get", { id: this.id });
       if (state !== "running") return;
-      await this.options.print(this.complete(more));
       since = more.output_cursor;
-      await Bun.sleep(GATHER_MS);
+      await this.options.print(this.complete(more));
+      if ((more.text?.length ?? 0) < FLOOD) await Bun.sleep(GATHER_MS);
     }
   }
 
   /** The lines of a reading that are complete; the last one may go on. */
   private complete({ text = "", first_line_id: first, omitted_bytes, omitted_lines = 0 }: OutputResult): string {
     if (typeof first !== "number") return "";
+    this.omitted += omitted_lines;
     const lines = text.split("\n");
     if (this.open?.id === first) lines[0] = this.open.text + (lines[0] ?? "");
     const last = lines.pop() ?? "";
@@ -94,7 +103,8 @@ export class ExecStream {
     const left = (record.last_line_id ?? this.next) - this.next + 1;
     if (left < 1 || record.output_lines === 0) return;
     const ask = { id: this.id, tail: left, max_bytes: MAX_OUTPUT_LIMIT };
-    const { text = "" } = await this.session.call("commands.output", ask);
+    const { text = "", omitted_lines = 0 } = await this.session.call("commands.output", ask);
+    this.omitted += omitted_lines;
     await this.options.print(text === "" || text.endsWith("\n") ? text : `${text}\n`);
   }
 }

@@ -110,6 +110,9 @@ async function watch(session: SessionClient, id: number, options: ExecOptions): 
   }
   const stream = new ExecStream(session, id, { print: json ? async () => {} : print, timeoutMs: timeout });
   const record = await stream.follow();
+  if (stream.omittedLines > 0 && !json) {
+    process.stderr.write(`wsh: ${stream.omittedLines} lines came faster than a terminal's history keeps them\n`);
+  }
   const running = record.state === "running";
   if (running && onTimeout !== "leave") {
     await session.call("session.signal", { signal: onTimeout === "kill" ? "KILL" : "INT" });

@@ -4,17 +4,17 @@ import { type CatalogEntry, catalog } from "./catalog.ts";
 import { bold } from "./print.ts";
 
 /** Where the summaries begin, in cells: past the longest usage. */
-const SUMMARY_COLUMN = 38;
+const SUMMARY_COLUMN = 35;
 
 export function rootHelp(): string {
   const groups = catalog.flatMap(({ title, entries }) => [bold(title), ...entries.map(line)]);
   return `${[
     `${bold("wsh")} ${VERSION}: a terminal multiplexer in which every session is also an API`,
-    "  wsh [options]                       open a session with your shell; Ctrl+\\ twice detaches",
-    "      -c COMMAND, --shell PATH, --name NAME, --tag TAG, --cwd DIR, --alt-screen, --nested",
+    "  wsh [options]                    open a session with your shell; Ctrl+\\ twice",
+    "    -c COMMAND, --shell PATH, --name NAME, --tag TAG, --cwd DIR    detaches",
     ...groups,
     bold("Everywhere"),
-    "  -L, --server-name NAME; --socket PATH the instance; -h, --help; -V, --version",
+    "  -L, --server-name NAME           the instance;  --help, --version",
   ].join("\n")}\n`;
 }
 

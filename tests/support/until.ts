@@ -1,0 +1,21 @@
+/** Waiting for something to become true, never for time to pass. */
+
+/** How long anything may take that a test waits for, in ms: a busy machine, not a slow program. */
+export const PATIENCE_MS = 20_000;
+/** Pause between two looks, in ms. */
+const LOOK_MS = 10;
+
+/** Waits until `probe` answers something else than undefined, null or false, and returns that. */
+export async function until<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  patienceMs: number = PATIENCE_MS,
+): Promise<Exclude<T, undefined | null | false>> {
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    const value = await probe();
+    if (value !== undefined && value !== null && value !== false) return value as Exclude<T, undefined | null | false>;
+    if (performance.now() > deadline) throw new Error(`waited ${patienceMs} ms for ${what}`);
+    await Bun.sleep(LOOK_MS);
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * An instance of wsh of its own: directories, environment, commands, server. Nothing of the tester's configuration is
+ * seen, nothing is shared with another test, and at the end every process of the instance is gone, hung ones too: they
+ * are found by the instance's own directory in their environment.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
+import type { SessionInfo } from "../../src/protocol/session.ts";
+import { program } from "./program.ts";
+import { until } from "./until.ts";
+
+export interface WshOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Text of config.toml. */
+  readonly config?: string;
+  /** Instance name; `t` unless told. */
+  readonly name?: string;
+}
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export class Wsh implements AsyncDisposable {
+  /** Holds all directories of the instance; processes start in it. Short, since socket paths are limited. */
+  readonly dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-t-"));
+  readonly env: Readonly<Record<string, string>>;
+  readonly instance: Instance;
+  readonly #started: Bun.Subprocess[] = [];
+
+  constructor({ env = {}, config, name = "t" }: WshOptions = {}) {
+    const home = join(this.dir, "home");
+    fs.mkdirSync(join(home, ".config/wsh"), { recursive: true });
+    // A short prompt that tells when a shell is ready, and no history file.
+    fs.writeFileSync(join(home, ".bashrc"), "PS1='$ '\nunset HISTFILE\n");
+    fs.writeFileSync(join(home, ".bash_profile"), ". ~/.bashrc\n");
+    if (config !== undefined) fs.writeFileSync(join(home, ".config/wsh/config.toml"), config);
+    this.env = {
+      PATH: process.env.PATH ?? "/usr/bin:/bin",
+      HOME: home,
+      SHELL: "/bin/bash",
+      LANG: "C.UTF-8",
+      TERM: "xterm-256color",
+      XDG_RUNTIME_DIR: join(this.dir, "run"),
+      WSH_SERVER_NAME: name,
+      ...env,
+    };
+    fs.mkdirSync(join(this.dir, "run"), { mode: 0o700 });
+    this.instance = resolveInstance({ env: this.env });
+  }
+
+  /** Starts `wsh ARGS` without a terminal; ended with the instance if it is still running. */
+  spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const child = Bun.spawn([...program, ...args], {
+      cwd: this.dir,
+      env: { ...this.env, ...env },
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    this.#started.push(child);
+    return child;
+  }
+
+  /** Runs `wsh ARGS` to its end, with nothing on standard input. */
+  run(...args: readonly string[]): Promise<Finished> {
+    return this.runWith({}, ...args);
+  }
+
+  async runWith(
+    { input = "", env = {} }: { input?: string | Uint8Array; env?: Readonly<Record<string, string>> },
+    ...args: readonly string[]
+  ): Promise<Finished> {
+    const child = this.spawn(args, env);
+    child.stdin.write(input);
+    await child.stdin.end();
+    const [stdout, stderr, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    return { code, stdout, stderr };
+  }
+
+  /** The output of a command that must succeed. */
+  async ok(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(...args);
+    if (code !== 0) throw new Error(`wsh ${args.join(" ")} exited with ${code}: ${stderr}`);
+    return stdout;
+  }
+
+  /** Starts a session in the background. */
+  async session(name: string, ...args: readonly string[]): Promise<SessionInfo> {
+    return JSON.parse(await this.ok("new", name, "--json", ...args));
+  }
+
+  async list(...args: readonly string[]): Promise<SessionInfo[]> {
+    return JSON.parse(await this.ok("list", "--json", ...args));
+  }
+
+  /** What a session shows, as text. */
+  screen(name: string): Promise<string> {
+    return this.ok("screen", name);
+  }
+
+  /** Waits until a session shows what is wanted; returns the screen. */
+  shows(name: string, wanted: string | RegExp): Promise<string> {
+    return until(`session ${name} to show ${wanted}`, async () => {
+      const screen = await this.screen(name);
+      return (typeof wanted === "string" ? screen.includes(wanted) : wanted.test(screen)) ? screen : null;
+    });
+  }
+
+  /** Starts a server in the foreground of this test and waits until it answers. */
+  async server(
+    ...args: readonly string[]
+  ): Promise<{ readonly pid: number; kill(signal: NodeJS.Signals): Promise<void> }> {
+    const child = this.spawn(["server", "--bind", "none", ...args]);
+    await until("the server to answer", async () => {
+      if (child.exitCode !== null) throw new Error(`the server ended: ${await new Response(child.stderr).text()}`);
+      return (await this.run("status")).code === 0;
+    });
+    return {
+      pid: child.pid,
+      kill: async (signal) => {
+        child.kill(signal);
+        await child.exited;
+      },
+    };
+  }
+
+  /** A request to the instance's server over its Unix socket. */
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`http://localhost${path}`, { ...init, unix: this.instance.httpSocket });
+  }
+
+  /** Processes of this instance: its hosts, its server, what runs in its sessions. */
+  processes(): { readonly pid: number; readonly command: string }[] {
+    const mark = `XDG_RUNTIME_DIR=${this.env.XDG_RUNTIME_DIR}`;
+    return fs.readdirSync("/proc").flatMap((entry) => {
+      if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return [];
+      try {
+        const env = fs.readFileSync(`/proc/${entry}/environ`, "utf8").split("\0");
+        const command = fs.readFileSync(`/proc/${entry}/cmdline`, "utf8").split("\0").join(" ").trim();
+        return env.includes(mark) ? [{ pid: Number(entry), command }] : [];
+      } catch {
+        return []; // ended meanwhile, or another user's
+      }
+    });
+  }
+
+  /** The host processes, oldest first. */
+  hosts(): number[] {
+    return this.processes()
+      .filter(({ command }) => command.endsWith(" host"))
+      .map(({ pid }) => pid);
+  }
+
+  /** The server processes. */
+  servers(): number[] {
+    return this.processes()
+      .filter(({ command }) => / server( |$)/.test(command))
+      .map(({ pid }) => pid);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#started) child.kill("SIGKILL");
+    await Promise.all(this.#started.map((child) => child.exited));
+    // Stopped ones too; twice, since a dying server may just have started something.
+    for (let round = 0; round < 2; round++) {
+      for (const { pid } of this.processes()) {
+        try {
+          process.kill(pid, "SIGKILL");
+        } catch {
+          // ended meanwhile
+        }
+      }
+      await until("the instance's processes to end", () => this.processes().every(({ pid }) => isZombie(pid)), 5_000);
+    }
+    fs.rmSync(this.dir, { recursive: true, force: true });
+  }
+}
+
+function isZombie(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) Z/s.test(fs.readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return true;
+  }
+}
