@@ -186,6 +186,22 @@ describe("the person's own bash set-up runs on", () => {
     expect(await shell.run("true")).toMatchObject({ sequence: "CDAB", exit: "0" });
   });
 
+  test("a DEBUG trap that measures time is not upset by hooks of ours", async () => {
+    await using shell =
+      await bash(`begin() { began=\${began:-$HISTCMD}; }; report() { echo "[began $began]"; unset began; }
+      trap begin DEBUG; PROMPT_COMMAND=report`);
+    await shell.run("true");
+    const since = shell.output.length;
+    await shell.run("PS1='new '; echo $began");
+    await shell.run("echo $began");
+    const { text } = await shell.run("echo $began");
+    expect(text).toMatch(/^\d+\n$/);
+    const reports = [...findText(shell.output.slice(since)).matchAll(/^(\d+)\n\[began (\d+)\]/gm)];
+    expect(reports.length).toBe(3);
+    const numbers = reports.map((report) => Number(report[1]));
+    expect(numbers).toEqual([...new Set(numbers)]);
+  });
+
   test("a prompt that prints marks of its own leaves ours verified", async () => {
     await using shell = await bash(`PS1='\\[\\e]133;D;0\\a\\e]133;A\\a\\]$ \\[\\e]133;B\\a\\]'; PS0='\\e]133;C\\a'`);
     await shell.until("own prompt", () => shell.sequence().endsWith("B"));

@@ -41,6 +41,11 @@ __wsh_pre() {
     fi
   fi
   if [[ ${__wsh_text[array]} == 1 ]]; then
+    if [[ ${__wsh[last]} == 0 ]]; then
+      # A prompt that is not as we left it was changed at the prompt, or is built by PROMPT_COMMAND: look again.
+      __wsh_wrapped || __wsh[last]=1
+      __wsh_prepare
+    fi
     builtin return 0
   fi
   # For the user's own hooks, which follow in the same string before 5.1.
@@ -85,14 +90,27 @@ __wsh_url() {
   done
 }
 
+# Last element of PROMPT_COMMAND. To a DEBUG trap of the user's it is a command after all of theirs, which would upset
+# one that measures time; where there is such a trap, and PROMPT_COMMAND does not build the prompt, it takes itself out.
 __wsh_post() {
+  if [[ ${__wsh[traced]} == 1 ]] && __wsh_wrapped; then
+    __wsh[last]=0
+  fi
+  __wsh_prepare
+  builtin return 0
+}
+
+__wsh_wrapped() {
+  [[ ${PS1-} == "${__wsh[start]}"*"${__wsh[end]}" ]]
+}
+
+__wsh_prepare() {
   __wsh[number]=${HISTCMD-0}
   if [[ ${PWD-} != "${__wsh[pwd]-}" ]]; then
     __wsh_url
   fi
   __wsh_wrap
   __wsh_arrange
-  builtin return 0
 }
 
 # Puts our marks around PS1 and behind PS0, unless they are there or the variable is readonly.
@@ -151,8 +169,8 @@ __wsh_arrange() {
   fi
   wsh_all=("${PROMPT_COMMAND[@]}")
   wsh_item=${wsh_all[0]-}
-  if [[ $wsh_item == "${__wsh[first]}" ]]; then
-    if [[ ${wsh_all[-1]} == "${__wsh_text[post]}" && ${wsh_all[1]} == "${__wsh_user[0]-${__wsh_text[post]}}" ]]; then
+  if [[ $wsh_item == "${__wsh_hooked[0]}" ]]; then
+    if [[ ${wsh_all[*]} == "${__wsh_hooked[*]}" && ${__wsh[last]} == "${__wsh[hooked]}" ]]; then
       builtin return 0
     fi
   else
@@ -179,8 +197,12 @@ __wsh_arrange() {
 }
 
 __wsh_hook() {
-  __wsh[first]=${__wsh_text[pre]}${__wsh_user[0]-}${__wsh_text[tail]}
-  PROMPT_COMMAND=("${__wsh[first]}" "${__wsh_user[@]}" "${__wsh_text[post]}")
+  __wsh_hooked=("${__wsh_text[pre]}${__wsh_user[0]-}${__wsh_text[tail]}" "${__wsh_user[@]}")
+  __wsh[hooked]=${__wsh[last]}
+  if [[ ${__wsh[last]} == 1 ]]; then
+    __wsh_hooked+=("${__wsh_text[post]}")
+  fi
+  PROMPT_COMMAND=("${__wsh_hooked[@]}")
 }
 
 __wsh_install() {
@@ -209,7 +231,7 @@ __wsh_return() {
 
 builtin declare -A __wsh __wsh_text 2>/dev/null
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [start]='' [end]='' [run]='')
+  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
   __wsh_text=(
     [array]=0
     [nonce]=${WSH_SHELL_NONCE-}
@@ -275,7 +297,10 @@ if [[ -n ${WSH_SHELL_INJECT-} ]]; then
   fi
   {
     __wsh[status]=${PIPESTATUS[0]}
-    [[ ${__wsh_ps[0]+set} != set ]] || __wsh_install
+    if [[ ${__wsh_ps[0]+set} == set ]]; then
+      [[ -z $(builtin trap -p DEBUG) ]] || __wsh[traced]=1
+      __wsh_install
+    fi
   } >/dev/null 2>&1
   # The first prompt sees the status of the user's last line; left of `&&` it is no error to errexit and ERR traps.
   { __wsh_return "${__wsh[status]}" && :; } >/dev/null 2>&1
