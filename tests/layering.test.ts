@@ -31,7 +31,8 @@ async function importGraph(): Promise<Import[]> {
   for await (const file of new Bun.Glob("**/*.ts").scan(src)) {
     if (file.endsWith(".d.ts")) continue;
     const path = join(src, file);
-    const text = await Bun.file(path).text();
+    // scanImports does not read past a "#!" line.
+    const text = (await Bun.file(path).text()).replace(/^#!.*/, "");
     // Types count too: scanImports leaves them out, so they are read from the text.
     const typed = [...text.matchAll(/^(?:import|export) [^"']*?from "(\.[^"]+)"/gms)].map((match) => match[1]);
     const scanned = transpiler.scanImports(text).filter((entry) => entry.path.startsWith("."));
