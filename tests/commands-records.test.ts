@@ -280,6 +280,7 @@ describe("what programs do to a shell's records", () => {
       state: { state: "running", decidedFrom: "flags" },
     });
     live.type("\x03");
+    await live.commands.wait({ anyOf: [{ type: "prompt" }], maxWaitMs: 10_000 });
     const password = live.commands.wait({ anyOf: [{ type: "password" }], maxWaitMs: 10_000 });
     live.type("read -s secret\r");
     expect(await password).toMatchObject({ decidedBy: "password", state: { decidedFrom: "flags" } });

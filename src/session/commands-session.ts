@@ -53,6 +53,7 @@ export class Commands {
       text,
       clock,
       shell: this.recorder,
+      echoPending: () => this.echo.pending,
       ...(readFacts === undefined ? {} : { readFacts }),
     });
     const parts = { text, clock, recorder: this.recorder, observer: this.observer, echo: this.echo };
@@ -142,13 +143,14 @@ export class Commands {
   private note(bytes: Uint8Array): void {
     const running = this.recorder.phase !== "prompt";
     this.echo.typed(bytes, this.port.program.flags(), running);
-    this.observer.touched();
+    this.observer.input();
   }
 
   private async send(bytes: Uint8Array): Promise<void> {
     this.note(bytes);
+    const { offset } = this.port.text;
     await this.port.target.write(bytes);
-    // The kernel has it only now: the program is given its time from here.
-    this.observer.touched();
+    // The kernel has it only now: the program is given its time from here, unless it has answered already.
+    if (this.port.text.offset === offset) this.observer.input();
   }
 }

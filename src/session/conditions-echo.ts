@@ -74,16 +74,25 @@ export class EchoTracker {
   /** What the first expected line has of its echo so far. */
   private partial: { readonly line: number; readonly mask: Mask } | null = null;
   private readonly decoder = new TextDecoder();
+  /** Whether the last input shows at all, as far as that can be told. */
+  private shows = false;
 
   constructor(
     private readonly text: TerminalText,
     private readonly clock: Clock,
   ) {}
 
+  /** Whether the echo of the last input has yet to come; null when none can be expected. */
+  get pending(): boolean | null {
+    return this.shows ? this.expected.length > 0 : null;
+  }
+
   /** Call before the bytes are written. `flags` as they are now, null when unknown. */
   typed(bytes: Uint8Array, flags: PtyFlags | null, running: boolean): void {
-    if (this.text.alternate || (flags?.canonical === true && !flags.echo)) return;
+    this.shows = !this.text.alternate && (flags?.canonical !== true || flags.echo);
+    if (!this.shows) return;
     const lines = echoLines(this.decoder.decode(bytes));
+    this.shows = lines.length > 0;
     if (running) this.ahead = [...this.ahead, ...lines].slice(-MAX_LINES);
     this.await(lines, this.text.position());
   }

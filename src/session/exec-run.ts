@@ -85,7 +85,6 @@ export class Runs {
 
 class Run implements Disposable {
   private readonly from: TextPosition;
-  private readonly fromOffset: number;
   private readonly lines: number;
   private readonly alarm: Alarm;
   private readonly listener: Disposable;
@@ -102,7 +101,6 @@ class Run implements Disposable {
   ) {
     const { text, clock, recorder } = port;
     this.from = text.position();
-    this.fromOffset = text.offset;
     this.lines = commandLines(request.input);
     this.alarm = new Alarm(clock, () => this.timePassed());
     this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
@@ -165,11 +163,9 @@ class Run implements Disposable {
   }
 
   private stateSeen(state: ProgramState): void {
-    const { text, observer } = this.port;
+    const { observer } = this.port;
     if (state.state === "exited") this.finish("exited", state);
-    // Where the kernel does not tell whether the input was read, only an answer shows it.
-    const answered = state.decidedFrom === "kernel" || text.offset > this.fromOffset;
-    if (state.settled && answered && state.state !== "running") {
+    if (state.settled && state.state !== "running") {
       const decidedBy = state.state === "fullscreen" ? "waiting_for_input" : state.state;
       this.finish(this.command !== null && state.state === "prompt" ? "command_finished" : decidedBy, state);
       return;

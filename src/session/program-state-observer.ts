@@ -11,6 +11,11 @@ import { classify, type ProgramState, type ShellPhase } from "./program-state.ts
 
 /** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
 export const PAUSE_MS = 30;
+/**
+ * How long after input a program may go without answering it before it counts as at rest all the same, in ms. On a busy
+ * machine the kernel hands input on late, and until then the program is seen waiting for it as before.
+ */
+const ANSWER_MS = 300;
 /** Longest time between two looks while nothing changes, in ms: how late a silent change can be noticed. */
 const MAX_INTERVAL_MS = 1_000;
 
@@ -19,6 +24,8 @@ export interface ObserverPort {
   readonly text: Pick<TerminalText, "alternate">;
   readonly shell: { readonly phase: ShellPhase; readonly inner: ShellPhase };
   readonly clock: Clock;
+  /** Whether the echo of input has yet to come; null when none can be expected. */
+  echoPending(): boolean | null;
   /** Replaced by tests. */
   readonly readFacts?: (pid: number) => ForegroundFacts | null;
 }
@@ -27,6 +34,9 @@ export class StateObserver {
   private readonly watchers = new Set<(state: ProgramState) => void>();
   private readonly alarm: Alarm;
   private lastTouch: number;
+  /** When input was last sent, and whether any output has come since. */
+  private inputAt = Number.NEGATIVE_INFINITY;
+  private outputSince = true;
   private interval = PAUSE_MS;
   private previous: ProgramState | null = null;
 
@@ -35,7 +45,20 @@ export class StateObserver {
     this.alarm = new Alarm(port.clock, () => this.ring());
   }
 
-  /** Output was parsed, input was sent, or the child ended. */
+  /** Output was parsed. */
+  output(): void {
+    this.outputSince = true;
+    this.touched();
+  }
+
+  /** Input was sent. */
+  input(): void {
+    this.inputAt = this.port.clock.now();
+    this.outputSince = false;
+    this.touched();
+  }
+
+  /** Something may have changed. */
   touched(): void {
     this.lastTouch = this.port.clock.now();
     this.interval = PAUSE_MS;
@@ -70,14 +93,14 @@ export class StateObserver {
 
   /** What the program is doing, if output has paused, so that waiting may rely on it; else null. */
   observeAtPause(): ProgramState | null {
-    return this.port.program.exit !== null || this.quietMs() >= PAUSE_MS ? this.observe() : null;
+    return this.exited || this.port.clock.now() >= this.restAt() ? this.observe() : null;
   }
 
   /** Calls back with what each look finds, the first as soon as output pauses, until disposed. */
   watch(watcher: (state: ProgramState) => void): Disposable {
     this.watchers.add(watcher);
     this.interval = PAUSE_MS;
-    this.alarm.set(Math.max(this.port.clock.now(), this.lastTouch + PAUSE_MS));
+    this.alarm.set(Math.max(this.port.clock.now(), this.restAt()));
     return {
       [Symbol.dispose]: () => {
         this.watchers.delete(watcher);
@@ -91,11 +114,19 @@ export class StateObserver {
     this.alarm.clear();
   }
 
+  /** When what is seen may be relied on: output has paused, and the last input has been answered or had its time. */
+  private restAt(): number {
+    const paused = this.lastTouch + PAUSE_MS;
+    const open = this.port.echoPending() ?? !this.outputSince;
+    return open ? Math.max(paused, this.inputAt + ANSWER_MS) : paused;
+  }
+
   private ring(): void {
     if (this.watchers.size === 0) return;
     const now = this.port.clock.now();
-    if (now < this.lastTouch + PAUSE_MS && this.port.program.exit === null) {
-      this.alarm.set(this.lastTouch + PAUSE_MS);
+    const restAt = this.restAt();
+    if (now < restAt && !this.exited) {
+      this.alarm.set(restAt);
       return;
     }
     const state = this.observe();

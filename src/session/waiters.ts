@@ -138,7 +138,7 @@ export class Waiters {
   /** Output was parsed. Runs per chunk; costs nothing while nobody waits for text. */
   chunk(): void {
     const { text, echo, observer } = this.port;
-    observer.touched();
+    observer.output();
     if (text.alternate && !this.wasAlternate) this.alternateFrom = this.parsed;
     this.wasAlternate = text.alternate;
     this.parsed = text.offset;
