@@ -61,6 +61,9 @@ async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<strin
   }
 }
 
+/** Headers are sent with the first bytes: without these a client would wait for the first event to see that it is connected. */
+const FIRST_BYTES = new TextEncoder().encode(": connected\n\n");
+
 /** Calls back once when the body was read to its end, failed, or was cancelled by a client that left. */
 export function onEnd(response: Response, ended: () => void): Response {
   const { body, status, headers } = response;
@@ -69,7 +72,11 @@ export function onEnd(response: Response, ended: () => void): Response {
     return response;
   }
   const reader = body.getReader();
+  const isStream = headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   const stream = new ReadableStream<Uint8Array>({
+    start(controller) {
+      if (isStream) controller.enqueue(FIRST_BYTES);
+    },
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
