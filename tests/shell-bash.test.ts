@@ -86,6 +86,23 @@ describe("a command at bash's prompt", () => {
     expect(shell.marks.find((mark) => mark.begin >= since && mark.kind === "D")?.exit).toBe("2");
   });
 
+  test("that Ctrl-C interrupts or Ctrl-Z stops ends with the signal's status", async () => {
+    await using shell = await bash();
+    for (const [key, status] of [
+      ["\x03", "130"],
+      ["\x1a", "148"],
+    ] as const) {
+      const since = shell.output.length;
+      shell.write("sh -c 'echo up; exec sleep 60'\r");
+      await shell.until("start", () => /up\r?\n/.test(shell.output.slice(since)));
+      shell.write(key);
+      await shell.prompt(since);
+      expect(shell.sequence(since)).toBe("CDAB");
+      expect(shell.marks.find((mark) => mark.begin >= since && mark.kind === "D")?.exit).toBe(status);
+    }
+    await shell.run("kill -9 %1");
+  });
+
   test("that ends the shell has only its C", async () => {
     await using shell = await bash();
     const since = shell.output.length;

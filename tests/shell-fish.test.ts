@@ -46,6 +46,17 @@ describe("a command at fish's prompt", () => {
     expect((await shell.run("true")).exit).toBe("0");
   });
 
+  test("that Ctrl-C interrupts ends with the signal's status", async () => {
+    await using shell = await fish();
+    const since = shell.output.length;
+    shell.write("sh -c 'echo up; exec sleep 60'\r");
+    await shell.until("start", () => /up\r?\n/.test(shell.output.slice(since)));
+    shell.write("\x03");
+    await shell.prompt(since);
+    expect(shell.sequence(since)).toBe("CDAB");
+    expect(shell.marks.find((mark) => mark.begin >= since && mark.kind === "D")?.exit).toBe("130");
+  });
+
   test("that ends the shell has only its C", async () => {
     await using shell = await fish();
     const since = shell.output.length;
