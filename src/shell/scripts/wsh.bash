@@ -163,7 +163,8 @@ __wsh_arrange() {
     if [[ $wsh_all != "${__wsh_text[pre]}"$'\n'*$'\n'"${__wsh_text[post]}" ]]; then
       wsh_all=${wsh_all//"${__wsh_text[pre]}"/:}
       wsh_all=${wsh_all//"${__wsh_text[post]}"/:}
-      PROMPT_COMMAND=${__wsh_text[pre]}$'\n'$wsh_all$'\n'${__wsh_text[post]}
+      # As an element of an array it is never exported to child shells; these versions run element 0.
+      PROMPT_COMMAND[0]=${__wsh_text[pre]}$'\n'$wsh_all$'\n'${__wsh_text[post]}
     fi
     builtin return 0
   fi
