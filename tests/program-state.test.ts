@@ -4,7 +4,12 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { type ForegroundFacts, readForeground } from "../src/session/foreground.ts";
-import { classify, type ProgramKnowledge, type ProgramState } from "../src/session/program-state.ts";
+import {
+  classify,
+  isInteractiveShell,
+  type ProgramKnowledge,
+  type ProgramState,
+} from "../src/session/program-state.ts";
 
 /** ICANON and ECHO of termios c_lflag on Linux. */
 const ICANON = 2;
@@ -330,6 +335,18 @@ describe("the state where the system tells less", () => {
     expect(classify({ ...known, inner: "prompt" })).toMatchObject({ state: "waiting_for_input", decidedFrom: "marks" });
     const asks = { ...known, flags: { canonical: true, echo: false } };
     expect(classify(asks)).toMatchObject({ state: "password", relay: "ssh" });
+  });
+
+  test("a shell is one to be typed into unless it runs a script or a text", () => {
+    const shell = (...args: string[]) => isInteractiveShell({ ...member, name: args[0] ?? "", args });
+    expect([shell("bash"), shell("bash", "--rcfile", "/x/wsh.bash"), shell("zsh", "-il")]).toEqual([true, true, true]);
+    expect(shell("fish", "--init-command", "source /x")).toBe(true);
+    expect([shell("bash", "run.sh"), shell("sh", "-c", "true"), shell("bash", "-lc", "x")]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    expect(shell("vim")).toBe(false);
   });
 
   test("docker is a relay only where it carries a terminal", () => {

@@ -93,10 +93,23 @@ function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** Options of shells that take the next argument as their value. */
+const valued: ReadonlySet<string> = new Set([
+  "--rcfile",
+  "--init-file",
+  "--init-command",
+  "-C",
+  "-o",
+  "+o",
+  "-O",
+  "+O",
+]);
+
 /** A shell that was started to be typed into: no script, no -c. */
-export function isInteractiveShell(process: ProcessFacts): boolean {
-  if (!shells.has(process.name)) return false;
-  return process.args.slice(1).every((arg) => arg.startsWith("-") && arg !== "-c" && !/^-[a-z]*c$/.test(arg));
+export function isInteractiveShell({ name, args }: ProcessFacts): boolean {
+  if (!shells.has(name)) return false;
+  const options = args.slice(1).filter((_, n) => !valued.has(args[n] ?? ""));
+  return options.every((arg) => /^[-+]/.test(arg) && !/^-[a-z]*c$/.test(arg));
 }
 
 /** Whether a process carries another terminal inside, so that facts about it say nothing about what the person sees. */
