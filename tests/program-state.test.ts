@@ -259,7 +259,7 @@ describe.if(process.platform === "linux")("the state of a program", () => {
         const builtin = it.type.startsWith("read");
         const state = await terminal.reaches((now) => {
           const started = builtin ? now.state !== "prompt" : now.foreground?.pid !== before;
-          const named = now.foreground !== null && now.foreground.name.startsWith(it.foreground);
+          const named = now.foreground?.name.startsWith(it.foreground) === true;
           return started && named && now.state === it.state && now.doing === it.doing;
         });
         expect(state.relay).toBe(it.relay ?? null);
