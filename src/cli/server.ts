@@ -4,7 +4,6 @@
  */
 import { type Command, Option } from "commander";
 import type { Instance } from "../instance/paths.ts";
-import type { SettingName } from "../instance/settings-keys.ts";
 import { WshError } from "../protocol/errors.ts";
 import { collect, instanceOf, settingsOf, UsageError, wholeNumber } from "./context.ts";
 import { print, printJson } from "./print.ts";
@@ -13,6 +12,8 @@ interface ServerFlags {
   readonly bind?: string;
   readonly token?: string;
   readonly auth: boolean;
+  readonly force?: boolean;
+  readonly audit?: boolean;
   readonly ephemeral?: boolean;
   readonly maxSessions?: number;
   readonly corsOrigin?: readonly string[];
@@ -22,6 +23,7 @@ interface ServerFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly ensure?: boolean;
+  readonly logFormat?: string;
   readonly json?: boolean;
   readonly report?: boolean;
 }
@@ -33,6 +35,9 @@ export function register(program: Command): void {
     .option("--bind <address>", "TCP address HOST:PORT, or none (default: 127.0.0.1:8080)")
     .addOption(new Option("--token <token>", "token for TCP instead of the instance's own").env("WSH_TOKEN"))
     .addOption(new Option("--no-auth", "let everybody in who can reach the address").env("WSH_NO_AUTH"))
+    .option("--force", "with --no-auth: also on an address that others reach")
+    .option("--audit", "record who did what (see audit_file in wsh config)")
+    .option("--log-format <format>", "text or json")
     .option("--ephemeral", "end with the last session (default: stay)")
     .option("--max-sessions <n>", "live sessions allowed", wholeNumber(1))
     .option("--cors-origin <origin>", "origin that browsers may use (repeatable)", collect)
@@ -78,6 +83,8 @@ async function serve(
     base_prefix: flags.basePrefix,
     tls_cert: flags.tlsCert,
     tls_key: flags.tlsKey,
+    audit: flags.audit,
+    log_format: flags.logFormat,
   });
   const { values } = settings;
   if ((values.tls_cert === "") !== (values.tls_key === "")) {
@@ -105,7 +112,9 @@ async function serve(
     corsOrigins: values.cors_origins,
     basePrefix: values.base_prefix,
     tls: values.tls_cert === "" ? null : { cert: values.tls_cert, key: values.tls_key },
-    limits: limitsOf(values),
+    force: flags.force === true,
+    rateLimit: values.rate_limit,
+    settings: values,
     mcp: {
       maxWaitMs: values.mcp_max_wait_ms,
       progressMs: values.mcp_progress_ms,
@@ -116,15 +125,6 @@ async function serve(
     },
     ready,
   });
-}
-
-/** The limits that `server.info` shows. */
-function limitsOf(values: Readonly<Record<SettingName, unknown>>): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(values).filter((entry): entry is [string, number] => {
-      return entry[0].startsWith("max_") && typeof entry[1] === "number";
-    }),
-  );
 }
 
 async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {

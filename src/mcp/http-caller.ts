@@ -17,17 +17,23 @@ export interface McpHttpOptions extends McpSettings {
 export interface HttpIdentity {
   readonly access: Access;
   readonly tokenName: string;
+  /** Address of the peer; absent or null on the Unix socket. */
+  readonly peer?: string | null;
+  /** The only session that the token opens. */
+  readonly only?: string;
 }
 
 /** Who calls, and what the URL's query asks for: `tools=core`, `session=NAME`, `read_only=1`. */
 export function callerFor(id: string, connected: boolean, url: string, identity: HttpIdentity): McpCaller {
   const query = new URL(url).searchParams;
-  const session = query.get("session");
+  const session = query.get("session") ?? identity.only ?? null;
   return {
     id,
     connected,
     access: query.get("read_only") === "1" ? "observe" : identity.access,
     tools: query.get("tools") === "core" ? "core" : "all",
+    via: { token: identity.tokenName, peer: identity.peer ?? null },
     ...(session === null ? {} : { session }),
+    ...(identity.only === undefined ? {} : { only: identity.only }),
   };
 }

@@ -53,6 +53,9 @@ export interface McpCaller {
   /** Where the caller is, for what it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** How it was let in, and the only session that it may touch. */
+  readonly via?: { readonly token: string; readonly peer: string | null };
+  readonly only?: string;
 }
 
 /** Converted once: in the era without sessions a server is made for every request. */
@@ -114,6 +117,8 @@ function asker(server: McpServer, settings: McpSettings, caller: McpCaller, sign
     },
     ...(caller.cwd === undefined ? {} : { cwd: caller.cwd }),
     ...(caller.env === undefined ? {} : { env: caller.env }),
+    ...(caller.via === undefined ? {} : { via: caller.via }),
+    ...(caller.only === undefined ? {} : { only: caller.only }),
   };
   return (name, input, session) =>
     settings.call(name, input, session === undefined ? context : { ...context, session });

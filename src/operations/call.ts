@@ -24,6 +24,10 @@ export interface CallContext {
   /** The caller's own directory and environment, for what it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** How the caller was let in, for the audit log: the token's name, and the peer's address over TCP. */
+  readonly via?: { readonly token: string; readonly peer: string | null };
+  /** The one session that the caller may touch (a token made for it); absent: all. */
+  readonly only?: string;
 }
 
 /** Session operations name their target in `session`. */

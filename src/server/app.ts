@@ -4,13 +4,17 @@
  */
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
 import { secureHeaders } from "hono/secure-headers";
 import type { Call, CallContext } from "../operations/call.ts";
 import type { HttpBinding, Operation } from "../operations/define.ts";
 import { queryInput } from "../operations/query.ts";
 import { type OperationName, operations } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
-import { checkOrigin, checkToken, type GuardPolicy, type Verdict } from "./guard.ts";
+import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "./guard.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import type { Tickets } from "./tickets.ts";
+import type { Door } from "./ws.ts";
 
 /** Longest request body, and longest decoded input (contract §1.2). */
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -20,10 +24,17 @@ export interface RequestOrigin {
   readonly listener: "unix" | "tcp";
   /** Peer address, for rate limits and the audit log; null on the Unix socket. */
   readonly peer: string | null;
-  readonly server: Bun.Server<unknown>;
+  readonly server: Bun.Server<Door>;
 }
 
-export type AppEnv = { Bindings: RequestOrigin; Variables: { verdict: Extract<Verdict, { ok: true }> } };
+export type AppEnv = {
+  Bindings: RequestOrigin;
+  Variables: {
+    verdict: Admitted;
+    /** Aborts when the token that let the request in is revoked; null when it cannot be. */
+    revoked: AbortSignal | null;
+  };
+};
 export type AppContext = Context<AppEnv>;
 
 export interface AppOptions {
@@ -31,6 +42,14 @@ export interface AppOptions {
   readonly guard: GuardPolicy;
   /** Path before every route ("/p"), "" for none. */
   readonly basePrefix: string;
+  /** Redeemed by WebSocket requests that carry no token. */
+  readonly tickets?: Tickets;
+  /** Requests over TCP, per peer; absent: no limit. */
+  readonly rateLimit?: RateLimit;
+  /** Aborts when the token of this name is revoked. */
+  readonly revoked?: (tokenName: string) => AbortSignal;
+  /** A request was not let in. */
+  readonly refused?: (code: string) => void;
   /** Mounts further doors (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;
 }
@@ -73,8 +92,11 @@ function createRoutes(options: AppOptions): Hono<AppEnv> {
     }),
   );
   app.get("/health", (c) => c.json({ status: "ok" }));
+  if (options.guard.corsOrigins.size > 0) app.use(allowOrigins(options.guard.corsOrigins));
   app.use(async (c, next) => {
-    c.set("verdict", admit(options.guard, c));
+    const verdict = letIn(options, c);
+    c.set("verdict", verdict);
+    c.set("revoked", unrevocable.has(verdict.tokenName) ? null : (options.revoked?.(verdict.tokenName) ?? null));
     await next();
   });
   app.use(
@@ -111,13 +133,52 @@ function refuseOtherMethods(app: Hono<AppEnv>): void {
   }
 }
 
+/** Names of those who were let in by something that cannot be revoked. */
+const unrevocable: ReadonlySet<string> = new Set(["socket", "none", "own"]);
+
+function letIn(options: AppOptions, c: AppContext): Admitted {
+  try {
+    limitRate(options.rateLimit, c);
+    return admit(options, c);
+  } catch (thrown) {
+    options.refused?.(WshError.from(thrown).code);
+    throw thrown;
+  }
+}
+
+/** @throws WshError rate_limited */
+function limitRate(limit: RateLimit | undefined, c: AppContext): void {
+  const { listener, peer } = c.env;
+  if (limit === undefined || listener === "unix") return;
+  const wait = limit.take(peer ?? "unknown");
+  if (wait !== null) throw new WshError("rate_limited", "too many requests", { retry_after_s: wait });
+}
+
 /** @throws WshError what the guard found */
-function admit(policy: GuardPolicy, c: AppContext): Extract<Verdict, { ok: true }> {
+function admit({ guard, tickets }: AppOptions, c: AppContext): Admitted {
   if (c.env.listener === "unix") return { ok: true, access: "admin", tokenName: "socket" };
   const headers = { get: (name: string) => c.req.header(name) ?? null };
-  const verdict = checkOrigin(policy, headers) ?? checkToken(policy, headers);
+  const foreign = checkOrigin(guard, headers);
+  if (foreign !== null && !foreign.ok) throw new WshError(foreign.code, foreign.message);
+  const ticket = c.req.query("ticket");
+  if (ticket !== undefined && headers.get("upgrade") !== null && headers.get("authorization") === null) {
+    const admitted = tickets?.redeem(ticket) ?? null;
+    if (admitted !== null) return admitted;
+    if (guard.tokens() !== null) throw new WshError("auth_required", "the ticket is unknown, used or too old");
+  }
+  const verdict = checkToken(guard, headers);
   if (!verdict.ok) throw new WshError(verdict.code, verdict.message);
   return verdict;
+}
+
+/** Browsers of these origins may call and read; nobody else's may (contract §11.3). */
+function allowOrigins(origins: ReadonlySet<string>) {
+  return cors({
+    origin: [...origins],
+    allowMethods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+    allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"],
+    exposeHeaders: ["Mcp-Session-Id", CURSOR_HEADER, "Retry-After"],
+  });
 }
 
 async function callFromHttp(
@@ -133,10 +194,13 @@ async function callFromHttp(
     ...binding.fixed,
   };
   const verdict = c.get("verdict");
+  const revoked = c.get("revoked");
   const context: CallContext & { session?: string } = {
-    signal: c.req.raw.signal,
+    signal: revoked === null ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, revoked]),
     access: verdict.access,
     caller: { kind: "http", id: `http:${verdict.tokenName}`, connected: false },
+    via: { token: verdict.tokenName, peer: c.env.peer },
+    ...(verdict.session === undefined ? {} : { only: verdict.session }),
     ...(operation.scope === "session" && target !== undefined ? { session: target } : {}),
   };
   try {

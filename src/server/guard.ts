@@ -11,6 +11,9 @@ export type Verdict =
   | { readonly ok: true; readonly access: Access; readonly tokenName: string; readonly session?: string }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 
+/** A caller who was let in. */
+export type Admitted = Extract<Verdict, { ok: true }>;
+
 export interface KnownToken {
   readonly name: string;
   /** SHA-256 of the token: nothing that is compared is the secret itself. */
@@ -23,6 +26,8 @@ export interface KnownToken {
 export interface GuardPolicy {
   /** Host names (lower case, no port) by which this server may be addressed. */
   readonly hostNames: ReadonlySet<string>;
+  /** Bound to every interface: any IP address names it, as only a name can be made to point elsewhere. */
+  readonly anyAddress?: boolean;
   /** Exact origins allowed besides the server's own. */
   readonly corsOrigins: ReadonlySet<string>;
   /** Null: no token in force (--no-auth). Looked up for each request, so that a revoked token ends at once. */
@@ -45,9 +50,14 @@ export function hostOf(header: string): string {
   return colon < 0 ? lower : lower.slice(0, colon);
 }
 
+function namesUs(policy: GuardPolicy, host: string): boolean {
+  if (policy.hostNames.has(host)) return true;
+  return policy.anyAddress === true && (/^\d{1,3}(\.\d{1,3}){3}$/.test(host) || /^\[[0-9a-f:.]+\]$/.test(host));
+}
+
 export function checkOrigin(policy: GuardPolicy, headers: Headers): Verdict | null {
   const host = headers.get("host");
-  if (host === null || !policy.hostNames.has(hostOf(host))) {
+  if (host === null || !namesUs(policy, hostOf(host))) {
     return {
       ok: false,
       code: "host_not_allowed",

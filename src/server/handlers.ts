@@ -35,9 +35,10 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
   const create = (input: ParsedInput<"sessions.create">, context: CallContext): Promise<SessionInfo> =>
     createSession(hosts, state, input, context);
   return {
-    "sessions.list": async (input) => {
+    "sessions.list": async (input, { only }) => {
       requireOwnServer(state, input.server);
-      const infos = await hosts.list();
+      const listed = await hosts.list();
+      const infos = only === undefined ? listed : listed.filter((info) => info.name === only || info.id === only);
       const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
       return input.all ? tagged : tagged.filter((info) => info.running);
     },

@@ -2,6 +2,7 @@
 import type { Hono } from "hono";
 import { WshError } from "../protocol/errors.ts";
 import type { AppEnv, RequestOrigin } from "./app.ts";
+import type { Door } from "./ws.ts";
 
 /** Address of a server that a person starts and says nothing about. */
 export const DEFAULT_BIND = "127.0.0.1:8080";
@@ -46,41 +47,36 @@ export interface TlsFiles {
 
 export interface SocketHandlers {
   /** Bun's WebSocket handler, shared by all listeners. */
-  readonly websocket?: Bun.WebSocketHandler<unknown>;
+  readonly websocket: Bun.WebSocketHandler<Door>;
 }
 
-export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers = {}): Bun.Server<unknown> {
+export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers): Bun.Server<Door> {
   return Bun.serve({
     unix: path,
     maxRequestBodySize: MAX_READ_BYTES,
-    fetch: (request: Request, server: Bun.Server<unknown>) =>
+    fetch: (request: Request, server: Bun.Server<Door>) =>
       app.fetch(request, { listener: "unix", peer: null, server } satisfies RequestOrigin),
-    ...(handlers.websocket === undefined ? {} : { websocket: handlers.websocket }),
-  } as Bun.Serve.Options<unknown>);
+    websocket: handlers.websocket,
+  });
 }
 
 /** @throws WshError invalid_request when the address is in use or not ours */
-export function listenTcp(
-  bind: Bind,
-  app: Hono<AppEnv>,
-  handlers: SocketHandlers = {},
-  tls?: TlsFiles,
-): Bun.Server<unknown> {
+export function listenTcp(bind: Bind, app: Hono<AppEnv>, handlers: SocketHandlers, tls?: TlsFiles): Bun.Server<Door> {
   try {
     return Bun.serve({
       hostname: bind.host,
       port: bind.port,
       idleTimeout: TCP_IDLE_S,
       maxRequestBodySize: MAX_READ_BYTES,
-      fetch: (request: Request, server: Bun.Server<unknown>) =>
+      fetch: (request: Request, server: Bun.Server<Door>) =>
         app.fetch(request, {
           listener: "tcp",
           peer: server.requestIP(request)?.address ?? null,
           server,
         } satisfies RequestOrigin),
       ...(tls === undefined ? {} : { tls: { cert: Bun.file(tls.cert), key: Bun.file(tls.key) } }),
-      ...(handlers.websocket === undefined ? {} : { websocket: handlers.websocket }),
-    } as Bun.Serve.Options<unknown>);
+      websocket: handlers.websocket,
+    });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new WshError(

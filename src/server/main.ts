@@ -4,42 +4,39 @@
  */
 import { claimServer, releaseServer } from "../instance/claim-server.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/info.ts";
-import type { Logger } from "../instance/log.ts";
 import { originalNofile } from "../instance/nofile.ts";
-import type { Instance } from "../instance/paths.ts";
-import { ensureToken } from "../instance/token.ts";
+import type { Settings } from "../instance/settings-keys.ts";
 import { McpDoor, type McpDoorOptions } from "../mcp/door.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
+import { type AccessOptions, createAccess } from "./access.ts";
 import { type AppContext, createApp } from "./app.ts";
+import { auditFile, auditLog } from "./audit.ts";
 import { createCall } from "./call.ts";
-import { digestToken, type GuardPolicy, type KnownToken } from "./guard.ts";
+import { Doors } from "./doors.ts";
 import { createHandlers, type ServerState } from "./handlers.ts";
 import { Hosts } from "./hosts.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import { type Bind, hostName, isLoopback, listenTcp, listenUnix, type TlsFiles } from "./listen.ts";
+import { lifecycleEvents } from "./lifecycle-events.ts";
+import type { TlsFiles } from "./listen.ts";
+import { Listeners } from "./listeners.ts";
+import { Metrics } from "./metrics.ts";
+import { recorded } from "./record.ts";
+import { Tickets } from "./tickets.ts";
+import { WebSockets } from "./ws.ts";
 
-/** Shortest token that may be given by hand, in bytes (contract §11.1). */
-const SHORTEST_TOKEN_BYTES = 16;
+/** Content type of the text that Prometheus reads. */
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** How long sessions may take to end at `wsh stop` before the server ends without them, in ms. */
 const STOP_PATIENCE_MS = 10_000;
 
-export interface ServerOptions {
-  readonly instance: Instance;
-  readonly logger: Logger;
-  /** What the server calls itself. */
-  readonly hostname: string;
-  /** Null: Unix sockets only. */
-  readonly bind: Bind | null;
-  /** Replaces the instance's own token for this run. */
-  readonly token: string | null;
-  readonly noAuth: boolean;
+export interface ServerOptions extends AccessOptions {
   /** Given on the command line; the choice kept from an earlier run wins over the default. */
   readonly ephemeral: boolean;
-  readonly corsOrigins: readonly string[];
   readonly basePrefix: string;
   readonly tls: TlsFiles | null;
-  readonly limits: Readonly<Record<string, number>>;
+  /** Limits, times, the audit log; what has a field of its own here is taken from there. */
+  readonly settings: Settings;
   readonly mcp?: Pick<McpDoorOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "fixtures">;
   /** Called once when the server answers. */
   readonly ready: (info: ServerInfo) => void;
@@ -47,10 +44,10 @@ export interface ServerOptions {
 
 /** Runs until the server ends. @throws WshError server_already_running, invalid_request (address, token) */
 export async function runServer(options: ServerOptions): Promise<void> {
-  const { instance, logger } = options;
+  const { instance, logger, settings } = options;
   // Before any child is started: it takes its variable out of the environment.
   originalNofile();
-  const tokens = tokensOf(options);
+  using access = createAccess(options);
   const ended = Promise.withResolvers<string>();
   const hosts = new Hosts(instance, options.hostname);
   const info = initialInfo(options);
@@ -62,7 +59,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     hostname: options.hostname,
     serverId: info.server_id,
     startedAt: info.started_at,
-    limits: options.limits,
+    limits: limitsOf(settings),
     addresses: [],
     persistent: info.persist,
     setPersistent(persistent) {
@@ -81,11 +78,33 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
     sessions: () => hosts.all.length,
-    holders: () => mcp.bridges,
+    holders: () => mcp.bridges + doors.holders,
     end: () => ended.resolve("ephemeral and without sessions"),
   });
 
-  const call = createCall(hosts, createHandlers(hosts, state));
+  const sockets = new WebSockets(
+    { pingMs: settings.ws_ping_ms, pongMs: settings.ws_pong_ms },
+    settings.max_client_queue_bytes,
+  );
+  const metrics = new Metrics(() => ({
+    sessions: hosts.all.length,
+    sessionsRunning: hosts.all.filter((host) => host.info.running).length,
+    clients: hosts.all.reduce((sum, host) => sum + host.info.clients, 0),
+    webSockets: sockets.count,
+    bridges: mcp.bridges,
+    uptimeS: (Date.now() - state.startedAt) / 1000,
+  }));
+  const audit = settings.audit ? [auditLog(auditFile(instance, settings.audit_file))] : [];
+  const call = recorded(createCall(hosts, createHandlers(hosts, state)), [metrics.count, ...audit]);
+  const tickets = new Tickets(settings.max_tickets);
+  const doors = new Doors({
+    hosts,
+    call,
+    sockets,
+    tickets,
+    limits: settings,
+    changed: () => lifecycle.changed(),
+  });
   const listeners = new Set<() => void>();
   const sessionsChanged = (): void => {
     for (const listener of listeners) listener();
@@ -101,33 +120,49 @@ export async function runServer(options: ServerOptions): Promise<void> {
   });
   const app = createApp({
     call,
-    guard: guardOf(options, tokens),
+    guard: access.guard,
     basePrefix: options.basePrefix,
+    tickets,
+    revoked: (name) => access.revoked(name),
+    refused: (code) => metrics.refused(code),
+    ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
     extend: (routes) => {
+      doors.mount(routes);
+      routes.get("/metrics", (c) => c.text(metrics.text(), 200, { "Content-Type": METRICS_TYPE }));
       routes.all("/mcp", (c) => handleMcp(mcp, c));
     },
   });
-  const servers = await claimServer(instance, () => {
-    const bound = bindAll(options, app);
+  const listening = await claimServer(instance, () => {
+    const bound = new Listeners({
+      bind: options.bind,
+      tls: options.tls,
+      httpSocket: instance.httpSocket,
+      app,
+      handlers: { websocket: sockets.handler },
+    });
     mcp.listen(instance.mcpSocket);
     return bound;
   });
-  state.addresses = servers.filter((server) => server.port !== undefined).map((server) => server.url.origin);
+  state.addresses = listening.addresses;
   writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: state.persistent });
 
   await hosts.start({
     created: (session) => {
       lifecycle.used();
       sessionsChanged();
+      doors.broadcast(lifecycleEvents.created(session));
       logger.debug("session found", { name: session.name, id: session.id });
     },
     event: (session, event) => {
       logger.debug(event.event, { name: session.name, id: session.id });
       if (event.event === "session_renamed") sessionsChanged();
+      const told = lifecycleEvents.of(session, event);
+      if (told !== null) doors.broadcast(told);
     },
     destroyed: (session, reason, exit) => {
       logger.info("session ended", { name: session.name, id: session.id, reason, ...exit });
       sessionsChanged();
+      doors.broadcast(lifecycleEvents.destroyed(session, reason, exit));
       lifecycle.changed();
     },
   });
@@ -136,7 +171,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => ended.resolve(`${signal}; sessions go on, \`wsh stop\` ends them`));
   }
-  process.on("SIGHUP", () => {});
+  process.on("SIGHUP", () => reloadTls(listening, options));
   logger.info("server listens", { socket: instance.httpSocket, addresses: state.addresses, pid: process.pid });
   options.ready({ ...info, addresses: [...state.addresses] });
 
@@ -144,8 +179,9 @@ export async function runServer(options: ServerOptions): Promise<void> {
   logger.info(`server ends: ${why}`, {});
   lifecycle.stop();
   hosts.stop();
+  sockets.closeAll("server_stopped");
   await releaseServer(instance, async () => {
-    await Promise.all([mcp.stop(), ...servers.map((server) => server.stop(true))]);
+    await Promise.all([mcp.stop(), listening.stop()]);
   });
   const published = readServerInfo(instance);
   if (published?.server_id === info.server_id) {
@@ -156,8 +192,9 @@ export async function runServer(options: ServerOptions): Promise<void> {
 /** MCP over HTTP: answers may be streams, so the connection's time limit is off. */
 function handleMcp(mcp: McpDoor, c: AppContext): Promise<Response> {
   c.env.server.timeout(c.req.raw, 0);
-  const { access, tokenName } = c.get("verdict");
-  return mcp.handle(c.req.raw, { access, tokenName });
+  const { access, tokenName, session } = c.get("verdict");
+  const { peer } = c.env;
+  return mcp.handle(c.req.raw, { access, tokenName, peer, ...(session === undefined ? {} : { only: session }) });
 }
 
 function initialInfo(options: ServerOptions): ServerInfo {
@@ -173,49 +210,22 @@ function initialInfo(options: ServerOptions): ServerInfo {
   };
 }
 
-/** @throws WshError invalid_request when a given token is too short */
-function tokensOf(options: ServerOptions): readonly KnownToken[] | null {
-  if (options.noAuth) return null;
-  const { token } = options;
-  if (token !== null && Buffer.byteLength(token) < SHORTEST_TOKEN_BYTES) {
-    throw new WshError("invalid_request", `the token has ${Buffer.byteLength(token)} bytes`, {
-      hint: `Give at least ${SHORTEST_TOKEN_BYTES} bytes, or leave --token out: one is made.`,
-    });
-  }
-  if (options.bind === null) return [];
-  return [{ name: "own", digest: digestToken(token ?? ensureToken(options.instance)), access: "admin" }];
+/** Everything named max_…, as `server.info` shows it. */
+function limitsOf(settings: Settings): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([name, value]) =>
+      name.startsWith("max_") && typeof value === "number" ? [[name, value]] : [],
+    ),
+  );
 }
 
-function guardOf(options: ServerOptions, tokens: readonly KnownToken[] | null): GuardPolicy {
-  const names = new Set(["127.0.0.1", "localhost", "[::1]", options.hostname.toLowerCase()]);
-  if (options.bind !== null) names.add(hostName(options.bind.host));
-  return { hostNames: names, corsOrigins: new Set(options.corsOrigins), tokens: () => tokens };
-}
-
-function bindAll(options: ServerOptions, app: ReturnType<typeof createApp>): Bun.Server<unknown>[] {
-  const servers: Bun.Server<unknown>[] = [];
-  const { bind, instance } = options;
+function reloadTls(listening: Listeners, { logger, tls }: ServerOptions): void {
+  if (tls === null) return;
   try {
-    if (bind !== null) {
-      const tls = options.tls ?? undefined;
-      const first = listenTcp(bind, app, {}, tls);
-      servers.push(first);
-      if (bind.host === "127.0.0.1" && first.port !== undefined) servers.push(...alsoIpv6(first.port, app, tls));
-    }
-    servers.push(listenUnix(instance.httpSocket, app));
-    return servers;
+    listening.reloadTls();
+    logger.info("TLS certificate read again", { cert: tls.cert });
   } catch (error) {
-    for (const server of servers) void server.stop(true);
-    throw error;
-  }
-}
-
-/** `localhost` may mean ::1; where there is no IPv6, or the port is taken there, 127.0.0.1 is enough. */
-function alsoIpv6(port: number, app: ReturnType<typeof createApp>, tls: TlsFiles | undefined): Bun.Server<unknown>[] {
-  try {
-    return [listenTcp({ host: "::1", port }, app, {}, tls)];
-  } catch {
-    return [];
+    logger.error("the TLS certificate was not replaced", { error: WshError.from(error).message });
   }
 }
 
@@ -229,9 +239,4 @@ async function stopSessions(hosts: Hosts): Promise<number> {
   const ends = all.map((host) => host.request("session.kill", { reason: "server_stopped" }, context).catch(() => {}));
   await Promise.race([Promise.all(ends), Bun.sleep(STOP_PATIENCE_MS)]);
   return all.filter((host) => host.info.running).length;
-}
-
-/** Whether serving without a token at this address was really meant. */
-export function isExposed(bind: Bind | null): boolean {
-  return bind !== null && !isLoopback(bind.host);
 }

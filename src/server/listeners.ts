@@ -1,0 +1,93 @@
+/**
+ * Every place where the server listens, behind one app: TCP where asked for (with `localhost` in both address families),
+ * and the Unix socket. New certificates are taken by listening anew on the same port; what is connected stays.
+ */
+import fs from "node:fs";
+import type { Hono } from "hono";
+import { WshError } from "../protocol/errors.ts";
+import type { AppEnv } from "./app.ts";
+import { type Bind, listenTcp, listenUnix, type SocketHandlers, type TlsFiles } from "./listen.ts";
+import type { Door } from "./ws.ts";
+
+export interface ListenersOptions {
+  readonly bind: Bind | null;
+  readonly tls: TlsFiles | null;
+  readonly httpSocket: string;
+  readonly app: Hono<AppEnv>;
+  readonly handlers: SocketHandlers;
+}
+
+export class Listeners {
+  private tcp: { server: Bun.Server<Door>; readonly bind: Bind }[] = [];
+  private readonly unix: Bun.Server<Door>;
+
+  /** @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read */
+  constructor(private readonly options: ListenersOptions) {
+    try {
+      const { bind } = options;
+      if (bind !== null) {
+        const port = this.listen(bind);
+        // `localhost` may mean ::1; where there is no IPv6, or the port is taken there, 127.0.0.1 is enough.
+        if (bind.host === "127.0.0.1") this.tryListen({ host: "::1", port });
+      }
+      this.unix = listenUnix(options.httpSocket, options.app, options.handlers);
+    } catch (error) {
+      for (const { server } of this.tcp) void server.stop(true);
+      throw error;
+    }
+  }
+
+  /** Origins over TCP. */
+  get addresses(): string[] {
+    return this.tcp.map(({ server }) => server.url.origin);
+  }
+
+  /** Reads certificate and key again. @throws WshError invalid_request when they are no good; the old ones stay */
+  reloadTls(): void {
+    const { tls, app, handlers } = this.options;
+    if (tls === null) return;
+    checkTls(tls);
+    for (const entry of this.tcp) {
+      void entry.server.stop(false);
+      entry.server = listenTcp(entry.bind, app, handlers, tls);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.unix, ...this.tcp.map(({ server }) => server)].map((server) => server.stop(true)));
+  }
+
+  private listen(bind: Bind): number {
+    const { tls, app, handlers } = this.options;
+    if (tls !== null) checkTls(tls);
+    const server = listenTcp(bind, app, handlers, tls ?? undefined);
+    const port = server.port ?? bind.port;
+    this.tcp.push({ server, bind: { host: bind.host, port } });
+    return port;
+  }
+
+  private tryListen(bind: Bind): void {
+    try {
+      this.listen(bind);
+    } catch {
+      // See above.
+    }
+  }
+}
+
+/** @throws WshError invalid_request naming the file that is no good */
+function checkTls({ cert, key }: TlsFiles): void {
+  for (const [what, path, pattern] of [
+    ["certificate", cert, /-----BEGIN CERTIFICATE-----/],
+    ["key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/],
+  ] as const) {
+    let text: string;
+    try {
+      text = fs.readFileSync(path, "utf8");
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });
+    }
+    if (!pattern.test(text)) throw new WshError("invalid_request", `${path} holds no PEM ${what}`);
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Requests per peer address: a bucket of N tokens that fills at N a second. Pure bookkeeping over a clock. A bucket that
+ * has filled up again is forgotten, so only addresses that asked in the last second are remembered; past the limit of
+ * addresses they share one bucket.
+ */
+
+/** Addresses that are remembered at one time: ~100 bytes each. */
+const MAX_ADDRESSES = 10_000;
+const SHARED = "";
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+export class RateLimit {
+  private readonly buckets = new Map<string, Bucket>();
+
+  /** @param perSecond requests a second, and at once */
+  constructor(
+    private readonly perSecond: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** Takes one request. @returns seconds to wait (at least 1) when there is none left, else null */
+  take(address: string): number | null {
+    const bucket = this.bucketOf(address);
+    if (bucket.tokens >= 1) {
+      bucket.tokens--;
+      return null;
+    }
+    return Math.max(1, Math.ceil((1 - bucket.tokens) / this.perSecond));
+  }
+
+  private bucketOf(address: string): Bucket {
+    const now = this.now();
+    if (this.buckets.size >= MAX_ADDRESSES) this.forgetFull(now);
+    const key = this.buckets.has(address) || this.buckets.size < MAX_ADDRESSES ? address : SHARED;
+    const bucket = this.buckets.get(key) ?? { tokens: this.perSecond, at: now };
+    bucket.tokens = Math.min(this.perSecond, bucket.tokens + ((now - bucket.at) / 1000) * this.perSecond);
+    bucket.at = now;
+    this.buckets.set(key, bucket);
+    return bucket;
+  }
+
+  private forgetFull(now: number): void {
+    for (const [address, { at }] of this.buckets) if (now - at > 1000) this.buckets.delete(address);
+  }
+}

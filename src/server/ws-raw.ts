@@ -1,0 +1,71 @@
+/** `/sessions/:name/ws/raw`: the program's bytes out as binary frames, whatever comes in typed (contract §8.2). */
+
+import type { RequestContext } from "../instance/connection.ts";
+import { accessCovers } from "../operations/call.ts";
+import type { Access } from "../operations/define.ts";
+import type { Host } from "./hosts.ts";
+import { closeCodes, closeReason, type Door, type WebSocketPeer } from "./ws.ts";
+import { HostStream } from "./ws-stream.ts";
+
+/** Typed bytes that may wait for a host; a host takes megabytes at once unless it hangs. */
+const MAX_PENDING_INPUT = 4 * 1024 * 1024;
+const encoder = new TextEncoder();
+
+export class RawDoor implements Door {
+  private socket: WebSocketPeer | null = null;
+  private stream: HostStream | null = null;
+  private ended: string | null = null;
+  private readonly early: Uint8Array[] = [];
+
+  private constructor() {}
+
+  /** @throws WshError of HostStream.open: nothing is upgraded then */
+  static async open(host: Host, context: RequestContext, access: Access, snapshot: boolean): Promise<RawDoor> {
+    const door = new RawDoor();
+    const stream = await HostStream.open(host, context, {
+      output: (bytes) => door.output(bytes),
+      end: (reason) => door.end(reason),
+    });
+    door.stream = stream;
+    try {
+      await stream.raw({ snapshot, read_only: !accessCovers(access, "operate") });
+      return door;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+  }
+
+  open(socket: WebSocketPeer): void {
+    this.socket = socket;
+    for (const bytes of this.early.splice(0)) this.output(bytes);
+    if (this.ended !== null) this.end(this.ended);
+  }
+
+  message(data: string | Uint8Array): void {
+    const { stream, socket } = this;
+    if (stream === null) return;
+    stream.type(typeof data === "string" ? encoder.encode(data) : new Uint8Array(data));
+    if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not take its input");
+  }
+
+  drain(): void {
+    this.stream?.resume();
+  }
+
+  close(): void {
+    this.socket = null;
+    this.stream?.close();
+  }
+
+  private output(bytes: Uint8Array): void {
+    if (this.socket === null) this.early.push(bytes);
+    else if (this.socket.sendBinary(bytes) === -1) this.stream?.pause();
+  }
+
+  private end(reason: string): void {
+    this.ended = reason;
+    const close = closeReason(reason);
+    this.socket?.close(close.code, close.reason);
+  }
+}

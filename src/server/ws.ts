@@ -1,0 +1,125 @@
+/**
+ * What all WebSockets of the gateway share: Bun's one handler for all listeners, keep-alive, and the limits of a
+ * connection. What a connection means is its door's business. A peer that leaves a ping unanswered is closed; a peer that
+ * does not read makes `send` say so, and what it is sent is the door's decision; past the queue limit it is dropped.
+ */
+
+/** Longest message from a client (contract §1.2); past it the connection is dropped. */
+const MAX_MESSAGE_BYTES = 1024 * 1024;
+
+export interface KeepAlive {
+  /** Between pings, in ms. */
+  readonly pingMs: number;
+  /** Time for the answer, in ms. */
+  readonly pongMs: number;
+}
+
+export type WebSocketPeer = Bun.ServerWebSocket<Door>;
+
+/** One connection's meaning. */
+export interface Door {
+  open(socket: WebSocketPeer): void;
+  message(data: string | Uint8Array): void;
+  /** What was queued has been taken. */
+  drain(): void;
+  /** The connection is gone; called once. */
+  close(): void;
+}
+
+/** Codes that the gateway closes with (RFC 6455 §7.4.1). */
+export const closeCodes = { normal: 1000, policy: 1008, trouble: 1011 } as const;
+
+/** What a session's end is called in a close frame. */
+export function closeReason(reason: string): { readonly code: number; readonly reason: string } {
+  switch (reason) {
+    case "killed":
+      return { code: closeCodes.normal, reason: "session killed" };
+    case "server_stopped":
+      return { code: closeCodes.normal, reason: "server shutting down" };
+    case "host_crashed":
+      return { code: closeCodes.trouble, reason: "session host crashed" };
+    case "access_denied":
+      return { code: closeCodes.policy, reason: "this token may not type" };
+    case "input_refused":
+      return { code: closeCodes.trouble, reason: "the program does not read its input" };
+    default:
+      return { code: closeCodes.normal, reason: "session ended" };
+  }
+}
+
+export class WebSockets {
+  private readonly open = new Map<Door, Kept>();
+
+  constructor(
+    private readonly keepAlive: KeepAlive,
+    /** Bytes that may wait for a peer before it is dropped. */
+    private readonly maxQueueBytes: number,
+  ) {}
+
+  get count(): number {
+    return this.open.size;
+  }
+
+  /** For Bun.serve. */
+  get handler(): Bun.WebSocketHandler<Door> {
+    return {
+      maxPayloadLength: MAX_MESSAGE_BYTES,
+      backpressureLimit: this.maxQueueBytes,
+      closeOnBackpressureLimit: true,
+      // Ours below: Bun's are tied to its own idle timeout.
+      idleTimeout: 0,
+      sendPings: false,
+      perMessageDeflate: false,
+      open: (socket) => {
+        this.open.set(socket.data, new Kept(socket, this.keepAlive));
+        socket.data.open(socket);
+      },
+      message: (socket, data) => socket.data.message(data),
+      drain: (socket) => socket.data.drain(),
+      pong: (socket) => this.open.get(socket.data)?.answered(),
+      close: (socket) => {
+        this.open.get(socket.data)?.[Symbol.dispose]();
+        this.open.delete(socket.data);
+        socket.data.close();
+      },
+    };
+  }
+
+  /** What let the connection in is no longer valid. */
+  drop(door: Door): void {
+    this.open.get(door)?.socket.close(closeCodes.policy, "token revoked");
+  }
+
+  /** Says goodbye to everybody. */
+  closeAll(reason: string): void {
+    const close = closeReason(reason);
+    for (const { socket } of this.open.values()) socket.close(close.code, close.reason);
+  }
+}
+
+/** Pings one peer; ends with the connection. */
+class Kept implements Disposable {
+  private timer: Timer;
+
+  constructor(
+    readonly socket: WebSocketPeer,
+    private readonly times: KeepAlive,
+  ) {
+    this.timer = setTimeout(() => this.ping(), times.pingMs);
+  }
+
+  answered(): void {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.ping(), this.times.pingMs);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.timer);
+  }
+
+  private ping(): void {
+    this.socket.ping();
+    // A dead peer answers no close frame either.
+    this.timer = setTimeout(() => this.socket.terminate(), this.times.pongMs);
+  }
+}
