@@ -86,8 +86,9 @@ export const settingsSchema = v.object({
   size_policy: choice(["latest", "smallest"], "latest", "Which attached terminal decides a session's size."),
   prefix_key: text(
     "Ctrl+\\",
-    /^Ctrl\+[A-Za-z@[\]\\^_]$/i,
-    "Ctrl+ and one of a-z @ [ ] \\ ^ _",
+    // Whether it is a key is for the attach client to say, which knows keys.
+    /^\S{1,32}$/,
+    "a key such as Ctrl+\\ or C-a, or none",
     "Key that takes the keyboard back; twice detaches.",
   ),
   clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
