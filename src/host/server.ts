@@ -2,6 +2,7 @@
  * The host's socket: accepts peers, answers their requests from the session, and carries streams and events to them.
  * Peers that connect before the session is ready wait for their hello.
  */
+import * as v from "valibot";
 import { parseInput, requireAccess } from "../operations/call.ts";
 import { findOperation } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -14,6 +15,8 @@ import { type HandlerContext, sessionHandlers } from "./handlers.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
 import { StreamClient } from "./subscription-client.ts";
 
+const CallerGoneSchema = v.object({ id: v.string() });
+
 type AnyHandler = (session: Session, input: unknown, context: HandlerContext) => unknown;
 const handlers = sessionHandlers as unknown as Readonly<Record<string, AnyHandler>>;
 
@@ -21,6 +24,8 @@ export class HostServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
   private readonly streams = new Map<Peer, TerminalStream | StreamClient>();
   private readonly watchers = new Set<Peer>();
+  /** Callers with a connection of their own that came over a peer and may hold the keyboard. */
+  private readonly callers = new Map<Peer, Set<string>>();
   private session: Session | null = null;
 
   constructor(
@@ -54,6 +59,7 @@ export class HostServer implements PeerHandler {
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
+    session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => this.broadcast(destroyedEvent(end)));
   }
 
@@ -76,6 +82,9 @@ export class HostServer implements PeerHandler {
       case "host.help":
         this.terminalOf(peer).showHelp(request.input);
         return {};
+      case "host.caller_gone":
+        session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
+        return {};
       case "host.client":
         this.client(session, peer);
         return session.info();
@@ -86,6 +95,7 @@ export class HostServer implements PeerHandler {
         await this.client(session, peer).raw(request.input);
         return session.info();
       default:
+        if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
         return this.operate(session, request);
     }
   }
@@ -99,6 +109,14 @@ export class HostServer implements PeerHandler {
     this.watchers.delete(peer);
     this.streams.get(peer)?.close();
     this.streams.delete(peer);
+    const callers = this.callers.get(peer);
+    this.callers.delete(peer);
+    if (callers !== undefined) this.session?.keyboard.connectionLost(callers);
+  }
+
+  private remember(caller: string, peer: Peer): void {
+    const callers = this.callers.get(peer) ?? new Set();
+    this.callers.set(peer, callers.add(caller));
   }
 
   /** Resolves when nobody is left to be told anything, or after `patienceMs`. */

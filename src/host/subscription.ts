@@ -5,6 +5,7 @@
  * fresh one. What cannot be joined (keys, commands, text) waits in a queue of fixed length; past it the client is told
  * how many it missed. The first report and the beginning of the subscription are one step between two chunks.
  */
+import type { Overlay, Panel } from "../protocol/elements.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../protocol/events.ts";
 import { frameTypes } from "../protocol/frames.ts";
 import type { Screen } from "../protocol/screen.ts";
@@ -16,7 +17,17 @@ import { reportActivity } from "./subscription-activity.ts";
 /** Characters of `chars` that wait for a report; past it they are dropped and counted. */
 const MAX_QUEUED_CHARS = 256 * 1024;
 
-type Sent = SessionEvent | { readonly type: "lagged" | "input_lagged"; readonly skipped: number };
+/** What is drawn is taken as the store has it: read-only, where the wire's type is not. */
+type Drawn = {
+  readonly event: "overlay";
+  readonly seq: number;
+  readonly overlays: readonly Overlay[];
+  readonly panels: readonly Panel[];
+};
+type Sent =
+  | Exclude<SessionEvent, { event: "overlay" }>
+  | Drawn
+  | { readonly type: "lagged" | "input_lagged"; readonly skipped: number };
 
 export class SessionSubscription {
   private readonly wants: ReadonlySet<EventName>;
@@ -116,6 +127,28 @@ export class SessionSubscription {
       });
       this.ends.push(() => listener[Symbol.dispose]());
     }
+    if (wants.has("input")) {
+      this.ends.push(
+        session.events.on("typed", ({ mode, raw, parsed, target }) => {
+          this.enqueue({
+            event: "input",
+            mode,
+            raw: [...raw],
+            parsed: parsed === null ? null : { key: parsed.key, modifiers: [...parsed.modifiers] },
+            ...(target === undefined ? {} : { target }),
+          });
+        }),
+        session.events.on("inputMode", (mode) => this.enqueue({ event: "mode", mode })),
+      );
+    }
+    if (wants.has("overlay")) {
+      this.ends.push(
+        session.events.on("drawn", () => {
+          this.drawn = true;
+          this.changed();
+        }),
+      );
+    }
     this.alternate = terminal.alternate;
   }
 
@@ -132,8 +165,9 @@ export class SessionSubscription {
   }
 
   private enqueue(event: Sent): void {
-    if (this.queued.length >= MAX_QUEUED_EVENTS) this.skipped++;
-    else this.queued.push(event);
+    if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
+    else if ("event" in event && event.event === "input") this.inputSkipped++;
+    else this.skipped++;
     this.changed();
   }
 
@@ -162,6 +196,11 @@ export class SessionSubscription {
     const events: Sent[] = [];
     this.reportQueued(events);
     this.reportScreen(events);
+    if (this.drawn) {
+      const { elements } = this.session;
+      events.push({ event: "overlay", seq: ++this.seq, overlays: elements.overlays(), panels: elements.panels() });
+      this.drawn = false;
+    }
     this.send(events);
     this.reportActivity();
   }

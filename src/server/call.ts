@@ -26,6 +26,7 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     const host = await requireSession(hosts, context.session, context.only);
     const { access, caller, signal } = context;
+    if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
     return (await host.request(name, input, { access, caller, signal })) as never;
   };
 }

@@ -46,6 +46,7 @@ export class Doors {
 
   mount(app: Hono<AppEnv>): void {
     const { hosts, call, limits, tickets } = this.options;
+    const callerGone = (id: string): void => hosts.callerGone(id);
     app.post("/auth/ws-ticket", (c) => c.json({ ticket: tickets.issue(c.get("verdict")) }));
     app.get("/sessions/:name/ws/raw", async (c) => {
       const host = await this.hostOf(c);
@@ -55,7 +56,7 @@ export class Doors {
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);
-      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters };
+      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone };
       return this.upgrade(c, await SessionDoor.open(options, host));
     });
     app.get("/ws/json", (c) => {
@@ -68,6 +69,7 @@ export class Doors {
         context: wsContext(c),
         hosts,
         maxWaits: limits.max_waiters,
+        callerGone,
         maxSubscriptions: limits.max_subscriptions,
         closed: (gone) => {
           this.serverDoors.delete(gone);

@@ -13,7 +13,7 @@ import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../protocol/hello.ts";
 import { formatTarget, parseTarget } from "../protocol/names.ts";
-import { type EndReason, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+import { type EndReason, requirePane, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 
 /** How long a list waits for a host that was not known to hang, in ms: long for a busy machine, short for a person. */
 const LIST_PATIENCE_MS = 1_000;
@@ -48,6 +48,8 @@ export class Host {
   trouble: WshError | null = null;
   /** Said before the connection ended, so that its end is no crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
+  /** It was asked to end, or has ended: nobody finds it any more, though its process may take a while. */
+  isLeaving = false;
 
   constructor(
     readonly entry: SessionEntry,
@@ -82,6 +84,8 @@ export class Host {
 }
 
 export class Hosts {
+  /** Hosts where a caller may hold the keyboard, by the caller's id. */
+  private readonly captured = new Map<string, Set<Host>>();
   private readonly hosts = new Map<number, Host>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<Host>();
@@ -108,22 +112,46 @@ export class Hosts {
     for (const host of this.hosts.values()) host.connection?.close();
   }
 
+  /** The hosts whose sessions can be found, oldest first. */
   get all(): readonly Host[] {
+    return this.known.filter((host) => !host.isLeaving);
+  }
+
+  /** Those too that are about to end. */
+  get known(): readonly Host[] {
     return [...this.hosts.values()].sort((a, b) => a.entry.id - b.entry.id);
   }
 
   /**
-   * The host that a target means, looked up anew when it is not known: a session may be milliseconds old.
+   * The host that a target means, looked up anew when it is not known or has ended: a session may be milliseconds old.
    * @throws WshError session_not_found
    */
   async find(target: string): Promise<Host> {
     const parsed = parseTarget(target);
-    const known = this.lookUp(parsed);
-    if (known !== undefined) return known;
-    await this.scan();
-    const found = this.lookUp(parsed);
-    if (found !== undefined) return found;
+    let found = this.lookUp(parsed);
+    if (found?.info.running !== true) {
+      await this.scan();
+      found = this.lookUp(parsed);
+    }
+    if (found !== undefined) {
+      requirePane(found.info, parsed);
+      return found;
+    }
     throw new WshError("session_not_found", `no session '${formatTarget(parsed)}' in instance '${this.instance.name}'`);
+  }
+
+  /** A caller with a connection of its own takes the keyboard there: the host is told when the caller is gone. */
+  captures(caller: string, host: Host): void {
+    const hosts = this.captured.get(caller) ?? new Set();
+    this.captured.set(caller, hosts.add(host));
+  }
+
+  /** A caller's connection has ended, and with it what it held. */
+  callerGone(caller: string): void {
+    for (const host of this.captured.get(caller) ?? []) {
+      host.connection?.request("host.caller_gone", { id: caller }, CONTEXT).catch(() => {});
+    }
+    this.captured.delete(caller);
   }
 
   /** Fresh infos, oldest first; a host that hangs is shown as such and not waited for again. */
@@ -207,7 +235,10 @@ export class Hosts {
     const event = v.parse(EventSchema, frameJson(frame));
     const info = v.safeParse(SessionInfoSchema, event.info);
     if (info.success) host.info = info.output;
-    if (event.event === "session_destroyed") {
+    if (event.event === "session_ending") {
+      host.isLeaving = true;
+    } else if (event.event === "session_destroyed") {
+      host.isLeaving = true;
       host.farewell = {
         reason: event.reason as EndReason,
         exit_code: typeof event.exit_code === "number" ? event.exit_code : null,

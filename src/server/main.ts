@@ -77,7 +77,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   };
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
-    sessions: () => hosts.all.length,
+    sessions: () => hosts.known.length,
     holders: () => mcp.bridges + doors.holders,
     end: () => ended.resolve("ephemeral and without sessions"),
   });
@@ -116,6 +116,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
       listeners.add(changed);
       return { [Symbol.dispose]: () => void listeners.delete(changed) };
     },
+    callerGone: (id) => hosts.callerGone(id),
     changed: (bridges) => (bridges > 0 ? lifecycle.used() : lifecycle.changed()),
   });
   const app = createApp({
@@ -231,12 +232,13 @@ function reloadTls(listening: Listeners, { logger, tls }: ServerOptions): void {
 
 /** Ends every session; one whose host hangs is left behind after a while. */
 async function stopSessions(hosts: Hosts): Promise<number> {
-  const all = hosts.all;
+  const all = hosts.known;
+  const running = all.filter((host) => host.info.running).length;
   const context = {
     caller: { kind: "cli", id: "server", connected: true },
     access: "admin",
   } as const;
   const ends = all.map((host) => host.request("session.kill", { reason: "server_stopped" }, context).catch(() => {}));
   await Promise.race([Promise.all(ends), Bun.sleep(STOP_PATIENCE_MS)]);
-  return all.filter((host) => host.info.running).length;
+  return running;
 }

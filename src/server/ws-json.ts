@@ -87,6 +87,8 @@ export interface JsonDoorOptions {
   readonly context: Omit<CallContext, "signal">;
   /** Requests of one connection that may run at once. */
   readonly maxWaits: number;
+  /** The connection has ended, and with it what its caller held. */
+  readonly callerGone: (id: string) => void;
 }
 
 export abstract class JsonDoor implements Door {
@@ -121,6 +123,7 @@ export abstract class JsonDoor implements Door {
     this.socket = null;
     this.ended.abort();
     this.waiting.length = 0;
+    this.options.callerGone(this.options.context.caller.id);
   }
 
   /** What handles a request before the operation table does; undefined leaves it to the table. */
