@@ -8,7 +8,7 @@ import { findSession } from "../instance/registry.ts";
 import type { OperationInput, OperationOutput, SessionOperationName } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget } from "../protocol/names.ts";
-import type { SessionInfo } from "../protocol/session.ts";
+import { requirePane, type SessionInfo } from "../protocol/session.ts";
 
 /** How the command line introduces itself to a host. */
 export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
@@ -23,11 +23,14 @@ export class SessionClient implements Disposable {
 
   /** @throws WshError session_not_found, host_unavailable, host_version */
   static async open(instance: Instance, target: string, events: ConnectionEvents = {}): Promise<SessionClient> {
-    const entry = findSession(instance, parseTarget(target));
+    const parsed = parseTarget(target);
+    const entry = findSession(instance, parsed);
     const name = entry.name ?? `@${entry.id}`;
     try {
       const { connection, hello } = await Connection.open(entry.socket, "cli", events);
-      return new SessionClient(name, connection, hello.info ?? null);
+      const client = new SessionClient(name, connection, hello.info ?? null);
+      if (client.info !== null) requirePane(client.info, parsed);
+      return client;
     } catch (thrown) {
       const error = WshError.from(thrown);
       if (error.code !== "session_not_found") throw thrown;

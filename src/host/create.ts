@@ -1,6 +1,6 @@
 /** From a spec to a running session: everything is checked before anything is claimed, and claimed before anything runs. */
 import fs from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { claimSession, type NameRule } from "../instance/claim.ts";
 import type { HostSpec } from "../instance/host-spec.ts";
 import { hostname } from "../instance/identity.ts";
@@ -114,11 +114,15 @@ function nameRule({ create, naming }: HostSpec): NameRule {
   return { kind: naming };
 }
 
-/** A directory that was asked for must exist; the caller's own may have been deleted, then home or the root serves. */
+/**
+ * A directory that was asked for, as seen from the caller's, must exist; the caller's own may have been deleted, then
+ * home or the root serves.
+ */
 function directory(asked: string | null, spec: HostSpec): string {
   const isDirectory = (path: string): boolean => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   if (asked !== null) {
-    if (!asked.includes("\0") && isDirectory(asked)) return asked;
+    const path = resolve(spec.cwd, asked);
+    if (asked !== "" && !asked.includes("\0") && isDirectory(path)) return path;
     throw new WshError("cwd_not_found", `the directory '${asked}' does not exist`);
   }
   return [spec.cwd, spec.env.HOME ?? "/"].find(isDirectory) ?? "/";

@@ -34,7 +34,7 @@ export async function runHost(): Promise<void> {
   session.events.on("destroyed", () => over.resolve());
   let restoring = false;
   using _watcher = watchOwnSocket(instance, id, () => {
-    if (restoring || session.isOver) return;
+    if (restoring || session.isEnding || session.isOver) return;
     restoring = true;
     void registerAgain(instance, id, session, server, logger).finally(() => {
       restoring = false;
@@ -75,6 +75,7 @@ function registryFor(instance: Instance, id: number): SessionRegistry {
     rename: (name) => renameSession(instance, id, name),
     ended: () => markEnded(instance, id),
     live: () => markLive(instance, id),
+    leave: () => releaseSession(instance, id),
   };
 }
 

@@ -1,5 +1,7 @@
 /** Sessions as every door says them (contract §3.4). */
 import * as v from "valibot";
+import { WshError } from "./errors.ts";
+import { formatTarget, type Target } from "./names.ts";
 
 export const SessionStateSchema = v.picklist([
   "prompt",
@@ -66,6 +68,21 @@ export const SessionInfoSchema = v.object({
   windows: v.array(WindowInfoSchema),
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
+
+/**
+ * A target may name a window and a pane: another one than was meant is never taken instead. Nothing is said of a
+ * session whose windows are not known (a host that has not answered yet).
+ * @throws WshError session_not_found
+ */
+export function requirePane(info: Pick<SessionInfo, "name" | "windows">, target: Target): void {
+  if (target.kind === "pane" || target.window === undefined || info.windows.length === 0) return;
+  const { window: wanted, pane } = target;
+  const window = info.windows.find(({ index, name }) => String(index) === wanted || name === wanted);
+  const found = pane === undefined ? window : window?.panes.find(({ index }) => index === pane);
+  if (found !== undefined) return;
+  const what = window === undefined ? `window '${wanted}'` : `pane ${pane} in window '${wanted}'`;
+  throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
+}
 
 /** Rows and columns are clamped, never refused, wherever a size is taken (contract §1.2). */
 export const MAX_SIDE = 1000;

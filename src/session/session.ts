@@ -73,6 +73,8 @@ export interface SessionEvents extends Record<string, unknown> {
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
   /** The program has ended; the session stays readable for the grace period. */
   exited: PtyExit;
+  /** It was asked to end: its name is free and nobody finds it any more, whatever its program still does. */
+  ending: undefined;
   /** The session is over. */
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   reset: Parameters<TerminalSink["reset"]>[0];
@@ -95,6 +97,8 @@ export interface SessionRegistry {
   rename(name: string): Promise<void>;
   ended(): Promise<void>;
   live(): Promise<void>;
+  /** The session is found no more, neither by name nor by id. */
+  leave(): Promise<void>;
 }
 
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
@@ -442,6 +446,8 @@ export class Session {
   }
 
   private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
+    this.events.emit("ending", undefined);
+    const left = this.registry.leave().catch(() => {}); // tried again when the session is over
     for (const viewer of this.viewers.all) viewer.end({ reason: "killed" });
     if (this.exit === null) {
       const ended = Promise.withResolvers<void>();
@@ -452,6 +458,7 @@ export class Session {
       off();
       timer[Symbol.dispose]();
     }
+    await left;
     this.destroy(reason);
   }
 
