@@ -8,6 +8,8 @@ import type { Ask } from "./tool.ts";
 
 /** First report and distance between reports, in ms: often enough to look alive, rare enough to cost nothing. */
 export const DEFAULT_PROGRESS_MS = 1_000;
+/** Lines among which the newest that is not blank is looked for: the cursor mostly stands in an empty one. */
+const NEWEST_LINES = 3;
 /** Characters of a message: one line of a host's status area. */
 const MESSAGE_LENGTH = 120;
 
@@ -44,9 +46,9 @@ async function describe(ask: Ask, session: string | undefined): Promise<string> 
   try {
     const [status, newest] = await Promise.all([
       ask("status.get", {}, session),
-      ask("output.get", { lines: 1, format: "plain" }, session),
+      ask("output.get", { lines: NEWEST_LINES, format: "plain" }, session),
     ]);
-    const line = printable(newest.text ?? "");
+    const line = (newest.text ?? "").split("\n").map(printable).findLast((text) => text !== "") ?? "";
     return line === "" ? status.state : `${status.state}: ${line}`.slice(0, MESSAGE_LENGTH);
   } catch {
     return "running";
