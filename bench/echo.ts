@@ -1,0 +1,86 @@
+/** The echo of one key through an attached terminal: what typing feels like. */
+import { figure, percentile } from "./figure.ts";
+import type { Line, Measure } from "./measure.ts";
+import { installed, type Stage } from "./stage.ts";
+import type { Window } from "./window.ts";
+
+/** Keys of one turn, turns of each peer: all take turns, so that a busy moment of the machine meets everyone. */
+const KEYS = 60;
+const TURNS = 15;
+/** A person's pause, shortened: long enough that every process is asleep again. */
+const PAUSE_MS = 5;
+/** Echoes by itself, byte by byte, as an editor does. */
+const PROGRAM = "stty raw -echo; printf echo-ready; exec cat";
+
+interface Peer {
+  readonly who: string;
+  readonly window: Window;
+  readonly p50: number[];
+  readonly p99: number[];
+}
+
+export const echo: Measure = {
+  name: "echo",
+  async run(stage) {
+    const peers = await open(stage);
+    try {
+      for (const { window } of peers) await turn(window);
+      for (let at = 0; at < TURNS; at++) {
+        for (const { window, p50, p99 } of peers) {
+          const times = await turn(window);
+          p50.push(percentile(times, 0.5));
+          p99.push(...times);
+        }
+      }
+    } finally {
+      for (const { window } of peers) window[Symbol.dispose]();
+    }
+    const lines = peers.map(({ who, p50, p99 }): Line => {
+      const slow = percentile(p99, 0.99);
+      return { who, figures: [figure(p50), { median: slow, low: slow, high: slow }] };
+    });
+    return {
+      title: "Echo of a key through an attached terminal, ms",
+      columns: ["p50", "p99"],
+      lines,
+      goal: "tmux's, p50 and p99",
+      meaning:
+        `${KEYS * TURNS} keys each, ${PAUSE_MS} ms apart, in turns of ${KEYS}; from the write into the outer terminal to the byte ` +
+        "that comes back from a program that echoes. The bare terminal has no multiplexer in between.",
+    };
+  },
+};
+
+async function open(stage: Stage): Promise<Peer[]> {
+  const shell = ["/bin/sh", "-c", PROGRAM];
+  const windows: [string, Window][] = [];
+  await stage.run(stage.wsh, "new", "echo", "--", PROGRAM);
+  windows.push(["wsh attach", stage.window(stage.wsh, "attach", "echo")]);
+  await stage.run(...stage.tmux("new-session", "-d", "-s", "echo", "-x", "80", "-y", "24", PROGRAM));
+  windows.push(["tmux attach", stage.window(...stage.tmux("attach", "-t", "echo"))]);
+  if (installed("screen")) windows.push(["screen", stage.window(...stage.screen(...shell))]);
+  if (installed("dtach"))
+    windows.push(["dtach", stage.window("dtach", "-A", `${stage.dir}/dtach`, "-E", "-z", "-r", "none", ...shell)]);
+  windows.push(["bare terminal", stage.window(...shell)]);
+  const peers: Peer[] = [];
+  for (const [who, window] of windows) {
+    if (who !== "dtach") await window.sees("echo-ready");
+    peers.push({ who, window, p50: [], p99: [] });
+  }
+  await Bun.sleep(500);
+  return peers;
+}
+
+async function turn(window: Window): Promise<number[]> {
+  const times: number[] = [];
+  for (let at = 0; at < KEYS; at++) {
+    // Capital letters: a status line that is drawn in between has none alone.
+    const key = String.fromCharCode(65 + (at % 26));
+    const seen = window.next(key);
+    const typed = performance.now();
+    window.type(key);
+    times.push((await seen) - typed);
+    await Bun.sleep(PAUSE_MS);
+  }
+  return times;
+}

@@ -1,0 +1,43 @@
+/** What the kernel says of a process. Linux only, as the benchmarks are. */
+import fs from "node:fs";
+
+/** Clock ticks a second in /proc; 100 on every Linux that Bun runs on. */
+const TICKS = 100;
+
+/** Memory of a process in MB, shared pages counted by share. */
+export function pss(pid: number): number {
+  const rollup = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1]) / 1024;
+}
+
+export interface Work {
+  /** Times that a thread went to sleep by itself, which is how often one was woken. */
+  readonly wakeups: number;
+  /** In ms. */
+  readonly cpu: number;
+}
+
+/** What a process has done since it began, all threads together. */
+export function work(pid: number): Work {
+  let wakeups = 0;
+  let ticks = 0;
+  for (const thread of fs.readdirSync(`/proc/${pid}/task`)) {
+    const status = fs.readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
+    wakeups += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1]);
+    const stat = fs.readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    ticks += Number(fields[11]) + Number(fields[12]);
+  }
+  return { wakeups, cpu: (ticks * 1000) / TICKS };
+}
+
+/** What these processes do in a while, each by itself. */
+export async function workOver(pids: readonly number[], ms: number): Promise<Work[]> {
+  const before = pids.map(work);
+  await Bun.sleep(ms);
+  return pids.map((pid, at) => {
+    const now = work(pid);
+    const then = before[at] ?? now;
+    return { wakeups: now.wakeups - then.wakeups, cpu: now.cpu - then.cpu };
+  });
+}

@@ -1,0 +1,76 @@
+/**
+ * `bun run bench` measures everything and writes docs/performance.md; `bun run bench NAME…` measures some and prints.
+ * Each measure runs wsh beside its peers in turns. No figure here is a test: machines differ, and this one may be busy.
+ * The executable is dist/wsh, or what WSH_BENCH_BINARY names.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { command } from "./command.ts";
+import { echo } from "./echo.ts";
+import { floodAttached, floodDetached } from "./flood.ts";
+import { idle } from "./idle.ts";
+import { latency } from "./latency.ts";
+import { type Measure, type Report, table } from "./measure.ts";
+import { memory } from "./memory.ts";
+import { installed, Stage } from "./stage.ts";
+import { start } from "./start.ts";
+
+const measures: readonly Measure[] = [echo, floodDetached, floodAttached, latency, command, start, memory, idle];
+const root = join(import.meta.dir, "..");
+const document = join(root, "docs/performance.md");
+
+const asked = process.argv.slice(2);
+const unknown = asked.find((name) => !measures.some((measure) => measure.name === name));
+if (unknown !== undefined || !installed("tmux")) {
+  console.error(
+    unknown === undefined ? "tmux is not installed: there is nothing to compare with" : `no measure '${unknown}'`,
+  );
+  console.error(`measures: ${measures.map(({ name }) => name).join(", ")}`);
+  process.exit(2);
+}
+
+const chosen = asked.length === 0 ? measures : measures.filter(({ name }) => asked.includes(name));
+const reports: Report[] = [];
+for (const measure of chosen) {
+  await using stage = new Stage(process.env.WSH_BENCH_BINARY ?? join(root, "dist/wsh"));
+  const report = await measure.run(stage);
+  reports.push(report);
+  console.log(`\n${report.title}\n${table(report)}\ngoal: ${report.goal}`);
+}
+if (asked.length === 0) write(reports);
+
+/** The part of the document below its mark is ours; what stands above it was written by hand and stays. */
+function write(all: readonly Report[]): void {
+  const mark = "<!-- measured: everything below is written by `bun run bench` -->";
+  const above = fs.existsSync(document) ? fs.readFileSync(document, "utf8").split(mark)[0] : "# Performance\n\n";
+  const parts = all.map(({ title, meaning, goal, ...rest }) => {
+    return `### ${title}\n\n${meaning}\n\nGoal: ${goal}.\n\n${table({ title, meaning, goal, ...rest })}\n`;
+  });
+  fs.mkdirSync(join(root, "docs"), { recursive: true });
+  fs.writeFileSync(document, `${above}${mark}\n\n${machine()}\n\n${parts.join("\n")}`);
+  console.log("\ndocs/performance.md");
+}
+
+function machine(): string {
+  const [cpu] = os.cpus();
+  const versions = [
+    `wsh ${version(process.env.WSH_BENCH_BINARY ?? join(root, "dist/wsh"), "--version")}`,
+    `Bun ${Bun.version}`,
+    version("tmux", "-V"),
+    ...(installed("screen") ? [version("screen", "--version")] : []),
+    ...(installed("dtach") ? [version("dtach", "--version")] : []),
+    version("bash", "--version"),
+  ];
+  return [
+    `${os.cpus().length} × ${cpu?.model.trim() ?? "unknown processor"}, ${Math.round(os.totalmem() / 2 ** 30)} GB, ${os.type()} ${os.release()}; ` +
+      `load ${os.loadavg()[0]?.toFixed(1)}. ${versions.join("; ")}.`,
+    "",
+    "Figures are medians, in brackets the middle half of the samples. `×` is wsh's median divided by that line's: over 1, wsh is slower or larger.",
+  ].join("\n");
+}
+
+function version(program: string, flag: string): string {
+  const { stdout, stderr } = Bun.spawnSync([program, flag]);
+  return `${stdout}${stderr}`.split("\n")[0]?.replace(/^wsh /, "").trim() ?? "";
+}
