@@ -315,7 +315,7 @@ describe("much", () => {
     );
     await until("the command to run", async () => {
       const status = await call(client, "wsh_get_status", { session: "dev" });
-      return status.value.state === "running";
+      return status.value.foreground?.name === "sleep";
     });
     cancel.abort("enough");
     expect(running).rejects.toThrow();
