@@ -13,7 +13,7 @@ import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, normalizeTags } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
-import { NOFILE_SOFT } from "../pty/open-files.ts";
+import { defaultCommandLimits } from "../session/commands-session.ts";
 import { Session, type SessionRegistry } from "../session/session.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles } from "../shell/integration.ts";
@@ -67,7 +67,6 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
     stdinFile = create.stdin === undefined ? null : writeStdin(instance, claim.id, create.stdin);
     const env = { ...environmentFor(claim.name), ...plan.set };
     for (const name of plan.unset) delete env[name];
-    if (spec.nofile !== null) process.env[NOFILE_SOFT] = String(spec.nofile);
     const session = await Session.start(
       {
         id: claim.id,
@@ -75,7 +74,14 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
         tags,
         server: hostname(settings.hostname),
         command: plan.displayCommand,
-        spawn: { ...programOf(plan, stdinFile), cwd, env, rows: create.rows, cols: create.cols },
+        spawn: {
+          ...programOf(plan, stdinFile),
+          cwd,
+          env,
+          openFiles: spec.nofile,
+          rows: create.rows,
+          cols: create.cols,
+        },
         open: await openPty(settings.pty),
         nonce,
         shell: {
@@ -84,6 +90,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
           integration: plan.integration,
         },
         hideClipboard: settings.clipboard === "off",
+        hideTitles: settings.title === "off",
         profile: { ...defaultProfile, version: `wsh ${VERSION}` },
         settings: {
           historyLines: settings.scrollback_lines,
@@ -91,6 +98,14 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
           graceMs: settings.grace_seconds * 1000,
           killGraceMs: settings.kill_grace_ms,
           sizePolicy: settings.size_policy,
+          commands: {
+            ...defaultCommandLimits,
+            waiters: settings.max_waiters,
+            records: settings.max_commands,
+            totalBytes: settings.max_command_bytes,
+            recordBytes: Math.min(defaultCommandLimits.recordBytes, settings.max_command_bytes),
+          },
+          execGraceMs: settings.exec_grace_seconds * 1000,
         },
       },
       options.registryFor(instance, claim.id),

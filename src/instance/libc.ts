@@ -1,5 +1,5 @@
 /**
- * The few system calls that neither Node's nor Bun's API offers, through bun:ffi: flock, dup2, setrlimit, FIONREAD,
+ * The few system calls that neither Node's nor Bun's API offers, through bun:ffi: flock, dup2, FIONREAD,
  * and a connect that tells a dead listener from a busy one.
  * The library is opened at the first call, so that importing this module costs nothing; it is the C library that the
  * process already uses, by the name it has on glibc, musl and macOS. Nothing here keeps a descriptor.
@@ -29,8 +29,6 @@ const noEntry = 2;
 const lockExclusiveNonBlocking = 2 | 4;
 /** FIONREAD of ioctl(2) on Linux; macOS has another number and passes variadic arguments in another way. */
 const fionread = 0x541b;
-/** RLIMIT_NOFILE of setrlimit(2). */
-const rlimitNofile = isDarwin ? 8 : 7;
 
 function open() {
   let failure: unknown;
@@ -41,8 +39,6 @@ function open() {
         flock: { args: ["i32", "i32"], returns: "i32" },
         dup2: { args: ["i32", "i32"], returns: "i32" },
         ioctl: { args: ["i32", "u64", "ptr"], returns: "i32" },
-        getrlimit: { args: ["i32", "ptr"], returns: "i32" },
-        setrlimit: { args: ["i32", "ptr"], returns: "i32" },
         socket: { args: ["i32", "i32", "i32"], returns: "i32" },
         connect: { args: ["i32", "ptr", "u32"], returns: "i32" },
         getsockopt: { args: ["i32", "i32", "i32", "ptr", "ptr"], returns: "i32" },
@@ -140,22 +136,4 @@ export function readableBytes(fd: number): number | null {
   if (process.platform !== "linux") return null;
   const count = new Int32Array(1);
   return libc().ioctl(fd, fionread, ptr(count)) === 0 ? (count[0] ?? 0) : null;
-}
-
-/** Soft and hard limit of open descriptors, as this process has them now. */
-export function nofileLimit(): { soft: number; hard: number } {
-  const limits = new BigUint64Array(2);
-  if (libc().getrlimit(rlimitNofile, ptr(limits)) !== 0) throw new WshError("internal_error", "getrlimit failed");
-  return { soft: Number(limits[0] ?? 0n), hard: Number(limits[1] ?? 0n) };
-}
-
-/**
- * Sets the soft limit of open descriptors for this process and for the children that it starts from now on.
- * False when the system refuses (above the hard limit).
- */
-export function setNofileSoftLimit(soft: number): boolean {
-  const limits = new BigUint64Array(2);
-  if (libc().getrlimit(rlimitNofile, ptr(limits)) !== 0) return false;
-  limits[0] = BigInt(soft);
-  return libc().setrlimit(rlimitNofile, ptr(limits)) === 0;
 }

@@ -2,7 +2,7 @@
  * The caller's soft limit of open descriptors. Bun raises it to the hard limit when it starts, before any of our code
  * runs, so it cannot be asked of this process any more; the parent still has it, as a rule: limits are inherited, and
  * the shell that started us has the one that we were given. What was found travels: in WSH_NOFILE to a server that is
- * started for someone, in the spec to a host. The host sets it (libc.ts setNofileSoftLimit) before it starts the shell.
+ * started for someone, in the spec to a host. The host starts the shell with it (PtySpawn.openFiles).
  */
 
 import fs from "node:fs";

@@ -30,7 +30,7 @@ export const openBunPty: PtyOpen = async (spawn, events) => {
   const { spawn: start } = await import("bun-pty");
   const [file = spawn.file, ...args] = command(spawn);
   const { cwd, rows, cols } = spawn;
-  const child = withOpenFiles(() =>
+  const child = withOpenFiles(spawn.openFiles ?? null, () =>
     start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
   );
   const resize = (toRows: number, toCols: number) => child.resize(toCols, toRows);

@@ -63,7 +63,7 @@ class BunTerminalPty implements Pty {
     // that may sleep for days.
     this.#worker = new Worker(workerUrl(), { smol: true, ref: false });
     try {
-      const child = withOpenFiles(() => this.#spawn(spawn));
+      const child = withOpenFiles(spawn.openFiles ?? null, () => this.#spawn(spawn));
       this.pid = child.pid;
       const { rows, cols } = spawn;
       const resize = (toRows: number, toCols: number) => child.terminal?.resize(toCols, toRows);

@@ -19,6 +19,8 @@ export interface PtySpawn {
   readonly cwd: string;
   /** The child's whole environment. */
   readonly env: Readonly<Record<string, string>>;
+  /** The child's soft limit of open files; this process's own when absent or null. */
+  readonly openFiles?: number | null;
   readonly rows: number;
   readonly cols: number;
 }

@@ -12,6 +12,7 @@ export interface ProgramOptions {
   readonly argv0?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly openFiles?: number;
   readonly rows?: number;
   readonly cols?: number;
   /** Acknowledge nothing until `acknowledge()` is called. */
@@ -79,6 +80,7 @@ export class Program implements Disposable {
           ...(options.argv0 === undefined ? {} : { argv0: options.argv0 }),
           cwd: options.cwd ?? "/",
           env: { PATH: process.env.PATH ?? "/usr/bin:/bin", TERM: "xterm-256color", ...options.env },
+          openFiles: options.openFiles ?? null,
           rows: options.rows ?? 24,
           cols: options.cols ?? 80,
         },
