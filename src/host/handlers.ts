@@ -3,7 +3,9 @@ import type { Caller } from "../operations/call.ts";
 import type { Access } from "../operations/define.ts";
 import type { OperationOutput, ParsedInput, SessionOperationName } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { Line, Scrollback } from "../protocol/screen.ts";
 import type { Session } from "../session/session.ts";
+import { containing, type TerminalModel } from "../terminal/model.ts";
 import { commandHandlers } from "./command-handlers.ts";
 import { elementHandlers } from "./element-handlers.ts";
 import { awaitIdle } from "./idle.ts";
@@ -74,7 +76,8 @@ export const sessionHandlers: SessionHandlers = {
         generation: session.activity.generation,
       };
     }),
-  "scrollback.get": (session, query) => session.pane.terminal.atRest(() => session.pane.terminal.scrollback(query)),
+  "scrollback.get": ({ pane: { terminal } }, { grep, ...page }) =>
+    terminal.atRest(() => (grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page))),
   "idle.await": awaitIdle,
   ...commandHandlers,
   ...elementHandlers,
@@ -93,6 +96,35 @@ function requireRunning(session: Session): void {
 function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {
   const end = lines.findLastIndex((line) => line.length > 0) + 1;
   return lines.slice(Math.max(0, end - count), end);
+}
+
+/**
+ * The lines that contain a text as a sequence of their own, in which offset and limit count: soft-wrapped rows are one
+ * line, so that a text is found across their border.
+ */
+function matching(
+  terminal: TerminalModel,
+  grep: string,
+  { offset: asked, limit, format }: Parameters<TerminalModel["scrollback"]>[0],
+): Scrollback {
+  const contains = containing(grep);
+  let lines: Line[];
+  if (terminal.alternate) {
+    const { rows } = terminal;
+    const shown = terminal.scrollback({ offset: 0, limit: rows, format }).lines;
+    const texts = terminal.scrollback({ offset: 0, limit: rows, format: "plain" }).lines;
+    lines = shown.filter((_, at) => contains(String(texts[at])));
+  } else {
+    lines = terminal.grep(contains, { limit: Number.POSITIVE_INFINITY, format }).map(({ line }) => line);
+  }
+  const offset = asked < 0 ? Math.max(0, lines.length + asked) : asked;
+  return {
+    epoch: terminal.epoch,
+    lines: lines.slice(offset, offset + limit),
+    total_lines: lines.length,
+    offset,
+    first_line_id: terminal.firstLine,
+  };
 }
 
 const signalNames: ReadonlyMap<number, NodeJS.Signals> = new Map([

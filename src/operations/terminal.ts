@@ -109,7 +109,12 @@ export const terminalOperations = [
         ),
         100,
       ),
-      grep: v.optional(v.pipe(v.string(), v.description("only lines that contain this text"))),
+      grep: v.optional(
+        v.pipe(
+          v.string(),
+          v.description("only lines that contain this text; offset, limit and total_lines count them"),
+        ),
+      ),
     }),
     output: ScrollbackSchema,
     errors: ["invalid_format", "parser_timeout", "parser_unavailable"],
