@@ -1,7 +1,8 @@
 /** `wsh mcp` as an AI host meets it: lines in, lines out, whatever happens in between. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { call, McpInstance, PATIENCE_MS, until } from "./support/mcp-instance.ts";
+import { call, McpInstance } from "./support/mcp-instance.ts";
+import { PATIENCE_MS, until } from "./support/until.ts";
 
 const initialize = request(1, "initialize", {
   protocolVersion: "2025-06-18",

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Client as Client1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as Stdio1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport as Http1 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { call, McpInstance, wsh } from "./support/mcp-instance.ts";
+import { call, McpInstance } from "./support/mcp-instance.ts";
+import { program } from "./support/program.ts";
 
 const mcp = new McpInstance();
 let url: URL;
@@ -43,12 +44,12 @@ describe("the SDK's second version", () => {
 describe("the SDK's first version, which most hosts run", () => {
   const connections = {
     stdio: () => {
-      const [command = "", ...own] = wsh;
+      const [command = "", ...own] = program;
       return new Stdio1({ command, args: [...own, "mcp"], env: { ...mcp.env }, cwd: mcp.dir, stderr: "ignore" });
     },
     TCP: () => new Http1(url),
     "the Unix socket": () =>
-      new Http1(new URL("http://wsh/mcp"), {
+      new Http1(new URL("http://localhost/mcp"), {
         fetch: (input, init) => fetch(input, { ...init, unix: mcp.instance.httpSocket } as RequestInit),
       }),
   };
@@ -99,12 +100,17 @@ test("a session made over HTTP is driven over MCP, and the reverse", async () =>
   const unix = mcp.instance.httpSocket;
   const headers = { "content-type": "application/json" };
   const client = await mcp.client();
-  const made = await fetch("http://wsh/sessions", { unix, method: "POST", headers, body: '{"name":"over-http"}' });
+  const made = await fetch("http://localhost/sessions", {
+    unix,
+    method: "POST",
+    headers,
+    body: '{"name":"over-http"}',
+  });
   expect(made.status).toBe(201);
   expect((await call(client, "wsh_exec", { session: "over-http", command: "x=7; echo $x" })).value.output).toBe("7");
   await call(client, "wsh_create_session", { name: "over-mcp" });
   await call(client, "wsh_wait", { session: "over-mcp", any_of: ["prompt"] });
-  const ran = await fetch("http://wsh/sessions/over-mcp/exec", {
+  const ran = await fetch("http://localhost/sessions/over-mcp/exec", {
     unix,
     method: "POST",
     headers,

@@ -153,29 +153,14 @@ test("a session that nobody uses is dropped after a time, one past the limit tak
 });
 
 test("with a token in force: none is 401, a wrong one 403, the right one 200", async () => {
-  await using other = new McpInstance();
-  const token = "0123456789abcdef0123";
-  const child = Bun.spawn([...(await import("./support/mcp-instance.ts")).wsh, "server", "--bind", "127.0.0.1:0"], {
-    env: { ...other.env, WSH_TOKEN: token },
-    stdout: "ignore",
-    stderr: "ignore",
-  });
-  other.owns({
-    close: () => {
-      child.kill("SIGKILL");
-      return child.exited;
-    },
-  });
-  const { until } = await import("./support/mcp-instance.ts");
-  const address = await until("the server", async () => {
-    const file = Bun.file(other.instance.infoFile);
-    return (await file.exists()) ? ((await file.json()).addresses?.[0] as string | undefined) : null;
-  });
+  await using other = new McpInstance({ WSH_TOKEN: "0123456789abcdef0123" });
+  const address = await other.address(other.spawn(["server", "--bind", "127.0.0.1:0"]));
   const status = async (authorization?: string) => {
     const headers = authorization === undefined ? json : { ...json, authorization };
-    return (await fetch(new URL("/mcp", address), { method: "POST", headers, body: JSON.stringify(hello) })).status;
+    return (await fetch(address, { method: "POST", headers, body: JSON.stringify(hello) })).status;
   };
-  expect([await status(), await status("Bearer wrong"), await status(`Bearer ${token}`)]).toEqual([401, 403, 200]);
+  const right = `Bearer ${other.env.WSH_TOKEN}`;
+  expect([await status(), await status("Bearer wrong"), await status(right)]).toEqual([401, 403, 200]);
 });
 
 test("events are kept within bounds, and replayed after the one named, for their stream alone", async () => {

@@ -1,7 +1,8 @@
 /** Resources: what can be read, completed and watched, in both eras. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
-import { call, McpInstance, until } from "./support/mcp-instance.ts";
+import { call, McpInstance } from "./support/mcp-instance.ts";
+import { until } from "./support/until.ts";
 
 const mcp = new McpInstance();
 let client: Client;

@@ -1,7 +1,8 @@
 /** Every tool at work on real programs: one good call, and each way to call it wrongly. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
-import { type Answer, call, McpInstance, until } from "./support/mcp-instance.ts";
+import { type Answer, call, McpInstance } from "./support/mcp-instance.ts";
+import { until } from "./support/until.ts";
 
 const mcp = new McpInstance();
 let client: Client;

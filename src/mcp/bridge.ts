@@ -19,8 +19,8 @@ const SERVER_MS = 5_000;
 const RETRY_MS = 20;
 /** How long open requests are waited for when stdin has ended, in ms. */
 const LAST_ANSWERS_MS = 10_000;
-/** How long stdout may take to swallow the last lines, in ms; a signal leaves a second in all. */
-const FLUSH_MS = 700;
+/** How long stdout may take to swallow the last lines after a signal, in ms: a second is left in all. */
+const HASTY_FLUSH_MS = 700;
 /** Bytes that may wait in one direction before its source is not read on. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
@@ -74,6 +74,7 @@ class Bridge {
   private readonly replays = new Map<RequestId, () => void>();
   private replayCount = 0;
   private isInputOver = false;
+  private flushMs = LAST_ANSWERS_MS;
   private idle: PromiseWithResolvers<void> | null = null;
 
   constructor(private readonly options: BridgeOptions) {}
@@ -280,6 +281,7 @@ class Bridge {
   private stop(signal: string): void {
     const failure = { code: "cancelled", message: `wsh mcp was ended by ${signal}`, hint: "Start it again." };
     for (const line of this.open.fail("all", failure)) this.say(line);
+    this.flushMs = HASTY_FLUSH_MS;
     this.ended.resolve();
   }
 
@@ -292,9 +294,8 @@ class Bridge {
   }
 
   private async flush(): Promise<void> {
-    if (process.stdout.writableLength === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     process.stdout.write("", () => resolve());
-    await Promise.race([promise, Bun.sleep(FLUSH_MS)]);
+    await Promise.race([promise, Bun.sleep(this.flushMs)]);
   }
 }

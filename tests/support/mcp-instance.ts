@@ -1,146 +1,75 @@
-/** An instance of wsh of its own, and MCP clients for it: over `wsh mcp`, over TCP and over the Unix socket. */
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** An instance of wsh with MCP clients: over `wsh mcp`, over TCP and over the Unix socket. */
+import { existsSync } from "node:fs";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
+import { program } from "./program.ts";
+import { until } from "./until.ts";
+import { Wsh } from "./wsh.ts";
 
-const root = join(import.meta.dir, "../..");
-const binary = process.env.WSH_TEST_BINARY ?? join(root, "dist/wsh");
+/** `legacy`: an era with sessions. `auto`: the newest that the server knows, which is the one without. */
+export type Era = "legacy" | "auto";
 
-/** The built program where there is one, else the source. */
-export const wsh: readonly string[] = existsSync(binary)
-  ? [binary]
-  : [process.execPath, "--smol", join(root, "src/main.ts")];
+export class McpInstance extends Wsh {
+  private readonly owned: { close(): Promise<unknown> | unknown }[] = [];
 
-/** How long anything may take that a test waits for, in ms: a busy machine, not a slow program. */
-export const PATIENCE_MS = 20_000;
-
-/** Waits until `probe` answers something else than undefined, null or false. */
-export async function until<T>(
-  what: string,
-  probe: () => T | Promise<T>,
-  patience = PATIENCE_MS,
-): Promise<NonNullable<T>> {
-  const deadline = performance.now() + patience;
-  for (;;) {
-    const value = await probe();
-    if (value !== undefined && value !== null && value !== false) return value;
-    if (performance.now() > deadline) throw new Error(`waited ${patience} ms for ${what}`);
-    await Bun.sleep(5);
-  }
-}
-
-export class McpInstance implements AsyncDisposable {
-  readonly dir = mkdtempSync(join(tmpdir(), "wsh-mcp-"));
-  readonly env: Readonly<Record<string, string>>;
-  readonly instance: Instance;
-  private readonly closers: (() => Promise<unknown> | unknown)[] = [];
-
-  constructor(extra: Readonly<Record<string, string>> = {}) {
-    mkdirSync(join(this.dir, "home"));
-    this.env = {
-      PATH: process.env.PATH ?? "",
-      HOME: join(this.dir, "home"),
-      SHELL: "/bin/bash",
-      LANG: "C.UTF-8",
-      XDG_RUNTIME_DIR: join(this.dir, "run"),
-      WSH_SERVER_NAME: "t",
-      ...extra,
-    };
-    this.instance = resolveInstance({ env: this.env });
+  constructor(env: Readonly<Record<string, string>> = {}) {
+    super({ env });
   }
 
-  /** Ends when the instance is disposed of. */
-  owns<T extends { close(): Promise<unknown> | unknown }>(thing: T): T {
-    this.closers.unshift(() => thing.close());
-    return thing;
-  }
-
-  spawn(args: readonly string[]) {
-    return Bun.spawn([...wsh, ...args], {
-      env: this.env,
-      cwd: this.dir,
-      stdin: "pipe",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-  }
-
-  /** Runs a command to its end. */
-  async run(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-    const child = Bun.spawn([...wsh, ...args], {
-      env: this.env,
-      cwd: this.dir,
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
-    const [stdout, stderr, code] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ]);
-    return { code, stdout, stderr };
-  }
-
-  /** Starts a server that also listens on a free TCP port. Returns its address. */
+  /** Starts a server that also listens on a free TCP port, without a token. */
   async startServer(...args: readonly string[]): Promise<{ url: URL; pid: number }> {
-    const child = Bun.spawn([...wsh, "server", "--bind", "127.0.0.1:0", "--no-auth", ...args], {
-      env: this.env,
-      stdin: "ignore",
-      stdout: "ignore",
-      stderr: Bun.file(join(this.dir, "server.log")),
-    });
-    this.closers.push(() => {
-      child.kill("SIGKILL");
-      return child.exited;
-    });
+    const child = this.spawn(["server", "--bind", "127.0.0.1:0", "--no-auth", ...args]);
+    return { url: await this.address(child), pid: child.pid };
+  }
+
+  /** Where a server of this instance serves MCP over TCP, when it does. */
+  async address(child: { readonly pid: number; readonly exitCode: number | null }): Promise<URL> {
     const address = await until("the server", async () => {
-      if (child.exitCode !== null) throw new Error(await Bun.file(join(this.dir, "server.log")).text());
+      if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`);
       if (!existsSync(this.instance.infoFile)) return null;
       const info: { addresses?: string[]; pid?: number } = await Bun.file(this.instance.infoFile).json();
       return info.pid === child.pid ? info.addresses?.[0] : null;
     });
-    return { url: new URL("/mcp", address), pid: child.pid };
+    return new URL("/mcp", address);
   }
 
-  /** A client of the SDK's second version over `wsh mcp`. */
-  async client(options: { args?: readonly string[]; mode?: "auto" | "legacy"; cwd?: string } = {}): Promise<Client> {
-    const client = new Client(
-      { name: "test", version: "1" },
-      { versionNegotiation: { mode: options.mode ?? "legacy" } },
+  /** A client of the SDK's second version over `wsh mcp ARGS`. */
+  async client({ args = [], mode = "legacy" }: { args?: readonly string[]; mode?: Era } = {}): Promise<Client> {
+    const [command = "", ...own] = program;
+    return this.connect(
+      mode,
+      new StdioClientTransport({
+        command,
+        args: [...own, "mcp", ...args],
+        env: { ...this.env },
+        cwd: this.dir,
+        stderr: "pipe",
+      }),
     );
-    const [command = "", ...own] = wsh;
-    const transport = new StdioClientTransport({
-      command,
-      args: [...own, "mcp", ...(options.args ?? [])],
-      env: { ...this.env },
-      cwd: options.cwd ?? this.dir,
-      stderr: "pipe",
-    });
-    await client.connect(transport);
-    return this.owns(client);
   }
 
   /** The same over HTTP. Without a URL: over the Unix socket. */
-  async httpClient(url: URL | null, mode: "auto" | "legacy" = "legacy"): Promise<Client> {
-    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  async httpClient(url: URL | null, mode: Era = "legacy"): Promise<Client> {
     const unix = this.instance.httpSocket;
     const overSocket = (input: string | URL | Request, init?: RequestInit) => fetch(input, { ...init, unix });
-    const transport =
+    return this.connect(
+      mode,
       url === null
-        ? new StreamableHTTPClientTransport(new URL("http://wsh/mcp"), { fetch: overSocket })
-        : new StreamableHTTPClientTransport(url);
-    await client.connect(transport);
-    return this.owns(client);
+        ? new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), { fetch: overSocket })
+        : new StreamableHTTPClientTransport(url),
+    );
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const close of this.closers.splice(0)) await Promise.resolve(close()).catch(() => {});
-    await this.run("stop");
-    rmSync(this.dir, { recursive: true, force: true });
+  private async connect(mode: Era, transport: Parameters<Client["connect"]>[0]): Promise<Client> {
+    const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+    await client.connect(transport);
+    this.owned.push(client);
+    return client;
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.owned.map(async (thing) => thing.close()).map((closed) => closed.catch(() => {})));
+    await super[Symbol.asyncDispose]();
   }
 }
 
