@@ -1,0 +1,22 @@
+/** Where wsh and tmux show a recorded program differently, and why that is right. Nothing else may differ. */
+
+export interface Explained {
+  /** Which lines of the comparison it explains. */
+  readonly pattern: RegExp;
+  readonly reason: string;
+}
+
+export const explained: Readonly<Record<string, readonly Explained[]>> = {
+  attributes: [
+    {
+      pattern: /row 0 col (28|29|30|31): .*,256\], tmux .*,16\]$/,
+      reason: "capture-pane of tmux 3.3 prints SGR 53 (overline) as 5:3, which reads as blinking",
+    },
+  ],
+  emoji: [
+    {
+      pattern: /row 6 col [0156]: /,
+      reason: "Devanagari conjuncts take a cell for each consonant in both; capture-pane prints text, read here as one",
+    },
+  ],
+};
