@@ -1,10 +1,10 @@
 /** Waiting for what happens in a session: the answer comes when it does, says what decided, and is never an echo. */
 import { describe, expect, test } from "bun:test";
 import { Activity } from "../src/session/activity.ts";
+import { defaultCommandLimits } from "../src/session/commands-session.ts";
 import { EchoTracker, echoLines } from "../src/session/conditions-echo.ts";
 import { Budget, openPieces, regexFinder } from "../src/session/conditions-match.ts";
 import { type Clock, systemClock } from "../src/session/exec-port.ts";
-import { MAX_WAITERS } from "../src/session/waiters.ts";
 import { FakeText } from "./support/fake-text.ts";
 import { failure, LiveCommands } from "./support/live-commands.ts";
 
@@ -335,7 +335,7 @@ describe("waiting in a session", () => {
   test("ends with its owner, its time and its limit", async () => {
     await using live = await new LiveCommands().ready();
     const owner = new AbortController();
-    const waits = Array.from({ length: MAX_WAITERS }, () =>
+    const waits = Array.from({ length: defaultCommandLimits.waiters }, () =>
       live.commands.wait({ anyOf: [{ type: "text", text: "never" }], ...max, signal: owner.signal }),
     );
     const one = live.commands.wait({ anyOf: [{ type: "exited" }], ...max });

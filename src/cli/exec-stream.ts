@@ -17,6 +17,8 @@ export interface ExecStreamOptions {
   readonly print: (text: string) => Promise<void>;
   /** null: for ever. */
   readonly timeoutMs: number | null;
+  /** Ends it early, as the time does. */
+  readonly signal: AbortSignal;
 }
 
 export class ExecStream {
@@ -41,7 +43,9 @@ export class ExecStream {
   async follow(): Promise<CommandRecord> {
     const { session, id } = this;
     const over = new AbortController();
-    const { timeoutMs } = this.options;
+    const { timeoutMs, signal } = this.options;
+    const leave = (): void => over.abort();
+    signal.addEventListener("abort", leave, { once: true });
     const timer = timeoutMs === null ? null : setTimeout(() => over.abort(), timeoutMs);
     try {
       const begun = await session.call("commands.get", { id });
@@ -53,6 +57,7 @@ export class ExecStream {
       return record;
     } finally {
       over.abort();
+      signal.removeEventListener("abort", leave);
       if (timer !== null) clearTimeout(timer);
     }
   }

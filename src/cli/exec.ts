@@ -17,6 +17,8 @@ import { shellText, splitAtDashes } from "./words.ts";
 /** Exit codes besides the command's own, as timeout(1) and docker have them. */
 const TIMED_OUT = 124;
 const UNKNOWN = 125;
+/** Left by the second Ctrl+C. */
+const INTERRUPTED = 130;
 
 interface ExecOptions {
   readonly timeout?: number;
@@ -24,6 +26,7 @@ interface ExecOptions {
   readonly background?: boolean;
   readonly cwd?: string;
   readonly env?: readonly string[];
+  readonly stdin?: boolean;
   readonly json?: boolean;
 }
 
@@ -34,7 +37,7 @@ export function register(program: Command): void {
     .description(
       "Run a command at a session's prompt, print its output as it comes, and exit with its code: 128+n by signal n,\n" +
         `${TIMED_OUT} when the time is over, ${UNKNOWN} when the code is unknown. Without NAME it runs in a session of its own.\n` +
-        "One word after -- is shell text; of several each is an argument.",
+        "One word after -- is shell text; of several each is an argument. Ctrl+C interrupts the command; twice leaves it.",
     )
     .option("--timeout <seconds>", "stop waiting after this (default: never)", seconds)
     .addOption(
@@ -45,13 +48,14 @@ export function register(program: Command): void {
     .option("--background", "do not wait: print the command's id; without NAME, its session's name")
     .option("--cwd <dir>", "without NAME: directory to run in")
     .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
+    .option("-i, --stdin", "without NAME: the command reads our standard input, as text")
     .option("--json", "print nothing but the result, as JSON")
     .action(async (words: string[], options: ExecOptions, command: Command) => {
       const { name, text } = wordsOf(words);
       const instance = instanceOf(command);
       if (name === null) return execFresh(instance, text, options);
-      if (options.cwd !== undefined || options.env !== undefined) {
-        throw new UsageError("--cwd and --env are for commands in a session of their own");
+      if (options.cwd !== undefined || options.env !== undefined || options.stdin === true) {
+        throw new UsageError("--cwd, --env and --stdin are for commands in a session of their own");
       }
       using session = await SessionClient.open(instance, name);
       await execAtPrompt(session, text, options);
@@ -91,6 +95,7 @@ async function execFresh(instance: Instance, command: string, options: ExecOptio
       env: options.env === undefined ? null : variables(options.env),
       rows: 24,
       cols: 80,
+      ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),
     },
     "number",
   );
@@ -98,6 +103,7 @@ async function execFresh(instance: Instance, command: string, options: ExecOptio
   const [record] = await session.call("commands.list", {});
   if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its program`);
   if (options.background === true) {
+    await session.call("process.wait", { max_wait_ms: 0 });
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
   await watch(session, record.id, options);
@@ -108,20 +114,43 @@ async function watch(session: SessionClient, id: number, options: ExecOptions): 
   if (background === true) {
     return json ? printJson({ session: session.name, command_id: id, state: "running" }) : print(`${id}\n`);
   }
-  const stream = new ExecStream(session, id, { print: json ? async () => {} : print, timeoutMs: timeout });
-  const record = await stream.follow();
+  const left = new AbortController();
+  using _keys = onInterrupt(
+    () => void session.call("commands.stop", { id, how: "interrupt" }).catch(() => {}),
+    () => left.abort(),
+  );
+  const stream = new ExecStream(session, id, {
+    print: json ? async () => {} : print,
+    timeoutMs: timeout,
+    signal: left.signal,
+  });
+  const seen = await stream.follow();
   if (stream.omittedLines > 0 && !json) {
     process.stderr.write(`wsh: ${stream.omittedLines} lines came faster than a terminal's history keeps them\n`);
   }
+  const over = seen.state === "running";
+  const stop = over && !left.signal.aborted && onTimeout !== "leave";
+  const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
   const running = record.state === "running";
-  if (running && onTimeout !== "leave") {
-    await session.call("session.signal", { signal: onTimeout === "kill" ? "KILL" : "INT" });
-  }
-  process.exitCode = running ? TIMED_OUT : record.state === "lost" ? UNKNOWN : codeOf(record.exit_code, record.signal);
+  if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
+  if (running) process.stderr.write(`wsh: the command goes on in session '${session.name}'\n`);
+  process.exitCode = left.signal.aborted ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
   if (json) {
-    const state = !running || onTimeout === "leave" ? record.state : onTimeout === "kill" ? "killed" : "interrupted";
-    await printJson(await resultOf(session, record, state));
+    const stopped = onTimeout === "kill" ? "killed" : "interrupted";
+    await printJson(await resultOf(session, record, stop && !running ? stopped : record.state));
   }
+}
+
+function codeOfRecord({ state, exit_code, signal }: CommandRecord): number {
+  return state === "lost" ? UNKNOWN : codeOf(exit_code, signal);
+}
+
+/** The first Ctrl+C is for the command; the next means that nobody wants to wait for it any more. */
+function onInterrupt(first: () => void, next: () => void): Disposable {
+  let presses = 0;
+  const press = (): void => (presses++ === 0 ? first() : next());
+  process.on("SIGINT", press);
+  return { [Symbol.dispose]: () => void process.off("SIGINT", press) };
 }
 
 /** As the operation `exec` gives it. */

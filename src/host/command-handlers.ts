@@ -1,8 +1,9 @@
 /** Session operations on commands: the domain decides, these put its answers into the form of the wire. */
 import type { OperationOutput, ParsedInput } from "../operations/table.ts";
-import type { CommandRecord, ExecResult, StepResult } from "../protocol/commands.ts";
+import { type CommandRecord, type ExecResult, type StepResult, stepsOf } from "../protocol/commands.ts";
 import { condition } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { Format } from "../protocol/screen.ts";
 import { cutOutput, grepLines, type KeptLines, tailLines } from "../session/commands.ts";
 import type { ProcessFacts } from "../session/foreground.ts";
 import type { Session } from "../session/session.ts";
@@ -20,6 +21,7 @@ export const commandHandlers: Pick<
   | "run"
   | "exec"
   | "process.wait"
+  | "commands.stop"
   | "wait"
   | "output.get"
   | "status.get"
@@ -27,30 +29,11 @@ export const commandHandlers: Pick<
   | "commands.get"
   | "commands.output"
 > = {
-  run,
-  exec,
-  "process.wait": processWait,
-  wait: async (session, input, { signal }) => {
-    const { since } = input;
-    const outcome = await session.commands.wait({
-      anyOf: input.any_of.map(condition),
-      commandId: input.command_id,
-      since: typeof since === "object" ? (since[session.name] ?? since[session.pane.id]) : since,
-      maxWaitMs: input.max_wait_ms,
-      signal,
-    });
-    const { match, groups, lineId, command } = outcome;
-    return {
-      session: session.name,
-      decided_by: outcome.decidedBy,
-      state: outcome.state?.state ?? session.state(),
-      output_cursor: outcome.outputCursor,
-      ...(match === undefined ? {} : { match }),
-      ...(groups === undefined ? {} : { groups: [...groups] }),
-      ...(lineId === undefined ? {} : { line_id: lineId }),
-      ...(command === undefined ? {} : { command }),
-    };
-  },
+  run: told(run),
+  exec: told(exec),
+  "process.wait": told(processWait),
+  wait: told(wait),
+  "commands.stop": stopCommand,
   "output.get": output,
   "status.get": status,
   "commands.list": (session, { limit }) => {
@@ -60,6 +43,32 @@ export const commandHandlers: Pick<
   "commands.get": (session, { id }) => recordOf(session, id),
   "commands.output": (session, input) => commandOutput(session, input.id, input),
 };
+
+async function wait(
+  session: Session,
+  input: ParsedInput<"wait">,
+  { signal }: HandlerContext,
+): Promise<OperationOutput<"wait">> {
+  const { since } = input;
+  const outcome = await session.commands.wait({
+    anyOf: input.any_of.map(condition),
+    commandId: input.command_id,
+    since: typeof since === "object" ? (since[session.name] ?? since[session.pane.id]) : since,
+    maxWaitMs: input.max_wait_ms,
+    signal,
+  });
+  const { match, groups, lineId, command } = outcome;
+  return {
+    session: session.name,
+    decided_by: outcome.decidedBy,
+    state: outcome.state?.state ?? session.state(),
+    output_cursor: outcome.outputCursor,
+    ...(match === undefined ? {} : { match }),
+    ...(groups === undefined ? {} : { groups: [...groups] }),
+    ...(lineId === undefined ? {} : { line_id: lineId }),
+    ...(command === undefined ? {} : { command }),
+  };
+}
 
 async function run(
   session: Session,
@@ -86,24 +95,22 @@ async function run(
     output: outcome.output.text,
     omitted_lines: outcome.output.omittedLines,
     output_cursor: outcome.outputCursor,
-    ...(command === null ? {} : endOf(command)),
+    ...(command === null ? {} : endOf(command, session.commands.cwd())),
     ...(outcome.warnings.length === 0 ? {} : { warnings: [...outcome.warnings] }),
   }));
   if (outcome.decidedBy !== "timeout") return result;
   throw new WshError("idle_timeout", `what was typed has not ended within ${input.max_wait_ms} ms`, result);
 }
 
-function endOf(command: CommandRecord): Partial<OperationOutput<"run">> {
-  const { exit_code, signal, duration_ms, cwd, id } = command;
-  return { exit_code, signal, duration_ms, cwd, command_id: id };
+/** The shell's directory now: what a command was started in is known to who started it. */
+function endOf(command: CommandRecord, cwd: string | null): Partial<OperationOutput<"run">> {
+  const { exit_code, signal, duration_ms, id } = command;
+  return { exit_code, signal, duration_ms, cwd: cwd ?? command.cwd, command_id: id };
 }
 
 async function exec(session: Session, input: ParsedInput<"exec">, { signal }: HandlerContext): Promise<ExecResult> {
-  if ((input.command === undefined) === (input.steps === undefined)) {
-    throw new WshError("invalid_request", "give either 'command' or 'steps'");
-  }
   const { steps, warnings } = await session.commands.exec({
-    steps: input.steps ?? [{ command: input.command ?? "" }],
+    steps: stepsOf(input),
     stopOnError: input.stop_on_error,
     maxWaitMs: input.max_wait_ms,
     onTimeout: input.on_timeout,
@@ -126,27 +133,20 @@ async function processWait(
   input: ParsedInput<"process.wait">,
   { signal }: HandlerContext,
 ): Promise<StepResult> {
-  const { commands } = session;
-  const waitForExit = (maxWaitMs: number): ReturnType<typeof commands.wait> =>
-    commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs, signal });
-  let state: StepResult["state"] = "finished";
-  const outcome = await waitForExit(input.max_wait_ms);
+  const outcome = await session.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: input.max_wait_ms, signal });
+  const over = session.exit !== null;
+  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) session.keepLonger();
   if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
-  if (session.exit === null) {
-    state = "running";
-    if (input.on_timeout !== "leave") {
-      session.pane.signal(input.on_timeout === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
-      await waitForExit(STOP_MS);
-      if (session.exit !== null) state = input.on_timeout === "interrupt" ? "interrupted" : "killed";
-    }
-  }
+  if (!over && input.on_timeout !== "leave") await stopProgram(session, input.on_timeout);
   const record = session.commands.recorder.last();
   const kept = record === null ? null : session.commands.recorder.output(record.id);
   const cut = cutOutput(kept ?? { head: [], tail: [], omitted: 0 }, input.output_limit);
+  const { exit } = session;
+  const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
   return {
-    state,
-    exit_code: session.exit?.code ?? null,
-    signal: session.exit?.signal ?? null,
+    state: exit === null ? "running" : over ? "finished" : stopped,
+    exit_code: exit?.code ?? null,
+    signal: exit?.signal ?? null,
     output: cut.text,
     omitted_lines: cut.omittedLines,
     duration_ms: record?.duration_ms ?? null,
@@ -154,6 +154,32 @@ async function processWait(
     command_id: record?.id ?? null,
     output_cursor: session.outputCursor,
   };
+}
+
+/** Ends the session's own program and waits for that, unless it takes no notice. */
+async function stopProgram(session: Session, how: "interrupt" | "kill"): Promise<void> {
+  session.pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
+  const { decidedBy } = await session.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: STOP_MS });
+  if (decidedBy === "timeout") session.keepLonger();
+}
+
+async function stopCommand(
+  session: Session,
+  { id, how }: ParsedInput<"commands.stop">,
+): Promise<OperationOutput<"commands.stop">> {
+  const record = recordOf(session, id);
+  if (record.state === "running") {
+    if (session.runsOneCommand) await stopProgram(session, how);
+    else await session.commands.stop(id, how);
+  }
+  return recordOf(session, id);
+}
+
+/** The answer tells of the program's end, if that has come. */
+function told<I, O>(
+  handler: (session: Session, input: I, context: HandlerContext) => Promise<O>,
+): (session: Session, input: I, context: HandlerContext) => Promise<O> {
+  return (session, input, context) => handler(session, input, context).finally(() => session.endTold());
 }
 
 async function output(
@@ -165,14 +191,11 @@ async function output(
   const { terminal } = session.pane;
   const matches = matcher(input.grep);
   if (input.since === undefined) {
-    return terminal.atRest(() => {
-      const range = terminal.text(
-        { line: Math.max(terminal.firstLine, terminal.lastLine + 1 - input.lines), col: 0 },
-        undefined,
-        input.format,
-      );
-      return shown(session, range, input, matches);
-    });
+    return terminal.atRest(() =>
+      terminal.alternate
+        ? shown(session, alternateRows(session, input.format, input.lines), input, matches)
+        : shown(session, newestLines(session, input.format, input.lines), input, matches),
+    );
   }
   if (input.since > session.outputCursor) throw invalidCursor(input.since, session.outputCursor);
   if (input.wait_ms > 0 && input.since === session.outputCursor && session.exit === null) {
@@ -180,6 +203,19 @@ async function output(
   }
   const { since } = input;
   return terminal.atRest(() => shown(session, session.textSince(since, input.format), input, matches));
+}
+
+function newestLines(session: Session, format: Format, count: number): TextRange {
+  const { terminal } = session.pane;
+  const from = { line: Math.max(terminal.firstLine, terminal.lastLine + 1 - count), col: 0 };
+  return terminal.text(from, undefined, format);
+}
+
+/** What is on the alternate screen, down to the last row that is not blank; its rows are no lines and have no ids. */
+function alternateRows(session: Session, format: Format, count: number): Rows {
+  const { lines } = session.pane.terminal.screen(format);
+  const end = lines.findLastIndex((line) => line.length > 0) + 1;
+  return { lines: lines.slice(Math.max(0, end - count), end).map((line) => ({ id: null, line })), dropped: 0 };
 }
 
 function commandOutput(
@@ -214,10 +250,16 @@ function commandOutput(
   };
 }
 
+/** Lines, or rows that are none. */
+interface Rows {
+  readonly lines: readonly { readonly id: number | null; readonly line: TextRange["lines"][number]["line"] }[];
+  readonly dropped: number;
+}
+
 /** Lines as a reader gets them: filtered, and cut to head and tail when they are too much. */
 function shown(
   session: Session,
-  range: TextRange,
+  range: Rows,
   input: { format: "plain" | "styled"; max_bytes: number; tail?: number | undefined },
   matches: ((line: string) => boolean) | null,
 ): OperationOutput<"output.get"> {
@@ -229,6 +271,7 @@ function shown(
     output_cursor: session.outputCursor,
     first_line_id: lines[0]?.id ?? null,
     exit_code: session.exit?.code ?? null,
+    ...(session.pane.terminal.alternate ? { alternate_screen: true } : {}),
   };
   const whole = lines.map(({ line }) => text(line));
   const bytes = whole.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);

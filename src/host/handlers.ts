@@ -78,7 +78,7 @@ export const sessionHandlers: SessionHandlers = {
     }),
   "scrollback.get": ({ pane: { terminal } }, { grep, ...page }) =>
     terminal.atRest(() => (grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page))),
-  "idle.await": awaitIdle,
+  "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].endTold()),
   ...commandHandlers,
   ...elementHandlers,
 };

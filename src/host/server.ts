@@ -59,6 +59,7 @@ export class HostServer implements PeerHandler {
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
+    session.events.on("endTold", () => tell("session_end_told"));
     session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => this.broadcast(destroyedEvent(end)));
   }

@@ -139,6 +139,17 @@ export const commandOperations = [
     ws: [],
   }),
   operation({
+    name: "commands.stop",
+    scope: "session",
+    access: "operate",
+    summary: "Interrupt or kill one command if it still runs, and wait a moment for its end",
+    input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
+    output: CommandRecordSchema,
+    errors: ["command_not_found"],
+    http: [],
+    ws: [],
+  }),
+  operation({
     name: "wait",
     scope: "session",
     access: "observe",

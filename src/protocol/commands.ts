@@ -3,6 +3,7 @@
  * never a guess: an exit code stands here only when the shell or the kernel said it.
  */
 import * as v from "valibot";
+import { WshError } from "./errors.ts";
 import { LineSchema } from "./screen.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -14,8 +15,8 @@ export const MAX_OUTPUT_LIMIT = 1_048_576;
 export const MAX_STEPS = 100;
 /** Commands that one exec runs side by side. */
 export const MAX_PARALLEL = 10;
-/** Characters of one command: below the limit of one argument on Linux (128 KiB). */
-export const MAX_COMMAND_LENGTH = 65_536;
+/** UTF-8 bytes of one command (contract §1.2). */
+export const MAX_COMMAND_BYTES = 1_048_576;
 
 /** How a command stands. `lost`: its end was not seen and never will be. */
 export const CommandStateSchema = v.picklist(["running", "finished", "lost"]);
@@ -78,13 +79,39 @@ export const ExecResultSchema = v.object({
 });
 export type ExecResult = v.InferOutput<typeof ExecResultSchema>;
 
-const CommandTextSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_COMMAND_LENGTH));
-
 export const StepSchema = v.object({
-  command: v.pipe(CommandTextSchema, v.description("shell text; may have several lines")),
+  command: v.pipe(v.string(), v.description("shell text; may have several lines")),
   name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("what the result calls this step"))),
 });
 export type Step = v.InferOutput<typeof StepSchema>;
+
+/**
+ * The commands of an exec, each checked: what is wrong with one is said before any of them runs.
+ * @throws WshError invalid_request (none or both given, empty, a NUL character), payload_too_large
+ */
+export function stepsOf(input: {
+  readonly command?: string | undefined;
+  readonly steps?: readonly Step[] | undefined;
+}): readonly Step[] {
+  const { command, steps } = input;
+  if (command !== undefined && steps === undefined) {
+    checkCommand(command, "command");
+    return [{ command }];
+  }
+  if (command !== undefined || steps === undefined) {
+    throw new WshError("invalid_request", "give either 'command' or 'steps'");
+  }
+  for (const [n, step] of steps.entries()) checkCommand(step.command, `steps.${n}.command`);
+  return steps;
+}
+
+function checkCommand(command: string, field: string): void {
+  if (command.trim() === "") throw new WshError("invalid_request", `'${field}' is empty`);
+  if (command.includes("\0")) throw new WshError("invalid_request", `'${field}' holds a NUL character`);
+  const bytes = new TextEncoder().encode(command).length;
+  if (bytes <= MAX_COMMAND_BYTES) return;
+  throw new WshError("payload_too_large", `'${field}' has ${bytes} bytes; ${MAX_COMMAND_BYTES} are allowed`);
+}
 
 export const OutputLimitSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_OUTPUT_LIMIT));
 
@@ -100,6 +127,8 @@ export const OutputResultSchema = v.object({
   omitted_lines: v.optional(v.number()),
   first_line_id: v.optional(v.nullable(v.number())),
   exit_code: v.optional(v.nullable(v.number())),
+  /** The alternate screen is shown: the newest lines are its rows, and what is drawn there is no output since a cursor. */
+  alternate_screen: v.optional(v.boolean()),
 });
 export type OutputResult = v.InferOutput<typeof OutputResultSchema>;
 

@@ -105,6 +105,8 @@ export const WaitResultSchema = v.object({
   /** Logical line of the match. */
   line_id: v.optional(v.number()),
   output_cursor: v.optional(OutputCursorSchema),
+  /** Of each session, when several were waited for and none decided: `since` of the next wait. */
+  output_cursors: v.optional(v.record(v.string(), OutputCursorSchema)),
   /** The record, when a command decided. */
   command: v.optional(CommandRecordSchema),
 });

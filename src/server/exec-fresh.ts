@@ -4,7 +4,7 @@
  */
 import type { CallContext } from "../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../operations/table.ts";
-import { MAX_PARALLEL, type Step, type StepResult } from "../protocol/commands.ts";
+import { MAX_PARALLEL, type Step, type StepResult, stepsOf } from "../protocol/commands.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { Hosts } from "./hosts.ts";
@@ -23,7 +23,7 @@ export async function execFresh(
   input: Input,
   context: CallContext,
 ): Promise<Output> {
-  const steps = stepsOf(input);
+  const steps = atMostParallel(stepsOf(input), input.mode);
   const deadline = performance.now() + input.max_wait_ms;
   const runStep = (step: Step): Promise<StepResult & { session: string }> =>
     runInOwnSession(hosts, create, input, step, Math.max(0, deadline - performance.now()), context);
@@ -38,13 +38,9 @@ export async function execFresh(
   return single;
 }
 
-/** @throws WshError invalid_request when neither or both of command and steps are given, or too many run at once */
-function stepsOf(input: Input): readonly Step[] {
-  if ((input.command === undefined) === (input.steps === undefined)) {
-    throw new WshError("invalid_request", "give either 'command' or 'steps'");
-  }
-  const steps = input.steps ?? [{ command: input.command ?? "" }];
-  if (input.mode === "parallel" && steps.length > MAX_PARALLEL) {
+/** @throws WshError invalid_request when too many would run at once */
+function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly Step[] {
+  if (mode === "parallel" && steps.length > MAX_PARALLEL) {
     throw new WshError(
       "invalid_request",
       `'steps': ${steps.length} commands at once are over the limit of ${MAX_PARALLEL}`,

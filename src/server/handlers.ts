@@ -154,17 +154,21 @@ async function waitAny(
   const { sessions, tag, since, ...wait } = input;
   const named = sessions === undefined ? null : await Promise.all(sessions.map((target) => hosts.find(target)));
   const candidates = named ?? runningWithTag(hosts, tag);
-  return firstOf(
+  const cursors: Record<string, number> = {};
+  const first = await firstOf(
     candidates,
     context,
     async (host, race) => {
       const own = typeof since === "object" ? (since[host.info.name] ?? since[host.info.id]) : since;
       const from = own === undefined ? {} : { since: own };
       const result = (await host.request("wait", { ...wait, ...from }, race)) as OperationOutput<"wait">;
+      if (result.output_cursor !== undefined) cursors[host.info.name] = result.output_cursor;
       return { ...result, session: host.info.name };
     },
     (result) => result.decided_by !== "timeout",
   );
+  if (first.decided_by !== "timeout" || candidates.length === 1) return first;
+  return { session: null, decided_by: "timeout", output_cursors: cursors };
 }
 
 function runningWithTag(hosts: Hosts, tags: readonly string[]): readonly Host[] {

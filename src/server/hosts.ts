@@ -48,6 +48,8 @@ export class Host {
   trouble: WshError | null = null;
   /** Said before the connection ended, so that its end is no crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
+  /** Somebody who waited for its program's end was told of it. */
+  endTold = false;
   /** It was asked to end, or has ended: nobody finds it any more, though its process may take a while. */
   isLeaving = false;
 
@@ -120,6 +122,11 @@ export class Hosts {
   /** Those too that are about to end. */
   get known(): readonly Host[] {
     return [...this.hosts.values()].sort((a, b) => a.entry.id - b.entry.id);
+  }
+
+  /** Sessions that run, and ended ones of whose end nobody has been told yet. */
+  get unfinished(): number {
+    return this.known.filter((host) => host.info.running || !host.endTold).length;
   }
 
   /**
@@ -235,6 +242,8 @@ export class Hosts {
     const event = v.parse(EventSchema, frameJson(frame));
     const info = v.safeParse(SessionInfoSchema, event.info);
     if (info.success) host.info = info.output;
+    if (event.event === "session_end_told") host.endTold = true;
+    else if (host.info.running) host.endTold = false;
     if (event.event === "session_ending") {
       host.isLeaving = true;
     } else if (event.event === "session_destroyed") {

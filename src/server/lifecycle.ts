@@ -1,7 +1,7 @@
 /**
  * When an ephemeral server ends by itself (contract §2.5): 30 s after its start if there never was a session, and when
  * the last session is gone. A connected MCP bridge or server-level WebSocket keeps it; ended sessions count until their
- * grace period is over. Persistence is looked at when the decision is made, not before.
+ * grace period is over or a waiter has been told of their end. Persistence is looked at when the decision is made, not before.
  */
 
 /** An ephemeral server that nobody used ends after this long, in ms. */
@@ -9,7 +9,7 @@ const UNUSED_MS = 30_000;
 
 export interface LifecycleState {
   persistent(): boolean;
-  /** Sessions that exist, ended ones included. */
+  /** Sessions that run, and ended ones of whose end nobody knows yet. */
   sessions(): number;
   /** Connections that keep the server: MCP bridges, server-level WebSockets. */
   holders(): number;

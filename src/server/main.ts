@@ -27,6 +27,8 @@ import { WebSockets } from "./ws.ts";
 
 /** Content type of the text that Prometheus reads. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+/** Time for an answer to leave before the server may end, in ms. */
+const ANSWER_MS = 50;
 /** How long sessions may take to end at `wsh stop` before the server ends without them, in ms. */
 const STOP_PATIENCE_MS = 10_000;
 
@@ -70,14 +72,14 @@ export async function runServer(options: ServerOptions): Promise<void> {
     async stop() {
       const count = await stopSessions(hosts);
       // The answer is on its way first.
-      setTimeout(() => ended.resolve("stopped by request"), 50);
+      setTimeout(() => ended.resolve("stopped by request"), ANSWER_MS);
       return count;
     },
     sessionCreated: () => lifecycle.used(),
   };
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
-    sessions: () => hosts.known.length,
+    sessions: () => hosts.unfinished,
     holders: () => mcp.bridges + doors.holders,
     end: () => ended.resolve("ephemeral and without sessions"),
   });
@@ -157,6 +159,8 @@ export async function runServer(options: ServerOptions): Promise<void> {
     event: (session, event) => {
       logger.debug(event.event, { name: session.name, id: session.id });
       if (event.event === "session_renamed") sessionsChanged();
+      // The answer that told it is on its way first.
+      if (event.event === "session_end_told") setTimeout(() => lifecycle.changed(), ANSWER_MS);
       const told = lifecycleEvents.of(session, event);
       if (told !== null) doors.broadcast(told);
     },
@@ -207,6 +211,7 @@ function initialInfo(options: ServerOptions): ServerInfo {
     server_id: crypto.randomUUID(),
     started_at: Date.now(),
     addresses: [],
+    base_prefix: options.basePrefix,
     persist,
   };
 }

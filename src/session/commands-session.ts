@@ -11,11 +11,20 @@ import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
 import type { Clock, ExecTarget, ProgramPort, RetiredText, ShellMark, TerminalText } from "./exec-port.ts";
 import { PromptInput } from "./exec-prompt.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./exec-run.ts";
+import type { Stop } from "./exec-stop.ts";
 import { processCwd } from "./foreground.ts";
 import type { ProgramState } from "./program-state.ts";
 import { type ObserverPort, StateObserver } from "./program-state-observer.ts";
-import { CommandRecorder, type RecorderLimits } from "./recorder.ts";
+import { CommandRecorder, defaultRecorderLimits, type RecorderLimits } from "./recorder.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "./waiters.ts";
+
+export interface CommandLimits extends RecorderLimits {
+  /** Pending waits. */
+  readonly waiters: number;
+}
+
+/** 256 waits are far more than callers need, few enough that a leak of them is noticed. */
+export const defaultCommandLimits: CommandLimits = { ...defaultRecorderLimits, waiters: 256 };
 
 export interface CommandsPort {
   readonly text: TerminalText;
@@ -25,7 +34,7 @@ export interface CommandsPort {
   readonly activity: Activity;
   /** Directory that the shell has reported, or that the program was started in. */
   cwd(): string | null;
-  readonly limits?: RecorderLimits;
+  readonly limits?: CommandLimits;
   /** Replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
 }
@@ -40,7 +49,7 @@ export class Commands {
   private readonly runs: Runs;
 
   constructor(private readonly port: CommandsPort) {
-    const { text, clock, program, target, activity, limits, readFacts } = port;
+    const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
     const cwd = (): string | null => this.cwd();
     const shellHoldsTerminal = (): boolean | null => {
       const group = program.foreground();
@@ -57,7 +66,7 @@ export class Commands {
       ...(readFacts === undefined ? {} : { readFacts }),
     });
     const parts = { text, clock, recorder: this.recorder, observer: this.observer, echo: this.echo };
-    this.waiters = new Waiters({ ...parts, activity });
+    this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
     this.recorder.on({ prompt: () => this.prompt.prompt(), started: () => this.prompt.started() });
     const send = (bytes: Uint8Array): Promise<void> => this.send(bytes);
     this.execs = new Exec({ ...parts, target, prompt: this.prompt, send, cwd });
@@ -134,6 +143,11 @@ export class Commands {
 
   exec(request: ExecRequest): Promise<ExecOutcome> {
     return this.execs.run(request);
+  }
+
+  /** Ends a command that runs at the prompt; null when it takes no notice. */
+  stop(id: number, how: Stop): ReturnType<Exec["stop"]> {
+    return this.execs.stop(id, how);
   }
 
   run(request: RunRequest): Promise<RunOutcome> {

@@ -11,6 +11,7 @@ import { cutOutput, type KeptLines } from "./commands.ts";
 import { linesBetween } from "./commands-output.ts";
 import type { Clock, ExecTarget, TerminalText, TextPosition } from "./exec-port.ts";
 import type { PromptInput } from "./exec-prompt.ts";
+import { type Stop, stopCommand } from "./exec-stop.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
 
@@ -20,8 +21,8 @@ const PROMPT_MS = 5_000;
 const UNSTARTED_MS = 100;
 /** How long a shell that reads on may go without beginning the command before the input is taken back, in ms. */
 const STUCK_MS = 2_000;
-/** How long an interrupted or killed command has to end, in ms. */
-const STOP_MS = 2_000;
+/** How long a command may take to begin, so that a caller who does not wait learns its id all the same, in ms. */
+const BEGIN_MS = 1_000;
 const CTRL_C = Uint8Array.of(3);
 
 export interface ExecRequest {
@@ -110,6 +111,11 @@ export class Exec {
     return { steps, warnings };
   }
 
+  /** Ends a command that runs; null when it takes no notice. */
+  stop(id: number, how: Stop): ReturnType<typeof stopCommand> {
+    return stopCommand(this.port, id, how);
+  }
+
   private async step(step: Step, request: ExecRequest, deadline: number, warnings: string[]): Promise<StepResult> {
     const { text, target, recorder } = this.port;
     await this.atPrompt(deadline, request.signal);
@@ -119,7 +125,9 @@ export class Exec {
     const watch = new StepWatch(this.port, request.background);
     try {
       await this.port.send(input);
-      const end = await watch.end(deadline, request.signal);
+      const { signal } = request;
+      let end = await watch.end(deadline, signal);
+      if (end.kind === "timeout" && watch.record === null) end = await watch.begun(BEGIN_MS, signal);
       return await this.conclude(step, request, end, watch, from, warnings);
     } finally {
       watch[Symbol.dispose]();
@@ -157,26 +165,16 @@ export class Exec {
   }
 
   private async timedOut(step: Step, request: ExecRequest, watch: StepWatch, from: TextPosition): Promise<StepResult> {
-    const { clock } = this.port;
+    const { recorder, target } = this.port;
     const limit = request.outputLimit;
-    if (request.onTimeout !== "leave") {
-      const until = clock.now() + STOP_MS;
-      const killing = request.onTimeout === "kill" && this.port.recorder.shellHoldsTerminal() === false;
-      this.port.target.signal(killing ? "SIGKILL" : "SIGINT");
-      let end = await watch.end(killing ? clock.now() + STOP_MS / 4 : until, request.signal);
-      if (end.kind === "timeout" && killing) {
-        // A loop of the shell's own goes on with its next command: only an interrupt ends the loop.
-        this.port.target.signal("SIGINT");
-        end = await watch.end(until, request.signal);
-      }
-      if (end.kind === "finished") {
-        return this.ofRecord(step, killing ? "killed" : "interrupted", end.record, limit);
-      }
-    }
     const { record } = watch;
-    return record === null
-      ? this.ofText(step, "running", null, from, limit)
-      : this.ofRecord(step, "running", record, limit);
+    if (record === null) {
+      if (request.onTimeout !== "leave") target.signal("SIGINT");
+      return this.ofText(step, "running", null, from, limit);
+    }
+    const stopped = request.onTimeout === "leave" ? null : await this.stop(record.id, request.onTimeout);
+    if (stopped === null) return this.ofRecord(step, "running", recorder.get(record.id) ?? record, limit);
+    return this.ofRecord(step, stopped.by === "kill" ? "killed" : "interrupted", stopped.record, limit);
   }
 
   /** Waits until the session's shell shows an empty prompt; refuses when something else is there. */
@@ -341,6 +339,14 @@ class StepWatch implements Disposable {
       this.notify = null;
     }
     return this.ended ?? { kind: signal?.aborted === true ? "cancelled" : "timeout" };
+  }
+
+  /** Once it has begun, or has ended without, as at a deadline. */
+  async begun(ms: number, signal: AbortSignal | undefined): Promise<StepEnd> {
+    const listener = this.port.recorder.on({ started: () => this.notify?.() });
+    const end = await this.end(this.port.clock.now() + ms, signal);
+    listener[Symbol.dispose]();
+    return end;
   }
 
   [Symbol.dispose](): void {

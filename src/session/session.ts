@@ -18,7 +18,7 @@ import type { Mark, TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import type { TextRange } from "../terminal/transcript.ts";
 import { Activity } from "./activity.ts";
-import { Commands } from "./commands-session.ts";
+import { type CommandLimits, Commands } from "./commands-session.ts";
 import { ElementStore } from "./elements.ts";
 import { Emitter } from "./emitter.ts";
 import { type Clock, type ExecTarget, systemClock } from "./exec-port.ts";
@@ -33,9 +33,13 @@ export interface SessionSettings {
   readonly historyBytes: number;
   /** How long an ended session stays readable, in ms. */
   readonly graceMs: number;
+  /** The same when whoever started the program has stopped waiting for it, in ms. */
+  readonly execGraceMs: number;
   /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
   readonly sizePolicy: SizePolicy;
+  /** Pending waits, and what command records keep. */
+  readonly commands: CommandLimits;
 }
 
 export interface SessionOptions {
@@ -75,6 +79,8 @@ export interface SessionEvents extends Record<string, unknown> {
   exited: PtyExit;
   /** It was asked to end: its name is free and nobody finds it any more, whatever its program still does. */
   ending: undefined;
+  /** Somebody who waited for the program's end knows of it: nobody has to be kept for that any more. */
+  endTold: undefined;
   /** The session is over. */
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   reset: Parameters<TerminalSink["reset"]>[0];
@@ -121,6 +127,8 @@ export class Session {
   private typedAt = Number.NEGATIVE_INFINITY;
   private killing: Promise<void> | null = null;
   private paneOrNull: Pane | null = null;
+  private graceMs: number;
+  private told = false;
   private parts: { readonly text: SessionText; readonly commands: Commands } | null = null;
 
   private constructor(
@@ -134,6 +142,7 @@ export class Session {
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
     this.outer = { rows: options.spawn.rows, cols: options.spawn.cols };
+    this.graceMs = options.settings.graceMs;
     this.placed = layoutPanels([], this.outer);
     this.elements = new ElementStore({
       newId: () => crypto.randomUUID(),
@@ -258,6 +267,11 @@ export class Session {
   }
 
   /** Resolves when there is output past the cursor, the program has ended, or the time is over. */
+  /** Whether its program is one command instead of a shell. */
+  get runsOneCommand(): boolean {
+    return this.options.shell.command !== null;
+  }
+
   outputAfter(cursor: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.outputCursor > cursor || this.exit !== null || signal.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -438,11 +452,24 @@ export class Session {
     this.activity.record();
     this.events.emit("info", undefined);
   }
+    this.told = false;
 
   /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the session is over. */
   kill(reason: "killed" | "server_stopped"): Promise<void> {
     this.killing ??= this.endProgram(reason);
     return this.killing;
+  }
+
+  /** Whoever started the program waits for it no more: once it has ended its result is kept for longer. */
+  keepLonger(): void {
+    this.graceMs = Math.max(this.graceMs, this.options.settings.execGraceMs);
+  }
+
+  /** A waiter was told that the program has ended. */
+  endTold(): void {
+    if (this.exit === null || this.told) return;
+    this.told = true;
+    this.events.emit("endTold", undefined);
   }
 
   private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
@@ -503,7 +530,9 @@ export class Session {
       },
     };
     const cwd = (): string | null => pane.terminal.cwd ?? pane.startCwd;
-    this.parts = { text, commands: new Commands({ text, clock, program, target: this.execTarget(), activity, cwd }) };
+    const limits = this.options.settings.commands;
+    const target = this.execTarget();
+    this.parts = { text, commands: new Commands({ text, clock, program, target, activity, cwd, limits }) };
   }
 
   private execTarget(): ExecTarget {
@@ -560,11 +589,12 @@ export class Session {
     for (const viewer of this.viewers.all) {
       viewer.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
     }
-    this.graceTimer = this.clock.after(this.options.settings.graceMs, () => this.destroy("exited"));
+    this.graceTimer = this.clock.after(this.graceMs, () => this.destroy("exited"));
   }
 
   private destroy(reason: EndReason): void {
     if (this.over !== null) return;
+      this.endTold();
     this.over = reason;
     this.graceTimer?.[Symbol.dispose]();
     this.events.emit("destroyed", { reason, exit: this.exit ?? UNKNOWN_EXIT });

@@ -20,9 +20,6 @@ import type { ProgramState } from "./program-state.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
 
-/** Waits at one time in one session: far more than callers need, few enough that a leak of them is noticed. */
-export const MAX_WAITERS = 256;
-
 export interface WaitRequest {
   /** The first that holds decides. */
   readonly anyOf: readonly Condition[];
@@ -54,6 +51,8 @@ export interface WaitersPort {
   readonly observer: StateObserver;
   readonly recorder: CommandRecorder;
   readonly echo: EchoTracker;
+  /** Waits at one time. */
+  readonly limit: number;
 }
 
 interface Scan {
@@ -105,9 +104,9 @@ export class Waiters {
    * @throws WshError resource_limit_reached, invalid_cursor, command_not_found, invalid_request, regex_too_slow
    */
   async wait(request: WaitRequest): Promise<WaitOutcome> {
-    const { text, recorder } = this.port;
-    if (this.waiters.size + this.starting >= MAX_WAITERS) {
-      throw new WshError("resource_limit_reached", `${MAX_WAITERS} waits are pending in this session`);
+    const { text, recorder, limit } = this.port;
+    if (this.waiters.size + this.starting >= limit) {
+      throw new WshError("resource_limit_reached", `${limit} waits are pending in this session`);
     }
     const since = request.since ?? text.offset;
     if (since > text.offset) {

@@ -5,9 +5,8 @@ import path from "node:path";
 import { WshError } from "../../src/protocol/errors.ts";
 import type { PtyExit } from "../../src/pty/port.ts";
 import { Activity } from "../../src/session/activity.ts";
-import { Commands } from "../../src/session/commands-session.ts";
+import { type CommandLimits, Commands } from "../../src/session/commands-session.ts";
 import { type ShellKind, systemClock } from "../../src/session/exec-port.ts";
-import type { RecorderLimits } from "../../src/session/recorder.ts";
 import { SessionText } from "../../src/session/terminal-text.ts";
 import { execInput } from "../../src/shell/exec-input.ts";
 import { integrationFiles } from "../../src/shell/integration.ts";
@@ -27,7 +26,7 @@ export interface LiveOptions {
   readonly rc?: string;
   readonly cols?: number;
   readonly historyLines?: number;
-  readonly limits?: RecorderLimits;
+  readonly limits?: CommandLimits;
   /** False: as on a system whose kernel does not tell what programs wait for. */
   readonly facts?: boolean;
 }
