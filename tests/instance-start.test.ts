@@ -176,6 +176,7 @@ describe("being the instance's server", () => {
       pid: 1,
       version: "0.1.0",
       server_id: crypto.randomUUID(),
+      base_prefix: "/p",
       started_at: 1_700_000_000_000,
       addresses: ["http://127.0.0.1:8080"],
       persist: true,

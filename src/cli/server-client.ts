@@ -1,4 +1,5 @@
 /** The server's own operations, asked over its Unix socket. */
+import { readServerInfo } from "../instance/info.ts";
 import type { Instance } from "../instance/paths.ts";
 import { probeSocket } from "../instance/probe.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -14,9 +15,10 @@ export async function askServer(
   path: string,
   body?: object,
 ): Promise<unknown> {
+  const prefix = readServerInfo(instance)?.base_prefix ?? "";
   let response: Response;
   try {
-    response = await fetch(`http://localhost${path}`, {
+    response = await fetch(`http://localhost${prefix}${path}`, {
       method,
       unix: instance.httpSocket,
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),

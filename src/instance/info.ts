@@ -19,6 +19,8 @@ export const serverInfoSchema = v.object({
   started_at: v.number(),
   /** Base URLs that the server listens on over TCP; empty for Unix sockets only. */
   addresses: v.array(v.string()),
+  /** Path before every route, "" for none. */
+  base_prefix: v.optional(v.string(), ""),
   /** Whether the server stays when its last session has ended. */
   persist: v.boolean(),
 });
