@@ -194,7 +194,12 @@ class Bridge {
         const error = WshError.from(thrown);
         if (error.code !== "server_unavailable" || left <= 0) throw error;
       }
-      const { started } = await startServer(instance, { bind, token, timeoutMs: Math.max(1, Math.round(left)), env: process.env });
+      const { started } = await startServer(instance, {
+        bind,
+        token,
+        timeoutMs: Math.max(1, Math.round(left)),
+        env: process.env,
+      });
       if (!started) {
         // It is there but its MCP socket is not yet, or not any more.
         await Bun.sleep(RETRY_MS);

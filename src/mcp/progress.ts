@@ -48,7 +48,11 @@ async function describe(ask: Ask, session: string | undefined): Promise<string> 
       ask("status.get", {}, session),
       ask("output.get", { lines: NEWEST_LINES, format: "plain" }, session),
     ]);
-    const line = (newest.text ?? "").split("\n").map(printable).findLast((text) => text !== "") ?? "";
+    const line =
+      (newest.text ?? "")
+        .split("\n")
+        .map(printable)
+        .findLast((text) => text !== "") ?? "";
     return line === "" ? status.state : `${status.state}: ${line}`.slice(0, MESSAGE_LENGTH);
   } catch {
     return "running";

@@ -172,7 +172,8 @@ export const inputMode = tool({
   title: "Capture keys",
   description:
     "capture: the keyboard of attached people goes to you and not to the program, for a dialog that you have drawn; release gives it " +
-    "back. read returns captured keys after since, waiting up to wait_ms. Without anything: the mode. Always release.",
+    "back. read returns keys after since, the seq of capture or of the last read, waiting up to wait_ms. Without anything: the mode. " +
+    "Always release.",
   core: false,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
@@ -198,14 +199,17 @@ export const inputMode = tool({
         hint: "Give one of the two.",
       });
     }
+    // Where the keys of this capture begin: what is pressed before the first read is not lost.
+    const begin = mode === "capture" ? (await ask("input.keys", {}, session)).seq : undefined;
     if (mode === "capture") await ask("input.capture", { lease_ms }, session);
     if (mode === "release") await ask("input.release", {}, session);
     if (focus !== undefined) await ask("focus.set", { id: focus }, session);
     if (unfocus) await ask("focus.unset", {}, session);
-    const from = since === undefined ? {} : { since };
-    const captured = read ? await ask("input.keys", { ...from, wait_ms }, session) : {};
+    const from = since ?? begin;
+    const position = from === undefined ? {} : { since: from };
+    const captured = read ? await ask("input.keys", { ...position, wait_ms }, session) : {};
     const [now, { focused }] = await Promise.all([ask("input.mode", {}, session), ask("focus.get", {}, session)]);
-    return { ...captured, ...now, focused_element: focused };
+    return { ...(begin === undefined ? {} : { seq: begin }), ...captured, ...now, focused_element: focused };
   },
 });
 
