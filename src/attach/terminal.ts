@@ -34,6 +34,7 @@ export class OuterTerminal {
   private readonly own: number[] = [];
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   private restored = false;
+  private knownSize: Size = currentSize();
   private readonly atExit = (): void => this.restoreNow();
 
   /** Enters raw mode and clears the way for the session's screen. */
@@ -52,21 +53,21 @@ export class OuterTerminal {
     return this.raw !== null;
   }
 
+  /** As it was when last looked at: asking the system takes its time, and pictures are many. */
   get size(): Size {
-    for (const fd of [1, 0]) {
-      if (!tty.isatty(fd)) continue;
-      const [cols, rows] = windowSize(fd);
-      if (rows > 0 && cols > 0) return { rows, cols };
-    }
-    return FALLBACK_SIZE;
+    return this.knownSize;
   }
 
   /** Calls `resized` when the size changes, and after the process was stopped and continued. */
   watchSize(resized: () => void): void {
-    process.on("SIGWINCH", resized);
+    const look = (): void => {
+      this.knownSize = currentSize();
+      resized();
+    };
+    process.on("SIGWINCH", look);
     process.on("SIGCONT", () => {
       this.raw?.enter();
-      resized();
+      look();
     });
   }
 
@@ -101,11 +102,7 @@ export class OuterTerminal {
     this.restored = true;
     void this.reader?.cancel().catch(() => {});
     this.output.discard();
-    if (tty.isatty(1)) {
-      const { altScreen } = this.options;
-      this.output.write(restoreTerminal(capsFromEnvironment(process.env), { alternate: altScreen ? "own" : "maybe" }));
-      this.output.write(new TextEncoder().encode(altScreen ? "" : "\r\n"));
-    }
+    if (tty.isatty(1)) this.output.write(this.closing());
     this.raw?.leave();
   }
 
@@ -115,6 +112,21 @@ export class OuterTerminal {
    */
   private opening(): string {
     return this.options.altScreen ? "\x1b[?1049h\x1b[H\x1b[2J" : `${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
+  }
+
+  /**
+   * Everything in order again, and what is said next begins a line of its own: on the normal screen right below what the
+   * session showed last, since a cursor at the bottom would push that away.
+   */
+  private closing(): Uint8Array {
+    const caps = capsFromEnvironment(process.env);
+    if (this.options.altScreen) return restoreTerminal(caps, { alternate: "own" });
+    const restored = new TextDecoder().decode(restoreTerminal(caps, { alternate: false }));
+    // The cursor's place is saved across it, and saved once more for 1049, which goes back to what was saved last.
+    const inPlace = `\x1b7${restored}\x1b8\x1b(B\x0f\x1b[m\x1b7\x1b[?1049l`;
+    // Blanks up to the last column wrap only when the cursor was not at the first.
+    const ownLine = `${" ".repeat(this.size.cols - 1)}\r\x1b[J`;
+    return new TextEncoder().encode(inPlace + ownLine);
   }
 
   /** The same terminal, opened by its path without blocking; null where that does not lead to it. */
@@ -156,6 +168,15 @@ function terminalByNumber(fd: number): string | null {
   } catch {
     return null;
   }
+}
+
+function currentSize(): Size {
+  for (const fd of [1, 0]) {
+    if (!tty.isatty(fd)) continue;
+    const [cols, rows] = windowSize(fd);
+    if (rows > 0 && cols > 0) return { rows, cols };
+  }
+  return FALLBACK_SIZE;
 }
 
 function windowSize(fd: number): [cols: number, rows: number] {

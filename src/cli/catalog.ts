@@ -53,7 +53,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "detach",
         usage: "NAME…",
-        summary: "disconnect the terminals attached to a session",
+        summary: "disconnect the terminals at a session",
         load: async () => (await import("./detach.ts")).register,
       },
       {
@@ -100,7 +100,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "run",
         usage: "NAME TEXT…",
-        summary: "type a line and wait for the end of what it started",
+        summary: "type a line and wait for its outcome",
         load: async () => (await import("./run.ts")).register,
       },
       {

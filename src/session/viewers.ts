@@ -23,7 +23,7 @@ export interface Viewer {
 
 export type ViewerEnd =
   | { readonly reason: "detached" }
-  | { readonly reason: "killed" }
+  | { readonly reason: "killed" | "server_stopped" }
   | { readonly reason: "exited"; readonly exit_code: number | null; readonly signal: string | null };
 
 export class Viewers {

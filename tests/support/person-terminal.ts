@@ -31,8 +31,8 @@ export class PersonTerminal implements AsyncDisposable {
     const shell = `env PS1='outer> ' bash --norc --noprofile`;
     const set = Object.entries({ ...wsh.env, ...env }).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     await self.tmux("new-session", "-d", ...set, "-x", String(cols), "-y", String(rows), shell);
-    await self.type(`wsh() { ${program.map((word) => `'${word}'`).join(" ")} "$@"; }; clear`);
-    await self.sees(/^outer> $/m);
+    await self.type(`wsh() { ${program.map((word) => `'${word}'`).join(" ")} "$@"; }`);
+    await self.clear();
     return self;
   }
 
@@ -40,6 +40,12 @@ export class PersonTerminal implements AsyncDisposable {
   async type(line: string): Promise<void> {
     await this.tmux("send-keys", "-l", "--", line);
     await this.keys("Enter");
+  }
+
+  /** Clears screen and scrollback, at the bare shell's prompt. */
+  async clear(): Promise<void> {
+    await this.type("clear; printf '\\033[3J'");
+    await until("the terminal to be clear", async () => (await this.all()).trim() === "outer>");
   }
 
   /** Presses keys by tmux's names: C-\, Escape, Up, a. */
@@ -50,6 +56,12 @@ export class PersonTerminal implements AsyncDisposable {
   /** Sends bytes as the terminal would: mouse reports, answers, sequences. */
   async bytes(text: string): Promise<void> {
     await this.tmux("send-keys", "-H", ...[...Buffer.from(text)].map((byte) => byte.toString(16)));
+  }
+
+  /** Pastes a file, as the terminal does it. */
+  async paste(path: string): Promise<void> {
+    await this.tmux("load-buffer", path);
+    await this.tmux("paste-buffer", "-p", "-r");
   }
 
   /** Types a command into the bare shell and says afterwards how it ended; see `exitCode`. */
@@ -98,6 +110,12 @@ export class PersonTerminal implements AsyncDisposable {
 
   async resize(cols: number, rows: number): Promise<void> {
     await this.tmux("resize-window", "-x", String(cols), "-y", String(rows));
+  }
+
+  /** Stops the terminal (it reads nothing and can be asked nothing) and lets it go on. */
+  async freezer(): Promise<(signal: "SIGSTOP" | "SIGCONT") => void> {
+    const server = Number(await this.fact("pid"));
+    return (signal) => void process.kill(server, signal);
   }
 
   /** The pid of the `wsh` that runs in the terminal's foreground. */

@@ -1,7 +1,7 @@
 /** Waiting for something to become true, never for time to pass. */
 
 /** How long anything may take that a test waits for, in ms: a busy machine, not a slow program. */
-export const PATIENCE_MS = 20_000;
+export const PATIENCE_MS = Number(process.env.WSH_PATIENCE ?? 20_000);
 /** Pause between two looks, in ms. */
 const LOOK_MS = 10;
 
