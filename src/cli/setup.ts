@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
+import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { WshError } from "../protocol/errors.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "./setup/change.ts";
@@ -19,13 +20,15 @@ interface SetupOptions {
   readonly remove?: boolean;
   /** Global option -L. */
   readonly serverName?: string;
+  /** Global option --socket. */
+  readonly socket?: string;
 }
 
 /** Adds `setup [host]` to the program. */
 export function setupCommand(program: Command): void {
   program
     .command("setup")
-    .description("write wsh into an AI host's configuration; without a host, show what is found here")
+    .description("Write wsh into an AI host's configuration. Without a host: show which are here and which know wsh.")
     .addArgument(new Argument("[host]", "the host to configure").choices(aiHosts.map((host) => host.id)))
     .addOption(
       new Option("--scope <scope>", "user: for all projects; project: a file in this directory")
@@ -51,6 +54,7 @@ function argumentsFor(options: SetupOptions): string[] {
   return [
     "mcp",
     ...named("-L", options.serverName === "default" ? undefined : options.serverName),
+    ...named("--socket", options.socket === undefined ? undefined : resolve(options.socket)),
     ...named("--tools", options.tools),
     ...named("--session", options.session),
     ...(options.readOnly === true ? ["--read-only"] : []),
