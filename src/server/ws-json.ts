@@ -15,6 +15,9 @@ import type { Door, WebSocketPeer } from "./ws.ts";
 /** Requests of one connection that may wait for their turn. */
 const MAX_WAITING_REQUESTS = 256;
 
+/** How long the end of a session waits for the answer to what ended it, in ms. */
+const LAST_ANSWER_MS = 2_000;
+
 /** Operations that take as long as a program does: they must not hold up the requests behind them. */
 const patient: ReadonlySet<OperationName> = new Set<OperationName>([
   "idle.await",
@@ -96,6 +99,7 @@ export abstract class JsonDoor implements Door {
   private readonly ended = new AbortController();
   private readonly waiting: string[] = [];
   private working = false;
+  private afterWork: (() => void) | null = null;
   private running = 0;
   /** The pending await_idle of each session: a newer one replaces it. */
   private readonly idleWaits = new Map<string, AbortController>();
@@ -173,6 +177,21 @@ export abstract class JsonDoor implements Door {
       }
     }
     this.working = false;
+    this.afterWork?.();
+    this.afterWork = null;
+  }
+
+  /** Runs once the request in hand has been answered: who ends a session hears that it worked. */
+  protected whenAnswered(then: () => void): void {
+    if (!this.working) {
+      then();
+      return;
+    }
+    const timer = setTimeout(then, LAST_ANSWER_MS);
+    this.afterWork = () => {
+      clearTimeout(timer);
+      then();
+    };
   }
 
   private async operate(request: JsonRequest): Promise<void> {

@@ -79,6 +79,6 @@ export class SessionDoor extends JsonDoor {
   private end(reason: string): void {
     this.endReason = reason;
     const close = closeReason(reason);
-    this.socket?.close(close.code, close.reason);
+    this.whenAnswered(() => this.socket?.close(close.code, close.reason));
   }
 }

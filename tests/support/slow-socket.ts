@@ -1,6 +1,6 @@
 /** A WebSocket client over a plain TCP socket that can stop reading, as no client library's can. Server frames only. */
 import net from "node:net";
-import type { Message } from "./gateway.ts";
+import type { Message } from "./test-socket.ts";
 
 export class SlowSocket {
   readonly messages: Message[] = [];
@@ -13,7 +13,7 @@ export class SlowSocket {
   private waiters: (() => void)[] = [];
 
   private constructor(private readonly socket: net.Socket) {
-    socket.on("data", (bytes) => this.receive(bytes));
+    socket.on("data", (bytes: Buffer) => this.receive(bytes));
     socket.on("close", () => {
       this.ended = true;
       this.wake();
@@ -103,8 +103,7 @@ export class SlowSocket {
     const short = (buffer[1] ?? 0) & 0x7f;
     const header = short === 126 ? 4 : short === 127 ? 10 : 2;
     if (buffer.length < header) return null;
-    const length =
-      short === 126 ? buffer.readUInt16BE(2) : short === 127 ? Number(buffer.readBigUInt64BE(2)) : short;
+    const length = short === 126 ? buffer.readUInt16BE(2) : short === 127 ? Number(buffer.readBigUInt64BE(2)) : short;
     if (buffer.length < header + length) return null;
     this.buffer = buffer.subarray(header + length);
     return { opcode: (buffer[0] ?? 0) & 0x0f, payload: buffer.subarray(header, header + length) };
