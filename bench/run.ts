@@ -11,12 +11,25 @@ import { echo } from "./echo.ts";
 import { floodAttached, floodDetached } from "./flood.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
+import { mcpCalls, mcpStart, mcpTokens } from "./mcp.ts";
 import { type Measure, type Report, table } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { installed, Stage } from "./stage.ts";
 import { start } from "./start.ts";
 
-const measures: readonly Measure[] = [echo, floodDetached, floodAttached, latency, command, start, memory, idle];
+const measures: readonly Measure[] = [
+  echo,
+  floodDetached,
+  floodAttached,
+  latency,
+  command,
+  start,
+  mcpStart,
+  mcpCalls,
+  mcpTokens,
+  memory,
+  idle,
+];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance.md");
 
