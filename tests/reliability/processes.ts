@@ -1,0 +1,38 @@
+/** Facts of /proc about processes: parents, states, descriptors, memory. */
+import fs from "node:fs";
+
+/** A field of /proc/PID/stat after the name, counted as proc(5) does; null when the process is gone. */
+function statField(pid: number, field: number): string | null {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The name in parentheses may hold anything; fields are counted from the third on.
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[field - 3] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+export function parentOf(pid: number): number | null {
+  const parent = statField(pid, 4);
+  return parent === null ? null : Number(parent);
+}
+
+/** Gone, or dead and not yet collected. */
+export function hasEnded(pid: number): boolean {
+  const state = statField(pid, 3);
+  return state === null || state === "Z" || state === "X";
+}
+
+export function descriptorsOf(pid: number): number {
+  return fs.readdirSync(`/proc/${pid}/fd`).length;
+}
+
+export function threadsOf(pid: number): number {
+  return fs.readdirSync(`/proc/${pid}/task`).length;
+}
+
+/** Memory that is this process's own part (PSS) in KiB. */
+export function memoryOf(pid: number): number {
+  const rollup = fs.readFileSync(`/proc/${pid}/smaps_rollup`, "utf8");
+  return Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? Number.NaN);
+}
