@@ -25,6 +25,8 @@ import type { HostServer } from "./server.ts";
 const NONCE_LENGTH = 16;
 /** Longest command and stdin, in bytes (contract §1.2). */
 const MAX_TEXT_BYTES = 1024 * 1024;
+/** Longest argument with its NUL that Linux gives a program, in bytes (MAX_ARG_STRLEN: 32 pages). */
+const MAX_ARGUMENT_BYTES = 32 * 4096;
 
 export interface CreateOptions {
   readonly spec: HostSpec;
@@ -152,6 +154,7 @@ function checkTexts({ command, stdin }: HostSpec["create"]): void {
         hint: "Leave it out for a shell.",
       });
   }
+  requireArgument(command);
   if (stdin !== undefined && typeof command !== "string") {
     throw new WshError("invalid_request", "'stdin' needs a command that reads it");
   }
@@ -162,6 +165,15 @@ function checkTexts({ command, stdin }: HostSpec["create"]): void {
       `'${name}' has ${Buffer.byteLength(text)} bytes; ${MAX_TEXT_BYTES} are allowed`,
     );
   }
+}
+
+/** @throws WshError payload_too_large */
+function requireArgument(command: string | null | undefined): void {
+  const bytes = Buffer.byteLength(command ?? "");
+  if (process.platform !== "linux" || bytes < MAX_ARGUMENT_BYTES) return;
+  const allowed = MAX_ARGUMENT_BYTES - 1;
+  const message = `'command' has ${bytes} bytes; the system passes ${allowed} as one argument of the shell`;
+  throw new WshError("payload_too_large", message, { hint: "Give a longer script as stdin of 'sh'." });
 }
 
 /** @throws WshError unknown_shell, shell_not_found */

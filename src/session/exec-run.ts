@@ -70,7 +70,7 @@ export class Runs {
   /** @throws WshError input_send_failed, session_ended, cancelled */
   async run(request: RunRequest): Promise<RunOutcome> {
     const { observer } = this.port;
-    if (observer.exited) throw new WshError("session_ended", "the session's program has ended");
+    observer.requireRunning();
     const run = new Run(this.port, request);
     this.waiting.add(run);
     try {
@@ -131,7 +131,7 @@ class Run implements Disposable {
     const { decidedBy, state } = await this.done.promise.finally(() => signal?.removeEventListener("abort", cancel));
     if (decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
     const warnings =
-      this.lines === 0 && this.started === 0 && decidedBy !== "timeout" && !this.hasEnter()
+      this.started === 0 && decidedBy !== "timeout" && this.isTextAlone()
         ? ["the input has no newline and nothing ran: set submit to send Enter after it"]
         : [];
     return {
@@ -150,8 +150,10 @@ class Run implements Disposable {
     this.watch?.[Symbol.dispose]();
   }
 
-  private hasEnter(): boolean {
-    return this.request.input.includes(13) || this.request.input.includes(10);
+  /** Text without Enter, nor any other key. */
+  private isTextAlone(): boolean {
+    const { input } = this.request;
+    return input.length > 0 && input.every((byte) => byte >= 32 && byte !== 127);
   }
 
   private output(): CutOutput {

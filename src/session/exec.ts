@@ -23,6 +23,8 @@ const UNSTARTED_MS = 100;
 const STUCK_MS = 2_000;
 /** How long a command may take to begin, so that a caller who does not wait learns its id all the same, in ms. */
 const BEGIN_MS = 1_000;
+/** How long a shell that was interrupted at its prompt may take to show the next one, in ms. */
+const TAKEN_BACK_MS = 500;
 const CTRL_C = Uint8Array.of(3);
 
 export interface ExecRequest {
@@ -150,11 +152,10 @@ export class Exec {
       case "started":
         return this.ofRecord(step, "running", end.record, limit);
       case "unstarted":
-        return this.ofText(step, "finished", end.exitCode, from, limit);
+        if (end.exitCode !== null) return this.ofText(step, "finished", end.exitCode, from, limit);
+        return await this.takeBack(step, from, limit, warnings);
       case "stuck":
-        await this.port.send(CTRL_C);
-        warnings.push("the shell did not take the command as complete and was interrupted");
-        return this.ofText(step, "lost", null, from, limit);
+        return await this.takeBack(step, from, limit, warnings);
       case "exited":
         return this.ofText(step, "lost", null, from, limit);
       case "cancelled":
@@ -162,6 +163,16 @@ export class Exec {
       case "timeout":
         return await this.timedOut(step, request, watch, from);
     }
+  }
+
+  /** The shell has not run the text and may still hold it: it gets an empty line again. */
+  private async takeBack(step: Step, from: TextPosition, limit: number, warnings: string[]): Promise<StepResult> {
+    warnings.push("the shell did not take the command as complete and was interrupted");
+    const result = this.ofText(step, "lost", null, from, limit);
+    const prompt = this.promptComes(this.port.clock.now() + TAKEN_BACK_MS, undefined);
+    await this.port.send(CTRL_C);
+    await prompt;
+    return result;
   }
 
   private async timedOut(step: Step, request: ExecRequest, watch: StepWatch, from: TextPosition): Promise<StepResult> {
@@ -179,18 +190,19 @@ export class Exec {
 
   /** Waits until the session's shell shows an empty prompt; refuses when something else is there. */
   private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<void> {
-    const { target, recorder, clock, prompt, text } = this.port;
-    this.refuseEnded();
+    const { target, recorder, clock, prompt, text, observer } = this.port;
+    observer.requireRunning();
     if (target.shell === null) {
       const reason = target.integrationReason ?? "it does not run a shell that wsh knows";
       throw new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
     }
-    const until = Math.min(deadline, clock.now() + PROMPT_MS);
+    // A caller who does not wait still gets what is about to be: the prompt after the command before.
+    const until = Math.min(Math.max(deadline, clock.now() + BEGIN_MS), clock.now() + PROMPT_MS);
     while (recorder.phase !== "prompt") {
       if (recorder.phase === "running") throw this.notAtPrompt();
       const came = await this.promptComes(until, signal);
       if (came) continue;
-      this.refuseEnded();
+      observer.requireRunning();
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
       if (recorder.active) throw this.notAtPrompt();
       throw new WshError("no_shell_integration", "the shell has shown no prompt of its integration yet");
@@ -217,10 +229,6 @@ export class Exec {
       timer[Symbol.dispose]();
       signal?.removeEventListener("abort", cancel);
     });
-  }
-
-  private refuseEnded(): void {
-    if (this.port.observer.exited) throw new WshError("session_ended", "the session's program has ended");
   }
 
   private notAtPrompt(): WshError {

@@ -4,6 +4,7 @@
  * A look costs a scan of /proc, so there is none while output flows, none while nobody watches, and while nothing changes
  * they become rare. `touched` runs per chunk and per input: it notes the time and, for watchers, sees to one timer.
  */
+import { WshError } from "../protocol/errors.ts";
 import { Alarm } from "./activity-alarm.ts";
 import type { Clock, ProgramPort, TerminalText } from "./exec-port.ts";
 import { type ForegroundFacts, readForeground } from "./foreground.ts";
@@ -68,6 +69,14 @@ export class StateObserver {
   /** Whether the child has ended. */
   get exited(): boolean {
     return this.port.program.exit !== null;
+  }
+
+  /** @throws WshError session_ended */
+  requireRunning(): void {
+    const { exit } = this.port.program;
+    if (exit === null) return;
+    const { code, signal } = exit;
+    throw new WshError("session_ended", "the session's program has ended", { exit_code: code, signal });
   }
 
   /** Age of the last output or input in ms. */

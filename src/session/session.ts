@@ -298,7 +298,8 @@ export class Session {
     const { kind, integration } = this.options.shell;
     const shell = kind === "other" ? null : kind;
     if (!integration.active) return { active: false, shell, reason: integration.reason };
-    if (this.commands.recorder.active) return { active: true, shell };
+    const { recorder } = this.commands;
+    if (recorder.active || recorder.verified) return { active: true, shell };
     return { active: false, shell, reason: "the shell has shown no prompt of its own yet" };
   }
 

@@ -44,23 +44,36 @@ export function execInput(command: string, shell: ShellKind, options: { readonly
   return { text: new TextEncoder().encode(typed), line };
 }
 
+/**
+ * What fish reads as commands of words, joined by operators: fish's editor keeps a line that does not parse instead of
+ * running it, and much that other shells take does not parse there ($?, x=1, a `break` outside a loop).
+ */
+const fishCommands = (() => {
+  const word = `(?:[\\w./:,@%+=~-]|\\$[A-Za-z_]\\w*|'[^'\\\\]*'|"[^"\\\\$]*")+`;
+  const command = `[A-Za-z_./~-][\\w./~-]*(?: +${word})*`;
+  return new RegExp(`^${command}(?: *(?:;|\\||&&|\\|\\|) *${command})*$`);
+})();
+const fishKeywords =
+  /(?:^|[;|&])\s*(?:and|or|not|end|else|break|continue|exec|builtin|command|time|begin|if|while|for|switch|case|function)(?![\w./~-])/;
+
 /** Whether the line editor takes the command as it stands and the shell reads it as exactly one complete line. */
 function isPlain(command: string, shell: ShellKind): boolean {
   // Control characters are keys; `!` and a leading `^` are history expansion; `#` is no comment at zsh's prompt and
   // alone on a line runs nothing; paste hooks of zsh rewrite URLs.
   if (command.trim() === "" || /[\x00-\x1f\x7f-\x9f!#`]|<<|^\s*\^|:\/\//.test(command)) return false;
+  if (shell === "fish") return fishCommands.test(command) && !fishKeywords.test(command);
   if (opening.test(command) || /(?:\\|\||&&|\b(?:and|or|not))\s*$/.test(command)) return false;
-  return isBalanced(command, shell);
+  return isBalanced(command);
 }
 
 /** Quotes closed, and brackets outside quotes in pairs. Anything nested inside double quotes counts as not plain. */
-function isBalanced(command: string, shell: ShellKind): boolean {
+function isBalanced(command: string): boolean {
   const open: string[] = [];
   for (let at = 0; at < command.length; at++) {
     const char = command.charAt(at);
     if (char === "\\") at++;
     else if (char === "'" || char === '"') {
-      const end = closingQuote(command, at, shell);
+      const end = closingQuote(command, at);
       if (end < 0 || (char === '"' && command.slice(at, end).includes("$("))) return false;
       at = end;
     } else if ("({[".includes(char)) open.push(char === "(" ? ")" : char === "{" ? "}" : "]");
@@ -69,10 +82,10 @@ function isBalanced(command: string, shell: ShellKind): boolean {
   return open.length === 0;
 }
 
-function closingQuote(command: string, begin: number, shell: ShellKind): number {
+function closingQuote(command: string, begin: number): number {
   const quote = command.charAt(begin);
-  // bash and zsh know no escapes inside '…', but do inside $'…'; fish knows them everywhere.
-  const escapes = quote === '"' || shell === "fish" || command.charAt(begin - 1) === "$";
+  // There are no escapes inside '…', but there are inside $'…'.
+  const escapes = quote === '"' || command.charAt(begin - 1) === "$";
   for (let at = begin + 1; at < command.length; at++) {
     const char = command.charAt(at);
     if (char === "\\" && escapes) at++;
