@@ -6,7 +6,7 @@ import { installed, type Stage, until } from "./stage.ts";
 
 const ROUNDS = 15;
 /** What the stage's shells prompt with. */
-const PROMPT = "ready$ ";
+const PROMPT = "ready$";
 
 type Start = (stage: Stage) => Promise<number>;
 
