@@ -94,7 +94,11 @@ export class KeyReader {
           return;
         }
         if (action.type === "help") this.showHelp(true);
-        else this.actions.release();
+        else {
+          // At once, not when the host says so: the next press is already meant for what follows.
+          this.captured = false;
+          this.actions.release();
+        }
       }
     }
     send();

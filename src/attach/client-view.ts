@@ -4,7 +4,7 @@
  * order where the one begins and the other ends.
  */
 import * as v from "valibot";
-import { applyFrame, FrameUpdateSchema, type FrameView } from "../protocol/frame-view.ts";
+import { applyFrame, FrameUpdateSchema, type FrameView, MAX_SCROLLED, type ViewRow } from "../protocol/frame-view.ts";
 import type { Size } from "../session/viewers.ts";
 import { paint } from "./paint.ts";
 import { enterRelay, type OuterCaps } from "./paint-modes.ts";
@@ -18,7 +18,12 @@ export interface ViewTerminal {
 }
 
 export class SessionView {
+  /** What the terminal shows, painted here; null when that is not known. */
   private shown: FrameView | null = null;
+  /** The picture that the host's next one builds on. */
+  private latest: FrameView | null = null;
+  /** Lines for the terminal's scrollback that came with pictures which could not be shown. */
+  private scrolled: ViewRow[] = [];
   private restoring = false;
 
   constructor(
@@ -29,6 +34,8 @@ export class SessionView {
   /** The program's bytes follow, its whole screen first. */
   relayBegins(): void {
     this.shown = null;
+    this.latest = null;
+    this.scrolled = [];
     this.restoring = true;
   }
 
@@ -47,15 +54,19 @@ export class SessionView {
 
   picture(payload: Uint8Array): void {
     const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
-    const { view, events } = applyFrame(this.shown, update);
+    const { view, events } = applyFrame(this.latest, update);
+    this.latest = view;
     const { rows, cols } = this.terminal.size;
+    const scrolled = [...this.scrolled, ...events.scrolled];
     // Made before the host knew of a new size: the next one is whole.
     if (view.rows !== rows || view.cols !== cols) {
       this.shown = null;
+      this.scrolled = scrolled.slice(-MAX_SCROLLED);
       return;
     }
-    const bytes = paint(this.shown, view, events, this.caps);
+    const bytes = paint(this.shown, view, { ...events, scrolled }, this.caps);
     this.shown = view;
+    this.scrolled = [];
     if (bytes.length > 0) this.terminal.output.write(bytes);
   }
 }

@@ -13,13 +13,15 @@ import type { Prefix } from "../terminal/keys-prefix.ts";
 import { KeyReader } from "./client-keys.ts";
 import { SessionView } from "./client-view.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
-import { capsFromEnvironment } from "./paint-modes.ts";
+import { type ColorSetting, capsFor } from "./paint-modes.ts";
 import { OuterTerminal } from "./terminal.ts";
 
 /** Bytes that wait for the terminal before the host is no longer read. */
 const OUTPUT_LIMIT = 256 * 1024;
 /** Bytes that wait for the host before the keyboard is no longer read. */
 const INPUT_LIMIT = 1024 * 1024;
+/** How long a host may take to say goodbye, in ms: more than a busy one needs, less than a person notices. */
+const GOODBYE_MS = 300;
 /** How often that is looked at then, in ms. */
 const INPUT_POLL_MS = 5;
 
@@ -30,6 +32,7 @@ export interface AttachOptions {
   readonly altScreen: boolean;
   readonly readOnly: boolean;
   readonly prefix: Prefix | null;
+  readonly colors: ColorSetting;
   /** The end of standard input detaches; with a command whose end is waited for it does not. */
   readonly detachAtEof: boolean;
   /** Called once, when the first bytes were shown. */
@@ -67,13 +70,15 @@ class Client {
     access: "admin",
   } as const;
   private shown = false;
+  /** How the person left, while the host is asked to let go. */
+  private leaving: Outcome | null = null;
 
   constructor(
     private readonly connection: Connection,
     private readonly options: AttachOptions,
   ) {
     this.terminal = new OuterTerminal({ altScreen: options.altScreen });
-    const caps = capsFromEnvironment(process.env);
+    const caps = capsFor(process.env, options.colors);
     this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
     this.keys = new KeyReader(options.prefix, {
       forward: (bytes) => this.typed(bytes),
@@ -88,7 +93,7 @@ class Client {
     const { connection, terminal, options } = this;
     connection.listen({
       frame: (frame) => this.receive(frame),
-      close: () => this.over.resolve({ outcome: outcomeOf(null), name: null }),
+      close: () => this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null }),
     });
     terminal.output.onDrain = () => connection.resume();
     terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
@@ -133,7 +138,8 @@ class Client {
         return;
       case frameTypes.end: {
         const end = v.parse(StreamEndSchema, frameJson(frame));
-        this.over.resolve({ outcome: outcomeOf(end), name: end.name ?? null });
+        const outcome = end.reason === "detached" ? (this.leaving ?? outcomeOf(end)) : outcomeOf(end);
+        this.over.resolve({ outcome, name: end.name ?? null });
         return;
       }
       default:
@@ -150,7 +156,8 @@ class Client {
     const event = v.safeParse(AttachEventSchema, value);
     if (!event.success) return;
     if (event.output.event === "relay") this.view.relayBegins();
-    else this.keys.captured = event.output.captured;
+    // Who only looks on has no keyboard to take back.
+    else this.keys.captured = event.output.captured && !this.options.readOnly;
   }
 
   /** Not awaited: what comes of it is seen on the screen. */
@@ -169,15 +176,18 @@ class Client {
   }
 
   private typed(bytes: Uint8Array): void {
-    if (!this.options.readOnly) this.connection.sendBytes(frameTypes.input, bytes);
+    if (!this.options.readOnly && this.leaving === null) this.connection.sendBytes(frameTypes.input, bytes);
   }
 
   private inputEnded(): void {
     if (this.options.detachAtEof) this.leave({ kind: "detached" });
   }
 
+  /** The host takes from the screen what is drawn over it, and says goodbye; one that hangs is not waited for. */
   private leave(outcome: Outcome): void {
+    if (this.leaving !== null) return;
+    this.leaving = outcome;
     this.connection.send(frameTypes.end, {});
-    this.over.resolve({ outcome, name: null });
+    setTimeout(() => this.over.resolve({ outcome, name: null }), GOODBYE_MS).unref();
   }
 }

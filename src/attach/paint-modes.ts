@@ -42,6 +42,16 @@ export function capsFromEnvironment(env: Readonly<Record<string, string | undefi
   };
 }
 
+/** The setting `colours`: what the person says of their terminal, or `auto`. */
+export type ColorSetting = "auto" | "truecolor" | "256" | "16" | "none";
+
+/** Abilities with the person's word on colours, which beats the environment's. */
+export function capsFor(env: Readonly<Record<string, string | undefined>>, colors: ColorSetting): OuterCaps {
+  const caps = capsFromEnvironment(env);
+  if (colors === "auto") return caps;
+  return { ...caps, colors: colors === "256" ? 256 : colors === "16" ? 16 : colors };
+}
+
 /** NO_COLOR (https://no-color.org) takes every colour, COLORTERM gives true colour, else TERM decides. */
 export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
   const term = env.TERM ?? "";
@@ -58,9 +68,10 @@ const off = (mode: number) => `\x1b[?${mode}l`;
 /** Bytes that bring the terminal from one set of modes to another; from null: from whatever it has. */
 export function switchModes(prev: ViewModes | null, next: ViewModes, caps: OuterCaps): string {
   let bytes = "";
-  const flag = (mode: number, key: "bracketedPaste" | "focus" | "applicationCursor") => {
+  const flag = (mode: number, key: "reverseVideo" | "bracketedPaste" | "focus" | "applicationCursor") => {
     if (prev?.[key] !== next[key]) bytes += next[key] ? on(mode) : off(mode);
   };
+  flag(5, "reverseVideo");
   flag(2004, "bracketedPaste");
   flag(1004, "focus");
   flag(1, "applicationCursor");

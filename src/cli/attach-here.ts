@@ -1,17 +1,22 @@
 /** Attaches this process's terminal and says on stderr how it ended: what `wsh` and `wsh attach` have in common. */
 import { type AttachOptions, attach } from "../attach/client.ts";
-import { describeOutcome, type Outcome } from "../attach/outcome.ts";
+import { describeOutcome, exitCodeOf, type Outcome } from "../attach/outcome.ts";
 import type { Instance } from "../instance/paths.ts";
 import { parsePrefix } from "../terminal/keys-prefix.ts";
 import { settingsOf } from "./context.ts";
 
+export interface Ended {
+  readonly outcome: Outcome;
+  readonly exitCode: number;
+}
+
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "prefix"> & { readonly name: string },
-): Promise<Outcome> {
+  options: Omit<AttachOptions, "prefix" | "colors"> & { readonly name: string },
+): Promise<Ended> {
   const settings = await settingsOf(instance);
   const prefix = parsePrefix(settings.values.prefix_key);
-  const { outcome, name } = await attach({ ...options, prefix });
+  const { outcome, name } = await attach({ ...options, prefix, colors: settings.values.colours });
   process.stderr.write(`${describeOutcome(outcome, name ?? options.name)}\n`);
-  return outcome;
+  return { outcome, exitCode: exitCodeOf(outcome) };
 }

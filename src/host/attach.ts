@@ -5,13 +5,15 @@
  * chunks, so nothing is lost or doubled. A client that does not keep up costs the host its outbox and no more.
  */
 import * as v from "valibot";
-import { type Attach, AttachSchema, HelpSchema, ResizeSchema } from "../protocol/attach.ts";
+import { AttachSchema, HelpSchema, ResizeSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import type { StreamEnd } from "../protocol/hello.ts";
 import type { Session } from "../session/session.ts";
 import type { Size, Viewer, ViewerEnd } from "../session/viewers.ts";
 import { decodeKeys, initialKeyState } from "../terminal/keys-decode.ts";
 import { translateMouse } from "../terminal/keys-mouse.ts";
+import { defaultPrefix } from "../terminal/keys-prefix.ts";
+import { FLOOD_WINDOW_MS, FloodMeter } from "./flood.ts";
 import { Painter } from "./painter.ts";
 import type { Peer } from "./peer.ts";
 
@@ -19,14 +21,10 @@ import type { Peer } from "./peer.ts";
 const BEHIND_BYTES = 256 * 1024;
 /** Time between two pictures, in ms: a screen shows sixty a second. */
 const FRAME_MS = 16;
-/** Output is counted over this time, in ms, to tell a flood from work. */
-const FLOOD_WINDOW_MS = 50;
-/** More bytes in a window than this is a flood, which is shown at frame rate: five megabytes a second. */
-const FLOOD_BYTES = 256 * 1024;
-/** A flood is over when a window had less than this. */
-const CALM_BYTES = 16 * 1024;
 /** How long a program may hold back its screen by synchronized output before it is shown all the same, in ms. */
 const SYNCHRONIZED_MS = 150;
+/** Sizes that follow each other within this time, in ms, as while a window is dragged, count as one. */
+const RESIZE_MS = 16;
 
 let nextViewerId = 1;
 
@@ -43,54 +41,60 @@ export class TerminalStream implements Viewer {
   size: Size;
   private readonly painter: Painter;
   private readonly paintOnly: boolean;
+  private readonly scrollback: ScrollbackChoice;
   private readonly ends: (() => void)[] = [];
-  private mode: "relay" | "paint" = "paint";
+  private readonly flood = new FloodMeter();
+  private mode: "opening" | "relay" | "paint" = "opening";
   private over = false;
+  /** The session ended this stream before it had begun: first it shows what there is. */
+  private ending: ViewerEnd | null = null;
   private help = false;
   private paintTimer: Timer | null = null;
+  private resizeTimer: Timer | null = null;
+  /** A picture is about to be made between two chunks. */
+  private due = false;
   private paintedAt = Number.NEGATIVE_INFINITY;
   private dirtySince: number | null = null;
-  private flooding = false;
-  private windowStart = 0;
-  private windowBytes = 0;
+  /** What the client was last told of the keyboard. */
+  private toldCaptured: boolean | null = null;
 
-  private constructor(
+  /** @throws what the schema finds wrong with `input` */
+  constructor(
     private readonly session: Session,
     private readonly peer: Peer,
-    attach: v.InferOutput<typeof AttachSchema>,
+    input: unknown,
     private readonly policy: AttachPolicy,
   ) {
+    const attach = v.parse(AttachSchema, input);
     this.readOnly = attach.read_only;
     this.paintOnly = attach.paint_only;
+    this.scrollback = attach.scrollback;
     this.size = { rows: attach.rows, cols: attach.cols };
-    this.painter = new Painter(session, { prefix: attach.prefix, titles: policy.titles });
+    this.painter = new Painter(session, {
+      prefix: attach.prefix ?? defaultPrefix.label,
+      titles: policy.titles,
+      scrollback: !attach.paint_only,
+    });
   }
 
-  /** Attaches: the screen as it is, then everything after it. The first bytes may go out before the response. */
-  static async open(session: Session, peer: Peer, input: unknown, policy: AttachPolicy): Promise<TerminalStream> {
-    const attach = v.parse(AttachSchema, input satisfies unknown as Attach);
-    const stream = new TerminalStream(session, peer, attach, policy);
+  /** Attaches: the screen as it is, then everything after it. The first bytes may go out before this resolves. */
+  async start(): Promise<void> {
+    const { session } = this;
+    this.ends.push(session.streamOpened());
     if (session.exit === null) {
-      session.viewers.add(stream);
+      session.viewers.add(this);
       await session.resize();
     }
-    const { scrollback } = attach;
-    const history = scrollback === "all" ? Number.POSITIVE_INFINITY : scrollback === "none" ? 0 : scrollback;
-    await session.pane.terminal.atRest(() => stream.begin(history));
-    return stream;
+    await session.pane.terminal.atRest(() => this.begin());
   }
 
   receive(frame: Frame): void {
     if (frame.type === frameTypes.input) {
       this.typed(frame.payload);
     } else if (frame.type === frameTypes.resize) {
-      this.size = v.parse(ResizeSchema, frameJson(frame));
-      this.painter.reset();
-      this.session.viewers.acted(this.id);
-      void this.session.resize().then(() => this.reconsider());
+      this.resized(v.parse(ResizeSchema, frameJson(frame)));
     } else {
-      this.close();
-      this.peer.finish();
+      this.end({ reason: "detached" });
     }
   }
 
@@ -104,9 +108,14 @@ export class TerminalStream implements Viewer {
     this.reconsider();
   }
 
+  /** What is drawn goes; what the program has shown stays in view. */
   end(reason: ViewerEnd): void {
     if (this.over) return;
-    if (this.mode === "paint") this.paintNow();
+    if (this.mode === "opening") {
+      this.ending = reason;
+      return;
+    }
+    if (this.mode === "paint") this.paintNow(true);
     this.close();
     this.peer.send(frameTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
@@ -117,6 +126,7 @@ export class TerminalStream implements Viewer {
     if (this.over) return;
     this.over = true;
     clearTimeout(this.paintTimer ?? undefined);
+    clearTimeout(this.resizeTimer ?? undefined);
     for (const end of this.ends) end();
     this.session.viewers.remove(this.id);
     this.session.keyboard.viewerGone(this.id);
@@ -124,42 +134,51 @@ export class TerminalStream implements Viewer {
   }
 
   /** Runs between chunks. */
-  private begin(history: number): void {
+  private begin(): void {
+    if (this.over) return;
     const { session } = this;
     const { events } = session;
     this.ends.push(
       events.on("chunk", ({ bytes }) => this.chunk(bytes)),
       events.on("drawn", () => this.reconsider()),
+      events.on("resizing", () => this.beforeResize()),
+      events.on("reset", () => this.reconsider()),
       events.on("inputMode", () => this.tellKeyboard()),
       events.on("bell", () => this.painter.rang()),
       events.on("clipboard", (copied) => this.policy.clipboard && this.painter.copied(copied)),
-      session.streamOpened(),
     );
-    this.peer.onDrain = () => this.reconsider();
+    this.peer.onDrain = () => this.drained();
     this.tellKeyboard();
+    const { scrollback } = this;
+    const history = scrollback === "all" ? Number.POSITIVE_INFINITY : scrollback === "none" ? 0 : scrollback;
     if (this.canRelay()) this.relay(history);
-    else {
-      this.painter.reset(history);
-      this.paintNow();
-    }
-    if (session.exit !== null) {
-      this.end({ reason: "exited", exit_code: session.exit.code, signal: session.exit.signal });
-    }
+    else this.startPainting(history);
+    const { exit } = session;
+    if (this.ending !== null) this.end(this.ending);
+    else if (exit !== null) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
+  }
+
+  /** The program's own bytes would show on this terminal what is to be seen. Runs per chunk. */
+  private isAlone(): boolean {
+    const { session, size } = this;
+    const { rows, cols } = session.pane.terminal;
+    if (this.paintOnly || this.help || session.keyboard.owner !== null) return false;
+    return size.rows === rows && size.cols === cols && !session.elements.hasOverlays;
   }
 
   private canRelay(): boolean {
-    const { session, size } = this;
-    const { rows, cols } = session.pane.terminal;
-    if (this.paintOnly || this.help || this.flooding || session.keyboard.owner !== null) return false;
-    if (size.rows !== rows || size.cols !== cols) return false;
-    return session.elements.overlays().length === 0 && this.peer.outbox.pending === 0;
+    return this.isAlone() && !this.flood.isFlooding && this.peer.outbox.pending === 0 && this.resizeTimer === null;
   }
 
-  /** Something that decides between relay and painting may have changed. */
+  /** Something that decides between relay and painting may have changed. May be called while a chunk is parsed. */
   private reconsider(): void {
     if (this.over) return;
     if (this.mode === "paint") this.paintSoon();
-    else if (!this.canRelay()) this.startPainting();
+    else if (this.mode === "relay" && !this.isAlone()) {
+      void this.session.pane.terminal.atRest(() => {
+        if (this.mode === "relay" && !this.over && !this.isAlone()) this.startPainting();
+      });
+    }
   }
 
   /** From here on the client gets the program's bytes; what it shows is made the session's screen first. */
@@ -167,89 +186,116 @@ export class TerminalStream implements Viewer {
     this.mode = "relay";
     clearTimeout(this.paintTimer ?? undefined);
     this.paintTimer = null;
+    this.dirtySince = null;
     this.peer.send(frameTypes.event, { event: "relay" });
     this.peer.sendBytes(frameTypes.output, this.session.pane.terminal.serialize({ history }));
   }
 
-  private startPainting(): void {
+  private startPainting(history = 0): void {
     this.mode = "paint";
-    this.painter.reset();
+    this.painter.begin(history);
     this.paintSoon();
   }
 
   /** Runs per chunk. */
   private chunk(bytes: Uint8Array): void {
-    this.count(bytes.length);
+    this.flood.count(bytes.length);
     if (this.mode === "paint") {
       this.paintSoon();
       return;
     }
     if (bytes.length > 0) this.peer.sendBytes(frameTypes.output, bytes);
-    if (this.flooding || this.peer.outbox.pending > BEHIND_BYTES) this.startPainting();
+    const behind = this.peer.outbox.pending > BEHIND_BYTES;
+    if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
   }
 
-  private count(bytes: number): void {
-    const now = performance.now();
-    if (now - this.windowStart > FLOOD_WINDOW_MS) {
-      if (this.windowBytes < CALM_BYTES) this.flooding = false;
-      this.windowStart = now;
-      this.windowBytes = 0;
+  private resized(size: Size): void {
+    this.size = size;
+    this.session.viewers.acted(this.id);
+    if (this.mode === "opening") return;
+    // The terminal has wrapped its lines in its own way: it is painted anew, once the session has the size.
+    if (this.mode === "relay") {
+      this.mode = "paint";
+      this.painter.begin();
     }
-    this.windowBytes += bytes;
-    if (this.windowBytes > FLOOD_BYTES) this.flooding = true;
+    this.painter.forget();
+    this.resizeTimer ??= setTimeout(() => void this.applySize(), RESIZE_MS);
   }
 
-  private paintSoon(): void {
-    if (this.paintTimer !== null || this.over) return;
-    this.dirtySince ??= performance.now();
-    const wait = this.paintedAt + FRAME_MS - performance.now();
-    if (wait <= 0) {
-      this.paintWhenReady();
-      return;
-    }
-    this.paintTimer = setTimeout(() => {
-      this.paintTimer = null;
-      this.paintWhenReady();
-    }, wait);
-  }
-
-  private paintWhenReady(): void {
-    // The socket's drain calls again.
-    if (this.over || this.peer.outbox.pending > 0) return;
-    const { terminal } = this.session.pane;
-    const held = performance.now() - (this.dirtySince ?? 0);
-    if (terminal.modes.synchronizedOutput && held < SYNCHRONIZED_MS) {
-      this.paintTimer = setTimeout(() => {
-        this.paintTimer = null;
-        this.paintWhenReady();
-      }, FRAME_MS);
-      return;
-    }
-    void terminal.atRest(() => {
-      if (this.over || this.mode !== "paint") return;
-      this.count(0);
-      if (this.canRelay()) this.relay(0);
-      else this.paintNow();
-    });
-  }
-
-  private paintNow(): void {
-    this.paintedAt = performance.now();
-    this.dirtySince = null;
-    const update = this.painter.next(this.size, this.help);
-    if (update !== null) this.peer.send(frameTypes.picture, update);
-    // Silence does not tell that a flood is over: look once more.
-    if (this.flooding && !this.over) this.paintTimer ??= setTimeout(() => this.calm(), FLOOD_WINDOW_MS);
-  }
-
-  private calm(): void {
-    this.paintTimer = null;
-    this.count(0);
+  private async applySize(): Promise<void> {
+    const { size } = this;
+    this.painter.hold();
+    await this.session.resize();
+    this.resizeTimer = size === this.size ? null : setTimeout(() => void this.applySize(), RESIZE_MS);
+    if (this.over || this.resizeTimer !== null) return;
+    this.painter.outerMoved();
     this.paintSoon();
   }
 
+  /** The session's screen is about to be wrapped anew. */
+  private beforeResize(): void {
+    if (this.mode === "relay") this.startPainting();
+    else this.painter.hold();
+  }
+
+  private paintSoon(): void {
+    if (this.paintTimer !== null || this.due || this.over) return;
+    this.dirtySince ??= performance.now();
+    const wait = this.paintedAt + FRAME_MS - performance.now();
+    if (wait <= 0) this.paintWhenReady();
+    else this.paintLater(wait);
+  }
+
+  private paintLater(ms: number): void {
+    this.paintTimer ??= setTimeout(() => {
+      this.paintTimer = null;
+      this.paintWhenReady();
+    }, ms);
+  }
+
+  private paintWhenReady(): void {
+    // The socket's drain, and the new size, call again.
+    if (this.over || this.peer.outbox.pending > 0 || this.resizeTimer !== null) return;
+    const { terminal } = this.session.pane;
+    const held = performance.now() - (this.dirtySince ?? 0);
+    if (terminal.modes.synchronizedOutput && held < SYNCHRONIZED_MS) {
+      this.paintLater(FRAME_MS);
+      return;
+    }
+    this.due = true;
+    void terminal.atRest(() => {
+      this.due = false;
+      if (this.over || this.mode !== "paint" || this.resizeTimer !== null) return;
+      this.flood.count(0);
+      const relays = this.canRelay();
+      if (!relays || this.painter.owes) this.paintNow();
+      if (relays && this.canRelay() && !this.painter.isBehind) this.relay(0);
+    });
+  }
+
+  /** @param bare without what is drawn over and beside the program's screen */
+  private paintNow(bare = false): void {
+    this.paintedAt = performance.now();
+    this.dirtySince = null;
+    const flooding = this.flood.isFlooding;
+    const update = this.painter.next({ size: this.size, help: this.help, flooding, bare });
+    if (update !== null) this.peer.send(frameTypes.picture, update);
+    if (bare) return;
+    if (this.painter.isBehind) this.paintLater(FRAME_MS);
+    // Silence does not tell that a flood is over: look once more.
+    if (flooding) this.paintLater(FLOOD_WINDOW_MS);
+  }
+
+  private drained(): void {
+    this.tellKeyboard();
+    this.reconsider();
+  }
+
+  /** A client that does not read is told when it does. */
   private tellKeyboard(): void {
     const captured = this.session.keyboard.mode === "capture";
+    if (captured === this.toldCaptured || this.peer.outbox.pending > 0 || this.over) return;
+    this.toldCaptured = captured;
     this.peer.send(frameTypes.event, { event: "keyboard", captured });
   }
 
@@ -262,13 +308,16 @@ export class TerminalStream implements Viewer {
 
   /** Mouse events are told where the program has its rows; those on panels are not the program's. */
   private inProgramArea(bytes: Uint8Array): Uint8Array {
+    if (this.mode !== "paint") return bytes;
     const { layout, pane } = this.session;
+    const { offset } = this.painter;
     const { mouseTracking, mouseEncoding } = pane.terminal.modes;
-    if (layout.top + layout.bottom === 0 || mouseTracking === "none" || mouseEncoding === "sgr-pixels") return bytes;
+    const isElsewhere = layout.top + layout.bottom + offset.top + offset.left > 0;
+    if (!isElsewhere || mouseTracking === "none" || mouseEncoding === "sgr-pixels") return bytes;
     const { events, state } = decodeKeys(initialKeyState, bytes);
     const area = { rows: layout.ptyRows, cols: layout.ptyCols };
     const parts = events.flatMap(({ kind, raw }) =>
-      kind === "mouse" ? (translateMouse(raw, layout.top, area) ?? []) : [raw],
+      kind === "mouse" ? (translateMouse(raw, layout.top - offset.top, area, -offset.left) ?? []) : [raw],
     );
     return new Uint8Array(Buffer.concat([...parts, state.rest]));
   }

@@ -20,7 +20,10 @@ type ElementOperation = Extract<
 >;
 
 export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
-  "overlay.create": ({ elements }, input) => ({ id: elements.createOverlay(input).id }),
+  "overlay.create": (session, input) => {
+    requireRunning(session);
+    return { id: session.elements.createOverlay(input).id };
+  },
   "overlay.list": ({ elements }) => wire(elements.overlays()),
   "overlay.get": ({ elements }, { id }) => wire(elements.overlay(id)),
   "overlay.replace": ({ elements }, { id, spans }) => done(elements.replaceSpans("overlay", id, spans)),
@@ -30,6 +33,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "overlay.delete": ({ elements }, { id }) => done(elements.delete("overlay", id)),
   "overlay.clear": ({ elements }) => done(elements.clear("overlay")),
   "panel.create": async (session, input) => {
+    requireRunning(session);
     const { id } = session.elements.createPanel(input);
     await session.layOut();
     const { rows, cols } = session.pane.terminal;
@@ -46,13 +50,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "element.batch": ({ elements }, { id, type, ...change }) => done(elements.batch(type, id, change)),
   "input.mode": (session) => inputMode(session),
   "input.capture": (session, { lease_ms }, { caller }) => {
-    if (session.exit !== null) {
-      const { code, signal } = session.exit;
-      throw new WshError("session_ended", `the program of session '${session.name}' has ended`, {
-        exit_code: code,
-        signal,
-      });
-    }
+    requireRunning(session);
     session.keyboard.capture(ownerOf(caller), lease_ms);
     return inputMode(session);
   },
@@ -78,6 +76,16 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
     return { mode: elements.screenMode };
   },
 };
+
+/** @throws WshError session_ended */
+function requireRunning(session: Session): void {
+  if (session.exit === null) return;
+  const { code, signal } = session.exit;
+  throw new WshError("session_ended", `the program of session '${session.name}' has ended`, {
+    exit_code: code,
+    signal,
+  });
+}
 
 /** For changes that have nothing to answer. */
 function done(_nothing: unknown): Record<string, never> {

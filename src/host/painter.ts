@@ -1,31 +1,46 @@
 /**
- * What one painting client is to see, and what of it is news to it. Owns the last picture that the client was sent and
- * the place to which its scrollback has got; a client that starts painting, or whose terminal was relayed to meanwhile,
- * has neither. Runs once per frame and client.
+ * What one painting client is to see, and what of it is news to it. Owns the last picture that the client was sent, and
+ * which lines its terminal's own scrollback has: every line that leaves the top of the normal screen goes there once,
+ * in order, also when the screen grows back over it. On the alternate screen and during a flood they wait; after a flood
+ * the newest count. Call between chunks. Runs once per frame and client.
  */
 import { encodeFrame, type FrameUpdate, type FrameView, MAX_SCROLLED } from "../protocol/frame-view.ts";
-import { composeFrame, type Sign } from "../session/frame.ts";
+import { composeFrame, type Offset, type Sign } from "../session/frame.ts";
 import { viewModes } from "../session/frame-modes.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../session/frame-signs.ts";
 import type { Session } from "../session/session.ts";
 import type { Size } from "../session/viewers.ts";
+import type { Row } from "../terminal/grid.ts";
 import type { Position } from "../terminal/model.ts";
 
-/** How the way out is called when the person has no prefix key. */
-const NO_PREFIX = "`wsh release`";
+/** Lines of history that a client may be given when it attaches and cannot be relayed to. */
+const MAX_HISTORY = 10_000;
 
 export interface PainterOptions {
-  /** Label of the person's prefix key; null when there is none. */
-  readonly prefix: string | null;
+  /** Label of the key that takes the keyboard back. */
+  readonly prefix: string;
   /** Whether titles that programs set reach the person's terminal. */
   readonly titles: boolean;
+  /** Whether its terminal has a scrollback to be filled. */
+  readonly scrollback: boolean;
+}
+
+export interface Showing {
+  readonly size: Size;
+  /** What the prefix key can do is shown. */
+  readonly help: boolean;
+  readonly flooding: boolean;
+  /** Nothing is drawn over and beside the program's screen. */
+  readonly bare: boolean;
 }
 
 export class Painter {
+  /** Where the program's first cell is on the client's terminal, less the panels above: for its mouse. */
+  offset: Offset = { top: 0, left: 0 };
   private shown: FrameView | null = null;
-  private top: Position | null = null;
-  /** Rows that the next frame may bring to the client's scrollback. */
-  private room = MAX_SCROLLED;
+  /** The client's scrollback has, or `waiting` holds, every line before this place. */
+  private top: Position = { line: 0, col: 0 };
+  private waiting: Row[] = [];
   private bell = false;
   private clipboard: { readonly selection: string; readonly base64: string } | null = null;
 
@@ -43,27 +58,53 @@ export class Painter {
   }
 
   /**
-   * The client's terminal shows something else: the next frame is whole.
-   * @param history rows above the screen that go to its scrollback with that frame
+   * The client begins to paint: its terminal shows what was relayed up to here, or nothing.
+   * @param history rows above the screen that go to its scrollback first
    */
-  reset(history = 0): void {
+  begin(history = 0): void {
+    const { terminal } = this.session.pane;
     this.shown = null;
-    this.top = history > 0 ? { line: 0, col: 0 } : null;
-    this.room = history;
+    this.top = terminal.top;
+    this.waiting = history > 0 && this.options.scrollback ? terminal.newestRows(Math.min(history, MAX_HISTORY)) : [];
     this.bell = false;
     this.clipboard = null;
   }
 
-  /** The next update for a client of this size; null when nothing changed. Call between chunks. */
-  next(size: Size, help: boolean): FrameUpdate | null {
+  /** Nobody knows what the client's terminal shows: the next frame is whole. */
+  forget(): void {
+    this.shown = null;
+  }
+
+  /** Before the screen is wrapped anew: what has left it up to here is kept for the next frame. */
+  hold(): void {
+    if (!this.options.scrollback) return;
     const { terminal } = this.session.pane;
-    const view = this.compose(size, help);
-    const since = this.top;
-    const rows = since === null ? [] : terminal.rowsAbove(since, Math.min(MAX_SCROLLED, this.room));
-    this.top = terminal.top;
-    this.room = MAX_SCROLLED;
-    const fits = rows.map((row) => (row.length > size.cols ? row.slice(0, size.cols) : row));
-    const events = { scrolled: fits, bell: this.bell, clipboard: this.clipboard };
+    this.waiting.push(...terminal.rowsAbove(this.top, MAX_SCROLLED));
+    if (isAfter(terminal.top, this.top)) this.top = terminal.top;
+  }
+
+  /** The client's terminal was resized and has moved its own lines as ours: what left the screen is where it belongs. */
+  outerMoved(): void {
+    this.top = this.session.pane.terminal.top;
+  }
+
+  /** Something happened that a client which is relayed to from now on would never hear of. */
+  get owes(): boolean {
+    const { terminal } = this.session.pane;
+    if (this.bell || this.clipboard !== null) return true;
+    return this.waiting.length > 0 || (this.options.scrollback && isAfter(terminal.top, this.top));
+  }
+
+  /** More lines wait than one frame takes. */
+  get isBehind(): boolean {
+    return this.waiting.length > 0 && !this.session.pane.terminal.alternate;
+  }
+
+  /** The next update; null when nothing changed. */
+  next(showing: Showing): FrameUpdate | null {
+    const view = this.compose(showing);
+    const scrolled = this.scrolled(showing);
+    const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.shown;
     this.shown = view;
     this.bell = false;
@@ -71,21 +112,29 @@ export class Painter {
     const update = encodeFrame(before, view, events);
     const moved = before === null || JSON.stringify(before.cursor) !== JSON.stringify(view.cursor);
     const news = update.modes !== undefined || update.title !== undefined || events.bell || events.clipboard !== null;
-    return moved || news || update.lines.length > 0 || fits.length > 0 ? update : null;
+    return moved || news || update.lines.length > 0 || scrolled.length > 0 ? update : null;
   }
 
-  private compose(size: Size, help: boolean): FrameView {
+  private scrolled({ size, flooding }: Showing): Row[] {
+    if (flooding || this.session.pane.terminal.alternate) return [];
+    this.hold();
+    const rows = this.waiting.splice(0, MAX_SCROLLED);
+    return rows.map((row) => (row.length > size.cols ? row.slice(0, size.cols) : row));
+  }
+
+  private compose({ size, help, bare }: Showing): FrameView {
     const { session } = this;
     const { terminal } = session.pane;
     const { elements, layout } = session;
-    const frame = composeFrame({
+    const { offset, ...frame } = composeFrame({
       grid: terminal.grid(),
       layout,
-      overlays: elements.overlays(),
-      panels: elements.panels(),
+      overlays: bare ? [] : elements.overlays(),
+      panels: bare ? [] : elements.panels(),
       outer: size,
-      signs: this.signs(help),
+      signs: bare ? [] : this.signs(help),
     });
+    this.offset = offset;
     return {
       ...frame,
       modes: viewModes(terminal.modes, terminal.alternate),
@@ -95,8 +144,12 @@ export class Painter {
 
   private signs(help: boolean): Sign[] {
     const { owner } = this.session.keyboard;
-    const prefix = this.options.prefix ?? NO_PREFIX;
+    const { prefix } = this.options;
     if (help) return [prefixHelpSign(prefix)];
     return owner === null ? [] : [keyboardHeldSign(owner.label, prefix)];
   }
+}
+
+function isAfter(a: Position, b: Position): boolean {
+  return a.line > b.line || (a.line === b.line && a.col > b.col);
 }

@@ -139,8 +139,12 @@ export class HostServer implements PeerHandler {
   }
 
   private async attach(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
+    if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
-    this.streams.set(peer, await TerminalStream.open(session, peer, request.input, this.policy));
+    const stream = new TerminalStream(session, peer, request.input, this.policy);
+    // Known before it has begun: keys and a new size may come at once, and so may the end.
+    this.streams.set(peer, stream);
+    await stream.start();
     return session.info();
   }
 

@@ -41,6 +41,8 @@ export interface ViewCursor {
 export const ViewModesSchema = v.object({
   /** The program is on its alternate screen. */
   alternate: v.boolean(),
+  /** DECSCNM: the whole screen is shown with its colours exchanged. */
+  reverseVideo: v.boolean(),
   bracketedPaste: v.boolean(),
   /** DEC mode 9, 1000, 1002 or 1003; 0 when off. */
   mouse: v.picklist([0, 9, 1000, 1002, 1003]),
@@ -59,6 +61,7 @@ export type ViewModes = v.InferOutput<typeof ViewModesSchema>;
 
 export const initialViewModes: ViewModes = {
   alternate: false,
+  reverseVideo: false,
   bracketedPaste: false,
   mouse: 0,
   mouseEncoding: 0,

@@ -111,6 +111,12 @@ export class ElementStore {
     return showOverlay(overlay);
   }
 
+  /** Whether any overlay is of the current screen mode. Runs per chunk. */
+  get hasOverlays(): boolean {
+    for (const { mode } of this.#overlays.values()) if (mode === this.screenMode) return true;
+    return false;
+  }
+
   /** Those of the current screen mode, as they are drawn: z ascending. */
   overlays(): Overlay[] {
     return this.#current(this.#overlays)

@@ -26,6 +26,7 @@ const encodings: Readonly<Record<MouseEncoding, ViewModes["mouseEncoding"]>> = {
 export function viewModes(modes: TerminalModes, alternate: boolean): ViewModes {
   return {
     alternate,
+    reverseVideo: modes.reverseVideo,
     bracketedPaste: modes.bracketedPaste,
     mouse: mouse[modes.mouseTracking],
     mouseEncoding: encodings[modes.mouseEncoding],

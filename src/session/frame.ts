@@ -29,12 +29,23 @@ import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./frame-canvas
 import { type Cluster, cleanText, clusters, textWidth } from "./frame-text.ts";
 import type { Layout, Size } from "./layout.ts";
 
+/** What of the session's frame a smaller terminal does not show, above and to the left. */
+export interface Offset {
+  readonly top: number;
+  readonly left: number;
+}
+
 export interface Frame {
   readonly rows: number;
   readonly cols: number;
   /** Exactly `rows` rows of `cols` cells. */
   readonly lines: readonly Row[];
   readonly cursor: GridCursor;
+}
+
+/** A frame for a client of any size. */
+export interface ClientFrame extends Frame {
+  readonly offset: Offset;
 }
 
 /** One line of ours above everything else, in the client's coordinates: who holds the keyboard, help, a notice. */
@@ -60,10 +71,11 @@ export interface FrameInput {
 /** No terminal of ours is higher (contract §1.2), so no text needs more lines. */
 const MAX_ROWS = 1000;
 
+const nothingCut: Offset = { top: 0, left: 0 };
 const signStyle: Style = { fg: null, bg: null, flags: INVERSE, link: null };
 const borderStyle: Style = { fg: { indexed: 8 }, bg: null, flags: 0, link: null };
 
-export function composeFrame(input: FrameInput): Frame {
+export function composeFrame(input: FrameInput): ClientFrame {
   const { grid, layout, outer } = input;
   const session: Size = { rows: layout.top + layout.ptyRows + layout.bottom, cols: layout.ptyCols };
   const canvas = new Canvas(session.rows, session.cols);
@@ -80,7 +92,7 @@ export function composeFrame(input: FrameInput): Frame {
   for (const { x, y, width, height, ...element } of input.overlays) {
     drawElement(canvas, element, { row: y, col: x, width, height });
   }
-  const whole = { ...session, lines: canvas.finish(), cursor };
+  const whole = { ...session, lines: canvas.finish(), cursor, offset: nothingCut };
   const sized = session.rows === outer.rows && session.cols === outer.cols ? whole : fitToClient(whole, outer);
   return input.signs === undefined || input.signs.length === 0 ? sized : drawSigns(sized, input.signs);
 }
@@ -180,7 +192,7 @@ function toStyle(text: ElementText, background: Color | null): Style {
  * The session's frame on a terminal of another size. What is too large is cut so that the cursor stays in view; what
  * is too small stands at the top left within a line. Either way a sign says the session's size.
  */
-function fitToClient(frame: Frame, outer: Size): Frame {
+function fitToClient(frame: Frame, outer: Size): ClientFrame {
   const top = Math.max(0, Math.min(frame.cursor.row - outer.rows + 1, frame.rows - outer.rows));
   const left = Math.max(0, Math.min(frame.cursor.col - outer.cols + 1, frame.cols - outer.cols));
   const rows = Math.min(frame.rows, outer.rows);
@@ -206,10 +218,16 @@ function fitToClient(frame: Frame, outer: Size): Frame {
     row: Math.max(0, Math.min(cursor.row, outer.rows - 1)),
     col: Math.max(0, Math.min(cursor.col, outer.cols - 1)),
   };
-  return { rows: outer.rows, cols: outer.cols, lines: canvas.finish(), cursor: { ...cursor, ...clamped, visible } };
+  return {
+    rows: outer.rows,
+    cols: outer.cols,
+    lines: canvas.finish(),
+    cursor: { ...cursor, ...clamped, visible },
+    offset: { top, left },
+  };
 }
 
-function drawSigns(frame: Frame, signs: readonly Sign[]): Frame {
+function drawSigns(frame: ClientFrame, signs: readonly Sign[]): ClientFrame {
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);

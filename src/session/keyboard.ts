@@ -62,6 +62,8 @@ interface Holding {
   end: Disposable | null;
   /** Clock time at which a lease ends; null without one. */
   until: number | null;
+  /** Its connection is gone: whoever comes back under the same name has another id. */
+  lost: boolean;
 }
 
 /** What a terminal has typed of an unfinished key. */
@@ -100,11 +102,11 @@ export class Keyboard {
    */
   capture(owner: KeyboardOwner, leaseMs: number): void {
     const held = this.holding;
-    if (held !== null && held.owner.id !== owner.id) {
+    if (held !== null && held.owner.id !== owner.id && !(held.lost && held.owner.label === owner.label)) {
       throw new WshError("input_captured", `'${held.owner.label}' holds the keyboard`, { owner: held.owner.label });
     }
     held?.end?.[Symbol.dispose]();
-    this.holding = { owner, end: null, until: null };
+    this.holding = { owner, end: null, until: null, lost: false };
     if (!owner.connected) this.lease(leaseMs);
     if (held === null) this.port.modeChanged("capture");
   }
@@ -127,6 +129,7 @@ export class Keyboard {
   connectionLost(ids: ReadonlySet<string>): void {
     const { holding } = this;
     if (holding === null || !holding.owner.connected || !ids.has(holding.owner.id)) return;
+    holding.lost = true;
     holding.end?.[Symbol.dispose]();
     holding.end = this.port.clock.after(RECLAIM_MS, () => this.release());
   }

@@ -22,12 +22,16 @@ export interface PaneOptions {
   readonly profile: TerminalProfile;
   /** Programs' clipboard writes do not reach clients. */
   readonly hideClipboard: boolean;
+  /** Neither do the titles that they set. */
+  readonly hideTitles: boolean;
 }
 
 /** What a pane reports, beyond what its emulator does. */
 export interface PaneSink extends Omit<TerminalSink, "reply"> {
   /** The program has ended and its last output is on the screen. */
   exit(exit: PtyExit): void;
+  /** The screen is about to be wrapped anew, between two chunks. */
+  resizing(): void;
 }
 
 /** RIS: a restarted program begins on a terminal in its first state. */
@@ -37,6 +41,9 @@ export class Pane {
   readonly terminal: TerminalModel;
   private current: Pty | null = null;
   private ended: PtyExit | null = null;
+  private asked: { readonly rows: number; readonly cols: number };
+  /** What the PTY has; the emulator has no less than two columns. */
+  private size: { readonly rows: number; readonly cols: number };
   /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
   private generation = 0;
 
@@ -44,9 +51,11 @@ export class Pane {
     private readonly options: PaneOptions,
     private readonly sink: PaneSink,
   ) {
-    const { spawn, historyLines, historyBytes, nonce, profile, hideClipboard } = options;
+    const { spawn, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles } = options;
+    this.size = { rows: spawn.rows, cols: spawn.cols };
+    this.asked = this.size;
     this.terminal = new TerminalModel(
-      { rows: spawn.rows, cols: spawn.cols, historyLines, historyBytes, nonce, profile, hideClipboard },
+      { rows: spawn.rows, cols: spawn.cols, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles },
       { ...sink, reply: (bytes) => void this.current?.write(bytes).catch(() => {}) },
     );
   }
@@ -87,10 +96,17 @@ export class Pane {
     await this.live().write(bytes);
   }
 
+  /** Of several sizes asked for while a chunk is parsed, the last counts. */
   async resize(rows: number, cols: number): Promise<void> {
-    if (rows === this.terminal.rows && cols === this.terminal.cols) return;
-    await this.terminal.resize(rows, cols);
-    this.current?.resize(rows, cols);
+    this.asked = { rows, cols };
+    await this.terminal.atRest(() => {
+      const { rows, cols } = this.asked;
+      if (rows === this.size.rows && cols === this.size.cols) return;
+      this.size = this.asked;
+      this.sink.resizing();
+      void this.terminal.resize(rows, cols);
+      this.current?.resize(rows, cols);
+    });
   }
 
   /** @throws WshError session_ended */
@@ -102,8 +118,7 @@ export class Pane {
   async restart(): Promise<void> {
     this.current?.dispose();
     await this.terminal.write(RESET);
-    const { rows, cols } = this.terminal;
-    await this.launch({ ...this.options.spawn, rows, cols });
+    await this.launch({ ...this.options.spawn, ...this.size });
   }
 
   dispose(): void {
@@ -134,6 +149,7 @@ export class Pane {
         },
       });
     } catch (cause) {
+      this.ended = { code: null, signal: null };
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new WshError("session_create_failed", `${spawn.file} could not be started: ${reason}`, {}, { cause });
     }

@@ -61,6 +61,8 @@ export interface SessionOptions {
   readonly profile: TerminalProfile;
   /** Programs' clipboard writes do not reach clients. */
   readonly hideClipboard: boolean;
+  /** Neither do the titles that they set. */
+  readonly hideTitles: boolean;
   readonly settings: SessionSettings;
   readonly clock?: Clock;
 }
@@ -89,6 +91,8 @@ export interface SessionEvents extends Record<string, unknown> {
   bell: undefined;
   clipboard: { readonly selection: string; readonly base64: string };
   resized: Size;
+  /** The pane's screen is about to be wrapped anew, between two chunks. */
+  resizing: undefined;
   /** What is drawn over and beside the terminal, or where, has changed. */
   drawn: undefined;
   /** A person typed, as far as others may know. */
@@ -175,7 +179,7 @@ export class Session {
   /** @throws WshError session_create_failed */
   static async start(options: SessionOptions, registry: SessionRegistry): Promise<Session> {
     const session = new Session(options, registry);
-    const { spawn, open, nonce, settings, profile, hideClipboard, command } = options;
+    const { spawn, open, nonce, settings, profile, hideClipboard, hideTitles, command } = options;
     const pane = new Pane(
       {
         id: `@${options.id}`,
@@ -185,6 +189,7 @@ export class Session {
         nonce,
         profile,
         hideClipboard,
+        hideTitles,
         historyLines: settings.historyLines,
         historyBytes: settings.historyBytes,
       },
@@ -200,6 +205,7 @@ export class Session {
         },
         clipboard: (selection, base64) => session.events.emit("clipboard", { selection, base64 }),
         reset: (reason) => session.events.emit("reset", reason),
+        resizing: () => session.events.emit("resizing", undefined),
         retired: ({ id, col, text }) => session.parts?.commands.retired({ id, begins: col === 0, text }),
         erased: (top) => session.parts?.commands.erased(top.line),
         exit: (exit) => session.programEnded(exit),

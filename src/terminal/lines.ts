@@ -321,6 +321,32 @@ export function segmentSpans(segment: Segment, from: number, to: number): Span[]
   return spans;
 }
 
+/** A row of a segment, the cells from `from` to `to`, as cells to paint. */
+export function segmentCells(segment: Segment, from: number, to: number, cols: number, styles: StyleTable): Cell[] {
+  const { text, units, runs, extras } = segment;
+  const cells: Cell[] = [];
+  const end = Math.min(to, from + cols, segment.cells);
+  let unit = unitAt(segment, from);
+  let run = 0;
+  for (let x = from; x < end; x++) {
+    while (runs !== null && run < runs.length && runEnd(runs[run] ?? 0) <= x) run += RUN_WORDS;
+    const extra = extras?.[runExtra(runs?.[run] ?? 0) - 1] ?? null;
+    styles.select(runs?.[run + 1] ?? 0, (runs?.[run + 2] ?? 0) & BG_VISIBLE, extra);
+    const length = units === null ? 1 : (units[x] ?? 0);
+    const code = length === 1 ? text.charCodeAt(unit) : 128;
+    if (code < 128) cells.push(styles.ascii(code));
+    else {
+      // The right half of a wide cell has no units.
+      const isWide = length > 0 && units?.[x + 1] === 0 && x + 1 < end;
+      cells.push(styles.cell(text.slice(unit, unit + length), length === 0 ? 0 : isWide ? 2 : 1));
+    }
+    unit += length;
+  }
+  styles.select(0, 0, null);
+  while (cells.length < cols) cells.push(styles.ascii(32));
+  return cells;
+}
+
 export function segmentLine(segment: Segment, from: number, to: number, format: Format): Line {
   if (format === "styled") return finishSpans(segmentSpans(segment, from, to));
   return trimSpaces(segment.text.slice(unitAt(segment, from), unitAt(segment, to)));

@@ -12,7 +12,7 @@ import { Damage } from "./damage.ts";
 import { Emulator, type EmulatorOptions, type EmulatorSink } from "./emulator.ts";
 import type { Grid, Row } from "./grid.ts";
 import { type Chunk, Intake } from "./intake.ts";
-import { rowCells, rowLine, segmentLine } from "./lines.ts";
+import { rowCells, rowLine, segmentCells, segmentLine } from "./lines.ts";
 import type { Position } from "./marks.ts";
 import type { TerminalModes } from "./modes.ts";
 import type { TerminalProfile } from "./profile.ts";
@@ -42,6 +42,8 @@ export interface TerminalOptions extends EmulatorOptions {
   readonly nonce: string | null;
   /** Keep clipboard writes (OSC 52) from clients; they are reported to the sink all the same. */
   readonly hideClipboard?: boolean;
+  /** Keep titles (OSC 0, 1, 2) from clients; they are known here all the same. */
+  readonly hideTitles?: boolean;
 }
 
 export interface GrepOptions {
@@ -61,6 +63,7 @@ export class TerminalModel {
   private readonly transcript: Transcript;
   private readonly styles = new StyleTable();
   private readonly damage = new Damage();
+  private readonly hideTitles: boolean;
   private rowCache: { epoch: number; cells: Row }[] = [];
   private epochNow = 1;
   private disposed = false;
@@ -73,7 +76,9 @@ export class TerminalModel {
     const cols = Math.max(MIN_COLS, options.cols);
     this.emulator = new Emulator({ ...options, rows, cols }, sink);
     this.transcript = new Transcript(this.emulator);
-    const classify = classifier({ nonce: options.nonce, hideClipboard: options.hideClipboard === true });
+    this.hideTitles = options.hideTitles === true;
+    const { nonce, hideClipboard = false } = options;
+    const classify = classifier({ nonce, hideClipboard, hideTitles: this.hideTitles });
     this.intake = new Intake(classify, cols, {
       parse: (slice, end) => this.emulator.parse(slice, end),
       shift: (set) => this.emulator.modes.shiftTo(set),
@@ -277,6 +282,21 @@ export class TerminalModel {
     return rows;
   }
 
+  /** The newest `limit` rows above the normal screen, as they would be painted, oldest first. */
+  newestRows(limit: number): Row[] {
+    const { hot, history, links } = this.emulator;
+    const count = Math.max(0, Math.min(limit, history.rows + hot.above));
+    const fromHistory = Math.max(0, count - hot.above);
+    const rows: Row[] = [];
+    for (const { segment, from, to } of history.rowsBetween(history.rows - fromHistory, history.rows)) {
+      rows.push(segmentCells(segment, from, to, this.cols, this.styles));
+    }
+    for (let at = hot.above - (count - fromHistory); at < hot.above; at++) {
+      rows.push(rowCells(hot.row(at), this.cols, this.styles, links));
+    }
+    return rows;
+  }
+
   grid(): Grid {
     const { rows, cols } = this;
     const { cursorX, cursorY } = this.emulator.terminal.buffer.active;
@@ -292,7 +312,10 @@ export class TerminalModel {
 
   /** Output that puts a freshly reset terminal of this size, its cursor at home, into this state, after `history` rows. */
   serialize(options: { readonly history: number }): Uint8Array {
-    return encoder.encode(serialize(this.emulator, options.history));
+    const { emulator, hideTitles } = this;
+    return encoder.encode(
+      serialize(emulator, { historyRows: options.history, title: hideTitles ? "" : emulator.title }),
+    );
   }
 
   /** Erase history and screen; modes stay. While the alternate screen is up, the normal one and what is just above it stay. */

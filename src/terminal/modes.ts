@@ -32,6 +32,8 @@ export interface TerminalModes {
   /** LNM: a line feed returns the carriage too. */
   readonly newLine: boolean;
   readonly synchronizedOutput: boolean;
+  /** DECSCNM. */
+  readonly reverseVideo: boolean;
   /** Private mode 1007: the wheel sends arrows on the alternate screen. */
   readonly alternateScroll: boolean;
   /** Private mode 2031: the program wants to hear of colour scheme changes. */
@@ -111,6 +113,7 @@ export class ModeTracker {
       insert: known.insertMode,
       newLine: this.terminal.options.convertEol === true,
       synchronizedOutput: known.synchronizedOutputMode,
+      reverseVideo: this.extra.get(5) ?? false,
       alternateScroll: this.extra.get(1007) ?? false,
       schemeUpdates: this.extra.get(2031) ?? false,
     };

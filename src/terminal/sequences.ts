@@ -29,6 +29,7 @@ export interface Classifier {
 
 /** OSC numbers whose contents are free text, in which "?" means nothing. */
 const TEXT_OSCS: ReadonlySet<number> = new Set([0, 1, 2, 7, 8, 9]);
+const TITLE_OSCS: ReadonlySet<number> = new Set([0, 1, 2]);
 const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
 const CLIPBOARD_OSC = 52;
 const ITERM_OSC = 1337;
@@ -49,13 +50,19 @@ const TITLE_STACK: ReadonlySet<number> = new Set([22, 23]);
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-export function classifier(options: { readonly nonce: string | null; readonly hideClipboard: boolean }): Classifier {
-  const { nonce, hideClipboard } = options;
+export interface ClassifierOptions {
+  readonly nonce: string | null;
+  readonly hideClipboard: boolean;
+  readonly hideTitles: boolean;
+}
+
+export function classifier({ nonce, hideClipboard, hideTitles }: ClassifierOptions): Classifier {
   const classify = (bytes: Uint8Array, sequence: Sequence, _start: number, end: number): Verdict => {
     const { kind, body } = sequence;
     switch (kind) {
       case "csi":
         if (bytes[end - 1] === ED && bytes[body] === ONE && end === body + 2) return "stop";
+        if (hideTitles && isTitleStack(bytes, body, end - 1)) return "cut";
         return isCsiQuery(bytes, body, end - 1) ? "cut" : "keep";
       case "esc":
         // DECID.
@@ -65,6 +72,7 @@ export function classifier(options: { readonly nonce: string | null; readonly hi
       case "string":
         return "cut";
       case "osc":
+        if (hideTitles && TITLE_OSCS.has(oscNumber(bytes, body, end))) return "cut";
         return judgeOsc(bytes, body, end, nonce, hideClipboard);
     }
   };
@@ -73,9 +81,14 @@ export function classifier(options: { readonly nonce: string | null; readonly hi
     if (kind === "dcs") return isDcsQuery(bytes, body, end);
     if (kind !== "osc") return false;
     const number = oscNumber(bytes, body, end);
+    if (TITLE_OSCS.has(number)) return hideTitles;
     return number === CLIPBOARD_OSC ? hideClipboard : isColorOsc(number);
   };
   return Object.assign(classify, { hides });
+}
+
+function isTitleStack(bytes: Uint8Array, body: number, finalAt: number): boolean {
+  return bytes[finalAt] === 0x74 && TITLE_STACK.has(numberAt(bytes, body, finalAt));
 }
 
 function isCsiQuery(bytes: Uint8Array, body: number, finalAt: number): boolean {

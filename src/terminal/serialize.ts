@@ -37,10 +37,16 @@ export interface SerializeSource {
   readonly links: LinkTable;
   readonly modes: ModeTracker;
   readonly queries: QueryResponder;
+}
+
+export interface SerializeOptions {
+  /** Rows above the screen to begin with. */
+  readonly historyRows: number;
+  /** Empty: none is set. */
   readonly title: string;
 }
 
-export function serialize(source: SerializeSource, historyRows: number): string {
+export function serialize(source: SerializeSource, { historyRows, title }: SerializeOptions): string {
   const { terminal, modes } = source;
   const alternate = terminal.buffer.active.type === "alternate";
   let out = above(source, historyRows) + contents(source, terminal.buffer.normal);
@@ -55,7 +61,7 @@ export function serialize(source: SerializeSource, historyRows: number): string 
     out += `\x1b[?1049h${RESET}\x1b]8;;\x1b\\\x1b[H\x1b[2J${contents(source, terminal.buffer.alternate)}`;
   }
   out += source.queries.colorSequences();
-  if (source.title !== "") out += `\x1b]2;${source.title}\x1b\\`;
+  if (title !== "") out += `\x1b]2;${title}\x1b\\`;
   return out + cursorState(source, alternate) + modeState(source, alternate);
 }
 

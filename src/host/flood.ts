@@ -1,0 +1,30 @@
+/** Tells a flood, of which a person sees nothing but its end, from work. Runs once per chunk and client. */
+
+/** Output is counted over this time, in ms. */
+export const FLOOD_WINDOW_MS = 50;
+/** More bytes in a window than this is a flood: five megabytes a second. */
+const FLOOD_BYTES = 256 * 1024;
+/** A flood is over when a window had less than this. */
+const CALM_BYTES = 16 * 1024;
+
+export class FloodMeter {
+  private flooding = false;
+  private windowStart = 0;
+  private windowBytes = 0;
+
+  get isFlooding(): boolean {
+    return this.flooding;
+  }
+
+  /** Counts output; none, to find out whether a flood is over. */
+  count(bytes: number): void {
+    const now = performance.now();
+    if (now - this.windowStart > FLOOD_WINDOW_MS) {
+      if (this.windowBytes < CALM_BYTES) this.flooding = false;
+      this.windowStart = now;
+      this.windowBytes = 0;
+    }
+    this.windowBytes += bytes;
+    if (this.windowBytes > FLOOD_BYTES) this.flooding = true;
+  }
+}
