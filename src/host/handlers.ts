@@ -55,6 +55,7 @@ export const sessionHandlers: SessionHandlers = {
     return { output_cursor: session.outputCursor };
   },
   "input.send": async (session, input) => {
+    requireRunning(session);
     const parts = decodeInput(input, session.pane.terminal.modes);
     let bytes = 0;
     for (const part of parts) {

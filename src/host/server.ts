@@ -77,7 +77,7 @@ export class HostServer implements PeerHandler {
         return {};
       case "host.watch":
         this.watchers.add(peer);
-        return {};
+        return session.info();
       case "host.attach":
         return this.attach(session, request, peer);
       case "host.help":

@@ -209,7 +209,8 @@ export class Hosts {
       host.trouble = null;
       if (hello.info !== undefined) host.info = hello.info;
       this.hosts.set(entry.id, host);
-      await connection.request("host.watch", {}, CONTEXT);
+      // Events come from here on: what happened since the hello is in the answer.
+      host.info = v.parse(SessionInfoSchema, await connection.request("host.watch", {}, CONTEXT));
       this.listener?.created(host.info);
     } catch (thrown) {
       const error = WshError.from(thrown);

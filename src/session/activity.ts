@@ -121,6 +121,12 @@ export class Activity {
     this.judge();
   }
 
+  /** A program was started where another had ended or was ended. */
+  started(): void {
+    this.over = false;
+    this.record();
+  }
+
   /** The session is going away. */
   dispose(reason: WshError): void {
     this.alarm.clear();

@@ -79,10 +79,10 @@ export interface SessionEvents extends Record<string, unknown> {
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
   /** The program has ended; the session stays readable for the grace period. */
   exited: PtyExit;
-  /** It was asked to end: its name is free and nobody finds it any more, whatever its program still does. */
-  ending: undefined;
   /** Somebody who waited for the program's end knows of it: nobody has to be kept for that any more. */
   endTold: undefined;
+  /** It was asked to end: its name is free and nobody finds it any more, whatever its program still does. */
+  ending: undefined;
   /** The session is over. */
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   reset: Parameters<TerminalSink["reset"]>[0];
@@ -127,12 +127,15 @@ export class Session {
   private placed: Layout;
   private streams = 0;
   private graceTimer: Disposable | null = null;
+  private graceMs: number;
+  private told = false;
   private over: EndReason | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
   private killing: Promise<void> | null = null;
+  private restarting: Promise<void> | null = null;
+  /** Called instead of reporting the program's end, while another is about to take its place. */
+  private replaced: (() => void) | null = null;
   private paneOrNull: Pane | null = null;
-  private graceMs: number;
-  private told = false;
   private parts: { readonly text: SessionText; readonly commands: Commands } | null = null;
 
   private constructor(
@@ -142,11 +145,11 @@ export class Session {
     this.clock = options.clock ?? systemClock;
     this.activity = new Activity(this.clock);
     this.viewers = new Viewers(options.settings.sizePolicy);
+    this.graceMs = options.settings.graceMs;
     this.createdAt = this.clock.wall();
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
     this.outer = { rows: options.spawn.rows, cols: options.spawn.cols };
-    this.graceMs = options.settings.graceMs;
     this.placed = layoutPanels([], this.outer);
     this.elements = new ElementStore({
       newId: () => crypto.randomUUID(),
@@ -267,17 +270,17 @@ export class Session {
     return this.pane.exit;
   }
 
+  /** Whether its program is one command instead of a shell. */
+  get runsOneCommand(): boolean {
+    return this.options.shell.command !== null;
+  }
+
   /** A place in the output that only grows. */
   get outputCursor(): number {
     return this.pane.terminal.offset;
   }
 
   /** Resolves when there is output past the cursor, the program has ended, or the time is over. */
-  /** Whether its program is one command instead of a shell. */
-  get runsOneCommand(): boolean {
-    return this.options.shell.command !== null;
-  }
-
   outputAfter(cursor: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.outputCursor > cursor || this.exit !== null || signal.aborted) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -449,22 +452,41 @@ export class Session {
     return all.length;
   }
 
-  /** Starts the program again in the same place. @throws WshError session_create_failed */
-  async restart(): Promise<void> {
+  /**
+   * Starts the program again in the same place; who asks while that is being done gets the same start.
+   * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)
+   */
+  restart(): Promise<void> {
+    if (this.killing !== null) return Promise.reject(this.gone());
+    this.restarting ??= this.startAgain().finally(() => {
+      this.restarting = null;
+    });
+    return this.restarting;
+  }
+
+  private async startAgain(): Promise<void> {
+    if (this.exit !== null) await this.registry.live();
+    else await this.makeRoom();
     this.graceTimer?.[Symbol.dispose]();
     this.graceTimer = null;
-    if (this.exit !== null) await this.registry.live();
+    this.told = false;
     this.commandBegins();
-    await this.pane.restart();
-    this.activity.record();
+    try {
+      await this.pane.restart();
+    } catch (error) {
+      this.programEnded(this.exit ?? UNKNOWN_EXIT);
+      throw error;
+    }
+    this.activity.started();
     this.events.emit("info", undefined);
   }
-    this.told = false;
 
-  /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the session is over. */
-  kill(reason: "killed" | "server_stopped"): Promise<void> {
-    this.killing ??= this.endProgram(reason);
-    return this.killing;
+  /** Ends the program for its successor: the session goes on, and nobody is told of an end. */
+  private async makeRoom(): Promise<void> {
+    const ended = Promise.withResolvers<void>();
+    this.replaced = ended.resolve;
+    await this.hangUp(ended.promise);
+    this.replaced = null;
   }
 
   /** Whoever started the program waits for it no more: once it has ended its result is kept for longer. */
@@ -479,21 +501,33 @@ export class Session {
     this.events.emit("endTold", undefined);
   }
 
+  /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the session is over. */
+  kill(reason: "killed" | "server_stopped"): Promise<void> {
+    this.killing ??= this.endProgram(reason);
+    return this.killing;
+  }
+
   private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
     this.events.emit("ending", undefined);
+    this.activity.dispose(this.gone()); // to them it is gone, whatever its program's end will look like
     const left = this.registry.leave().catch(() => {}); // tried again when the session is over
-    for (const viewer of this.viewers.all) viewer.end({ reason: "killed" });
+    for (const viewer of this.viewers.all) viewer.end({ reason });
+    await this.restarting?.catch(() => {});
     if (this.exit === null) {
       const ended = Promise.withResolvers<void>();
       const off = this.events.on("exited", () => ended.resolve());
-      for (const name of ["SIGHUP", "SIGCONT"] as const) this.signalAll(name);
-      const timer = this.clock.after(this.options.settings.killGraceMs, () => this.signalAll("SIGKILL"));
-      await ended.promise;
+      await this.hangUp(ended.promise);
       off();
-      timer[Symbol.dispose]();
     }
     await left;
     this.destroy(reason);
+  }
+
+  /** Asks the program to end, then makes it; resolves when it has. */
+  private async hangUp(ended: Promise<void>): Promise<void> {
+    for (const name of ["SIGHUP", "SIGCONT"] as const) this.signalAll(name);
+    using _timer = this.clock.after(this.options.settings.killGraceMs, () => this.signalAll("SIGKILL"));
+    await ended;
   }
 
   private signalAll(name: NodeJS.Signals): void {
@@ -588,6 +622,10 @@ export class Session {
 
   private programEnded(exit: PtyExit): void {
     this.commands.exited(exit);
+    if (this.replaced !== null) {
+      this.replaced();
+      return;
+    }
     this.activity.exited();
     this.events.emit("exited", exit);
     if (this.killing !== null) return;
@@ -595,17 +633,21 @@ export class Session {
     this.events.emit("info", undefined);
     for (const viewer of this.viewers.all) {
       viewer.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
+      this.endTold();
     }
     this.graceTimer = this.clock.after(this.graceMs, () => this.destroy("exited"));
   }
 
+  private gone(): WshError {
+    return new WshError("session_not_found", `session '${this.name}' was ended`);
+  }
+
   private destroy(reason: EndReason): void {
     if (this.over !== null) return;
-      this.endTold();
     this.over = reason;
     this.graceTimer?.[Symbol.dispose]();
     this.events.emit("destroyed", { reason, exit: this.exit ?? UNKNOWN_EXIT });
-    const gone = new WshError("session_not_found", `session '${this.name}' was ended`);
+    const gone = this.gone();
     this.activity.dispose(gone);
     this.elements.dispose();
     this.keyboard.dispose();
