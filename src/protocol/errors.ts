@@ -75,6 +75,11 @@ export type ErrorCode = keyof typeof kinds;
 
 export const errorCodes = Object.keys(kinds) as readonly ErrorCode[];
 
+/** HTTP status of a reply that carries the code. */
+export function statusOf(code: ErrorCode): number {
+  return kinds[code].status;
+}
+
 /** Extra keys that travel beside code, message and hint (for example exit_code of an ended session). */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 

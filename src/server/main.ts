@@ -13,6 +13,7 @@ import { type AccessOptions, createAccess } from "./access.ts";
 import { type AppContext, createApp } from "./app.ts";
 import { auditFile, auditLog } from "./audit.ts";
 import { createCall } from "./call.ts";
+import { mountDocuments } from "./documents.ts";
 import { Doors } from "./doors.ts";
 import { createHandlers, type ServerState } from "./handlers.ts";
 import { Hosts } from "./hosts.ts";
@@ -131,6 +132,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
     extend: (routes) => {
       doors.mount(routes);
+      mountDocuments(routes, options.basePrefix);
       routes.get("/metrics", (c) => c.text(metrics.text(), 200, { "Content-Type": METRICS_TYPE }));
       routes.all("/mcp", (c) => handleMcp(mcp, c));
     },
