@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseColor } from "../src/attach/probe.ts";
 import { hasTmux, PersonTerminal } from "./support/person-terminal.ts";
 import { program } from "./support/program.ts";
 import { until } from "./support/until.ts";
@@ -378,6 +379,40 @@ withTmux("sizes", () => {
     await small.detach();
     await large.type("stty size");
     await large.sees(/^30 100$/m);
+  });
+});
+
+withTmux("colours", () => {
+  test("a program that asks for the background is told the terminal's own; nothing of it is ever typed", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.style("fg=#102030,bg=#f0f1f2");
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    const ask = "stty -icanon -echo min 0 time 5; printf '\\033]11;?\\033\\\\'; cat -v; stty sane; echo";
+    await person.type(ask);
+    await person.sees(/\^\[\]11;rgb:f0f0\/f1f1\/f2f2.*\n+\$$/m);
+    await person.type("exit");
+    expect(await person.exitCode()).toBe(0);
+    await person.clear();
+    for (let round = 0; round < 3; round++) {
+      await person.run("wsh -c true");
+      expect(await person.exitCode()).toBe(0);
+      await person.type("echo next");
+      await person.sees(/^next$/m);
+      expect(await person.screen()).not.toContain("rgb:");
+      await person.clear();
+    }
+  });
+
+  test("colours are read in every form in which terminals say them", () => {
+    expect(parseColor("\x1b]10;rgb:0000/8080/ffff\x1b\\")).toEqual({
+      name: "foreground",
+      rgb: { r: 0, g: 128, b: 255 },
+    });
+    expect(parseColor("\x1b]11;rgb:0/8/f\x07")).toEqual({ name: "background", rgb: { r: 0, g: 136, b: 255 } });
+    expect(parseColor("\x1b]12;rgba:00/80/ff/ff\x07")).toEqual({ name: "cursor", rgb: { r: 0, g: 128, b: 255 } });
+    expect(parseColor("\x1b]4;rgb:00/80/ff\x07")).toBeNull();
   });
 });
 

@@ -14,6 +14,7 @@ import { KeyReader } from "./client-keys.ts";
 import { SessionView } from "./client-view.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { type ColorSetting, capsFor } from "./paint-modes.ts";
+import { Probe } from "./probe.ts";
 import { OuterTerminal } from "./terminal.ts";
 
 /** Bytes that wait for the terminal before the host is no longer read. */
@@ -69,6 +70,7 @@ class Client {
     caller: { kind: "cli", id: `attach:${process.pid}`, connected: true },
     access: "admin",
   } as const;
+  private readonly probe = new Probe((colors) => this.tell("host.colors", colors));
   private shown = false;
   /** How the person left, while the host is asked to let go. */
   private leaving: Outcome | null = null;
@@ -82,7 +84,7 @@ class Client {
     this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
     this.keys = new KeyReader(options.prefix, {
       forward: (bytes) => this.typed(bytes),
-      reply: () => {},
+      reply: (bytes) => this.probe.reply(bytes),
       detach: () => this.leave({ kind: "detached" }),
       help: (shown) => this.tell("host.help", { shown }),
       release: () => this.tell("input.release", {}),
@@ -116,12 +118,14 @@ class Client {
       if (!connection.isClosed) this.over.reject(error);
     });
     terminal.watchSize(() => connection.send(frameTypes.resize, terminal.size));
+    if (terminal.answers) terminal.output.write(this.probe.ask());
     void terminal.read({ bytes: (bytes) => this.pressed(bytes), ended: () => this.inputEnded() });
     return this.over.promise;
   }
 
   async end(): Promise<void> {
     this.connection.close();
+    await this.probe.settled();
     await this.terminal.restore();
   }
 

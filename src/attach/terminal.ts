@@ -48,9 +48,9 @@ export class OuterTerminal {
     if (tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
   }
 
-  /** Whether somebody can look and type here. */
-  get isTerminal(): boolean {
-    return this.raw !== null;
+  /** Whether a question to the terminal can be answered; the consoles below print it instead. */
+  get answers(): boolean {
+    return this.raw !== null && tty.isatty(1) && !/^(dumb|linux|vt\d+|unknown|)$/.test(process.env.TERM ?? "");
   }
 
   /** As it was when last looked at: asking the system takes its time, and pictures are many. */

@@ -1,6 +1,5 @@
 /** `wsh attach`: this terminal at a session that exists. */
 import type { Command } from "commander";
-import { exitCodeOf } from "../attach/outcome.ts";
 import { findSession } from "../instance/registry.ts";
 import type { ScrollbackChoice } from "../protocol/attach.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -28,7 +27,7 @@ export function register(program: Command): void {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
       const entry = findSession(instance, parseTarget(name));
-      const outcome = await attachHere(instance, {
+      const { exitCode } = await attachHere(instance, {
         name: entry.name ?? name,
         socket: entry.socket,
         scrollback,
@@ -36,7 +35,7 @@ export function register(program: Command): void {
         readOnly: flags.readOnly === true,
         detachAtEof: true,
       });
-      process.exitCode = exitCodeOf(outcome);
+      process.exitCode = exitCode;
     });
 }
 

@@ -47,7 +47,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "kill",
         usage: "NAME…",
-        summary: "end sessions with everything that runs in them",
+        summary: "end sessions and all that runs in them",
         load: async () => (await import("./kill.ts")).register,
       },
       {

@@ -3,10 +3,8 @@
  * that agents can reach the session; without one everything here works all the same.
  */
 import { type Command, Option } from "commander";
-import { exitCodeOf } from "../attach/outcome.ts";
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
-import { attachHere } from "./attach-here.ts";
 import { collect, instanceOf, settingsOf } from "./context.ts";
 import { startSession } from "./start-session.ts";
 
@@ -50,7 +48,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   refuseNested(flags);
   const instance = instanceOf(command);
   const { columns, rows } = process.stdout;
-  const { info, socket } = await startSession(
+  const starting = startSession(
     instance,
     {
       name: flags.name ?? null,
@@ -64,13 +62,15 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     },
     "default",
   );
+  // What attaching takes is loaded while the host starts.
+  const [{ info, socket }, { attachHere }] = await Promise.all([starting, import("./attach-here.ts")]);
   const failures: WshError[] = [];
   const shown = (): void => {
     setTimeout(() => {
       startBeside(instance, flags).catch((error) => failures.push(WshError.from(error)));
     }, SERVER_DELAY_MS);
   };
-  const outcome = await attachHere(instance, {
+  const { outcome, exitCode } = await attachHere(instance, {
     name: info.name,
     socket,
     scrollback: "none",
@@ -80,7 +80,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     shown,
   });
   // A shell's own code says how its last command went, which is nobody's business here.
-  process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCodeOf(outcome);
+  process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;
   for (const { message } of failures) process.stderr.write(`wsh: no server beside the session: ${message}\n`);
 }
 

@@ -5,7 +5,13 @@
  * chunks, so nothing is lost or doubled. A client that does not keep up costs the host its outbox and no more.
  */
 import * as v from "valibot";
-import { AttachSchema, HelpSchema, ResizeSchema, type ScrollbackChoice } from "../protocol/attach.ts";
+import {
+  AttachSchema,
+  HelpSchema,
+  ResizeSchema,
+  type ScrollbackChoice,
+  TerminalColorsSchema,
+} from "../protocol/attach.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import type { StreamEnd } from "../protocol/hello.ts";
 import type { Session } from "../session/session.ts";
@@ -13,6 +19,7 @@ import type { Size, Viewer, ViewerEnd } from "../session/viewers.ts";
 import { decodeKeys, initialKeyState } from "../terminal/keys-decode.ts";
 import { translateMouse } from "../terminal/keys-mouse.ts";
 import { defaultPrefix } from "../terminal/keys-prefix.ts";
+import { withColors } from "../terminal/profile.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood.ts";
 import { Painter } from "./painter.ts";
 import type { Peer } from "./peer.ts";
@@ -102,6 +109,12 @@ export class TerminalStream implements Viewer {
   showHelp(input: unknown): void {
     this.help = v.parse(HelpSchema, input).shown;
     this.reconsider();
+  }
+
+  /** What the person's terminal looks like: the newest one's colours are what programs are told. */
+  learnColors(input: unknown): void {
+    const { terminal } = this.session.pane;
+    terminal.setProfile(withColors(terminal.profile, v.parse(TerminalColorsSchema, input)));
   }
 
   sizeChanged(): void {

@@ -83,6 +83,9 @@ export class HostServer implements PeerHandler {
       case "host.help":
         this.terminalOf(peer).showHelp(request.input);
         return {};
+      case "host.colors":
+        this.terminalOf(peer).learnColors(request.input);
+        return {};
       case "host.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
         return {};

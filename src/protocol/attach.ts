@@ -27,6 +27,13 @@ export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema });
 /** The person asked what the prefix key can do, or has seen it. */
 export const HelpSchema = v.object({ shown: v.boolean() });
 
+const LevelSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
+const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: LevelSchema }));
+
+/** What a terminal answered about its colours; programs that ask the session are told so. */
+export const TerminalColorsSchema = v.object({ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema });
+export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
+
 /** What the host tells an attached terminal besides output and pictures. */
 export const AttachEventSchema = v.variant("event", [
   /** The program's own bytes follow, beginning with its whole screen: the terminal is to be as after a reset. */

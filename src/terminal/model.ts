@@ -130,6 +130,10 @@ export class TerminalModel {
     return this.emulator.history.bytes;
   }
 
+  get profile(): TerminalProfile {
+    return this.emulator.profile;
+  }
+
   /** Answers from now on are those of another client's terminal. */
   setProfile(profile: TerminalProfile): void {
     this.emulator.profile = profile;

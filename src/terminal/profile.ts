@@ -27,6 +27,26 @@ export const defaultProfile: TerminalProfile = {
   cursor: { r: 0xd0, g: 0xd0, b: 0xd0 },
 };
 
+/** The profile with colours that a terminal told; a light background makes the scheme light. */
+export function withColors(
+  profile: TerminalProfile,
+  told: { readonly [K in "foreground" | "background" | "cursor"]?: Rgb | undefined },
+): TerminalProfile {
+  const background = told.background ?? profile.background;
+  return {
+    ...profile,
+    scheme: isLight(background) ? "light" : "dark",
+    foreground: told.foreground ?? profile.foreground,
+    background,
+    cursor: told.cursor ?? told.foreground ?? profile.cursor,
+  };
+}
+
+/** By luma (ITU-R BT.601), as programs judge it that ask for the background's colour. */
+function isLight({ r, g, b }: Rgb): boolean {
+  return 0.299 * r + 0.587 * g + 0.114 * b > 127;
+}
+
 /** xterm's first sixteen colours, 0xRRGGBB. */
 const BASE_COLORS = [
   0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00,

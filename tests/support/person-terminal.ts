@@ -48,6 +48,12 @@ export class PersonTerminal implements AsyncDisposable {
     await until("the terminal to be clear", async () => (await this.all()).trim() === "outer>");
   }
 
+  /** The terminal's own colours, which it answers when asked: `fg=#102030,bg=#f0f1f2`. */
+  async style(style: string): Promise<void> {
+    await this.tmux("set-option", "-w", "window-style", style);
+    await this.tmux("set-option", "-w", "window-active-style", style);
+  }
+
   /** Presses keys by tmux's names: C-\, Escape, Up, a. */
   async keys(...names: readonly string[]): Promise<void> {
     await this.tmux("send-keys", ...names);
