@@ -7,6 +7,18 @@ import { operations } from "../operations/table.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Json } from "./openapi-schema.ts";
 
+/** Errors that any request may get; said once, at the top. */
+const USUAL: readonly string[] = [
+  "invalid_request",
+  "auth_required",
+  "auth_invalid",
+  "access_denied",
+  "rate_limited",
+  "session_not_found",
+  "host_unavailable",
+  "payload_too_large",
+];
+
 const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 
 interface Part {
@@ -27,7 +39,9 @@ export function docsMarkdown(document: Json): string {
     `# wsh ${VERSION}`,
     "Every session of this server over HTTP. Send `Authorization: Bearer TOKEN` over TCP (`wsh token` prints it); " +
       "the Unix socket takes none. Bodies are JSON with `Content-Type: application/json`. What is refused is answered " +
-      'with `{"error": {"code", "message", "hint"}}`. The same as [OpenAPI](openapi.json) ([YAML](openapi.yaml)).',
+      'with `{"error": {"code", "message", "hint"}}`; below, errors that any request may get (400, 415, 422 ' +
+      "`invalid_request`, 401 `auth_required`, 403 `auth_invalid` `access_denied`, 404 `session_not_found`, 413 " +
+      "`payload_too_large`, 429 `rate_limited`, 503 `host_unavailable`) are not repeated. The same as [OpenAPI](openapi.json) ([YAML](openapi.yaml)).",
     contents.map((title) => `- [${title}](#${anchor(title)})`).join("\n"),
     ...sections,
     methodsText(),
@@ -84,22 +98,37 @@ function operationText({ method, path, operation }: Part): string {
   const content = record(record(operation.requestBody).content);
   const body = record(record(content["application/json"]).schema);
   const fields = propertyRows(body);
-  const responses = Object.entries(record(operation.responses)).map(([status, response]) => {
-    const schema = record(record(record(record(response).content)["application/json"]).schema);
-    const shape = status.startsWith("2") && Object.keys(schema).length > 0 ? ` ${typeText(schema)}` : "";
-    return `- ${status}: ${record(response).description}${shape}`;
-  });
-  const bytes = "application/octet-stream" in content ? "The body is typed as it is.\n" : "";
+  const bytes = "application/octet-stream" in content ? "The body is typed as it is." : "";
   return [
     `### ${method} ${path}`,
     `${operation.summary}.${access}`,
-    parameters.length === 0 ? "" : table("Parameter", parameters),
-    fields.length === 0 ? bytes : table("Body", fields),
-    responses.join("\n"),
+    ...(parameters.length === 0 ? [] : [table("Parameter", parameters)]),
+    ...(fields.length === 0 ? [] : [table("Body", fields)]),
+    ...(bytes === "" ? [] : [bytes]),
+    ...resultText(record(operation.responses)),
     "",
-  ]
-    .filter((text, index) => text !== "" || index > 4)
-    .join("\n\n");
+  ].join("\n\n");
+}
+
+/** What a good answer holds, and the codes of the others but those that any request may get. */
+function resultText(responses: Json): string[] {
+  const texts: string[] = [];
+  const refusals: string[] = [];
+  for (const [status, response] of Object.entries(responses)) {
+    const { description, content } = record(response);
+    if (Number(status) >= 400) {
+      const codes = String(description).split(", ");
+      const own = codes.filter((code) => !USUAL.includes(code.replaceAll("`", "")));
+      if (own.length > 0) refusals.push(`${status} ${own.join(" ")}`);
+      continue;
+    }
+    const schema = record(record(record(content)["application/json"]).schema);
+    const rows = propertyRows(schema);
+    if (rows.length > 0) texts.push(table(`Result (${status})`, rows));
+    else if (Object.keys(schema).length === 0) texts.push(`Result: ${status}. ${description}`);
+    else texts.push(`Result: ${status}, ${typeText(schema)}`);
+  }
+  return refusals.length === 0 ? texts : [...texts, `Errors: ${refusals.join(" · ")}`];
 }
 
 function methodsText(): string {
@@ -156,8 +185,9 @@ function table(title: string, rows: readonly string[]): string {
 
 function row(name: string, schema: Json, required: boolean, description: unknown): string {
   const initial = schema.default === undefined ? "" : ` Default: \`${JSON.stringify(schema.default)}\`.`;
+  const meaning = typeof description === "string" ? `${description}.` : "";
   const optional = required || initial !== "" ? "" : " Optional.";
-  return `| \`${name}\` | ${cell(typeText(schema))} | ${cell(String(description ?? ""))}${initial || optional} |`;
+  return `| \`${name}\` | ${cell(typeText(schema))} | ${cell(meaning)}${initial || optional} |`;
 }
 
 /** A type in a few words; shared shapes are linked. */

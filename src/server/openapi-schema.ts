@@ -96,9 +96,7 @@ function describeFields(json: Json, of: string): Json {
     if (key === "properties" && isObject(value)) {
       const described = Object.entries(value).map(([name, property]) => {
         const inner = describeFields(isObject(property) ? property : {}, of);
-        const description =
-          inner.description ??
-          ("$ref" in inner ? undefined : (fieldDescriptions[`${of}.${name}`] ?? fieldDescriptions[name]));
+        const description = inner.description ?? fieldDescriptions[`${of}.${name}`] ?? fieldDescriptions[name];
         return [name, description === undefined ? inner : { ...inner, description }];
       });
       return [key, Object.fromEntries(described)];
