@@ -4,7 +4,14 @@
  * order where the one begins and the other ends.
  */
 import * as v from "valibot";
-import { applyFrame, FrameUpdateSchema, type FrameView, MAX_SCROLLED, type ViewRow } from "../protocol/frame-view.ts";
+import {
+  applyFrame,
+  type FrameEvents,
+  FrameUpdateSchema,
+  type FrameView,
+  MAX_SCROLLED,
+  type ViewRow,
+} from "../protocol/frame-view.ts";
 import type { Size } from "../session/viewers.ts";
 import { paint } from "./paint.ts";
 import { enterRelay, type OuterCaps } from "./paint-modes.ts";
@@ -13,7 +20,11 @@ const BEGIN_SYNCHRONIZED = "\x1b[?2026h";
 const END_SYNCHRONIZED = "\x1b[?2026l";
 
 export interface ViewTerminal {
-  readonly output: { write(bytes: Uint8Array): void };
+  readonly output: {
+    write(bytes: Uint8Array): void;
+    /** Bytes that the terminal has not taken yet. */
+    readonly pending: number;
+  };
   readonly size: Size;
 }
 
@@ -22,8 +33,12 @@ export class SessionView {
   private shown: FrameView | null = null;
   /** The picture that the host's next one builds on. */
   private latest: FrameView | null = null;
-  /** Lines for the terminal's scrollback that came with pictures which could not be shown. */
+  /** `latest` is news to the terminal. */
+  private due = false;
+  /** What came with pictures that have not been painted. */
   private scrolled: ViewRow[] = [];
+  private bell = false;
+  private clipboard: FrameEvents["clipboard"] = null;
   private restoring = false;
 
   constructor(
@@ -33,6 +48,7 @@ export class SessionView {
 
   /** The program's bytes follow, its whole screen first. */
   relayBegins(): void {
+    this.paintLatest();
     this.shown = null;
     this.latest = null;
     this.scrolled = [];
@@ -56,17 +72,31 @@ export class SessionView {
     const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
     const { view, events } = applyFrame(this.latest, update);
     this.latest = view;
+    this.scrolled = [...this.scrolled, ...events.scrolled].slice(-MAX_SCROLLED);
+    this.bell ||= events.bell;
+    this.clipboard = events.clipboard ?? this.clipboard;
+    this.due = true;
+    // A terminal that is slower than the pictures gets the newest of them when it has taken what it has.
+    if (this.terminal.output.pending === 0) this.paintLatest();
+  }
+
+  /** Paints what waits: call when the terminal has taken everything, and before nothing more comes. */
+  paintLatest(): void {
+    const { latest } = this;
+    if (!this.due || latest === null) return;
+    this.due = false;
     const { rows, cols } = this.terminal.size;
-    const scrolled = [...this.scrolled, ...events.scrolled];
     // Made before the host knew of a new size: the next one is whole.
-    if (view.rows !== rows || view.cols !== cols) {
+    if (latest.rows !== rows || latest.cols !== cols) {
       this.shown = null;
-      this.scrolled = scrolled.slice(-MAX_SCROLLED);
       return;
     }
-    const bytes = paint(this.shown, view, { ...events, scrolled }, this.caps);
-    this.shown = view;
+    const { scrolled, bell, clipboard } = this;
+    const bytes = paint(this.shown, latest, { scrolled, bell, clipboard }, this.caps);
+    this.shown = latest;
     this.scrolled = [];
+    this.bell = false;
+    this.clipboard = null;
     if (bytes.length > 0) this.terminal.output.write(bytes);
   }
 }

@@ -97,7 +97,10 @@ class Client {
       frame: (frame) => this.receive(frame),
       close: () => this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null }),
     });
-    terminal.output.onDrain = () => connection.resume();
+    terminal.output.onDrain = () => {
+      connection.resume();
+      this.view.paintLatest();
+    };
     terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
     for (const signal of ["SIGHUP", "SIGTERM"] as const) {
       process.on(signal, () => this.leave({ kind: "signalled", signal }));
@@ -125,6 +128,7 @@ class Client {
 
   async end(): Promise<void> {
     this.connection.close();
+    this.view.paintLatest();
     await this.probe.settled();
     await this.terminal.restore();
   }
