@@ -11,6 +11,9 @@ import { elementHandlers } from "./element-handlers.ts";
 import { awaitIdle } from "./idle.ts";
 import { decodeInput } from "./input.ts";
 
+/** ED 2 and home. The person's own scrollback is not the session's to erase. */
+const ERASE_SCREEN = new TextEncoder().encode("\x1b[2J\x1b[H");
+
 export interface HandlerContext {
   readonly signal: AbortSignal;
   readonly caller: Caller;
@@ -51,7 +54,12 @@ export const sessionHandlers: SessionHandlers = {
     return session.info();
   },
   "session.clear": async (session) => {
-    await session.pane.terminal.atRest(() => session.pane.terminal.clear());
+    const { terminal } = session.pane;
+    await terminal.atRest(() => {
+      void terminal.clear();
+      // Whoever is relayed to sees it as the program's own output.
+      session.events.emit("chunk", { offset: terminal.offset, bytes: ERASE_SCREEN });
+    });
     return { output_cursor: session.outputCursor };
   },
   "input.send": async (session, input) => {

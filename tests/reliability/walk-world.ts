@@ -211,10 +211,10 @@ export class World implements AsyncDisposable {
 /** What a person's terminal of that width shows: strips, the program's screen, boxes above it. */
 function compose(known: Known, screen: readonly string[], cols: number): string[] {
   const strip = ({ text }: Strip): string => text.slice(0, cols);
-  // Of strips of equal weight the older is nearer the edge.
+  // The newest is nearest the edge.
   const top = known.panels.filter(({ position }) => position === "top").map(strip);
   const bottom = known.panels.filter(({ position }) => position === "bottom").map(strip);
-  const rows = [...top, ...screen, ...bottom.reverse()];
+  const rows = [...top.reverse(), ...screen, ...bottom];
   for (const { x, y, text } of known.overlays) {
     const row = rows[y];
     if (row === undefined || x >= cols) continue;
