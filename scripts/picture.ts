@@ -10,7 +10,7 @@ import { BOLD, FAINT, type Grid, INVERSE, ITALIC, type Style, UNDERLINE } from "
 import { TerminalModel } from "../src/terminal/model.ts";
 import { defaultProfile, paletteColor } from "../src/terminal/profile.ts";
 
-const ROWS = 22;
+const ROWS = 17;
 const COLS = 92;
 /** Pixels of a cell, and around the picture. */
 const CELL = { width: 9, height: 19 };
@@ -73,8 +73,8 @@ const model = new TerminalModel(
 const terminal = show(model);
 const person = Bun.spawn([wsh, "--name", "shop"], { cwd: dir, env, terminal });
 await Bun.sleep(PAINTED_MS);
-await post("exec", { command: "sh check.sh" });
-await post("exec", { command: "git log --oneline -3 2>/dev/null || echo 'ready to deploy'" });
+await post("exec", { command: "bash check.sh" });
+await post("exec", { command: "echo ready to deploy" });
 await post("panel", {
   position: "top",
   height: 1,
@@ -83,7 +83,7 @@ await post("panel", {
 });
 await post("overlay", {
   x: 30,
-  y: 8,
+  y: 9,
   width: 38,
   height: 5,
   background: "#2d2d2d",
@@ -102,6 +102,8 @@ fs.writeFileSync(join(root, "docs/picture.svg"), picture);
 Bun.spawnSync([wsh, "stop"], { env });
 await person.exited;
 fs.rmSync(dir, { recursive: true, force: true });
+terminal.close();
+model.dispose();
 console.log("docs/picture.svg");
 
 function svg(grid: Grid): string {
