@@ -9,6 +9,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   operations: ["protocol"],
   instance: ["protocol"],
+  client: ["operations", "protocol"],
   pty: ["operations", "instance", "protocol"],
   terminal: ["operations", "instance", "protocol"],
   shell: ["operations", "instance", "protocol"],

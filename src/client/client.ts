@@ -1,0 +1,210 @@
+/**
+ * A client of a wsh server for TypeScript: every operation of the table as a typed call, and events as typed callbacks,
+ * over one WebSocket. Works where there are `fetch` and `WebSocket`; over a Unix socket in Bun. What the server refuses is
+ * thrown as a WshError with its code; when the connection ends, everything that waits is rejected.
+ */
+import type { OperationInput, OperationName, OperationOutput, ServerOperationName } from "../operations/table.ts";
+import { operations } from "../operations/table.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { EventName, Lagged, LifecycleEvent, SessionEvent } from "../protocol/events.ts";
+import type { Format } from "../protocol/screen.ts";
+
+export type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
+export { WshError } from "../protocol/errors.ts";
+export type { EventName, Lagged, LifecycleEvent, SessionEvent } from "../protocol/events.ts";
+export type { SessionInfo } from "../protocol/session.ts";
+
+export interface ConnectOptions {
+  /** Base URL of the server with its prefix, if any. Default `http://127.0.0.1:8080`. */
+  readonly url?: string;
+  /** What `wsh token` prints; not needed with `socket`, or when the server takes none. */
+  readonly token?: string;
+  /** Path of the server's Unix socket instead of `url` (Bun only). */
+  readonly socket?: string;
+}
+
+export interface SubscribeOptions {
+  readonly events: readonly EventName[];
+  /** Rows as text, or as spans with their look (the default). */
+  readonly format?: Format;
+  /** Least time between two reports of a changing screen, in ms. Default 100. */
+  readonly interval_ms?: number;
+  /** Silence that is reported as idle, in ms. Default: it is not reported. */
+  readonly idle_timeout_ms?: number;
+}
+
+/** A session's event or a notice that some were missed, and the name that the session has now. */
+export type SubscribedEvent = (SessionEvent | Lagged) & { readonly session: string };
+
+/** Operations that a WebSocket has a method for, and the name of it. */
+const methods: ReadonlyMap<OperationName, string> = new Map(
+  operations.flatMap(({ name, ws: [method] }) => (method === undefined ? [] : [[name, method] as const])),
+);
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: WshError): void;
+}
+
+/** @throws WshError auth_required, auth_invalid and the like; server_unavailable when nobody answers */
+export async function connect(options: ConnectOptions = {}): Promise<WshClient> {
+  const socket = new WebSocket(await socketUrl(options));
+  const opened = Promise.withResolvers<void>();
+  socket.addEventListener("open", () => opened.resolve(), { once: true });
+  socket.addEventListener("close", () => opened.reject(unavailable(options)), { once: true });
+  await opened.promise;
+  return new WshClient(socket);
+}
+
+export class WshClient implements Disposable {
+  /** Resolves when the connection has ended. */
+  readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly lifecycleListeners = new Set<(event: LifecycleEvent) => void>();
+  /** By the name that the session has now. */
+  private readonly subscriptions = new Map<string, (event: SubscribedEvent) => void>();
+  private nextId = 1;
+
+  /** Use `connect`. */
+  constructor(private readonly socket: WebSocket) {
+    const { promise, resolve } = Promise.withResolvers<{ code: number; reason: string }>();
+    this.closed = promise;
+    socket.addEventListener("message", ({ data }) => this.receive(String(data)));
+    socket.addEventListener("close", ({ code, reason }) => {
+      const error = new WshError("server_unavailable", `the connection has ended: ${code} ${reason}`);
+      for (const { reject } of this.waiting.values()) reject(error);
+      this.waiting.clear();
+      resolve({ code, reason });
+    });
+  }
+
+  /**
+   * Calls an operation; those of a session take its name or id last.
+   * @throws WshError of the operation, server_unavailable when the connection ends first
+   */
+  call<N extends ServerOperationName>(operation: N, input: OperationInput<N>): Promise<OperationOutput<N>>;
+  call<N extends OperationName>(operation: N, input: OperationInput<N>, session: string): Promise<OperationOutput<N>>;
+  async call(operation: OperationName, input: object, session?: string): Promise<unknown> {
+    const method = methods.get(operation);
+    if (method === undefined) throw new WshError("unknown_method", `'${operation}' has no method over a WebSocket`);
+    return this.request(method, input, session);
+  }
+
+  /**
+   * Hears of a session from now on, beginning with a `sync`; replaces an earlier subscription to it.
+   * @returns ends it
+   */
+  async subscribe(
+    session: string,
+    options: SubscribeOptions,
+    listener: (event: SubscribedEvent) => void,
+  ): Promise<AsyncDisposable> {
+    this.subscriptions.set(session, listener);
+    try {
+      await this.request("subscribe", options, session);
+    } catch (error) {
+      this.subscriptions.delete(session);
+      throw error;
+    }
+    return {
+      [Symbol.asyncDispose]: async () => {
+        const name = this.nameOf(listener);
+        if (name === undefined) return;
+        this.subscriptions.delete(name);
+        try {
+          await this.request("subscribe", { events: [] }, name);
+        } catch (error) {
+          // Whose session or connection is gone is subscribed to nothing.
+          const { code } = WshError.from(error);
+          if (code !== "session_not_found" && code !== "server_unavailable") throw error;
+        }
+      },
+    };
+  }
+
+  /** Hears of sessions that come, go and change. @returns ends it */
+  onLifecycle(listener: (event: LifecycleEvent) => void): Disposable {
+    this.lifecycleListeners.add(listener);
+    return { [Symbol.dispose]: () => void this.lifecycleListeners.delete(listener) };
+  }
+
+  close(): void {
+    this.socket.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  private request(method: string, params: object, session: string | undefined): Promise<unknown> {
+    if (this.socket.readyState !== WebSocket.OPEN) {
+      return Promise.reject(new WshError("server_unavailable", "the connection has ended"));
+    }
+    const id = this.nextId++;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.waiting.set(id, { resolve, reject });
+    this.socket.send(JSON.stringify({ id, method, params, ...(session === undefined ? {} : { session }) }));
+    return promise;
+  }
+
+  /** The server's messages are trusted to have the form that its schemas say. */
+  private receive(text: string): void {
+    const message: Message = JSON.parse(text);
+    if (message.id !== undefined) {
+      const waiting = this.waiting.get(message.id);
+      this.waiting.delete(message.id);
+      if (message.error === undefined) waiting?.resolve(message.result);
+      else waiting?.reject(WshError.fromBody(message.error));
+    } else if (typeof message.session === "string") {
+      this.subscriptions.get(message.session)?.(message as unknown as SubscribedEvent);
+    } else if (message.event !== undefined) {
+      this.tell(message as unknown as LifecycleEvent);
+    }
+  }
+
+  private tell(event: LifecycleEvent): void {
+    if (event.event === "session_renamed") this.follow(event.params.old_name, event.params.new_name);
+    for (const listener of this.lifecycleListeners) listener(event);
+  }
+
+  private follow(before: string, after: string): void {
+    const listener = this.subscriptions.get(before);
+    if (listener === undefined) return;
+    this.subscriptions.delete(before);
+    this.subscriptions.set(after, listener);
+  }
+
+  private nameOf(listener: (event: SubscribedEvent) => void): string | undefined {
+    for (const [name, known] of this.subscriptions) if (known === listener) return name;
+    return undefined;
+  }
+}
+
+interface Message {
+  readonly id?: number;
+  readonly result?: unknown;
+  readonly error?: { readonly code?: unknown; readonly message?: unknown };
+  readonly event?: string;
+  readonly session?: unknown;
+}
+
+/** A browser's WebSocket sends no headers, so the token is exchanged for a ticket first. */
+async function socketUrl({ url = "http://127.0.0.1:8080", token, socket }: ConnectOptions): Promise<string> {
+  if (socket !== undefined) return `ws+unix://${socket}:/ws/json`;
+  const base = url.replace(/\/$/, "");
+  const stream = `${base.replace(/^http/, "ws")}/ws/json`;
+  if (token === undefined) return stream;
+  let response: Response;
+  try {
+    response = await fetch(`${base}/auth/ws-ticket`, { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+  } catch {
+    throw unavailable({ url });
+  }
+  const answer = (await response.json()) as { ticket?: string; error?: { code?: unknown; message?: unknown } };
+  if (!response.ok) throw WshError.fromBody(answer.error ?? { message: `the server answered ${response.status}` });
+  return `${stream}?ticket=${answer.ticket}`;
+}
+
+function unavailable({ url, socket }: ConnectOptions): WshError {
+  return new WshError("server_unavailable", `no wsh server answers at ${socket ?? url ?? "http://127.0.0.1:8080"}`);
+}
