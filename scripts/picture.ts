@@ -19,7 +19,7 @@ const MARGIN = 14;
 const PAINTED_MS = 700;
 
 const root = join(import.meta.dir, "..");
-const wsh = join(root, "dist/wsh");
+const wsh = process.env.WSH_BIN ?? join(root, "dist/wsh");
 const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-picture-"));
 const env = {
   PATH: process.env.PATH ?? "/usr/bin:/bin",
@@ -72,7 +72,7 @@ const model = new TerminalModel(
 );
 const terminal = show(model);
 const person = Bun.spawn([wsh, "--name", "shop"], { cwd: dir, env, terminal });
-await Bun.sleep(PAINTED_MS);
+while (!Bun.spawnSync([wsh, "status"], { env }).success) await Bun.sleep(50);
 await post("exec", { command: "bash check.sh" });
 await post("exec", { command: "echo ready to deploy" });
 await post("panel", {
