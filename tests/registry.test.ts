@@ -326,7 +326,7 @@ describe("watching", () => {
     using dev = await session(place.instance, "dev");
     let losses = 0;
     const listeners: Disposable[] = [];
-    using _watch = watchOwnSocket(place.instance, dev.id, () => {
+    using _watch = watchOwnSocket(dev.socket, () => {
       losses += 1;
     });
     using other = await session(place.instance, "other");

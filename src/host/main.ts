@@ -8,7 +8,7 @@ import { restoreSession } from "../instance/claim.ts";
 import { HostSpecSchema } from "../instance/host-spec.ts";
 import { createLogger, type Logger } from "../instance/log.ts";
 import { watchOwnSocket } from "../instance/own-socket.ts";
-import { type Instance, resolveInstance } from "../instance/paths.ts";
+import { hostSocket, type Instance, resolveInstance } from "../instance/paths.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry.ts";
 import { loadSettings, logLevelFor } from "../instance/settings.ts";
 import { reportFailure, reportReady } from "../instance/spawn.ts";
@@ -33,7 +33,7 @@ export async function runHost(): Promise<void> {
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
   let restoring = false;
-  using _watcher = watchOwnSocket(instance, id, () => {
+  using _watcher = watchOwnSocket(hostSocket(instance, id), () => {
     if (restoring || session.isEnding || session.isOver) return;
     restoring = true;
     void registerAgain(instance, id, session, server, logger).finally(() => {

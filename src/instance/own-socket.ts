@@ -1,25 +1,23 @@
 /**
- * A host's eye on its own socket: somebody may delete the runtime directory under it (a cleaner of /tmp, the end of a
- * login session), and then nobody finds the session any more. The socket file itself is watched, not its directory, so
- * that other sessions' coming and going wakes nobody; only its own renames do.
+ * A process's eye on its own socket: somebody may delete the runtime directory under it (a cleaner of /tmp, the end of a
+ * login session), and then nobody finds the session or server any more. The socket file itself is watched, not its
+ * directory, so that other sessions' coming and going wakes nobody; only its own renames do.
  */
 
 import fs from "node:fs";
-import { hostSocket, type Instance } from "./paths.ts";
 
 /** Changes closer together than this, in ms, are one: a rename changes the number of links twice. */
 const debounceMs = 5;
-/** How long after a loss, in ms, it is looked whether the socket is back; if not, the loss is reported again. */
+/** How long after a loss, in ms, it is looked whether a socket is back; if not, the loss is reported again. */
 const retryMs = 1_000;
 /** How often it is looked at, in ms, where a socket cannot be watched (macOS, or the system's watches are used up). */
 const blindPollMs = 10_000;
 
 /**
- * Calls `lost` when the socket is no longer at its path, and once a second until it is there again (restoreSession);
- * then watches the new one. Runs until disposed; keeps no process alive.
+ * Calls `lost` when the socket is no longer at its path, and once a second until one is there again; then watches that
+ * one. Runs until disposed; keeps no process alive.
  */
-export function watchOwnSocket(instance: Instance, id: number, lost: () => void): Disposable {
-  const path = hostSocket(instance, id);
+export function watchOwnSocket(path: string, lost: () => void): Disposable {
   let watcher: fs.FSWatcher | null = null;
   let timer: Timer | null = null;
   let watched: bigint | null = null;

@@ -31,7 +31,7 @@ export interface McpDoorOptions {
 
 export class McpDoor {
   private readonly changes: Changes;
-  private socket: McpSocket | null = null;
+  private readonly sockets: McpSocket[] = [];
   private http: Promise<McpHttp> | null = null;
   private conversation: ReturnType<McpDoor["loadConversation"]> | null = null;
 
@@ -41,16 +41,17 @@ export class McpDoor {
 
   /** Connected bridges. */
   get bridges(): number {
-    return this.socket?.connections ?? 0;
+    return this.sockets.reduce((sum, { connections }) => sum + connections, 0);
   }
 
-  /** Listens for bridges. The path must be free. */
+  /** Listens for bridges. The path must be free; another socket that was there before goes on with its bridges. */
   listen(path: string): void {
     const { changed } = this.options;
-    this.socket = listenMcp(path, {
+    const socket = listenMcp(path, {
       load: () => (this.conversation ??= this.loadConversation()),
-      ...(changed === undefined ? {} : { changed }),
+      ...(changed === undefined ? {} : { changed: () => changed(this.bridges) }),
     });
+    this.sockets.push(socket);
   }
 
   /** Answers a request to `/mcp` that was let in. Its time limit must be off: an answer may be a stream. */
@@ -60,7 +61,7 @@ export class McpDoor {
   }
 
   async stop(): Promise<void> {
-    this.socket?.stop();
+    for (const socket of this.sockets) socket.stop();
     await (await this.http)?.stop();
   }
 

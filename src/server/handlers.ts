@@ -138,7 +138,7 @@ async function idleAny(
   context: CallContext,
 ): Promise<OperationOutput<"idle.any">> {
   const { last_session, last_generation, tag, ...idle } = input;
-  const candidates = runningWithTag(hosts, tag);
+  const candidates = runningWithTag(await hosts.present(), tag);
   return firstOf(candidates, context, async (host, race) => {
     const own = last_session === host.info.name && last_generation !== undefined ? { last_generation } : {};
     const result = (await host.request("idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
@@ -153,7 +153,7 @@ async function waitAny(
 ): Promise<OperationOutput<"wait.any">> {
   const { sessions, tag, since, ...wait } = input;
   const named = sessions === undefined ? null : await Promise.all(sessions.map((target) => hosts.find(target)));
-  const candidates = named ?? runningWithTag(hosts, tag);
+  const candidates = named ?? runningWithTag(await hosts.present(), tag);
   const cursors: Record<string, number> = {};
   const first = await firstOf(
     candidates,
@@ -171,8 +171,8 @@ async function waitAny(
   return { session: null, decided_by: "timeout", output_cursors: cursors };
 }
 
-function runningWithTag(hosts: Hosts, tags: readonly string[]): readonly Host[] {
-  const found = hosts.all.filter((host) => host.info.running && (tags.length === 0 || hasTag(host.info, tags)));
+function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readonly Host[] {
+  const found = hosts.filter((host) => host.info.running && (tags.length === 0 || hasTag(host.info, tags)));
   if (found.length > 0) return found;
   throw new WshError(
     "no_sessions",

@@ -91,6 +91,7 @@ export class Hosts {
   private readonly hosts = new Map<number, Host>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<Host>();
+  private readonly begun = Promise.withResolvers<void>();
   private watcher: Disposable | null = null;
   private listener: HostsListener | null = null;
 
@@ -106,12 +107,20 @@ export class Hosts {
     this.watcher = watchRegistry(this.instance, () => void this.scan());
     await this.scan();
     this.listener = listener;
+    this.begun.resolve();
   }
 
   stop(): void {
     this.watcher?.[Symbol.dispose]();
     this.listener = null;
     for (const host of this.hosts.values()) host.connection?.close();
+  }
+
+  /** The hosts whose sessions can be found at this moment, those that are milliseconds old included. */
+  async present(): Promise<readonly Host[]> {
+    await this.begun.promise;
+    await this.scan();
+    return this.all;
   }
 
   /** The hosts whose sessions can be found, oldest first. */
@@ -163,7 +172,7 @@ export class Hosts {
 
   /** Fresh infos, oldest first; a host that hangs is shown as such and not waited for again. */
   async list(): Promise<SessionInfo[]> {
-    return Promise.all(this.all.map((host) => this.freshInfo(host)));
+    return Promise.all((await this.present()).map((host) => this.freshInfo(host)));
   }
 
   /** Reads the registry and connects to hosts that are new. */

@@ -19,7 +19,7 @@ export interface ListenersOptions {
 
 export class Listeners {
   private tcp: { server: Bun.Server<Door>; readonly bind: Bind }[] = [];
-  private readonly unix: Bun.Server<Door>;
+  private readonly unix: Bun.Server<Door>[] = [];
 
   /** @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read */
   constructor(private readonly options: ListenersOptions) {
@@ -30,11 +30,17 @@ export class Listeners {
         // `localhost` may mean ::1; where there is no IPv6, or the port is taken there, 127.0.0.1 is enough.
         if (bind.host === "127.0.0.1") this.tryListen({ host: "::1", port });
       }
-      this.unix = listenUnix(options.httpSocket, options.app, options.handlers);
+      this.listenUnix();
     } catch (error) {
       for (const { server } of this.tcp) void server.stop(true);
       throw error;
     }
+  }
+
+  /** Listens on the Unix socket, which must be free; again when its file was deleted: what is connected stays. */
+  listenUnix(): void {
+    const { httpSocket, app, handlers } = this.options;
+    this.unix.push(listenUnix(httpSocket, app, handlers));
   }
 
   /** Origins over TCP. */
@@ -54,7 +60,7 @@ export class Listeners {
   }
 
   async stop(): Promise<void> {
-    await Promise.all([this.unix, ...this.tcp.map(({ server }) => server)].map((server) => server.stop(true)));
+    await Promise.all([...this.unix, ...this.tcp.map(({ server }) => server)].map((server) => server.stop(true)));
   }
 
   private listen(bind: Bind): number {

@@ -5,6 +5,10 @@
 import { claimServer, releaseServer } from "../instance/claim-server.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/info.ts";
 import { originalNofile } from "../instance/nofile.ts";
+import { watchOwnSocket } from "../instance/own-socket.ts";
+import { checkRuntimeDir, type Instance } from "../instance/paths.ts";
+import { probeSocket } from "../instance/probe.ts";
+import { unlinkSocket } from "../instance/registry.ts";
 import type { Settings } from "../instance/settings-keys.ts";
 import { McpDoor, type McpDoorOptions } from "../mcp/door.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -181,8 +185,28 @@ export async function runServer(options: ServerOptions): Promise<void> {
   process.on("SIGHUP", () => reloadTls(listening, options));
   logger.info("server listens", { socket: instance.httpSocket, addresses: state.addresses, pid: process.pid });
   options.ready({ ...info, addresses: [...state.addresses] });
+  let returning = false;
+  const watch = watchOwnSocket(instance.httpSocket, () => {
+    if (returning) return;
+    returning = true;
+    const bind = (): void => {
+      listening.listenUnix();
+      mcp.listen(instance.mcpSocket);
+    };
+    void comeBack(instance, bind)
+      .then((back) => {
+        if (!back) return ended.resolve("another server has taken its place");
+        writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: state.persistent });
+        logger.warn("listens again after its socket was deleted", { socket: instance.httpSocket });
+      })
+      .catch((error) => logger.error("cannot listen again", { error: WshError.from(error).message }))
+      .finally(() => {
+        returning = false;
+      });
+  });
 
   const why = await ended.promise;
+  watch[Symbol.dispose]();
   logger.info(`server ends: ${why}`, {});
   lifecycle.stop();
   hosts.stop();
@@ -193,6 +217,19 @@ export async function runServer(options: ServerOptions): Promise<void> {
   const published = readServerInfo(instance);
   if (published?.server_id === info.server_id) {
     writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: chosen });
+  }
+}
+
+/** Our sockets were deleted: binds them again, unless another server was quicker. */
+async function comeBack(instance: Instance, bind: () => void): Promise<boolean> {
+  try {
+    if (probeSocket(instance.httpSocket) === "alive") return false;
+    if (checkRuntimeDir(instance)) unlinkSocket(instance.mcpSocket); // ours, if it was spared
+    await claimServer(instance, bind);
+    return true;
+  } catch (thrown) {
+    if (WshError.from(thrown).code === "server_already_running") return false;
+    throw thrown;
   }
 }
 
