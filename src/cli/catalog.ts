@@ -170,8 +170,8 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "token",
-        usage: "",
-        summary: "print the token for TCP",
+        usage: "[create|list|revoke]",
+        summary: "print the token for TCP, make others",
         load: async () => (await import("./token.ts")).register,
       },
       {
@@ -179,6 +179,12 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "",
         summary: "speak MCP on stdin and stdout, for an AI host",
         load: async () => (await import("./mcp.ts")).register,
+      },
+      {
+        name: "service",
+        usage: "systemd|launchd",
+        summary: "print a unit that keeps the server running",
+        load: async () => (await import("./service.ts")).register,
       },
       {
         name: "setup",
@@ -191,6 +197,18 @@ export const catalog: readonly CatalogGroup[] = [
   {
     title: "More",
     entries: [
+      {
+        name: "info",
+        usage: "",
+        summary: "show paths, server and limits",
+        load: async () => (await import("./info.ts")).register,
+      },
+      {
+        name: "doctor",
+        usage: "",
+        summary: "look for what is wrong, say what to do",
+        load: async () => (await import("./doctor.ts")).register,
+      },
       {
         name: "config",
         usage: "",

@@ -1,22 +1,82 @@
-/** `wsh token`: the token that TCP clients must send. */
+/** `wsh token`: the instance's own token, and the tokens that a person makes for programs. */
 import type { Command } from "commander";
+import type { Instance } from "../instance/paths.ts";
 import { readToken } from "../instance/token.ts";
 import { WshError } from "../protocol/errors.ts";
-import { instanceOf } from "./context.ts";
-import { print } from "./print.ts";
+import { instanceOf, UsageError } from "./context.ts";
+import { print, printJson, table } from "./print.ts";
+
+interface TokenOptions {
+  readonly access?: string;
+  readonly session?: string;
+  readonly json?: boolean;
+}
+
+const accesses = ["observe", "operate", "admin"] as const;
 
 export function register(program: Command): void {
   program
-    .command("token")
-    .description("Print the token that clients over TCP send as 'Authorization: Bearer TOKEN'.")
-    .action(async (_options, command: Command) => {
+    .command("token [action] [name]")
+    .usage("[create NAME [--access A] [--session S] | list | revoke NAME]")
+    .description(
+      "Print the token that clients over TCP send as 'Authorization: Bearer TOKEN'; or create, list and revoke tokens\n" +
+        "of less access. A new token is shown once; a revoked one is refused at once.",
+    )
+    .option("--access <access>", "create: observe (look), operate (act as well) or admin (everything)")
+    .option("--session <name>", "create: the only session that it opens")
+    .option("--json", "list: as JSON")
+    .action(async (action: string | undefined, name: string | undefined, options: TokenOptions, command: Command) => {
       const instance = instanceOf(command);
-      const token = readToken(instance);
-      if (token === null) {
-        throw new WshError("auth_required", `instance '${instance.name}' has no token yet`, {
-          hint: "A token is made when a server first listens on TCP: wsh server --bind 127.0.0.1:8080.",
-        });
+      switch (action) {
+        case undefined:
+          return printOwn(instance);
+        case "create":
+          return create(instance, required(name, "create"), options);
+        case "list":
+          return list(instance, options.json === true);
+        case "revoke": {
+          const { revokeToken } = await import("../instance/tokens.ts");
+          await revokeToken(instance, required(name, "revoke"));
+          return print(`Token '${name}' revoked.\n`);
+        }
+        default:
+          throw new UsageError(`unknown action '${action}'`, "Use create, list or revoke.");
       }
-      await print(`${token}\n`);
     });
+}
+
+function required(name: string | undefined, action: string): string {
+  if (name !== undefined) return name;
+  throw new UsageError(`'${action}' takes the token's name`);
+}
+
+function printOwn(instance: Instance): Promise<void> {
+  const token = readToken(instance);
+  if (token === null) {
+    throw new WshError("auth_required", `instance '${instance.name}' has no token yet`, {
+      hint: "A token is made when a server first listens on TCP: wsh server --bind 127.0.0.1:8080.",
+    });
+  }
+  return print(`${token}\n`);
+}
+
+async function create(instance: Instance, name: string, { access, session }: TokenOptions): Promise<void> {
+  const held = accesses.find((one) => one === (access ?? "operate"));
+  if (held === undefined) throw new UsageError(`'${access}' is no access`, `Use ${accesses.join(", ")}.`);
+  const { createToken } = await import("../instance/tokens.ts");
+  await print(`${await createToken(instance, { name, access: held, session })}\n`);
+}
+
+async function list(instance: Instance, json: boolean): Promise<void> {
+  const { readTokens } = await import("../instance/tokens.ts");
+  const tokens = readTokens(instance).map(({ digest: _, ...token }) => token);
+  if (json) return printJson(tokens);
+  if (tokens.length === 0) return print("No tokens but the instance's own.\n");
+  const rows = tokens.map(({ name, access, session, created_at }) => [
+    name,
+    access,
+    session ?? "all",
+    new Date(created_at).toISOString(),
+  ]);
+  await print(table([["NAME", "ACCESS", "SESSIONS", "CREATED"], ...rows]));
 }

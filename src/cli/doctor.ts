@@ -1,0 +1,34 @@
+/** `wsh doctor`: looks at everything that wsh needs, says what is wrong and what to do; exit 1 when something is. */
+import type { Command } from "commander";
+import { WshError } from "../protocol/errors.ts";
+import { instanceOf } from "./context.ts";
+import { checks, type Finding } from "./doctor-checks.ts";
+import { harmless, print, printJson } from "./print.ts";
+
+const marks = { ok: "ok", note: "note", wrong: "WRONG" } as const;
+
+export function register(program: Command): void {
+  program
+    .command("doctor")
+    .description("Look for what is wrong with this installation, and say what to do. Changes nothing.")
+    .option("--json", "print the findings as JSON")
+    .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
+      const instance = instanceOf(command);
+      const findings = checks.flatMap((check): Finding[] => {
+        try {
+          return check(instance);
+        } catch (thrown) {
+          const error = WshError.from(thrown);
+          return [{ subject: check.name, state: "wrong", text: error.message, advice: error.hint }];
+        }
+      });
+      if (findings.some(({ state }) => state === "wrong")) process.exitCode = 1;
+      if (json === true) return printJson(findings);
+      await print(findings.map(line).join(""));
+    });
+}
+
+function line({ subject, state, text, advice }: Finding): string {
+  const more = advice === undefined ? "" : `${" ".repeat(27)}${harmless(advice)}\n`;
+  return `${marks[state].padEnd(7)}${subject.padEnd(20)}${harmless(text)}\n${more}`;
+}
