@@ -124,7 +124,14 @@ async function watch(session: SessionClient, id: number, options: ExecOptions): 
     timeoutMs: timeout,
     signal: left.signal,
   });
-  const seen = await stream.follow();
+  const seen = await stream.follow().catch((thrown: unknown) => {
+    const error = WshError.from(thrown);
+    if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
+    process.stderr.write(`wsh: the session was ended: ${error.message}\n`);
+    process.exitCode = UNKNOWN;
+    return null;
+  });
+  if (seen === null) return;
   if (stream.omittedLines > 0 && !json) {
     process.stderr.write(`wsh: ${stream.omittedLines} lines came faster than a terminal's history keeps them\n`);
   }

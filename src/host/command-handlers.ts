@@ -135,6 +135,8 @@ async function processWait(
 ): Promise<StepResult> {
   const outcome = await session.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: input.max_wait_ms, signal });
   const over = session.exit !== null;
+  // In the background nobody waits, however soon it ends.
+  if (input.max_wait_ms === 0) session.keepLonger();
   if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) session.keepLonger();
   if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
   if (!over && input.on_timeout !== "leave") await stopProgram(session, input.on_timeout);

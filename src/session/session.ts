@@ -492,6 +492,12 @@ export class Session {
   /** Whoever started the program waits for it no more: once it has ended its result is kept for longer. */
   keepLonger(): void {
     this.graceMs = Math.max(this.graceMs, this.options.settings.execGraceMs);
+    if (this.graceTimer !== null) this.startGrace();
+  }
+
+  private startGrace(): void {
+    this.graceTimer?.[Symbol.dispose]();
+    this.graceTimer = this.clock.after(this.graceMs, () => this.destroy("exited"));
   }
 
   /** A waiter was told that the program has ended. */
@@ -635,7 +641,7 @@ export class Session {
       viewer.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
       this.endTold();
     }
-    this.graceTimer = this.clock.after(this.graceMs, () => this.destroy("exited"));
+    this.startGrace();
   }
 
   private gone(): WshError {
