@@ -231,6 +231,15 @@ describe("commands in a session", () => {
     expect(await wsh.ok("wait", "work", "prompt")).toBe("prompt\n");
   });
 
+  test("Ctrl+C stops the command, and its code is told", async () => {
+    const child = wsh.spawn(["exec", "work", "--", "echo started; sleep 30"]);
+    const reader = child.stdout.getReader();
+    await reader.read();
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    expect(await wsh.ok("wait", "work", "prompt")).toBe("prompt\n");
+  });
+
   test("a busy prompt is refused", async () => {
     await wsh.ok("send", "work", "sleep 30", "--enter");
     await wsh.ok("wait", "work", "--idle", "0.1");
@@ -439,6 +448,16 @@ describe("settings, scripts and completions", () => {
     expect(complete("attach", "--re")).toBe("--read-only");
     expect(complete("screen", "alpha", "--format", "")).toBe("plain styled ansi");
     expect(complete("persist", "o")).toBe("on off");
+  });
+
+  test("a reader that goes away ends the command quietly", async () => {
+    await wsh.session("piped", "--size", "1000x500");
+    const script = `"$@" screen piped --json | head -c 10 >/dev/null; echo "\${PIPESTATUS[0]}"`;
+    const { program } = await import("./support/program.ts");
+    const run = Bun.spawnSync(["bash", "-c", script, "bash", ...program], { env: wsh.env, stderr: "pipe" });
+    expect(run.stderr.toString()).toBe("");
+    expect(["0", "141"]).toContain(run.stdout.toString().trim());
+    await wsh.ok("kill", "piped");
   });
 
   test("nothing printed is cut when the reader is slow", async () => {
