@@ -278,12 +278,18 @@ export class TerminalModel {
 
   /** Rows from a place that was the top of the normal screen to its top now, oldest first: the newest `limit`. */
   rowsAbove(since: Position, limit: number): Row[] {
-    const { hot, links } = this.emulator;
-    const rows: Row[] = [];
-    for (let at = Math.max(hot.indexOf(since), hot.above - limit); at < hot.above; at++) {
-      rows.push(rowCells(hot.row(at), this.cols, this.styles, links));
+    const { hot, history } = this.emulator;
+    const first = hot.indexOf(since);
+    // Older ones are packed already: how many, is seen row by row.
+    let packed = 0;
+    if (first === 0 && hot.above < limit) {
+      const from = Math.max(0, history.rows - (limit - hot.above));
+      for (const { segment, from: cell } of history.rowsBetween(from, history.rows)) {
+        const { id, offset } = segment;
+        if (id > since.line || (id === since.line && offset + cell >= since.col)) packed++;
+      }
     }
-    return rows;
+    return this.newestRows(Math.min(limit, hot.above - first + packed));
   }
 
   /** The newest `limit` rows above the normal screen, as they would be painted, oldest first. */

@@ -103,10 +103,11 @@ export class PersonTerminal implements AsyncDisposable {
   }
 
   /** Waits until the screen shows what is wanted; returns the screen. */
-  sees(wanted: string | RegExp): Promise<string> {
+  sees(wanted: string | RegExp | ((screen: string) => boolean)): Promise<string> {
     let screen = "";
     const found = until(`the terminal to show ${wanted}`, async () => {
       screen = await this.screen();
+      if (typeof wanted === "function") return wanted(screen) ? screen : null;
       return (typeof wanted === "string" ? screen.includes(wanted) : wanted.test(screen)) ? screen : null;
     });
     return found.catch((error) => {
