@@ -13,8 +13,7 @@ export function rootHelp(): string {
     "  wsh [options]                    open a session with your shell; Ctrl+\\ twice",
     "    -c COMMAND, --shell PATH, --name NAME, --tag TAG, --cwd DIR    detaches",
     ...groups,
-    bold("Everywhere"),
-    "  -L, --server-name NAME           the instance;  --help, --version",
+    `${bold("Everywhere")}: -L NAME, --server-name NAME (the instance), --help, --version`,
   ].join("\n")}\n`;
 }
 
