@@ -212,6 +212,23 @@ describe("the end", () => {
     expect((await bridge.answer(2)).error).toMatchObject({ code: -32603, data: { code: "cancelled" } });
   });
 
+  test("of stdout's reader ends the bridge quietly", async () => {
+    await using mcp = new McpInstance();
+    const child = mcp.spawn(["mcp"]);
+    child.stdin.write(`${initialize}\n`);
+    child.stdin.flush();
+    const reader = child.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    for (let id = 2; child.exitCode === null && id < 200; id++) {
+      child.stdin.write(`${request(id, "tools/list")}\n`);
+      child.stdin.flush();
+      await Promise.race([child.exited, Bun.sleep(50)]);
+    }
+    expect(await child.exited).toBe(0);
+    expect(await new Response(child.stderr).text()).toBe("");
+  });
+
   test("of the bridge leaves its sessions, listed", async () => {
     await using mcp = new McpInstance();
     await using bridge = new Lines(mcp);

@@ -9,6 +9,7 @@ import { startServer } from "../instance/spawn.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import { answeredId, Link } from "./bridge-link.ts";
+import { Output } from "./bridge-output.ts";
 import { type ClientMessage, errorLine, OpenRequests, parseLine, type RequestId } from "./bridge-requests.ts";
 import { type ClientHello, MAX_LINE_BYTES, MCP_SOCKET_VERSION } from "./hello.ts";
 import { LineSplitter } from "./lines.ts";
@@ -60,6 +61,11 @@ function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): ClientH
 class Bridge {
   private readonly open = new OpenRequests();
   private readonly ended = Promise.withResolvers<void>();
+  private readonly output = new Output(MAX_WAITING_BYTES, {
+    full: () => this.link?.pause(),
+    room: () => this.link?.resume(),
+    gone: () => this.ended.resolve(),
+  });
   private link: Link | null = null;
   private connecting: Promise<void> | null = null;
   /** Waits for a link, in order. */
@@ -80,8 +86,6 @@ class Bridge {
   constructor(private readonly options: BridgeOptions) {}
 
   async run(): Promise<void> {
-    process.stdout.setMaxListeners(0);
-    process.stdout.on("error", () => this.ended.resolve());
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => this.stop(signal));
     void this.connect();
     void this.readInput()
@@ -89,7 +93,7 @@ class Bridge {
       .then(() => this.finish());
     await this.ended.promise;
     this.link?.close();
-    await this.flush();
+    await Promise.race([this.output.flushed(), Bun.sleep(this.flushMs)]);
   }
 
   private async readInput(): Promise<void> {
@@ -249,11 +253,6 @@ class Bridge {
       if (request !== null && request === this.initialize) this.isInitialized = true;
     }
     this.say(line);
-    if (process.stdout.writableLength > MAX_WAITING_BYTES) {
-      const { link } = this;
-      link?.pause();
-      process.stdout.once("drain", () => link?.resume());
-    }
     this.settle();
   }
 
@@ -291,16 +290,10 @@ class Bridge {
   }
 
   private say(line: string | Uint8Array): void {
-    process.stdout.write(line);
+    this.output.say(line);
   }
 
   private complain(text: string): void {
     process.stderr.write(`wsh mcp: ${text}\n`);
-  }
-
-  private async flush(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    process.stdout.write("", () => resolve());
-    await Promise.race([promise, Bun.sleep(this.flushMs)]);
   }
 }
