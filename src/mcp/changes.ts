@@ -23,6 +23,12 @@ interface Watch {
   readonly stop: Disposable;
 }
 
+/** The session that a resource belongs to, undefined for the list and for what is no resource. */
+export function sessionOf(uri: string): string | undefined {
+  const name = /^wsh:\/\/sessions\/([^/]+)\/(?:screen|scrollback)$/.exec(uri)?.[1];
+  return name === undefined ? undefined : decodeURIComponent(name);
+}
+
 export class Changes {
   private readonly watches = new Map<string, Watch>();
 
@@ -38,7 +44,7 @@ export class Changes {
 
   /** What the URI names changed. An unknown URI never does. */
   onResource(uri: string, changed: () => void): Disposable {
-    const session = /^wsh:\/\/sessions\/([^/]+)\/(?:screen|scrollback)$/.exec(uri)?.[1];
+    const session = sessionOf(uri);
     if (uri !== SESSIONS_URI && session === undefined) return { [Symbol.dispose]() {} };
     const watch = this.watches.get(uri) ?? this.begin(uri, session);
     watch.listeners.add(changed);
@@ -57,7 +63,7 @@ export class Changes {
     const tell = () => {
       for (const listener of listeners) listener();
     };
-    const stop = session === undefined ? this.feed(tell) : this.followOutput(decodeURIComponent(session), tell);
+    const stop = session === undefined ? this.feed(tell) : this.followOutput(session, tell);
     const watch = { listeners, stop };
     this.watches.set(uri, watch);
     return watch;

@@ -17,6 +17,8 @@ export interface McpHttpOptions extends McpSettings {
 export interface HttpIdentity {
   readonly access: Access;
   readonly tokenName: string;
+  /** Tells the token from an earlier one of the same name. */
+  readonly tokenId?: string;
   /** Address of the peer; absent or null on the Unix socket. */
   readonly peer?: string | null;
   /** The only session that the token opens. */

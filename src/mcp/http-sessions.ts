@@ -22,7 +22,7 @@ const RETRY_MS = 3_000;
 
 interface Session {
   readonly id: string;
-  readonly tokenName: string;
+  readonly tokenId: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly close: () => Promise<void>;
   /** Requests and streams that are open. */
@@ -63,7 +63,7 @@ export class HttpSessions {
     const id = crypto.randomUUID();
     const caller = callerFor(`mcp:${id}`, true, request.url, identity);
     const server = createMcpServer(this.options, caller);
-    const subscriptions = registerSubscriptions(server, this.options.changes);
+    const subscriptions = registerSubscriptions(server, this.options.changes, identity.only);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => {
@@ -80,7 +80,7 @@ export class HttpSessions {
     };
     const session: Session = {
       id,
-      tokenName: identity.tokenName,
+      tokenId: tokenIdOf(identity),
       transport,
       close,
       open: 0,
@@ -120,7 +120,7 @@ export class HttpSessions {
     if (wanted === null) return jsonRpcError(400, -32000, "Bad Request: Mcp-Session-Id header is required", id);
     const session = this.sessions.get(wanted);
     // Another token's session is none of its business, and not to be told from one that does not exist.
-    if (session?.tokenName !== identity.tokenName) return jsonRpcError(404, -32001, "Session not found", id);
+    if (session?.tokenId !== tokenIdOf(identity)) return jsonRpcError(404, -32001, "Session not found", id);
     return session;
   }
 
@@ -145,4 +145,8 @@ export class HttpSessions {
     }
     await session.close();
   }
+}
+
+function tokenIdOf({ tokenId, tokenName }: HttpIdentity): string {
+  return tokenId ?? tokenName;
 }

@@ -10,6 +10,7 @@ import { collectJson, jsonRpcError, onEnd } from "./http-response.ts";
 import { HttpSessions } from "./http-sessions.ts";
 import { idOf } from "./lines.ts";
 import { EventTap, listenedResources } from "./listens.ts";
+import { mayWatch } from "./resources.ts";
 import { createMcpServer, type McpCaller } from "./server.ts";
 
 export interface McpHttp {
@@ -54,7 +55,10 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       return inForm(form, await sessions.post(forwarded, body, identity), body);
     }
     callers.set(forwarded, callerFor(`mcp:${identity.tokenName}`, false, url, identity));
-    const watched = methodOf(body) === "subscriptions/listen" ? taps.watch(listenedResources(paramsOf(body))) : null;
+    const uris = methodOf(body) === "subscriptions/listen" ? listenedResources(paramsOf(body)) : null;
+    const foreign = uris?.find((uri) => !mayWatch(uri, identity.only));
+    if (foreign !== undefined) return jsonRpcError(404, -32602, `Resource not found: ${foreign}`, idOf(body));
+    const watched = uris === null ? null : taps.watch(uris);
     if (watched !== null && form === "json") {
       watched[Symbol.dispose]();
       return jsonRpcError(

@@ -4,7 +4,7 @@
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import { WshError } from "../protocol/errors.ts";
-import { type Changes, SESSIONS_URI } from "./changes.ts";
+import { type Changes, SESSIONS_URI, sessionOf } from "./changes.ts";
 import type { Ask } from "./tool.ts";
 
 const MIME_TYPE = "application/json";
@@ -72,10 +72,11 @@ async function read(uri: string, value: () => Promise<unknown>) {
  * list changes are sent unasked. (Later clients listen, which the SDK routes; see http.ts and socket.ts.)
  * The result ends every subscription.
  */
-export function registerSubscriptions(server: McpServer, changes: Changes): Disposable {
+export function registerSubscriptions(server: McpServer, changes: Changes, only?: string): Disposable {
   const subscribed = new Map<string, Disposable>();
   const { server: protocol } = server;
   protocol.setRequestHandler("resources/subscribe", ({ params }) => {
+    if (!mayWatch(params.uri, only)) throw new ResourceNotFoundError(params.uri);
     if (!subscribed.has(params.uri)) {
       const tell = () => void protocol.sendResourceUpdated({ uri: params.uri }).catch(() => {});
       subscribed.set(params.uri, changes.onResource(params.uri, tell));
@@ -95,4 +96,10 @@ export function registerSubscriptions(server: McpServer, changes: Changes): Disp
       subscribed.clear();
     },
   };
+}
+
+/** Whether a caller that may touch one session only may hear of this resource. */
+export function mayWatch(uri: string, only: string | undefined): boolean {
+  const session = sessionOf(uri);
+  return only === undefined || session === undefined || session === only;
 }

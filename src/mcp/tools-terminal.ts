@@ -7,6 +7,7 @@ import { done, SessionField, tool } from "./tool.ts";
 const send = inputSchema("input.send").entries;
 const idle = inputSchema("idle.await").entries;
 const screen = inputSchema("screen.get").entries;
+const { output_limit: _limit, ...run } = inputSchema("run").entries;
 
 export const sendInput = tool({
   name: "wsh_send_input",
@@ -100,7 +101,7 @@ export const runCommand = tool({
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  parameters: v.object({ session: SessionField, ...inputSchema("run").entries }),
+  parameters: v.object({ session: SessionField, ...run }),
   output: outputSchema("run"),
   waits: true,
   run: async ({ session, ...rest }, ask) => ask("run", rest, session),
