@@ -19,6 +19,9 @@ import type { ProgramState } from "./program-state.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
 
+/** How long a shell may take between Enter and the beginning of the command, in ms. */
+const COMMAND_MS = 500;
+
 export interface RunRequest {
   readonly input: Uint8Array;
   /** Silence that ends it, in ms; 0 returns at the first activity. */
@@ -85,6 +88,8 @@ export class Runs {
 
 class Run implements Disposable {
   private readonly from: TextPosition;
+  private readonly fromOffset: number;
+  private readonly atPrompt: boolean;
   private readonly lines: number;
   private readonly alarm: Alarm;
   private readonly listener: Disposable;
@@ -101,6 +106,8 @@ class Run implements Disposable {
   ) {
     const { text, clock, recorder } = port;
     this.from = text.position();
+    this.fromOffset = text.offset;
+    this.atPrompt = recorder.phase === "prompt" && recorder.verified;
     this.lines = commandLines(request.input);
     this.alarm = new Alarm(clock, () => this.timePassed());
     this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
@@ -164,9 +171,18 @@ class Run implements Disposable {
     return cutOutput(kept, outputLimit);
   }
 
+  /** A line typed at the prompt becomes a command, or a status without one; an editor may draw the prompt anew first. */
+  private get isCommandComing(): boolean {
+    const { recorder, clock } = this.port;
+    if (!this.atPrompt || this.lines === 0 || this.started > 0) return false;
+    const answered = (recorder.lastStatus?.offset ?? -1) > this.fromOffset;
+    return !answered && clock.now() < this.sentAt + COMMAND_MS;
+  }
+
   private stateSeen(state: ProgramState): void {
     const { observer } = this.port;
     if (state.state === "exited") this.finish("exited", state);
+    if (state.state === "prompt" && this.isCommandComing) return;
     if (state.settled && state.state !== "running") {
       const decidedBy = state.state === "fullscreen" ? "waiting_for_input" : state.state;
       this.finish(this.command !== null && state.state === "prompt" ? "command_finished" : decidedBy, state);
