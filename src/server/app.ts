@@ -204,7 +204,9 @@ async function callFromHttp(
     ...(operation.scope === "session" && target !== undefined ? { session: target } : {}),
   };
   try {
-    return await call(operation.name, input as never, context);
+    const result = await call(operation.name, input as never, context);
+    if (revoked?.aborted === true) throw new WshError("auth_invalid", "the token was revoked meanwhile");
+    return result;
   } catch (thrown) {
     const error = WshError.from(thrown);
     const json = (binding.from ?? defaultSource(binding)) === "json";

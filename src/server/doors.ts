@@ -47,7 +47,7 @@ export class Doors {
   mount(app: Hono<AppEnv>): void {
     const { hosts, call, limits, tickets } = this.options;
     const callerGone = (id: string): void => hosts.callerGone(id);
-    app.post("/auth/ws-ticket", (c) => c.json({ ticket: tickets.issue(c.get("verdict")) }));
+    app.post("/auth/ws-ticket", (c) => c.json({ ticket: tickets.issue(c.get("verdict"), c.get("revoked")) }));
     app.get("/sessions/:name/ws/raw", async (c) => {
       const host = await this.hostOf(c);
       const { access, caller } = wsContext(c);

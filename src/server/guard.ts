@@ -8,7 +8,14 @@ import type { Access } from "../operations/define.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 
 export type Verdict =
-  | { readonly ok: true; readonly access: Access; readonly tokenName: string; readonly session?: string }
+  | {
+      readonly ok: true;
+      readonly access: Access;
+      readonly tokenName: string;
+      /** Tells a token from an earlier one of the same name. */
+      readonly tokenId?: string;
+      readonly session?: string;
+    }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 
 /** A caller who was let in. */
@@ -37,6 +44,9 @@ export interface GuardPolicy {
 interface Headers {
   get(name: string): string | null;
 }
+
+/** Hexadecimal digits of a token's digest that tell it from others. */
+const TOKEN_ID_LENGTH = 16;
 
 export function digestToken(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();
@@ -96,6 +106,7 @@ export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
     ok: true,
     access: held.access,
     tokenName: held.name,
+    tokenId: `${held.name}:${held.digest.toHex().slice(0, TOKEN_ID_LENGTH)}`,
     ...(held.session === undefined ? {} : { session: held.session }),
   };
 }

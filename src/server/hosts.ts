@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { Connection, type RequestContext } from "../instance/connection.ts";
 import type { Instance } from "../instance/paths.ts";
-import { cleanStale, listSessions, lookUp, type SessionEntry } from "../instance/registry.ts";
+import { cleanStale, isRegistered, listSessions, lookUp, type SessionEntry } from "../instance/registry.ts";
 import { watchRegistry } from "../instance/watch.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
@@ -19,6 +19,8 @@ import { type EndReason, requirePane, type SessionInfo, SessionInfoSchema } from
 const LIST_PATIENCE_MS = 1_000;
 /** A request without an answer for this long is followed by a ping, in ms: half of what a host has to answer it. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
+/** How often it is looked whether a host is still there for whom a request goes on waiting, in ms. */
+const PING_AGAIN_MS = 10_000;
 /** How long the first hello of a host is waited for: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 
@@ -52,6 +54,8 @@ export class Host {
   endTold = false;
   /** It was asked to end, or has ended: nobody finds it any more, though its process may take a while. */
   isLeaving = false;
+  /** The gateway itself ends the connection. */
+  isDropped = false;
 
   constructor(
     readonly entry: SessionEntry,
@@ -61,8 +65,8 @@ export class Host {
   }
 
   /**
-   * A wait may take minutes, so silence alone is no failure: a request that takes long is followed by a ping, and only
-   * a host that leaves that unanswered too is unavailable.
+   * A wait may take minutes, so silence alone is no failure: a request that takes long is followed by pings, and only
+   * a host that leaves one of those unanswered too is unavailable.
    * @throws what the host answered, or why it cannot be asked
    */
   async request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
@@ -70,18 +74,35 @@ export class Host {
     if (connection === null) throw this.trouble ?? unavailable(this.info.name);
     const hung = Promise.withResolvers<never>();
     hung.promise.catch(() => {});
-    let deadline: Timer | undefined;
-    const ping = setTimeout(() => {
-      deadline = setTimeout(() => hung.reject(unavailable(this.info.name)), PEER_TIMEOUT_MS - PING_AFTER_MS);
-      const answered = (): void => clearTimeout(deadline);
-      connection.request("host.ping", {}, CONTEXT).then(answered, answered);
-    }, PING_AFTER_MS);
+    let timer = setTimeout(ping, PING_AFTER_MS);
+    const over = (): void => hung.reject(unavailable(this.info.name));
+    function ping(): void {
+      timer = setTimeout(over, PEER_TIMEOUT_MS - PING_AFTER_MS);
+      connection?.request("host.ping", {}, CONTEXT).then(
+        () => {
+          clearTimeout(timer);
+          if (waiting) timer = setTimeout(ping, PING_AGAIN_MS);
+        },
+        () => {}, // the connection has ended, and with it the request
+      );
+    }
+    let waiting = true;
     try {
       return await Promise.race([connection.request(op, input, context), hung.promise]);
+    } catch (error) {
+      throw connection.isClosed ? this.lostError() : error;
     } finally {
-      clearTimeout(ping);
-      clearTimeout(deadline);
+      waiting = false;
+      clearTimeout(timer);
     }
+  }
+
+  /** Why a request was not answered whose connection has ended. */
+  private lostError(): WshError {
+    const { name } = this.info;
+    if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
+    if (this.isDropped) return new WshError("server_unavailable", "the server ends");
+    return new WshError("host_crashed", `the host of session '${name}' has died`);
   }
 }
 
@@ -113,7 +134,10 @@ export class Hosts {
   stop(): void {
     this.watcher?.[Symbol.dispose]();
     this.listener = null;
-    for (const host of this.hosts.values()) host.connection?.close();
+    for (const host of this.hosts.values()) {
+      host.isDropped = true;
+      host.connection?.close();
+    }
   }
 
   /** The hosts whose sessions can be found at this moment, those that are milliseconds old included. */
@@ -175,9 +199,13 @@ export class Hosts {
     return Promise.all((await this.present()).map((host) => this.freshInfo(host)));
   }
 
-  /** Reads the registry and connects to hosts that are new. */
+  /** Reads the registry, connects to hosts that are new, and forgets those that never answered and are gone. */
   async scan(): Promise<void> {
     const entries = listSessions(this.instance);
+    const registered = new Set(entries.map(({ id }) => id));
+    for (const [id, { connection }] of this.hosts) {
+      if (connection === null && !registered.has(id)) this.hosts.delete(id);
+    }
     await Promise.all(entries.filter((entry) => !this.hosts.has(entry.id)).map((entry) => this.open(entry)));
   }
 
@@ -223,23 +251,28 @@ export class Hosts {
       this.listener?.created(host.info);
     } catch (thrown) {
       const error = WshError.from(thrown);
-      if (error.code === "session_not_found") {
-        await cleanStale(this.instance, [entry.id]);
+      if (error.code === "session_not_found" && !(await this.isThere(entry))) {
         this.hosts.delete(entry.id);
-      } else if (error.code === "host_version") {
-        host.trouble = error;
-        this.hosts.set(entry.id, host);
-      } else {
-        host.trouble = unavailable(host.info.name);
-        this.hosts.set(entry.id, host);
-        this.retryLater(entry);
+        return;
       }
+      host.trouble = error.code === "host_version" ? error : unavailable(host.info.name);
+      this.hosts.set(entry.id, host);
+      this.retryLater(entry);
     } finally {
       clearTimeout(slow);
     }
   }
 
-  /** A host that hung is asked again when it may have come back; it costs one connection attempt every few seconds. */
+  /** Whether somebody is at a host's socket, who may only have no room for us now; a dead one's files are removed. */
+  private async isThere(entry: SessionEntry): Promise<boolean> {
+    await cleanStale(this.instance, [entry.id]);
+    return isRegistered(this.instance, entry.id);
+  }
+
+  /**
+   * A host that hung is asked again when it may have come back, one of another version whether it is still there; it
+   * costs one connection attempt every few seconds.
+   */
   private retryLater(entry: SessionEntry): void {
     const timer = setTimeout(() => {
       if (this.hosts.get(entry.id)?.connection === null) void this.open(entry);
@@ -279,7 +312,8 @@ export class Hosts {
 
   private async freshInfo(host: Host): Promise<SessionInfo> {
     if (host.connection === null || this.hanging.has(host)) return unresponsive(host.info);
-    const asked = host.request("session.get", {}, CONTEXT).then((result) => {
+    // Not given up after a while: a late answer says that the host is well again.
+    const asked = host.connection.request("session.get", {}, CONTEXT).then((result) => {
       this.hanging.delete(host);
       host.info = v.parse(SessionInfoSchema, result);
       return host.info;

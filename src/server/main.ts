@@ -233,12 +233,22 @@ async function comeBack(instance: Instance, bind: () => void): Promise<boolean> 
   }
 }
 
-/** MCP over HTTP: answers may be streams, so the connection's time limit is off. */
-function handleMcp(mcp: McpDoor, c: AppContext): Promise<Response> {
+/** MCP over HTTP: answers may be streams, so the connection's time limit is off; they end when the token is revoked. */
+async function handleMcp(mcp: McpDoor, c: AppContext): Promise<Response> {
   c.env.server.timeout(c.req.raw, 0);
-  const { access, tokenName, session } = c.get("verdict");
-  const { peer } = c.env;
-  return mcp.handle(c.req.raw, { access, tokenName, peer, ...(session === undefined ? {} : { only: session }) });
+  const { access, tokenName, tokenId, session } = c.get("verdict");
+  const response = await mcp.handle(c.req.raw, {
+    access,
+    tokenName,
+    peer: c.env.peer,
+    ...(tokenId === undefined ? {} : { tokenId }),
+    ...(session === undefined ? {} : { only: session }),
+  });
+  const revoked = c.get("revoked");
+  if (revoked === null || response.body === null) return response;
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+  response.body.pipeTo(writable, { signal: revoked }).catch(() => {});
+  return new Response(readable, response);
 }
 
 function initialInfo(options: ServerOptions): ServerInfo {

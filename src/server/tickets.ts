@@ -13,6 +13,8 @@ const TICKET_LIFE_MS = 30_000;
 interface Ticket {
   readonly admitted: Admitted;
   readonly expires: number;
+  /** Aborted when the asker's token is revoked; null when it cannot be. */
+  readonly revoked: AbortSignal | null;
 }
 
 export class Tickets {
@@ -24,13 +26,13 @@ export class Tickets {
   ) {}
 
   /** @throws WshError resource_limit_reached */
-  issue(admitted: Admitted): string {
+  issue(admitted: Admitted, revoked: AbortSignal | null = null): string {
     this.forgetExpired();
     if (this.tickets.size >= this.max) {
       throw new WshError("resource_limit_reached", `${this.max} tickets are waiting to be used`);
     }
     const ticket = randomToken();
-    this.tickets.set(ticket, { admitted, expires: this.now() + TICKET_LIFE_MS });
+    this.tickets.set(ticket, { admitted, revoked, expires: this.now() + TICKET_LIFE_MS });
     return ticket;
   }
 
@@ -38,14 +40,8 @@ export class Tickets {
   redeem(ticket: string): Admitted | null {
     const found = this.tickets.get(ticket);
     this.tickets.delete(ticket);
-    return found !== undefined && found.expires > this.now() ? found.admitted : null;
-  }
-
-  /** Tickets of this token open nothing from now on. */
-  revoke(tokenName: string): void {
-    for (const [ticket, { admitted }] of this.tickets) {
-      if (admitted.tokenName === tokenName) this.tickets.delete(ticket);
-    }
+    if (found === undefined || found.expires <= this.now() || found.revoked?.aborted === true) return null;
+    return found.admitted;
   }
 
   private forgetExpired(): void {

@@ -6,7 +6,7 @@
 import fs from "node:fs";
 import { basename, dirname } from "node:path";
 import type { Logger } from "../instance/log.ts";
-import type { Instance } from "../instance/paths.ts";
+import { type Instance, prepareStateDir } from "../instance/paths.ts";
 import { readTokens, type StoredToken, tokensFile } from "../instance/tokens.ts";
 import { digestToken, type KnownToken } from "./guard.ts";
 
@@ -25,6 +25,7 @@ export class TokenStore implements Disposable {
   ) {
     this.path = tokensFile(instance);
     this.own = { name: "own", digest: digestToken(token), access: "admin" };
+    prepareStateDir(instance);
     this.look();
     try {
       this.watcher = fs.watch(dirname(this.path), { persistent: false }, (_, name) => {
@@ -32,7 +33,7 @@ export class TokenStore implements Disposable {
       });
       this.watcher.on("error", () => {});
     } catch {
-      // Out of watches: the next request finds out.
+      // Out of watches: the next request finds out instead.
     }
   }
 
