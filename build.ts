@@ -1,5 +1,5 @@
 /**
- * Builds the executable: `bun run build.ts` makes dist/wsh for this machine (or the file that --outfile names);
+ * Builds the executable: `bun run build.ts` makes dist/wsh for this machine (or FILE, for TARGET);
  * `bun run build.ts --release [TARGET…]` makes everything that is published (packaging/release.ts).
  *
  * Compiled binaries must not read `.env` or `bunfig.toml` (whose preload is code) of the directory that they happen to
@@ -31,14 +31,14 @@ async function compile(outfile: string, target?: string): Promise<void> {
 }
 
 function usage(message: string): never {
-  console.error(`${message}\nusage: bun run build.ts [--outfile FILE | --release [TARGET…]]`);
+  console.error(`${message}\nusage: bun run build.ts [--outfile FILE [TARGET] | --release [TARGET…]]`);
   process.exit(2);
 }
 
 const [mode, ...rest] = process.argv.slice(2);
 if (mode === undefined || mode === "--outfile") {
   const outfile = mode === undefined ? join(root, "dist/wsh") : (rest[0] ?? usage("--outfile needs a file"));
-  await compile(outfile);
+  await compile(outfile, rest[1]);
   console.log(mode === undefined ? "dist/wsh" : outfile);
 } else if (mode === "--release") {
   // Loaded only here: a build needs none of the packages that releasing does.

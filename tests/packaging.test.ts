@@ -133,6 +133,26 @@ test("server.json names the version and the npm package; the bundle has a checks
   expect(sums).toContain(`wsh-${manifest.version}-${target}.mcpb`);
 });
 
+const emulator = Bun.which("qemu-aarch64-static") ?? Bun.which("qemu-aarch64");
+/** Debian's package libc6-arm64-cross. */
+const libraries = "/usr/aarch64-linux-gnu";
+const emulates = emulator !== null && fs.existsSync(join(libraries, "lib/ld-linux-aarch64.so.1"));
+const full = process.env.WSH_TEST_FULL === "1";
+if (full && !emulates) console.warn("skipped: the linux-arm64 executable (no qemu-user or no libc6-arm64-cross)");
+
+test.skipIf(!full || !emulates)(
+  "the linux-arm64 executable answers",
+  () => {
+    const outfile = join(dir, "wsh-arm64");
+    const built = Bun.spawnSync([process.execPath, "run", "build.ts", "--outfile", outfile, "linux-arm64"], {
+      cwd: root,
+    });
+    expect(built.stderr.toString()).not.toContain("error");
+    expect(run([emulator ?? "", "-L", libraries, outfile, "--version"]).text).toBe(`wsh ${manifest.version}\n`);
+  },
+  180_000,
+);
+
 test("the manual page is that of this program", async () => {
   expect(await Bun.file(join(root, "docs/wsh.1")).text()).toBe(await manual());
 });

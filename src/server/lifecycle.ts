@@ -17,29 +17,33 @@ export interface LifecycleState {
 }
 
 export class Lifecycle {
-  private everUsed = false;
+  /** There was a session, or the time in which the first one may come is over: an empty server is no new one. */
+  private settled = false;
   private readonly timer: Timer;
 
   constructor(private readonly state: LifecycleState) {
-    this.timer = setTimeout(() => this.look(true), UNUSED_MS);
+    this.timer = setTimeout(() => {
+      this.settled = true;
+      this.look();
+    }, UNUSED_MS);
   }
 
   /** There is or was a session. */
   used(): void {
-    this.everUsed = true;
+    this.settled = true;
   }
 
   /** A session ended or a holder left. */
   changed(): void {
-    this.look(this.everUsed);
+    this.look();
   }
 
   stop(): void {
     clearTimeout(this.timer);
   }
 
-  private look(due: boolean): void {
-    if (!due || this.state.persistent() || this.state.sessions() > 0 || this.state.holders() > 0) return;
+  private look(): void {
+    if (!this.settled || this.state.persistent() || this.state.sessions() > 0 || this.state.holders() > 0) return;
     this.state.end();
   }
 }

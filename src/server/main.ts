@@ -124,7 +124,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
       return { [Symbol.dispose]: () => void listeners.delete(changed) };
     },
     callerGone: (id) => hosts.callerGone(id),
-    changed: (bridges) => (bridges > 0 ? lifecycle.used() : lifecycle.changed()),
+    changed: () => lifecycle.changed(),
   });
   const app = createApp({
     call,
