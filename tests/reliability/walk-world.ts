@@ -103,7 +103,7 @@ export class World implements AsyncDisposable {
       await this.checkMarks(known);
       await this.checkViewer(known);
     }
-    this.checkFiles();
+    await this.checkFiles();
     await this.checkProcesses();
     if (this.server !== null) await this.checkServer();
   }
@@ -147,15 +147,19 @@ export class World implements AsyncDisposable {
   }
 
   /** A file for each session and its name, and nothing else of hosts. */
-  private checkFiles(): void {
+  private async checkFiles(): Promise<void> {
     const { hostsDir, namesDir } = this.wsh.instance;
-    const names = existsSync(namesDir) ? readdirSync(namesDir) : [];
-    const sockets = existsSync(hostsDir) ? readdirSync(hostsDir).filter((file) => file.endsWith(".sock")) : [];
-    const wanted = this.sessions.map(({ name }) => name);
-    const ids = this.sessions.map(({ id }) => `${id.slice(1)}.sock`);
-    if (names.sort().join() !== wanted.sort().join() || sockets.sort().join() !== ids.sort().join()) {
-      throw new Error(`the registry holds ${names} and ${sockets}; it should hold ${wanted} and ${ids}`);
-    }
+    const names = this.sessions.map(({ name }) => name).sort();
+    const sockets = this.sessions.map(({ id }) => `${id.slice(1)}.sock`).sort();
+    const wanted = `${names} and ${sockets}`;
+    let seen = "";
+    await until("the registry to be right", () => {
+      const files = filesOf(hostsDir).filter((file) => file.endsWith(".sock"));
+      seen = `${filesOf(namesDir)} and ${files}`;
+      return seen === wanted;
+    }).catch((error) => {
+      throw new Error(`${error.message}: it holds ${seen}; it should hold ${wanted}`);
+    });
   }
 
   private async checkProcesses(): Promise<void> {
@@ -196,7 +200,7 @@ export class World implements AsyncDisposable {
       await known.viewer?.exited;
       this.forget(known);
     }
-    this.checkFiles();
+    await this.checkFiles();
     await this.checkProcesses();
     await until("the server's sockets to be gone", () => !existsSync(this.wsh.instance.httpSocket));
   }
@@ -221,4 +225,8 @@ function compose(known: Known, screen: readonly string[], cols: number): string[
     rows[y] = (row.padEnd(x).slice(0, x) + text + row.slice(x + text.length)).slice(0, cols);
   }
   return rows.map((row) => row.trimEnd());
+}
+
+function filesOf(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory).sort() : [];
 }
