@@ -1,7 +1,7 @@
 /** What is remembered of commands: only what the shell said, all of it within its limits. */
 import { describe, expect, test } from "bun:test";
 import { cutOutput, grepLines, HeadTail, signalOfExitCode, tailLines } from "../src/session/commands.ts";
-import { type ShellMark, systemClock } from "../src/session/exec-port.ts";
+import { type RetiredLines, type ShellMark, systemClock } from "../src/session/exec-port.ts";
 import { CommandRecorder, type RecorderLimits } from "../src/session/recorder.ts";
 import { FakeText } from "./support/fake-text.ts";
 import { failure, LiveCommands } from "./support/live-commands.ts";
@@ -45,6 +45,18 @@ function recording(limits?: RecorderLimits) {
 }
 
 const forged = { verified: false };
+
+/** Lines, or a later piece of one, that history lets go of. */
+function retired(lines: readonly (readonly [id: number, text: string])[], begins = true): RetiredLines {
+  return {
+    count: lines.length,
+    whole: begins,
+    id: (index) => lines[index]?.[0] ?? 0,
+    begins: () => begins,
+    text: (index) => lines[index]?.[1] ?? "",
+    length: (from, to) => lines.slice(from, to).reduce((sum, [, text]) => sum + text.length, 0),
+  };
+}
 
 describe("a command record", () => {
   test("lasts from C to D and holds what was printed between them", () => {
@@ -144,7 +156,9 @@ describe("a command record", () => {
     begin("seq");
     const first = text.position().line;
     for (let n = 0; n < 1_000; n++) text.print(`line ${n}\n`);
-    for (let n = 0; n < 900; n++) recorder.retired({ id: first + n, begins: true, text: `line ${n}` });
+    for (let n = 0; n < 900; n += 100) {
+      recorder.retired(retired(Array.from({ length: 100 }, (_, at) => [first + n + at, `line ${n + at}`])));
+    }
     text.forgotten = first + 900;
     mark("D", { exitCode: 0 });
     const kept = recorder.output(1);
@@ -160,9 +174,9 @@ describe("a command record", () => {
     begin("long");
     const { line } = text.position();
     text.print(`${"a".repeat(100)}${"b".repeat(100)}\nend\n`);
-    recorder.retired({ id: line, begins: true, text: "a".repeat(100) });
+    recorder.retired(retired([[line, "a".repeat(100)]]));
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
-    recorder.retired({ id: line, begins: false, text: "b".repeat(100) });
+    recorder.retired(retired([[line, "b".repeat(100)]], false));
     text.forgotten = line + 1;
     mark("D", { exitCode: 0 });
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);

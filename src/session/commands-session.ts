@@ -8,7 +8,7 @@ import type { PtyExit } from "../pty/port.ts";
 import type { Activity } from "./activity.ts";
 import { EchoTracker } from "./conditions-echo.ts";
 import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
-import type { Clock, ExecTarget, ProgramPort, RetiredText, ShellMark, TerminalText } from "./exec-port.ts";
+import type { Clock, ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "./exec-port.ts";
 import { PromptInput } from "./exec-prompt.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./exec-run.ts";
 import type { Stop } from "./exec-stop.ts";
@@ -82,10 +82,10 @@ export class Commands {
     this.recorder.mark(mark);
   }
 
-  /** Text leaves the emulator's hot window. */
-  retired(piece: RetiredText): void {
-    this.recorder.retired(piece);
-    this.waiters.retired(piece);
+  /** History lets go of lines. */
+  retired(lines: RetiredLines): void {
+    this.recorder.retired(lines);
+    this.waiters.retired(lines);
   }
 
   /** The normal screen was erased and is written anew from line `top` on. */

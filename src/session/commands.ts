@@ -24,11 +24,25 @@ function cost(line: string): number {
   return Buffer.byteLength(line) + 1;
 }
 
+/** Lines whose texts are made when asked for. */
+export interface LineSource {
+  text(index: number): string;
+  /** Characters of the lines `from` to `to` together, without reading them. */
+  length(from: number, to: number): number;
+}
+
+/** Lines of the tail: one, or a run of a source from `from` on. */
+type TailPart = string | { readonly source: LineSource; readonly from: number; readonly count: number };
+
+/** A run of lines is dropped by parts of so many. */
+const RUN_LINES = 64;
+
 export class HeadTail {
   private readonly head: string[] = [];
-  /** A queue: lines before `first` have been dropped. */
-  private tail: string[] = [];
+  /** A queue: parts before `first` have been dropped. */
+  private tail: { readonly part: TailPart; readonly bytes: number }[] = [];
   private first = 0;
+  private tailLines = 0;
   private headBytes = 0;
   private tailBytes = 0;
   private dropped = 0;
@@ -40,12 +54,17 @@ export class HeadTail {
 
   /** Lines seen so far. */
   get count(): number {
-    return this.head.length + this.dropped + this.tail.length - this.first;
+    return this.head.length + this.dropped + this.tailLines;
   }
 
-  /** Bytes held. */
+  /** Bytes held; of lines that were not read yet their characters. */
   get bytes(): number {
     return this.headBytes + this.tailBytes;
+  }
+
+  /** What comes now may be dropped again. */
+  get isPastHead(): boolean {
+    return this.closed;
   }
 
   push(line: string): void {
@@ -56,30 +75,55 @@ export class HeadTail {
       return;
     }
     this.closed = true;
-    this.tail.push(line);
-    this.tailBytes += bytes;
-    this.trim();
+    this.add(line, bytes, 1);
+  }
+
+  /** The first `count` lines of a source, past the head. They are read when the output is, if they are still kept then. */
+  pushAll(source: LineSource, count: number): void {
+    for (let from = 0; from < count; from += RUN_LINES) {
+      const lines = Math.min(RUN_LINES, count - from);
+      this.add({ source, from, count: lines }, source.length(from, from + lines) + lines, lines);
+    }
   }
 
   /** Counts lines that were not read because they would have been dropped. */
   skip(lines: number): void {
     if (lines <= 0) return;
     this.closed = true;
-    this.dropped += this.tail.length - this.first + lines;
+    this.dropped += this.tailLines + lines;
     this.tail = [];
     this.first = 0;
+    this.tailLines = 0;
     this.tailBytes = 0;
   }
 
   kept(): KeptLines {
-    return { head: [...this.head], tail: this.tail.slice(this.first), omitted: this.dropped };
+    const all = this.tail.slice(this.first).flatMap(({ part }) => linesOf(part));
+    let from = all.length;
+    for (let bytes = 0; from > 0; from--) {
+      bytes += cost(all[from - 1] ?? "");
+      if (bytes > this.budget / 2 && from < all.length) break;
+    }
+    return { head: [...this.head], tail: all.slice(from), omitted: this.dropped + from };
+  }
+
+  private add(part: TailPart, bytes: number, lines: number): void {
+    this.tail.push({ part, bytes });
+    this.tailBytes += bytes;
+    this.tailLines += lines;
+    this.trim();
   }
 
   private trim(): void {
-    while (this.tailBytes > this.budget / 2 && this.tail.length - this.first > 1) {
-      this.tailBytes -= cost(this.tail[this.first] ?? "");
+    for (;;) {
+      const oldest = this.tail[this.first];
+      if (oldest === undefined || this.first + 1 >= this.tail.length) break;
+      if (this.tailBytes - oldest.bytes < this.budget / 2) break;
+      this.tailBytes -= oldest.bytes;
+      const lines = typeof oldest.part === "string" ? 1 : oldest.part.count;
+      this.tailLines -= lines;
+      this.dropped += lines;
       this.first++;
-      this.dropped++;
     }
     // Moving the rest down now and then keeps the queue within twice what it holds.
     if (this.first > 1_024 && this.first > this.tail.length / 2) {
@@ -87,6 +131,11 @@ export class HeadTail {
       this.first = 0;
     }
   }
+}
+
+function linesOf(part: TailPart): string[] {
+  if (typeof part === "string") return [part];
+  return Array.from({ length: part.count }, (_, at) => trimBlanks(part.source.text(part.from + at)));
 }
 
 /** Without the spaces at its end, as rendered lines are. */

@@ -7,7 +7,7 @@
  */
 import type { Mask } from "./conditions-echo.ts";
 import { type Budget, type Finder, type Match, openPieces } from "./conditions-match.ts";
-import type { RenderedLine, RetiredText, TerminalText, TextPosition } from "./exec-port.ts";
+import type { RenderedLine, RetiredLines, TerminalText, TextPosition } from "./exec-port.ts";
 
 export interface ScanMatch extends Match {
   /** Null on the alternate screen. */
@@ -73,11 +73,16 @@ export class OutputScan {
     return this.scanScreen() ?? this.scanAlternate();
   }
 
-  /** A line leaves, or a piece of a long one: looked at unless it was while it stood on the screen. */
-  scanRetired({ id, text }: RetiredText): ScanMatch | null {
-    if (id < this.next) return null;
-    this.next = id;
-    return this.scanLine(id, text, this.seen.get(id));
+  /** Lines leave, or pieces of long ones: looked at unless they were after an earlier chunk. */
+  scanRetired(lines: RetiredLines): ScanMatch | null {
+    for (let index = 0; index < lines.count; index++) {
+      const id = lines.id(index);
+      if (id < this.next) continue;
+      this.next = id;
+      const match = this.scanLine(id, lines.text(index), this.seen.get(id));
+      if (match !== null) return match;
+    }
+    return null;
   }
 
   private scanScreen(): ScanMatch | null {

@@ -42,12 +42,18 @@ export interface TerminalText {
   positionAt(offset: number): TextPosition | null;
 }
 
-/** A line, or a piece of a long one, that leaves the emulator's hot window and changes no more. */
-export interface RetiredText {
-  readonly id: number;
+/** Lines that history lets go of, in order: whole, or pieces of long ones. Texts are made when asked for. */
+export interface RetiredLines {
+  /** Lines and pieces; the indexes below count them from 0. */
+  readonly count: number;
+  /** Whether every one begins its line. */
+  readonly whole: boolean;
+  id(index: number): number;
   /** Whether it begins its line; a piece that does not follows the one reported before. */
-  readonly begins: boolean;
-  readonly text: string;
+  begins(index: number): boolean;
+  text(index: number): string;
+  /** Characters of those from `from` to `to` (exclusive) together. */
+  length(from: number, to: number): number;
 }
 
 /** Text of one line; null when it is not kept. */

@@ -7,14 +7,14 @@
  * for nothing but the state of a shell inside what runs.
  *
  * Output is what the screen and history show at the end, from the place where C stood to the place where D stands; a
- * command that clears the screen begins anew at its top. Lines that leave the emulator's hot window are taken as they
- * go, so no limit of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
+ * command that clears the screen begins anew at its top. Lines that history lets go of are taken as they go, so no limit
+ * of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
  * goes first, then the oldest record.
  */
 import type { CommandRecord } from "../protocol/commands.ts";
 import type { PtyExit } from "../pty/port.ts";
 import { HeadTail, type KeptLines, signalOfExitCode, trimBlanks } from "./commands.ts";
-import type { Clock, RetiredText, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
+import type { Clock, RetiredLines, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
 import type { ShellPhase } from "./program-state.ts";
 
 export interface RecorderLimits {
@@ -207,10 +207,27 @@ export class CommandRecorder {
     }
   }
 
-  /** Text leaves the emulator's hot window. Runs per line of a flood; costs nothing unless a command runs. */
-  retired({ id, begins, text }: RetiredText): void {
+  /** History lets go of lines. Runs per slice of a flood: lines that fall between head and tail are never read. */
+  retired(lines: RetiredLines): void {
     const entry = this.running;
-    if (entry === null || id < entry.next) return;
+    if (entry === null || lines.count === 0) return;
+    const last = lines.count - 1;
+    if (lines.id(last) < entry.next) return;
+    // Past the head whole lines are kept as they are, but for the last, of which a piece may follow.
+    if (lines.whole && lines.id(0) >= entry.next && lines.id(0) > entry.start.line && entry.taken.isPastHead) {
+      this.closeLine(entry);
+      entry.taken.pushAll(lines, last);
+      entry.next = lines.id(last);
+      entry.open = { id: entry.next, text: lines.text(last) };
+      return;
+    }
+    for (let index = 0; index <= last; index++) {
+      this.takeRetired(entry, lines.id(index), lines.begins(index), lines.text(index));
+    }
+  }
+
+  private takeRetired(entry: Entry, id: number, begins: boolean, text: string): void {
+    if (id < entry.next) return;
     const { open } = entry;
     if (open !== null && open.id === id && !begins) {
       entry.open = { id, text: bounded(open.text + text, this.limits.recordBytes) };

@@ -209,7 +209,7 @@ export class Session {
         clipboard: (selection, base64) => session.events.emit("clipboard", { selection, base64 }),
         reset: (reason) => session.events.emit("reset", reason),
         resizing: () => session.events.emit("resizing", undefined),
-        retired: ({ id, col, text }) => session.parts?.commands.retired({ id, begins: col === 0, text }),
+        retired: (lines) => session.parts?.commands.retired(lines),
         erased: (top) => session.parts?.commands.erased(top.line),
         exit: (exit) => session.programEnded(exit),
       },

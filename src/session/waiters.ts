@@ -15,7 +15,7 @@ import { Alarm } from "./activity-alarm.ts";
 import type { EchoTracker } from "./conditions-echo.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./conditions-match.ts";
 import { OutputScan, type ScanMatch, type ScanOrigin, scanOrigin } from "./conditions-scan.ts";
-import type { Clock, RetiredText, TerminalText } from "./exec-port.ts";
+import type { Clock, RetiredLines, TerminalText } from "./exec-port.ts";
 import type { ProgramState } from "./program-state.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
@@ -145,10 +145,10 @@ export class Waiters {
     for (const waiter of [...this.waiters]) this.scan(waiter, (scan) => scan.scan());
   }
 
-  /** Text leaves the emulator's hot window. Runs per line of a flood; costs nothing while nobody waits for text. */
-  retired(piece: RetiredText): void {
-    for (const waiter of this.waiters) {
-      if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(piece));
+  /** History lets go of lines. Runs per slice of a flood; costs nothing while nobody waits for text. */
+  retired(lines: RetiredLines): void {
+    for (const waiter of [...this.waiters]) {
+      if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(lines));
     }
   }
 

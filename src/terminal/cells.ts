@@ -6,7 +6,7 @@
  * the exact version of @xterm/headless in package.json; `storedRow` throws when it is another, and a test compares
  * every reading with the public one. Nothing here writes except `setPenLink`.
  */
-import type { IBuffer, IBufferLine, Terminal } from "@xterm/headless";
+import type { IBuffer, Terminal } from "@xterm/headless";
 
 /** Words of a cell in `StoredRow._data`: content, foreground, background. */
 export const CELL_WORDS = 3;
@@ -54,31 +54,40 @@ export interface StoredRow {
   readonly length: number;
 }
 
-interface StoredLine extends IBufferLine {
-  readonly _line: StoredRow;
+interface StoredBuffer extends IBuffer {
+  readonly _buffer: { readonly lines: { get(y: number): StoredRow | undefined } };
 }
 
 let verified = false;
 
-function isStoredLine(line: IBufferLine): line is StoredLine {
+function isStoredBuffer(buffer: IBuffer): buffer is StoredBuffer {
   // One row of this process stands for all: the layout is the package's.
-  verified ||=
-    "_line" in line &&
-    typeof line._line === "object" &&
-    line._line !== null &&
-    "_data" in line._line &&
-    line._line._data instanceof Uint32Array &&
-    "_combined" in line._line &&
-    "_extendedAttrs" in line._line;
+  verified ||= "_buffer" in buffer && hasLines(buffer._buffer);
   return verified;
+}
+
+function hasLines(buffer: unknown): boolean {
+  if (typeof buffer !== "object" || buffer === null || !("lines" in buffer)) return false;
+  const { lines } = buffer;
+  if (typeof lines !== "object" || lines === null || !("get" in lines) || typeof lines.get !== "function") return false;
+  const row: unknown = lines.get(0);
+  return (
+    typeof row === "object" &&
+    row !== null &&
+    "_data" in row &&
+    row._data instanceof Uint32Array &&
+    "_combined" in row &&
+    "_extendedAttrs" in row &&
+    "isWrapped" in row
+  );
 }
 
 /** Row `y` of a buffer as stored; valid until the next write. */
 export function storedRow(buffer: IBuffer, y: number): StoredRow {
-  const line = buffer.getLine(y);
-  if (line === undefined) throw new RangeError(`row ${y} of ${buffer.length} does not exist`);
-  if (!isStoredLine(line)) throw new TypeError("this version of @xterm/headless stores its rows in another way");
-  return line._line;
+  if (!isStoredBuffer(buffer)) throw new TypeError("this version of @xterm/headless stores its rows in another way");
+  const row = buffer._buffer.lines.get(y);
+  if (row === undefined) throw new RangeError(`row ${y} of ${buffer.length} does not exist`);
+  return row;
 }
 
 /** The text of a cell: one grapheme, "" when nothing was written or the cell is the right half of a wide one. */

@@ -8,8 +8,8 @@
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
 import { setPenLink } from "./cells.ts";
-import { History } from "./history.ts";
-import { HOT_ROWS, HotWindow, type RetiredPiece } from "./hot.ts";
+import { History, type RetiredLines } from "./history.ts";
+import { HOT_ROWS, HotWindow } from "./hot.ts";
 import { LinkTable } from "./links.ts";
 import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
@@ -42,8 +42,8 @@ export interface EmulatorSink {
   reset(reason: ResetReason): void;
   /** What the emulator threw before it was replaced, for the log. */
   crashed?(error: unknown): void;
-  /** Text has left the hot window for history; long lines come in pieces, with the cells before each. */
-  retired?(piece: RetiredPiece): void;
+  /** History lets go of its oldest lines; long ones come in pieces. What is not dropped can be read instead. */
+  retired?(lines: RetiredLines): void;
   /** The normal screen was erased; what follows is printed at or after this position again. */
   erased?(top: Position): void;
 }
@@ -87,7 +87,7 @@ export class Emulator {
     private readonly sink: EmulatorSink,
   ) {
     this.profile = options.profile;
-    this.history = new History(options.cols);
+    this.history = new History(options.cols, (lines) => this.sink.retired?.(lines));
     this.parts = this.start(options.rows, options.cols, -1);
   }
 
@@ -159,9 +159,7 @@ export class Emulator {
     terminal.loadAddon(new UnicodeGraphemesAddon());
     const { historyLines, historyBytes } = this.options;
     const limits = { rows: historyLines, bytes: historyBytes };
-    const hot = new HotWindow(terminal, this.history, this.links, limits, lastLine, (piece) =>
-      this.sink.retired?.(piece),
-    );
+    const hot = new HotWindow(terminal, this.history, this.links, limits, lastLine);
     const modes = new ModeTracker(terminal);
     const say = (text: string): void => this.sink.reply(encoder.encode(text));
     const queries = new QueryResponder(terminal, modes, () => this.profile, say);

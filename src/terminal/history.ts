@@ -1,43 +1,17 @@
 /**
  * Lines that have left the emulator: packed, oldest first.
  *
- * Owns segments of logical lines in the order they were printed: a line is one segment, or several when it is very long.
- * The newest segments are plain objects; older ones are packed by the hundred into one string and a few arrays (a
- * line of 80 Latin-1 characters takes about 100 bytes). Only the end grows and shrinks (`append`, `truncate`), only the
- * beginning is dropped (`trim`), by rows and by bytes. Row counts are those of wrapping each segment at `cols`, kept
- * for one width and counted again when it changes.
+ * Owns pieces of logical lines in the order they were printed: a line is one piece, or several when it is very long. Only
+ * the end grows and shrinks (`append`, `truncate`), only the beginning is dropped (`trim`), by rows and by bytes. Row
+ * counts are those of wrapping each piece at `cols`, kept for one width and counted again when it changes. What is
+ * dropped is reported once, by the block, before it is gone: who needs its text takes it then, and nobody else pays for it.
  */
 
-import { rowStarts, type Segment } from "./lines.ts";
-import type { Extra } from "./styles.ts";
+import type { StoredRow } from "./cells.ts";
+import { type Block, BlockBuilder, countRows, idOf, type Pieces, RetiredLines, unpack } from "./history-block.ts";
+import { rowStarts, type Segment, type SegmentBuilder } from "./lines.ts";
 
-/** Segments of a packed block: enough to make its overhead small, few enough to unpack one for a single line. */
-const BLOCK_SEGMENTS = 128;
-/** Bytes of a block or segment beside its text and arrays, roughly. */
-const BLOCK_OVERHEAD = 400;
-const SEGMENT_OVERHEAD = 14;
-
-interface Special {
-  readonly units: Uint8Array | null;
-  readonly extras: readonly Extra[] | null;
-}
-
-/** Packed segments. Arrays have one entry a segment; ends are exclusive. */
-interface Block {
-  readonly firstId: number;
-  readonly ids: Uint16Array;
-  /** Null when every segment begins its line. */
-  readonly offsets: Float64Array | null;
-  readonly cells: Uint16Array;
-  readonly text: string;
-  readonly textEnds: Uint32Array;
-  readonly runs: Uint32Array | null;
-  readonly runEnds: Uint32Array | null;
-  /** What only lines beyond Latin-1, or with links and fancy underlines, have. */
-  readonly specials: ReadonlyMap<number, Special> | null;
-  readonly bytes: number;
-  rows: number;
-}
+export type { RetiredLines } from "./history-block.ts";
 
 /** Rows of wrapped segments: from which cell to which. */
 export interface HistoryRow {
@@ -48,16 +22,19 @@ export interface HistoryRow {
 
 export class History {
   private blocks: Block[] = [];
-  /** Segments at the beginning of the first block that are dropped already. */
+  /** Pieces at the beginning of the first block that are dropped already. */
   private dropped = 0;
   private droppedRows = 0;
-  private open: Segment[] = [];
+  /** Follows the blocks. */
+  private readonly open = new BlockBuilder();
   private openRows = 0;
-  private openBytes = 0;
   private blockRows = 0;
   private blockBytes = 0;
 
-  constructor(private cols: number) {}
+  constructor(
+    private cols: number,
+    private readonly retired: (lines: RetiredLines) => void = () => {},
+  ) {}
 
   /** Rows at the present width. */
   get rows(): number {
@@ -66,19 +43,14 @@ export class History {
 
   /** Bytes held, by estimate. */
   get bytes(): number {
-    return this.blockBytes + this.openBytes;
+    return this.blockBytes + this.open.bytes;
   }
 
-  get first(): Segment | null {
+  /** Id of the oldest line; null when there is none. */
+  get firstId(): number | null {
     const block = this.blocks[0];
-    return block !== undefined ? unpack(block, this.dropped) : (this.open[0] ?? null);
-  }
-
-  get last(): Segment | null {
-    const open = this.open.at(-1);
-    if (open !== undefined) return open;
-    const block = this.blocks.at(-1);
-    return block === undefined ? null : unpack(block, block.cells.length - 1);
+    if (block !== undefined) return idOf(block, this.dropped);
+    return this.open.count > 0 ? this.open.firstId : null;
   }
 
   /** Count rows for another width. */
@@ -87,132 +59,145 @@ export class History {
     this.cols = cols;
     this.blockRows = 0;
     for (const block of this.blocks) {
-      block.rows = countRows(block, 0, block.cells.length, cols);
+      block.rows = countRows(block, 0, block.count, cols);
       this.blockRows += block.rows;
     }
     const head = this.blocks[0];
     this.droppedRows = head === undefined ? 0 : countRows(head, 0, this.dropped, cols);
-    this.openRows = this.open.reduce((sum, segment) => sum + rowsOf(segment, cols), 0);
+    this.openRows = countRows(this.open, 0, this.open.count, cols);
   }
 
-  append(segment: Segment): void {
-    this.open.push(segment);
-    this.openRows += rowsOf(segment, this.cols);
-    this.openBytes += bytesOf(segment);
-    if (this.open.length >= 2 * BLOCK_SEGMENTS) this.seal();
+  /** A line of one row; false when it is not plain (see `append`). */
+  appendPlain(id: number, row: StoredRow, cells: number): boolean {
+    if (this.open.isFull) this.seal();
+    if (!this.open.addPlain(id, row, cells)) return false;
+    this.openRows += cells <= this.cols ? 1 : Math.ceil(cells / this.cols);
+    return true;
+  }
+
+  /** A piece of line `id` with `offset` cells before it; the builder is empty then. */
+  append(id: number, offset: number, built: SegmentBuilder): void {
+    if (this.open.isFull) this.seal();
+    this.open.addBuilt(id, offset, built);
+    this.appended();
   }
 
   /** Drop what is at or after `offset` cells into line `id`. */
   truncate(id: number, offset: number): void {
     for (;;) {
-      if (this.open.length === 0) {
+      if (this.open.count === 0) {
         const block = this.blocks.pop();
         if (block === undefined) return;
         this.unseal(block);
+        continue;
       }
-      const segment = this.open.at(-1);
-      if (segment === undefined) continue;
+      const segment = unpack(this.open, this.open.count - 1);
       if (segment.id < id || (segment.id === id && segment.offset + segment.cells <= offset && offset > 0)) return;
+      this.openRows -= countRows(this.open, this.open.count - 1, this.open.count, this.cols);
       this.open.pop();
-      this.openRows -= rowsOf(segment, this.cols);
-      this.openBytes -= bytesOf(segment);
       if (segment.id === id && segment.offset < offset) {
-        this.append(cutSegment(segment, offset - segment.offset));
+        this.open.addSegment(cutSegment(segment, offset - segment.offset));
+        this.appended();
         return;
       }
     }
   }
 
-  /** Drop the oldest until at most so many rows and bytes are left. */
+  /** Drop the oldest until at most so many rows and bytes are left. Runs per slice of output. */
   trim(maxRows: number, maxBytes: number): void {
     while (this.rows > maxRows || this.bytes > maxBytes) {
       const block = this.blocks[0];
       if (block === undefined) {
-        const segment = this.open.shift();
-        if (segment === undefined) return;
-        this.openRows -= rowsOf(segment, this.cols);
-        this.openBytes -= bytesOf(segment);
+        if (this.open.count === 0) return;
+        this.seal();
         continue;
       }
+      const from = this.dropped;
       const left = block.rows - this.droppedRows;
-      if (this.bytes > maxBytes || this.rows - left >= maxRows || this.dropped + 1 >= block.cells.length) {
-        this.blocks.shift();
-        this.blockRows -= block.rows;
-        this.blockBytes -= block.bytes;
-        this.dropped = 0;
-        this.droppedRows = 0;
-      } else {
-        this.droppedRows += countRows(block, this.dropped, this.dropped + 1, this.cols);
-        this.dropped++;
+      const surplus = this.rows - maxRows;
+      let to = block.count;
+      if (this.bytes <= maxBytes && surplus < left) {
+        // Rows of the pieces that go: one each, but for long ones.
+        let rows = 0;
+        for (to = from; rows < surplus && to < block.count; to++) rows += countRows(block, to, to + 1, this.cols);
+        this.droppedRows += rows;
       }
+      this.dropped = to;
+      this.retired(new RetiredLines(block, from, to));
+      if (to === block.count) this.shift(block);
     }
   }
 
   clear(): void {
-    this.blocks = [];
-    this.open = [];
-    this.dropped = 0;
-    this.droppedRows = 0;
-    this.openRows = 0;
-    this.openBytes = 0;
-    this.blockRows = 0;
-    this.blockBytes = 0;
+    if (this.open.count > 0) this.seal();
+    for (let block = this.blocks[0]; block !== undefined; block = this.blocks[0]) {
+      this.retired(new RetiredLines(block, this.dropped, block.count));
+      this.shift(block);
+    }
   }
 
   /** Segments of lines `fromId` to `toId`, oldest first. */
   *segments(fromId: number, toId: number): Generator<Segment> {
-    for (const [index, block] of this.blocks.entries()) {
-      const lastId = block.firstId + (block.ids[block.ids.length - 1] ?? 0);
-      if (lastId < fromId) continue;
-      if (block.firstId > toId) return;
-      for (let i = index === 0 ? this.dropped : 0; i < block.cells.length; i++) {
-        const id = block.firstId + (block.ids[i] ?? 0);
+    for (const { pieces, first } of this.parts()) {
+      if (pieces.count === 0 || idOf(pieces, pieces.count - 1) < fromId) continue;
+      if (pieces.firstId > toId) return;
+      for (let at = first; at < pieces.count; at++) {
+        const id = idOf(pieces, at);
         if (id > toId) return;
-        if (id >= fromId) yield unpack(block, i);
+        if (id >= fromId) yield unpack(pieces, at);
       }
-    }
-    for (const segment of this.open) {
-      if (segment.id > toId) return;
-      if (segment.id >= fromId) yield segment;
     }
   }
 
   /** Rows `from` to `to` (exclusive), 0 being the oldest. */
   *rowsBetween(from: number, to: number): Generator<HistoryRow> {
-    let row = -this.droppedRows;
-    for (const [index, block] of this.blocks.entries()) {
+    let row = 0;
+    for (const { pieces, first, rows: all } of this.parts()) {
       if (row >= to) return;
-      if (row + block.rows <= from) {
-        row += block.rows;
+      if (row + all <= from) {
+        row += all;
         continue;
       }
-      for (let i = 0; i < block.cells.length && row < to; i++) {
-        const rows = countRows(block, i, i + 1, this.cols);
-        if (row + rows > from && (index > 0 || i >= this.dropped)) {
-          yield* wrapped(unpack(block, i), this.cols, from - row, to - row);
-        }
+      for (let at = first; at < pieces.count && row < to; at++) {
+        const rows = countRows(pieces, at, at + 1, this.cols);
+        if (row + rows > from) yield* wrapped(unpack(pieces, at), this.cols, from - row, to - row);
         row += rows;
       }
     }
-    for (const segment of this.open) {
-      if (row >= to) return;
-      const rows = rowsOf(segment, this.cols);
-      if (row + rows > from) yield* wrapped(segment, this.cols, from - row, to - row);
-      row += rows;
+  }
+
+  /** Everything in order: which pieces, from which one on, and the rows of those. */
+  private *parts(): Generator<{ readonly pieces: Pieces; readonly first: number; readonly rows: number }> {
+    for (const [index, block] of this.blocks.entries()) {
+      if (index === 0) yield { pieces: block, first: this.dropped, rows: block.rows - this.droppedRows };
+      else yield { pieces: block, first: 0, rows: block.rows };
     }
+    yield { pieces: this.open, first: 0, rows: this.openRows };
+  }
+
+  /** Count the piece just added to the end. */
+  private appended(): void {
+    this.openRows += countRows(this.open, this.open.count - 1, this.open.count, this.cols);
   }
 
   private seal(): void {
-    const segments = this.open.splice(0, BLOCK_SEGMENTS);
-    const block = pack(segments, this.cols);
-    this.openRows -= block.rows;
-    for (const segment of segments) this.openBytes -= bytesOf(segment);
+    const block = this.open.seal(this.openRows);
+    this.openRows = 0;
     this.blocks.push(block);
     this.blockRows += block.rows;
     this.blockBytes += block.bytes;
   }
 
-  /** Bring a block that was taken off the end back as plain segments. */
+  /** The first block is dropped whole. */
+  private shift(block: Block): void {
+    this.blocks.shift();
+    this.blockRows -= block.rows;
+    this.blockBytes -= block.bytes;
+    this.dropped = 0;
+    this.droppedRows = 0;
+  }
+
+  /** Bring a block that was taken off the end back to where pieces can be removed. */
   private unseal(block: Block): void {
     this.blockRows -= block.rows;
     this.blockBytes -= block.bytes;
@@ -221,11 +206,9 @@ export class History {
       this.dropped = 0;
       this.droppedRows = 0;
     }
-    for (let i = first; i < block.cells.length; i++) {
-      const segment = unpack(block, i);
-      this.open.push(segment);
-      this.openRows += rowsOf(segment, this.cols);
-      this.openBytes += bytesOf(segment);
+    for (let at = first; at < block.count; at++) {
+      this.open.addSegment(unpack(block, at));
+      this.appended();
     }
   }
 }
@@ -235,23 +218,6 @@ function* wrapped(segment: Segment, cols: number, from: number, to: number): Gen
   for (let i = Math.max(from, 0); i < Math.min(to, starts.length); i++) {
     yield { segment, from: starts[i] ?? 0, to: starts[i + 1] ?? segment.cells };
   }
-}
-
-function rowsOf(segment: Segment, cols: number): number {
-  if (segment.cells <= cols) return 1;
-  return segment.units === null ? Math.ceil(segment.cells / cols) : rowStarts(segment, cols).length;
-}
-
-function bytesOf(segment: Segment): number {
-  const { text, units, runs } = segment;
-  const special = units !== null || segment.extras !== null;
-  return (
-    SEGMENT_OVERHEAD +
-    text.length * (units === null ? 1 : 2) +
-    (units?.length ?? 0) +
-    (runs?.byteLength ?? 0) +
-    (special ? BLOCK_OVERHEAD / 4 : 0)
-  );
 }
 
 /** The first `cells` cells of a segment. */
@@ -264,83 +230,4 @@ function cutSegment(segment: Segment, cells: number): Segment {
   // Readers stop at `cells`, whatever the last run says.
   const units = segment.units === null ? null : segment.units.slice(0, cells);
   return { ...segment, cells, text: segment.text.slice(0, length), units };
-}
-
-function pack(segments: readonly Segment[], cols: number): Block {
-  const count = segments.length;
-  const firstId = segments[0]?.id ?? 0;
-  const ids = new Uint16Array(count);
-  const cells = new Uint16Array(count);
-  const textEnds = new Uint32Array(count);
-  const split = segments.some((segment) => segment.offset > 0);
-  const offsets = split ? new Float64Array(count) : null;
-  let words = 0;
-  for (const segment of segments) words += segment.runs?.length ?? 0;
-  const runs = words > 0 ? new Uint32Array(words) : null;
-  const runEnds = words > 0 ? new Uint32Array(count) : null;
-  const specials = new Map<number, Special>();
-  const texts: string[] = [];
-  let textEnd = 0;
-  let runEnd = 0;
-  let bytes = BLOCK_OVERHEAD;
-  let rows = 0;
-  for (const [i, segment] of segments.entries()) {
-    ids[i] = segment.id - firstId;
-    cells[i] = segment.cells;
-    if (offsets !== null) offsets[i] = segment.offset;
-    texts.push(segment.text);
-    textEnd += segment.text.length;
-    textEnds[i] = textEnd;
-    if (segment.runs !== null && runs !== null) {
-      runs.set(segment.runs, runEnd);
-      runEnd += segment.runs.length;
-    }
-    if (runEnds !== null) runEnds[i] = runEnd;
-    if (segment.units !== null || segment.extras !== null) {
-      specials.set(i, { units: segment.units, extras: segment.extras });
-    }
-    bytes += bytesOf(segment);
-    rows += rowsOf(segment, cols);
-  }
-  return {
-    firstId,
-    ids,
-    offsets,
-    cells,
-    // Joined at once: a string that grows by += keeps all its pieces.
-    text: texts.join(""),
-    textEnds,
-    runs,
-    runEnds,
-    specials: specials.size > 0 ? specials : null,
-    bytes,
-    rows,
-  };
-}
-
-function unpack(block: Block, i: number): Segment {
-  const start = i === 0 ? 0 : (block.textEnds[i - 1] ?? 0);
-  const runStart = i === 0 ? 0 : (block.runEnds?.[i - 1] ?? 0);
-  const runEnd = block.runEnds?.[i] ?? 0;
-  const special = block.specials?.get(i);
-  return {
-    id: block.firstId + (block.ids[i] ?? 0),
-    offset: block.offsets?.[i] ?? 0,
-    cells: block.cells[i] ?? 0,
-    text: block.text.slice(start, block.textEnds[i] ?? 0),
-    units: special?.units ?? null,
-    runs: runEnd > runStart ? (block.runs?.subarray(runStart, runEnd) ?? null) : null,
-    extras: special?.extras ?? null,
-  };
-}
-
-function countRows(block: Block, from: number, to: number, cols: number): number {
-  let rows = 0;
-  for (let i = from; i < to; i++) {
-    const cells = block.cells[i] ?? 0;
-    if (cells <= cols) rows++;
-    else if (block.specials?.get(i)?.units == null) rows += Math.ceil(cells / cols);
-    else rows += rowStarts(unpack(block, i), cols).length;
-  }
-  return rows;
 }

@@ -23,13 +23,6 @@ const BATCH_ROWS = 64;
 /** Cells of one segment: longer lines are packed in pieces. */
 const SEGMENT_CELLS = 4_096;
 
-export interface RetiredPiece {
-  readonly id: number;
-  /** Cells of the line before this piece. */
-  readonly col: number;
-  readonly text: string;
-}
-
 export class HotWindow {
   /** First row of the normal buffer that is not in history. */
   private boundary = 0;
@@ -39,9 +32,6 @@ export class HotWindow {
   private marker: IMarker | null = null;
   private markerRow = 0;
   private readonly builder = new SegmentBuilder();
-  /** Up to where pieces were reported, so that a resize reports none twice. */
-  private reportedId: number;
-  private reportedCol: number;
 
   constructor(
     private readonly terminal: Terminal,
@@ -50,11 +40,8 @@ export class HotWindow {
     private readonly limits: { readonly rows: number; readonly bytes: number },
     /** The last line that an earlier emulator has put into history; -1 for the first. */
     lastLine: number,
-    private readonly retired: (piece: RetiredPiece) => void,
   ) {
     this.lastId = lastLine;
-    this.reportedId = lastLine;
-    this.reportedCol = Number.POSITIVE_INFINITY;
   }
 
   /** The newest line in history. */
@@ -220,7 +207,7 @@ export class HotWindow {
     this.markerRow = buffer.baseY - 1;
   }
 
-  /** Move the rows up to `until` into history. */
+  /** Move the rows up to `until` into history. Runs once per row of a flood. */
   private pack(until: number): void {
     const { buffer, builder, history } = this;
     if (this.boundary >= until) return;
@@ -233,27 +220,18 @@ export class HotWindow {
       }
       const wraps = next.isWrapped;
       const count = wraps ? wrappedCells(row, next) : usedCells(row);
-      builder.add(row, count, this.links);
+      const whole = !row.isWrapped && !wraps;
       this.lastCells += count;
       this.boundary++;
-      if (!wraps || builder.cells >= SEGMENT_CELLS || this.boundary === until) {
-        const segment = builder.finish(this.lastId, this.lastCells - builder.cells);
-        history.append(segment);
-        this.report(segment);
+      if (!whole || !history.appendPlain(this.lastId, row, count)) {
+        builder.add(row, count, this.links);
+        if (!wraps || builder.cells >= SEGMENT_CELLS || this.boundary === until) {
+          history.append(this.lastId, this.lastCells - builder.cells, builder);
+        }
       }
       row = next;
     }
     this.trim();
-  }
-
-  private report(segment: Segment): void {
-    const end = segment.offset + segment.cells;
-    const { reportedId, reportedCol } = this;
-    if (segment.id < reportedId || (segment.id === reportedId && (segment.offset < reportedCol || end <= reportedCol)))
-      return;
-    this.reportedId = segment.id;
-    this.reportedCol = end;
-    this.retired({ id: segment.id, col: segment.offset, text: segment.text });
   }
 
   /** Take the rows that the emulator still holds back out of history. */

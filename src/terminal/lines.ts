@@ -139,7 +139,8 @@ export class SegmentBuilder {
   /** UTF-16 units so far; as bytes while all are Latin-1 and one a cell. */
   private length = 0;
   private bytes = Buffer.allocUnsafe(512);
-  private isWide = false;
+  /** Some cell is not one Latin-1 character. */
+  isWide = false;
   private wide = new Uint16Array(512);
   private wideBytes = Buffer.from(this.wide.buffer);
   private units = new Uint8Array(0);
@@ -253,23 +254,54 @@ export class SegmentBuilder {
     return this.extras.push(extra);
   }
 
+  /** Words of `styleRuns` that count: none when all has the default style. */
+  get styleWords(): number {
+    return this.runWords;
+  }
+
+  get styleRuns(): Uint32Array {
+    return this.runs;
+  }
+
+  /** Writes the text, which must not be wide, as Latin-1. */
+  copyText(target: Buffer, at: number): void {
+    this.bytes.copy(target, at, 0, this.length);
+  }
+
+  finishText(): string {
+    const { isWide, length } = this;
+    return isWide ? this.wideBytes.toString("utf16le", 0, 2 * length) : this.bytes.toString("latin1", 0, length);
+  }
+
+  finishUnits(): Uint8Array | null {
+    return this.isWide ? this.units.slice(0, this.cells) : null;
+  }
+
+  /** Theirs from now on. */
+  finishExtras(): readonly Extra[] | null {
+    return this.extras.length === 0 ? null : this.extras;
+  }
+
   finish(id: number, offset: number): Segment {
-    const { isWide, length, cells, extras } = this;
     const segment: Segment = {
       id,
       offset,
-      cells,
-      text: isWide ? this.wideBytes.toString("utf16le", 0, 2 * length) : this.bytes.toString("latin1", 0, length),
-      units: isWide ? this.units.slice(0, cells) : null,
+      cells: this.cells,
+      text: this.finishText(),
+      units: this.finishUnits(),
       runs: this.runWords === 0 ? null : this.runs.slice(0, this.runWords),
-      extras: extras.length === 0 ? null : extras,
+      extras: this.finishExtras(),
     };
+    this.clear();
+    return segment;
+  }
+
+  clear(): void {
     this.isWide = false;
     this.length = 0;
     this.cells = 0;
     this.runWords = 0;
-    if (extras.length > 0) this.extras = [];
-    return segment;
+    if (this.extras.length > 0) this.extras = [];
   }
 }
 

@@ -35,7 +35,7 @@ export class Transcript {
   /** The oldest line that is left. */
   get firstLine(): number {
     const { history, hot } = this.source;
-    return history.first?.id ?? hot.position(-hot.above, 0).line;
+    return history.firstId ?? hot.position(-hot.above, 0).line;
   }
 
   /** Lines from one position to another (exclusive), soft-wrapped rows joined, trailing blanks cut. */

@@ -100,7 +100,7 @@ export class LiveCommands implements AsyncDisposable {
         alternate: () => {},
         clipboard: () => {},
         reset: () => {},
-        retired: ({ id, col, text }) => this.commands.retired({ id, begins: col === 0, text }),
+        retired: (lines) => this.commands.retired(lines),
         erased: (top) => this.commands.erased(top.line),
       },
     );

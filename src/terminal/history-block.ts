@@ -1,0 +1,278 @@
+/**
+ * Pieces of logical lines, packed by the hundred: one run of bytes for their Latin-1 text and a few arrays, so that a line
+ * of 80 characters takes about 100 bytes and a flood makes no object for a line. What goes beyond Latin-1, or has links
+ * and fancy underlines, is kept beside them, by piece.
+ *
+ * A block never changes. The builder is the block that is being filled: it can be read like one, and it alone can lose
+ * its last piece again.
+ */
+import { CELL_WORDS, type StoredRow, simpleCode } from "./cells.ts";
+import { rowStarts, type Segment, type SegmentBuilder } from "./lines.ts";
+import type { Extra } from "./styles.ts";
+
+/** Pieces of a block: enough to make its overhead small, few enough to walk for a single line. */
+const BLOCK_PIECES = 128;
+/** Bytes of a block, of a piece, and of what is beside a special one, without texts and arrays; roughly. */
+const BLOCK_OVERHEAD = 400;
+const PIECE_OVERHEAD = 14;
+const SPECIAL_OVERHEAD = 100;
+
+interface Special {
+  /** Null when the text is Latin-1 and stands with the others. */
+  readonly text: string | null;
+  readonly units: Uint8Array | null;
+  readonly extras: readonly Extra[] | null;
+}
+
+/** Packed pieces. Arrays have one entry a piece; ends are exclusive. */
+export interface Pieces {
+  readonly count: number;
+  readonly firstId: number;
+  /** Beyond firstId. */
+  readonly ids: Uint16Array;
+  /** Cells of the line before a piece; null when every piece begins its line. */
+  readonly offsets: Float64Array | null;
+  readonly cells: Uint16Array;
+  readonly text: Buffer;
+  readonly textEnds: Uint32Array;
+  readonly runs: Uint32Array;
+  /** Null when all have the default style throughout. */
+  readonly runEnds: Uint32Array | null;
+  readonly specials: ReadonlyMap<number, Special> | null;
+  /** By estimate. */
+  readonly bytes: number;
+}
+
+export interface Block extends Pieces {
+  /** At the history's width. */
+  rows: number;
+}
+
+export class BlockBuilder implements Pieces {
+  count = 0;
+  firstId = 0;
+  readonly ids = new Uint16Array(BLOCK_PIECES);
+  offsets: Float64Array | null = null;
+  readonly cells = new Uint16Array(BLOCK_PIECES);
+  text = Buffer.allocUnsafeSlow(1_024);
+  readonly textEnds = new Uint32Array(BLOCK_PIECES);
+  runs = new Uint32Array(64);
+  readonly runEnds = new Uint32Array(BLOCK_PIECES);
+  specials: Map<number, Special> | null = null;
+  private length = 0;
+  private runWords = 0;
+  private specialBytes = 0;
+
+  get isFull(): boolean {
+    return this.count === BLOCK_PIECES;
+  }
+
+  get bytes(): number {
+    if (this.count === 0) return 0;
+    return BLOCK_OVERHEAD + this.count * PIECE_OVERHEAD + this.length + this.runWords * 4 + this.specialBytes;
+  }
+
+  /** A whole line of one row, if it is Latin-1 in the default style; else false. Runs once per line of a flood. */
+  addPlain(id: number, row: StoredRow, cells: number): boolean {
+    if (this.text.length < this.length + cells) this.growText(cells);
+    const { text } = this;
+    const data = row._data;
+    let end = this.length;
+    for (let at = 0; at < cells * CELL_WORDS; at += CELL_WORDS) {
+      if (data[at + 1] !== 0 || data[at + 2] !== 0) return false;
+      const code = simpleCode(data[at] ?? 0, 256);
+      if (code < 0) return false;
+      text[end++] = code;
+    }
+    this.length = end;
+    this.push(id, 0, cells);
+    return true;
+  }
+
+  /** What a builder of segments has gathered. */
+  addBuilt(id: number, offset: number, built: SegmentBuilder): void {
+    const wide = built.isWide ? built.finishText() : null;
+    if (wide === null) {
+      if (this.text.length < this.length + built.cells) this.growText(built.cells);
+      built.copyText(this.text, this.length);
+      this.length += built.cells;
+    }
+    this.addRuns(built.styleRuns, built.styleWords);
+    this.special(wide, wide === null ? null : built.finishUnits(), built.finishExtras());
+    this.push(id, offset, built.cells);
+    built.clear();
+  }
+
+  addSegment(segment: Segment): void {
+    const { text, units, runs, extras } = segment;
+    if (units === null) {
+      if (this.text.length < this.length + text.length) this.growText(text.length);
+      this.length += this.text.write(text, this.length, "latin1");
+    }
+    if (runs !== null) this.addRuns(runs, runs.length);
+    this.special(units === null ? null : text, units, extras);
+    this.push(segment.id, segment.offset, segment.cells);
+  }
+
+  /** Forget the last piece. */
+  pop(): void {
+    const at = --this.count;
+    this.length = at === 0 ? 0 : (this.textEnds[at - 1] ?? 0);
+    this.runWords = at === 0 ? 0 : (this.runEnds[at - 1] ?? 0);
+    const special = this.specials?.get(at);
+    if (special === undefined) return;
+    this.specialBytes -= specialBytes(special);
+    this.specials?.delete(at);
+  }
+
+  /** The pieces so far as a block; the builder is empty then. */
+  seal(rows: number): Block {
+    const { count, firstId, length, runWords, specials, bytes } = this;
+    const text = Buffer.allocUnsafeSlow(length);
+    this.text.copy(text, 0, 0, length);
+    const block: Block = {
+      count,
+      firstId,
+      ids: this.ids.slice(0, count),
+      offsets: this.offsets?.slice(0, count) ?? null,
+      cells: this.cells.slice(0, count),
+      text,
+      textEnds: this.textEnds.slice(0, count),
+      runs: this.runs.slice(0, runWords),
+      runEnds: runWords === 0 ? null : this.runEnds.slice(0, count),
+      specials: specials === null || specials.size === 0 ? null : specials,
+      bytes,
+      rows,
+    };
+    this.clear();
+    return block;
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.length = 0;
+    this.runWords = 0;
+    this.specialBytes = 0;
+    this.offsets = null;
+    this.specials = null;
+  }
+
+  private push(id: number, offset: number, cells: number): void {
+    const at = this.count++;
+    if (at === 0) this.firstId = id;
+    this.ids[at] = id - this.firstId;
+    this.cells[at] = cells;
+    this.textEnds[at] = this.length;
+    this.runEnds[at] = this.runWords;
+    if (offset > 0) this.offsets ??= new Float64Array(BLOCK_PIECES);
+    if (this.offsets !== null) this.offsets[at] = offset;
+  }
+
+  private special(text: string | null, units: Uint8Array | null, extras: readonly Extra[] | null): void {
+    if (text === null && extras === null) return;
+    const special = { text, units, extras };
+    this.specials ??= new Map();
+    this.specials.set(this.count, special);
+    this.specialBytes += specialBytes(special);
+  }
+
+  private addRuns(runs: Uint32Array, words: number): void {
+    if (words === 0) return;
+    if (this.runs.length < this.runWords + words) {
+      const longer = new Uint32Array(2 * (this.runWords + words));
+      longer.set(this.runs);
+      this.runs = longer;
+    }
+    for (let at = 0; at < words; at++) this.runs[this.runWords + at] = runs[at] ?? 0;
+    this.runWords += words;
+  }
+
+  private growText(more: number): void {
+    const longer = Buffer.allocUnsafeSlow(2 * (this.length + more));
+    this.text.copy(longer, 0, 0, this.length);
+    this.text = longer;
+  }
+}
+
+/** Lines that history lets go of: the pieces `from` to `to` of a block, which nothing changes any more. */
+export class RetiredLines {
+  constructor(
+    private readonly pieces: Pieces,
+    private readonly from: number,
+    private readonly to: number,
+  ) {}
+
+  /** Pieces of lines. */
+  get count(): number {
+    return this.to - this.from;
+  }
+
+  /** Whether every piece begins its line. */
+  get whole(): boolean {
+    return this.pieces.offsets === null;
+  }
+
+  id(index: number): number {
+    return idOf(this.pieces, this.from + index);
+  }
+
+  begins(index: number): boolean {
+    return (this.pieces.offsets?.[this.from + index] ?? 0) === 0;
+  }
+
+  text(index: number): string {
+    return textOf(this.pieces, this.from + index);
+  }
+
+  /** Characters of the pieces `from` to `to` (exclusive) together. */
+  length(from: number, to: number): number {
+    const { textEnds, specials } = this.pieces;
+    const start = this.from + from;
+    const end = this.from + to;
+    let length = (end === 0 ? 0 : (textEnds[end - 1] ?? 0)) - (start === 0 ? 0 : (textEnds[start - 1] ?? 0));
+    for (const [at, { text }] of specials ?? []) if (at >= start && at < end) length += text?.length ?? 0;
+    return length;
+  }
+}
+
+export function idOf(pieces: Pieces, at: number): number {
+  return pieces.firstId + (pieces.ids[at] ?? 0);
+}
+
+export function unpack(pieces: Pieces, at: number): Segment {
+  const special = pieces.specials?.get(at);
+  const runStart = at === 0 ? 0 : (pieces.runEnds?.[at - 1] ?? 0);
+  const runEnd = pieces.runEnds?.[at] ?? 0;
+  return {
+    id: idOf(pieces, at),
+    offset: pieces.offsets?.[at] ?? 0,
+    cells: pieces.cells[at] ?? 0,
+    text: textOf(pieces, at),
+    units: special?.units ?? null,
+    runs: runEnd > runStart ? pieces.runs.slice(runStart, runEnd) : null,
+    extras: special?.extras ?? null,
+  };
+}
+
+/** Rows of the pieces `from` to `to` when each is wrapped at `cols`. */
+export function countRows(pieces: Pieces, from: number, to: number, cols: number): number {
+  let rows = 0;
+  for (let at = from; at < to; at++) {
+    const cells = pieces.cells[at] ?? 0;
+    if (cells <= cols) rows++;
+    else if (pieces.specials?.get(at)?.units == null) rows += Math.ceil(cells / cols);
+    else rows += rowStarts(unpack(pieces, at), cols).length;
+  }
+  return rows;
+}
+
+function textOf(pieces: Pieces, at: number): string {
+  const special = pieces.specials?.get(at)?.text;
+  if (special !== undefined && special !== null) return special;
+  const start = at === 0 ? 0 : (pieces.textEnds[at - 1] ?? 0);
+  return pieces.text.toString("latin1", start, pieces.textEnds[at] ?? 0);
+}
+
+function specialBytes({ text, units }: Special): number {
+  return SPECIAL_OVERHEAD + 2 * (text?.length ?? 0) + (units?.length ?? 0);
+}
