@@ -24,6 +24,7 @@ export const mcpStart: Measure = {
     const [cold, warm]: [number[], number[]] = [[], []];
     for (let round = 0; round < ROUNDS; round++) {
       cold.push(await firstReply(stage));
+      await stage.clear();
       await stage.server();
       await firstReply(stage);
       warm.push(await firstReply(stage));
