@@ -6,14 +6,19 @@
 /** Exit code of a program whose reader has gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
 
+/** Node's stream says that everything is written while a pipe still holds it back; this sink's flush is exact. */
+let sink: Bun.FileSink | null = null;
+
 /** @param text with its own final newline */
-export function print(text: string | Uint8Array): Promise<void> {
-  return new Promise((resolve) => {
-    process.stdout.write(text, (error?: Error | null) => {
-      if (error) process.exit(READER_GONE);
-      resolve();
-    });
-  });
+export async function print(text: string | Uint8Array): Promise<void> {
+  if (text.length === 0) return;
+  try {
+    sink ??= Bun.stdout.writer();
+    await sink.write(text);
+    await sink.flush();
+  } catch {
+    process.exit(READER_GONE);
+  }
 }
 
 export function printJson(value: unknown): Promise<void> {
