@@ -7,6 +7,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { WshError } from "../protocol/errors.ts";
+import { print } from "./print.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "./setup/change.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "./setup/hosts.ts";
 import { launchFor } from "./setup/launch.ts";
@@ -40,11 +41,11 @@ export function setupCommand(program: Command): void {
     .option("--read-only", "serve only what looks and does not act")
     .option("--dry-run", "show the change and write nothing")
     .option("--remove", "take wsh out of the configuration")
-    .action((id: string | undefined, _options: unknown, command: Command) => {
+    .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<SetupOptions>();
       const places: Places = { home: homedir(), cwd: process.cwd(), platform: process.platform, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
-      process.stdout.write(host === undefined ? overview(places) : configure(host, options, places));
+      await print(host === undefined ? overview(places) : configure(host, options, places));
     });
 }
 
