@@ -15,8 +15,8 @@ export function auditFile(instance: Instance, configured: string): string {
 /** @param file where lines go; made 0600 */
 export function auditLog(file: string): (record: CallRecord) => void {
   const log = createLogger({ level: "info", format: "json", file });
-  return ({ operation, input, context, result, ms }) => {
-    const json = JSON.stringify(input ?? {});
+  return ({ operation, input, context, result, ms, typed }) => {
+    const { bytes, sha256 } = typed ?? digestOf(input);
     log.info(operation, {
       token: context.via?.token ?? context.caller.id,
       peer: context.via?.peer ?? null,
@@ -25,8 +25,13 @@ export function auditLog(file: string): (record: CallRecord) => void {
       target: context.session ?? null,
       result,
       ms: Math.round(ms * 10) / 10,
-      input_bytes: Buffer.byteLength(json),
-      input_sha256: new Bun.CryptoHasher("sha256").update(json).digest("hex"),
+      input_bytes: bytes,
+      input_sha256: sha256,
     });
   };
+}
+
+function digestOf(input: unknown): { bytes: number; sha256: string } {
+  const json = JSON.stringify(input ?? {});
+  return { bytes: Buffer.byteLength(json), sha256: new Bun.CryptoHasher("sha256").update(json).digest("hex") };
 }

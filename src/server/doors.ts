@@ -10,6 +10,7 @@ import type { LifecycleEvent } from "../protocol/events.ts";
 import type { AppContext, AppEnv } from "./app.ts";
 import { requireSession } from "./call.ts";
 import type { Hosts } from "./hosts.ts";
+import type { CallRecord } from "./record.ts";
 import type { Tickets } from "./tickets.ts";
 import type { Door, WebSockets } from "./ws.ts";
 import { RawDoor } from "./ws-raw.ts";
@@ -21,6 +22,8 @@ export interface DoorsOptions {
   readonly call: Call;
   readonly sockets: WebSockets;
   readonly tickets: Tickets;
+  /** Writes down what was typed over a raw connection, when there is an audit log. */
+  readonly audit: (record: CallRecord) => void;
   readonly limits: {
     readonly max_websockets: number;
     readonly max_subscriptions: number;
@@ -45,14 +48,20 @@ export class Doors {
   }
 
   mount(app: Hono<AppEnv>): void {
-    const { hosts, call, limits, tickets } = this.options;
+    const { hosts, call, limits, tickets, audit } = this.options;
     const callerGone = (id: string): void => hosts.callerGone(id);
     app.post("/auth/ws-ticket", (c) => c.json({ ticket: tickets.issue(c.get("verdict"), c.get("revoked")) }));
     app.get("/sessions/:name/ws/raw", async (c) => {
       const host = await this.hostOf(c);
-      const { access, caller } = wsContext(c);
+      const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
+      const { access, caller } = context;
       const snapshot = ["1", "true"].includes(c.req.query("snapshot") ?? "");
-      return this.upgrade(c, await RawDoor.open(host, { access, caller }, access, snapshot));
+      const began = performance.now();
+      const door = await RawDoor.open(host, { access, caller }, access, snapshot, (typed) => {
+        const ms = performance.now() - began;
+        audit({ operation: "ws.raw", input: null, context, result: "ok", ms, typed });
+      });
+      return this.upgrade(c, door);
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);

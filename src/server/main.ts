@@ -109,6 +109,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     call,
     sockets,
     tickets,
+    audit: audit[0] ?? (() => {}),
     limits: settings,
     changed: () => lifecycle.changed(),
   });

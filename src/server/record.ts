@@ -12,6 +12,8 @@ export interface CallRecord {
   /** Error code, or "ok". */
   readonly result: string;
   readonly ms: number;
+  /** Of what was typed over a connection, instead of `input`. */
+  readonly typed?: { readonly bytes: number; readonly sha256: string };
 }
 
 export function recorded(call: Call, sinks: readonly ((record: CallRecord) => void)[]): Call {

@@ -17,11 +17,23 @@ export class RawDoor implements Door {
   private ended: string | null = null;
   private readonly early: Uint8Array[] = [];
 
-  private constructor() {}
+  private readonly digest = new Bun.CryptoHasher("sha256");
+  private typed = 0;
 
-  /** @throws WshError of HostStream.open: nothing is upgraded then */
-  static async open(host: Host, context: RequestContext, access: Access, snapshot: boolean): Promise<RawDoor> {
-    const door = new RawDoor();
+  private constructor(private readonly closed: (typed: { bytes: number; sha256: string }) => void) {}
+
+  /**
+   * @param closed told at the end what was typed, as a digest
+   * @throws WshError of HostStream.open: nothing is upgraded then
+   */
+  static async open(
+    host: Host,
+    context: RequestContext,
+    access: Access,
+    snapshot: boolean,
+    closed: (typed: { bytes: number; sha256: string }) => void,
+  ): Promise<RawDoor> {
+    const door = new RawDoor(closed);
     const stream = await HostStream.open(host, context, {
       output: (bytes) => door.output(bytes),
       end: (reason) => door.end(reason),
@@ -45,7 +57,10 @@ export class RawDoor implements Door {
   message(data: string | Uint8Array): void {
     const { stream, socket } = this;
     if (stream === null) return;
-    stream.type(typeof data === "string" ? encoder.encode(data) : new Uint8Array(data));
+    const bytes = typeof data === "string" ? encoder.encode(data) : new Uint8Array(data);
+    this.digest.update(bytes);
+    this.typed += bytes.length;
+    stream.type(bytes);
     if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not take its input");
   }
 
@@ -56,6 +71,7 @@ export class RawDoor implements Door {
   close(): void {
     this.socket = null;
     this.stream?.close();
+    this.closed({ bytes: this.typed, sha256: this.digest.digest("hex") });
   }
 
   private output(bytes: Uint8Array): void {
