@@ -9,8 +9,7 @@ import { join } from "node:path";
 
 const root = import.meta.dir;
 
-/** The PTY's reader runs in a worker: a file of its own inside the executable. */
-const entrypoints = ["src/main.ts", "src/pty/reader-worker.ts"].map((path) => join(root, path));
+const entrypoints = [join(root, "src/main.ts")];
 
 async function compile(outfile: string, target?: string): Promise<void> {
   const result = await Bun.build({

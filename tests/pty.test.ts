@@ -9,7 +9,6 @@ import { join } from "node:path";
 import { INPUT_LIMIT_BYTES } from "../src/pty/input-queue.ts";
 import { openPty } from "../src/pty/open.ts";
 import { QUANTUM_BYTES } from "../src/pty/port.ts";
-import { RING_BYTES } from "../src/pty/ring.ts";
 import { Program, type ProgramOptions, settled, until } from "./support/pty.ts";
 
 const adapters = [
@@ -180,7 +179,7 @@ describe.each(adapters)("$adapter", ({ adapter, can }) => {
       const written = () => Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${program.pty.pid}/io`, "utf8"))?.[1]);
       if (linux) {
         await settled("the child stops", written, 100);
-        expect(written()).toBeLessThan(QUANTUM_BYTES + RING_BYTES + 64 * 1024);
+        expect(written()).toBeLessThan(2 * QUANTUM_BYTES);
       }
       expect(program.exits).toBe(0);
     } else {
