@@ -19,6 +19,8 @@ import type { ProgramState } from "./program-state.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
 
+/** Time between two looks that must agree before silence counts as an end, in ms: longer than a change of programs. */
+const CONFIRM_MS = 50;
 /** How long a shell may take between Enter and the beginning of the command, in ms. */
 const COMMAND_MS = 500;
 
@@ -99,6 +101,8 @@ class Run implements Disposable {
   private started = 0;
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;
+  /** Since when the program in the foreground was seen at rest without waiting for input. */
+  private idle: { readonly program: number | null; readonly since: number } | null = null;
 
   constructor(
     private readonly port: RunPort,
@@ -189,7 +193,21 @@ class Run implements Disposable {
       return;
     }
     const { timeoutMs } = this.request;
-    if (timeoutMs > 0 && observer.quietMs() >= timeoutMs && state.doing !== "working") this.finish("idle", state);
+    if (timeoutMs === 0 || observer.quietMs() < timeoutMs || state.doing === "working") this.idle = null;
+    else this.confirmIdle(state);
+  }
+
+  /** One look may fall between two programs, when nobody holds the terminal: it takes two that agree. */
+  private confirmIdle(state: ProgramState): void {
+    const now = this.port.clock.now();
+    const program = state.foreground?.pid ?? null;
+    const { idle } = this;
+    if (idle !== null && idle.program === program) {
+      if (now >= idle.since + CONFIRM_MS) this.finish("idle", state);
+      return;
+    }
+    this.idle = { program, since: now };
+    this.alarm.set(Math.min(this.deadline, now + CONFIRM_MS));
   }
 
   private timePassed(): void {
