@@ -51,7 +51,7 @@ export async function claimSession(instance: Instance, request: ClaimRequest): P
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, () => {
     const entries = withinLimit(instance, request.maxSessions);
-    const counters = readCounters(instance, entries);
+    const counters = skipOccupied(instance, readCounters(instance, entries));
     const { id } = counters;
     const name = chooseName(instance, request.name, entries, counters);
     writeCounters(instance, { id: id + 1, name: name.next });
@@ -180,6 +180,13 @@ function readCounters(instance: Instance, entries: readonly SessionEntry[]): Cou
   if (stored !== null) return { id: Math.max(Number(stored[1]), highestId + 1), name: Number(stored[2]) };
   const numbers = entries.map((entry) => (entry.name === null ? -1 : (numericName(entry.name) ?? -1)));
   return { id: highestId + 1, name: Math.max(-1, ...numbers) + 1 };
+}
+
+/** What is no socket may lie where a host's would be: it stays, and that id is not given. */
+function skipOccupied(instance: Instance, counters: Counters): Counters {
+  let { id } = counters;
+  while (fs.lstatSync(hostSocket(instance, id), { throwIfNoEntry: false }) !== undefined) id += 1;
+  return { ...counters, id };
 }
 
 function writeCounters(instance: Instance, counters: Counters): void {

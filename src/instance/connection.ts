@@ -191,8 +191,9 @@ export class Connection {
     if (this.closed) return;
     this.closed = true;
     this.outbox.clear();
+    // Not yet a host that answers: it has died meanwhile, and only its socket was still there.
+    this.helloWaiter?.reject(new WshError("session_not_found", `the host at ${this.path} ended before it answered`));
     const error = this.lostError();
-    this.helloWaiter?.reject(error);
     for (const { reject } of this.waiting.values()) reject(error);
     this.waiting.clear();
     this.events.close?.();

@@ -171,13 +171,14 @@ interface Launch {
 }
 
 async function launch({ command, env, stdin, log, timeoutMs, failure, what }: Launch): Promise<ReadyReport> {
-  let child: Bun.Subprocess<Uint8Array, "pipe", number | "ignore">;
+  let child: Bun.Subprocess<"pipe", "pipe", number | "ignore">;
   try {
     child = Bun.spawn({
       cmd: command,
       cwd: "/",
       env,
-      stdin: new TextEncoder().encode(stdin),
+      // Not the bytes themselves: those would stay in a descriptor of ours until some garbage collection.
+      stdin: "pipe",
       stdout: "pipe",
       stderr: log?.fd ?? "ignore",
       detached: true,
@@ -189,6 +190,8 @@ async function launch({ command, env, stdin, log, timeoutMs, failure, what }: La
     if (log !== null) fs.closeSync(log.fd);
   }
   child.unref();
+  child.stdin.write(stdin);
+  Promise.resolve(child.stdin.end()).catch(() => {}); // a child that does not read says why in its report
 
   let timer: Timer | undefined;
   const silence = new Promise<"silent">((done) => {

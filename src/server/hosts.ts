@@ -97,6 +97,11 @@ export class Host {
     }
   }
 
+  /** What the registry says of a host that has not said more itself. */
+  registeredAs({ name, ended }: SessionEntry): void {
+    if (this.connection === null && name !== null) this.info = { ...this.info, name, running: !ended };
+  }
+
   /** Why a request was not answered whose connection has ended. */
   private lostError(): WshError {
     const { name } = this.info;
@@ -203,9 +208,10 @@ export class Hosts {
   async scan(): Promise<void> {
     const entries = listSessions(this.instance);
     const registered = new Set(entries.map(({ id }) => id));
-    for (const [id, { connection }] of this.hosts) {
-      if (connection === null && !registered.has(id)) this.hosts.delete(id);
+    for (const [id, host] of this.hosts) {
+      if (host.connection === null && !registered.has(id)) this.hosts.delete(id);
     }
+    for (const entry of entries) this.hosts.get(entry.id)?.registeredAs(entry);
     await Promise.all(entries.filter((entry) => !this.hosts.has(entry.id)).map((entry) => this.open(entry)));
   }
 
@@ -228,8 +234,9 @@ export class Hosts {
     return Promise.race([promise, Bun.sleep(LIST_PATIENCE_MS)]);
   }
 
-  private async connect(entry: SessionEntry): Promise<void> {
+  private async connect(entry: SessionEntry, again = true): Promise<void> {
     const host = new Host(entry, this.hostname);
+    const started = performance.now();
     // A hanging host is listed meanwhile; one that answers at once never shows as such.
     const slow = setTimeout(() => {
       host.trouble = unavailable(host.info.name);
@@ -251,10 +258,13 @@ export class Hosts {
       this.listener?.created(host.info);
     } catch (thrown) {
       const error = WshError.from(thrown);
-      if (error.code === "session_not_found" && !(await this.isThere(entry))) {
+      const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
+      if (error.code !== "host_version" && !(await this.isThere(entry))) {
         this.hosts.delete(entry.id);
         return;
       }
+      // It was between bind(2) and listen(2), or another has taken its place.
+      if (error.code !== "host_version" && wasQuick && again) return this.connect(entry, false);
       host.trouble = error.code === "host_version" ? error : unavailable(host.info.name);
       this.hosts.set(entry.id, host);
       this.retryLater(entry);

@@ -53,6 +53,11 @@ export class Wsh implements AsyncDisposable {
     this.instance = resolveInstance({ env: this.env });
   }
 
+  /** What runs `wsh ARGS`. */
+  command(...args: readonly string[]): string[] {
+    return [...program, ...args];
+  }
+
   /** Starts `wsh ARGS` without a terminal; ended with the instance if it is still running. */
   spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const child = Bun.spawn([...program, ...args], {
