@@ -121,6 +121,7 @@ export class EchoTracker {
   /** Output was parsed: finds what of it is echo. Costs nothing while no echo is awaited. */
   update(): void {
     this.partial = null;
+    if (this.expected.length === 0) return;
     const now = this.clock.now();
     const cursor = this.text.position();
     for (let first = this.expected[0]; first !== undefined; first = this.expected[0]) {

@@ -17,7 +17,7 @@ const COMBINED = 0x20_0000;
 export const HAS_CONTENT = 0x3f_ffff;
 const WIDTH_SHIFT = 22;
 /** Cells of width 1 without content, and with a space. */
-const UNWRITTEN = 1 << WIDTH_SHIFT;
+export const UNWRITTEN = 1 << WIDTH_SHIFT;
 const SPACE = UNWRITTEN | 32;
 
 /** Colour words: 24 bits of colour, two of mode, six of flags. */

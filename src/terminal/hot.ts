@@ -31,6 +31,8 @@ export class HotWindow {
   private lastCells = 0;
   private marker: IMarker | null = null;
   private markerRow = 0;
+  /** The line of the row above row `row`, and its cells up to there; -1 when nothing is known. */
+  private seen = { row: -1, line: 0, cells: 0 };
   private readonly builder = new SegmentBuilder();
 
   constructor(
@@ -94,19 +96,25 @@ export class HotWindow {
     this.watch();
   }
 
-  /** Where column `col` of row `y` of the normal screen is. */
+  /** Where column `col` of row `y` of the normal screen is. Runs per chunk, so it begins where it last came by. */
   position(y: number, col: number): Position {
     this.sync();
-    const target = this.buffer.baseY + y;
-    let line = this.lastId;
-    let cells = this.lastCells;
-    for (let at = this.boundary; at <= target; at++) {
-      const row = storedRow(this.buffer, at);
+    const { buffer, seen } = this;
+    const target = buffer.baseY + y;
+    // Rows above the screen change no more, and what is counted of a row depends on the next one.
+    const last = buffer.baseY - 1;
+    const known = seen.row >= this.boundary && seen.row <= Math.min(last, target);
+    let at = known ? seen.row : this.boundary;
+    let line = known ? seen.line : this.lastId;
+    let cells = known ? seen.cells : this.lastCells;
+    for (; at <= target; at++) {
+      if (at === last) this.seen = { row: at, line, cells };
+      const row = storedRow(buffer, at);
       if (!row.isWrapped) {
         line++;
         cells = 0;
       }
-      if (at < target) cells += wrappedCells(row, storedRow(this.buffer, at + 1));
+      if (at < target) cells += wrappedCells(row, storedRow(buffer, at + 1));
     }
     return { line, col: cells + col };
   }
@@ -133,6 +141,7 @@ export class HotWindow {
     this.sync();
     this.pack(this.buffer.baseY);
     this.boundary = 0;
+    this.seen.row = -1;
     this.marker?.dispose();
     this.marker = null;
   }
@@ -143,6 +152,7 @@ export class HotWindow {
     // Reflow moves rows and markers: what the marker says afterwards is not what was dropped.
     this.marker?.dispose();
     this.marker = null;
+    this.seen.row = -1;
     this.unpack();
     const { terminal, buffer } = this;
     const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / cols) : 1;
@@ -154,6 +164,7 @@ export class HotWindow {
     if (surplus > 0) this.pack(Math.min(buffer.baseY, surplus));
     const before = buffer.length;
     terminal.options.scrollback = HOT_ROWS;
+    this.seen.row = -1;
     this.boundary = Math.max(0, this.boundary - (before - buffer.length));
     this.watch();
   }
@@ -161,22 +172,27 @@ export class HotWindow {
   /** Segments of the lines `fromId` to `toId` that are not in history. */
   *segments(fromId: number, toId: number): Generator<Segment> {
     this.sync();
+    const { buffer, seen } = this;
     const builder = new SegmentBuilder();
-    let id = this.lastId;
-    let offset = this.lastCells;
-    for (let at = this.boundary; at < this.buffer.length; at++) {
-      const row = storedRow(this.buffer, at);
+    const known = seen.row >= this.boundary && seen.line < fromId;
+    let id = known ? seen.line : this.lastId;
+    let offset = known ? seen.cells : this.lastCells;
+    const { length } = buffer;
+    let next = storedRow(buffer, known ? seen.row : this.boundary);
+    for (let at = known ? seen.row : this.boundary; at < length; at++) {
+      const row = next;
       if (!row.isWrapped) {
         id++;
         offset = 0;
       }
       if (id > toId) return;
-      const next = at + 1 < this.buffer.length ? storedRow(this.buffer, at + 1) : null;
-      const count = next?.isWrapped ? wrappedCells(row, next) : usedCells(row);
+      if (at + 1 < length) next = storedRow(buffer, at + 1);
+      const wraps = at + 1 < length && next.isWrapped;
+      const count = wraps ? wrappedCells(row, next) : usedCells(row);
       if (id >= fromId) {
         builder.add(row, count, this.links);
         const from = offset + count - builder.cells;
-        if (!next?.isWrapped || builder.cells >= SEGMENT_CELLS) yield builder.finish(id, from);
+        if (!wraps || builder.cells >= SEGMENT_CELLS) yield builder.finish(id, from);
       }
       offset += count;
     }
@@ -193,6 +209,7 @@ export class HotWindow {
     const dropped = this.markerRow - marker.line;
     if (dropped === 0) return;
     this.boundary = Math.max(0, this.boundary - dropped);
+    if (this.seen.row >= 0) this.seen.row -= dropped;
     this.markerRow = marker.line;
   }
 

@@ -16,6 +16,7 @@ import {
   penOf,
   type StoredRow,
   storedRow,
+  UNWRITTEN,
   usedCells,
 } from "./cells.ts";
 import type { History } from "./history.ts";
@@ -91,7 +92,7 @@ function above({ history, hot, links, terminal }: SerializeSource, limit: number
   flush();
   const first = hot.above - Math.min(rows, hot.above);
   if (last !== null) out += "\r\n";
-  for (let i = first; i < hot.above; i++) out += rowOutput(hot.row(i), hot.row(i + 1), links);
+  for (let i = first; i < hot.above; i++) out += rowOutput(hot.row(i), hot.row(i + 1), terminal.cols, links);
   return out;
 }
 
@@ -119,17 +120,20 @@ function contents({ terminal, links }: SerializeSource, buffer: IBuffer): string
   let out = "";
   for (let y = 0; y < terminal.rows; y++) {
     const next = y + 1 < terminal.rows ? storedRow(buffer, buffer.baseY + y + 1) : null;
-    out += rowOutput(storedRow(buffer, buffer.baseY + y), next, links);
+    out += rowOutput(storedRow(buffer, buffer.baseY + y), next, terminal.cols, links);
   }
   return out;
 }
 
-/** One row from its first column on, and the way to the next row's first column. */
-function rowOutput(row: StoredRow, next: StoredRow | null, links: LinkTable): string {
+/**
+ * One row from its first column on, and the way to the next row's first column. Rows of the alternate screen keep what
+ * was cut off when it became narrower, and editing can leave half a wide character: neither is shown.
+ */
+function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: LinkTable): string {
   const data = row._data;
-  const last = data[(row.length - 1) * CELL_WORDS] ?? 0;
+  const last = contentAt(data, cols - 1, cols);
   // A space at the end counts where the line goes on.
-  const used = next?.isWrapped && (last & HAS_CONTENT) !== 0 ? row.length : usedCells(row);
+  const used = next?.isWrapped && (last & HAS_CONTENT) !== 0 ? cols : Math.min(usedCells(row), cols);
   let out = "";
   let link: string | null = null;
   let pen = "";
@@ -146,7 +150,7 @@ function rowOutput(row: StoredRow, next: StoredRow | null, links: LinkTable): st
     }
     out += linkText(link, extra?.link ?? null);
     link = extra?.link ?? null;
-    if ((content & HAS_CONTENT) === 0) {
+    if ((content & HAS_CONTENT) === 0 || isHalf(data, x, cols)) {
       let end = x + 1;
       while (end < used && isBlankLike(data, end, at)) end++;
       // Erase rather than print: what was never written is not text. The cursor cannot pass the last column.
@@ -158,11 +162,22 @@ function rowOutput(row: StoredRow, next: StoredRow | null, links: LinkTable): st
     out += text;
     x += Math.max(1, cellWidth(content));
     // Terminals disagree on the width of combinations, and neighbours must not join.
-    if (text.length > 1 && x < row.length) out += `\x1b[${x + 1}G`;
+    if (text.length > 1 && x < cols) out += `\x1b[${x + 1}G`;
   }
   if (pen !== "" && pen !== RESET) out += RESET;
   out += linkText(link, null);
-  return next === null ? out : out + toNext(row, next, used);
+  return next === null ? out : out + toNext(row, next, used, cols);
+}
+
+/** The content word of a cell as it is written out. */
+function contentAt(data: Uint32Array, x: number, cols: number): number {
+  return isHalf(data, x, cols) ? UNWRITTEN : (data[x * CELL_WORDS] ?? 0);
+}
+
+/** A wide cell without its right half. */
+function isHalf(data: Uint32Array, x: number, cols: number): boolean {
+  if (cellWidth(data[x * CELL_WORDS] ?? 0) !== 2) return false;
+  return x + 1 >= cols || cellWidth(data[(x + 1) * CELL_WORDS] ?? 0) !== 0;
 }
 
 function isBlankLike(data: Uint32Array, x: number, at: number): boolean {
@@ -176,15 +191,15 @@ function isBlankLike(data: Uint32Array, x: number, at: number): boolean {
 }
 
 /** A line end, or what makes the terminal wrap by itself. */
-function toNext(row: StoredRow, next: StoredRow, used: number): string {
+function toNext(row: StoredRow, next: StoredRow, used: number, cols: number): string {
   if (!next.isWrapped) return "\r\n";
-  const last = row._data[(row.length - 1) * CELL_WORDS] ?? 0;
-  const written = used === row.length && ((last & HAS_CONTENT) !== 0 || cellWidth(last) === 0);
+  const last = contentAt(row._data, cols - 1, cols);
+  const written = used === cols && ((last & HAS_CONTENT) !== 0 || cellWidth(last) === 0);
   const blank = ((next._data[0] ?? 0) & HAS_CONTENT) === 0;
   // The next row must not take the pen's background, so a plain blank wraps and is written over.
   if (written) return blank ? " \r\x1b[X" : " \r";
-  const before = row._data[(row.length - 2) * CELL_WORDS] ?? 0;
-  const early = used === row.length - 1 && ((before & HAS_CONTENT) !== 0 || cellWidth(before) === 0);
+  const before = contentAt(row._data, cols - 2, cols);
+  const early = used === cols - 1 && ((before & HAS_CONTENT) !== 0 || cellWidth(before) === 0);
   return early ? `${WIDE_BLANK}\r\x1b[2X` : "\r\n";
 }
 
