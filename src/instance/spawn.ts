@@ -190,8 +190,7 @@ async function launch({ command, env, stdin, log, timeoutMs, failure, what }: La
     if (log !== null) fs.closeSync(log.fd);
   }
   child.unref();
-  child.stdin.write(stdin);
-  Promise.resolve(child.stdin.end()).catch(() => {}); // a child that does not read says why in its report
+  void feed(child.stdin, stdin);
 
   let timer: Timer | undefined;
   const silence = new Promise<"silent">((done) => {
@@ -210,6 +209,15 @@ async function launch({ command, env, stdin, log, timeoutMs, failure, what }: La
     return readReport(line.text, failure, what);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+async function feed(sink: Bun.FileSink, text: string): Promise<void> {
+  try {
+    sink.write(text);
+    await sink.end();
+  } catch {
+    // A child that ends without reading says why in its report.
   }
 }
 
