@@ -45,6 +45,12 @@ export interface TlsFiles {
   readonly key: string;
 }
 
+/** What TLS files hold. */
+export interface TlsPem {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
 export interface SocketHandlers {
   /** Bun's WebSocket handler, shared by all listeners. */
   readonly websocket: Bun.WebSocketHandler<Door>;
@@ -61,7 +67,12 @@ export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHand
 }
 
 /** @throws WshError invalid_request when the address is in use or not ours */
-export function listenTcp(bind: Bind, app: Hono<AppEnv>, handlers: SocketHandlers, tls?: TlsFiles): Bun.Server<Door> {
+export function listenTcp(
+  bind: Bind,
+  app: Hono<AppEnv>,
+  handlers: SocketHandlers,
+  tls: TlsPem | null,
+): Bun.Server<Door> {
   try {
     return Bun.serve({
       hostname: bind.host,
@@ -74,7 +85,7 @@ export function listenTcp(bind: Bind, app: Hono<AppEnv>, handlers: SocketHandler
           peer: server.requestIP(request)?.address ?? null,
           server,
         } satisfies RequestOrigin),
-      ...(tls === undefined ? {} : { tls: { cert: Bun.file(tls.cert), key: Bun.file(tls.key) } }),
+      ...(tls === null ? {} : { tls: { cert: tls.certPem, key: tls.keyPem } }),
       websocket: handlers.websocket,
     });
   } catch (cause) {

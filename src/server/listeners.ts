@@ -6,7 +6,7 @@ import fs from "node:fs";
 import type { Hono } from "hono";
 import { WshError } from "../protocol/errors.ts";
 import type { AppEnv } from "./app.ts";
-import { type Bind, listenTcp, listenUnix, type SocketHandlers, type TlsFiles } from "./listen.ts";
+import { type Bind, listenTcp, listenUnix, type SocketHandlers, type TlsFiles, type TlsPem } from "./listen.ts";
 import type { Door } from "./ws.ts";
 
 export interface ListenersOptions {
@@ -20,9 +20,12 @@ export interface ListenersOptions {
 export class Listeners {
   private tcp: { server: Bun.Server<Door>; readonly bind: Bind }[] = [];
   private readonly unix: Bun.Server<Door>[] = [];
+  /** What the files held when they were last good. */
+  private pem: TlsPem | null;
 
   /** @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read */
   constructor(private readonly options: ListenersOptions) {
+    this.pem = options.tls === null ? null : readTls(options.tls);
     try {
       const { bind } = options;
       if (bind !== null) {
@@ -52,10 +55,11 @@ export class Listeners {
   reloadTls(): void {
     const { tls, app, handlers } = this.options;
     if (tls === null) return;
-    checkTls(tls);
+    const pem = readTls(tls);
+    this.pem = pem;
     for (const entry of this.tcp) {
       void entry.server.stop(false);
-      entry.server = listenTcp(entry.bind, app, handlers, tls);
+      entry.server = listenTcp(entry.bind, app, handlers, pem);
     }
   }
 
@@ -64,9 +68,8 @@ export class Listeners {
   }
 
   private listen(bind: Bind): number {
-    const { tls, app, handlers } = this.options;
-    if (tls !== null) checkTls(tls);
-    const server = listenTcp(bind, app, handlers, tls ?? undefined);
+    const { app, handlers } = this.options;
+    const server = listenTcp(bind, app, handlers, this.pem);
     const port = server.port ?? bind.port;
     this.tcp.push({ server, bind: { host: bind.host, port } });
     return port;
@@ -81,19 +84,29 @@ export class Listeners {
   }
 }
 
-/** @throws WshError invalid_request naming the file that is no good */
-function checkTls({ cert, key }: TlsFiles): void {
-  for (const [what, path, pattern] of [
-    ["certificate", cert, /-----BEGIN CERTIFICATE-----/],
-    ["key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/],
-  ] as const) {
-    let text: string;
-    try {
-      text = fs.readFileSync(path, "utf8");
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });
-    }
-    if (!pattern.test(text)) throw new WshError("invalid_request", `${path} holds no PEM ${what}`);
+/** @throws WshError invalid_request naming what is no good */
+function readTls({ cert, key }: TlsFiles): TlsPem {
+  const certPem = readPem("certificate", cert, /-----BEGIN CERTIFICATE-----/);
+  const keyPem = readPem("key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/);
+  try {
+    // The two must belong together: found out where nobody is turned away meanwhile.
+    const trial = { hostname: "127.0.0.1", port: 0, tls: { cert: certPem, key: keyPem } };
+    void Bun.serve({ ...trial, fetch: () => new Response(null, { status: 404 }) }).stop(true);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError("invalid_request", `${cert} and ${key} cannot be used: ${reason}`, {}, { cause });
   }
+  return { certPem, keyPem };
+}
+
+function readPem(what: string, path: string, pattern: RegExp): string {
+  let text: string;
+  try {
+    text = fs.readFileSync(path, "utf8");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });
+  }
+  if (pattern.test(text)) return text;
+  throw new WshError("invalid_request", `${path} holds no PEM ${what}`);
 }
