@@ -207,6 +207,18 @@ describe("a command record", () => {
   });
 });
 
+test("records that are gone count no more: of many commands the newest keep their output", () => {
+  const { text, recorder, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
+  for (let n = 0; n < 50; n++) {
+    begin(`command ${n}`);
+    text.print(`${"x".repeat(100)}\n\nlast of ${n}\n`);
+    mark("D", { exitCode: 0 });
+  }
+  expect(recorder.list().map(({ id }) => recorder.output(id)?.head)).toEqual(
+    [47, 48, 49].map((n) => ["x".repeat(100), "", `last of ${n}`]),
+  );
+});
+
 describe("output for a reader", () => {
   const kept = (count: number, budget = 1_000_000) => {
     const lines = new HeadTail(budget);

@@ -117,7 +117,7 @@ export class Peer {
     }
     switch (frame.type) {
       case frameTypes.request:
-        void this.answer(frame);
+        void this.answer(v.parse(RequestSchema, frameJson(frame)));
         return;
       case frameTypes.cancel:
         this.running.get(v.parse(CancelSchema, frameJson(frame)).id)?.abort();
@@ -141,10 +141,7 @@ export class Peer {
     if (hello.wsh !== PROTOCOL_VERSION) this.finish();
   }
 
-  private async answer(frame: Frame): Promise<void> {
-    const parsed = v.safeParse(RequestSchema, frameJson(frame));
-    if (!parsed.success) return this.close();
-    const { id, op, input, caller, access } = parsed.output;
+  private async answer({ id, op, input, caller, access }: v.InferOutput<typeof RequestSchema>): Promise<void> {
     const controller = new AbortController();
     this.running.set(id, controller);
     try {

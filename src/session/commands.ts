@@ -19,6 +19,28 @@ export interface KeptLines {
   readonly omitted: number;
 }
 
+/** Lines that are kept for long, as two texts: a string of its own for each short line takes ten times its length. */
+export class PackedLines {
+  private readonly head: string | null;
+  private readonly tail: string | null;
+  private readonly omitted: number;
+
+  constructor({ head, tail, omitted }: KeptLines) {
+    this.head = head.length === 0 ? null : head.join("\n");
+    this.tail = tail.length === 0 ? null : tail.join("\n");
+    this.omitted = omitted;
+  }
+
+  /** What it holds, by its characters. */
+  get bytes(): number {
+    return (this.head?.length ?? 0) + (this.tail?.length ?? 0);
+  }
+
+  lines(): KeptLines {
+    return { head: this.head?.split("\n") ?? [], tail: this.tail?.split("\n") ?? [], omitted: this.omitted };
+  }
+}
+
 /** UTF-8 bytes of a line with its newline. */
 function cost(line: string): number {
   return Buffer.byteLength(line) + 1;

@@ -13,7 +13,7 @@
  */
 import type { CommandRecord } from "../protocol/commands.ts";
 import type { PtyExit } from "../pty/port.ts";
-import { HeadTail, type KeptLines, signalOfExitCode, trimBlanks } from "./commands.ts";
+import { HeadTail, type KeptLines, PackedLines, signalOfExitCode, trimBlanks } from "./commands.ts";
 import type { Clock, RetiredLines, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
 import type { ShellPhase } from "./program-state.ts";
 
@@ -65,15 +65,14 @@ interface Entry {
   readonly startedAt: number;
   /** Whether the command's text is exec's own, better than what the shell says. */
   readonly told: boolean;
-  /** Lines taken as they left; the rest is read at the end. */
-  readonly taken: HeadTail;
+  /** Lines taken as they left; the rest is read at the end. Nothing once it has ended. */
+  taken: HeadTail;
   /** Id of the next line to take. */
   next: number;
   /** A line of which pieces have left, and the rest may still come. */
   open: { readonly id: number; readonly text: string } | null;
   /** Complete when the command has ended. */
-  kept: KeptLines | null;
-  keptBytes: number;
+  kept: PackedLines | null;
 }
 
 export class CommandRecorder {
@@ -163,7 +162,7 @@ export class CommandRecorder {
   output(id: number): KeptLines | null {
     const entry = this.entries.get(id);
     if (entry === undefined) return null;
-    return entry.kept ?? this.collect(entry, this.port.text.position());
+    return entry.kept?.lines() ?? this.collect(entry, this.port.text.position());
   }
 
   /** Listens until disposed. */
@@ -307,7 +306,6 @@ export class CommandRecorder {
       next: start.line,
       open: null,
       kept: null,
-      keptBytes: 0,
     };
     this.entries.set(id, entry);
     this.running = entry;
@@ -348,9 +346,10 @@ export class CommandRecorder {
     if (entry === null) return;
     this.running = null;
     const kept = this.collect(entry, position);
-    entry.kept = kept;
-    entry.keptBytes = [...kept.head, ...kept.tail].reduce((sum, line) => sum + line.length, 0);
-    this.heldBytes += entry.keptBytes;
+    entry.kept = new PackedLines(kept);
+    entry.taken = new HeadTail(0);
+    entry.open = null;
+    this.heldBytes += entry.kept.bytes;
     const count = kept.head.length + kept.tail.length + kept.omitted;
     entry.record = {
       ...entry.record,
@@ -398,14 +397,14 @@ export class CommandRecorder {
   private limit(): void {
     for (const [id, entry] of this.entries) {
       const over = this.heldBytes > this.limits.totalBytes;
-      if (!over && this.entries.size <= this.limits.records) break;
+      const tooMany = this.entries.size > this.limits.records;
+      if (!over && !tooMany) break;
       if (entry === this.running || id === this.lastId) continue;
-      if (over && entry.kept !== null && entry.keptBytes > 0) {
-        this.heldBytes -= entry.keptBytes;
-        entry.kept = { head: [], tail: [], omitted: entry.record.output_lines };
-        entry.keptBytes = 0;
+      if (entry.kept !== null && entry.kept.bytes > 0) {
+        this.heldBytes -= entry.kept.bytes;
+        entry.kept = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });
       }
-      if (this.entries.size > this.limits.records) this.entries.delete(id);
+      if (tooMany) this.entries.delete(id);
     }
   }
 
