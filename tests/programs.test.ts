@@ -1,267 +1,169 @@
-/** Programs that ask, wait, sleep and draw: told apart, and answered when they are ready again. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+/** Programs as people use them, driven over HTTP alone: what they show is read from the screen. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import type { Span } from "../src/protocol/screen.ts";
 import { Http } from "./support/http.ts";
-import { SessionDoor } from "./support/session-door.ts";
-import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
-
-setDefaultTimeout(30_000);
-const isLinux = process.platform === "linux";
-const isMissing = (...programs: readonly string[]): boolean => programs.some((name) => Bun.which(name) === null);
 
 let wsh: Wsh;
 let http: Http;
-let door: SessionDoor;
 beforeAll(async () => {
   wsh = new Wsh();
   await wsh.server();
   http = new Http({ unix: wsh.instance.httpSocket });
-  door = await SessionDoor.shell(http, "dev", { shell: "bash" });
 });
 afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
 });
 
-describe.if(isLinux)("run returns", () => {
-  test("when the command has ended, however quiet it was", async () => {
-    const result = await door.run("sleep 1; echo done\n", { timeout_ms: 200 });
-    expect(result).toMatchObject({ decided_by: "command_finished", output: "done", exit_code: 0 });
-  });
+function has(...programs: readonly string[]): boolean {
+  return programs.every((program) => Bun.which(program) !== null);
+}
 
-  test("when the program waits for a line, and again when it waits for the next", async () => {
-    const asked = await door.run("read -p 'Name? ' name; read -p 'Age? ' age; echo $name $age\n");
-    expect(asked).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("Name?") });
-    const again = await door.run("Ann\n");
-    expect(again).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("Age?") });
-    expect(await door.run("7\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
-    expect((await door.output(`command_id=${(await door.commands()).at(-1)?.id}`)).text).toContain("Ann 7");
-  });
+/** A bash at its prompt in a directory of its own. */
+async function shell(name: string, size: object = {}): Promise<string> {
+  const cwd = fs.mkdtempSync(join(wsh.dir, `${name}-`));
+  await http.create({ name, shell: "bash", cwd, ...size });
+  await http.shows(name, /^\$/m);
+  return cwd;
+}
 
-  test("when the program asks for a password, which is shown nowhere", async () => {
-    const asked = await door.run("read -s -p '[sudo] password: ' secret; echo; test $secret\n");
-    expect(asked).toMatchObject({ decided_by: "password", output: expect.stringContaining("password:") });
-    const done = await door.run("hunter2\n");
-    expect(done).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
-    expect(JSON.stringify(await door.output("lines=100"))).not.toContain("hunter2");
-  });
-
-  test.skipIf(isMissing("python3"))("when a REPL is ready again", async () => {
-    const begun = await door.run("python3 -q\n");
-    expect(begun).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining(">>>") });
-    const slow = await door.run("import time; time.sleep(0.8); 6*7\n", { timeout_ms: 200 });
-    expect(slow).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringMatching(/^42$/m) });
-    expect(await door.run("exit()\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
-  });
-
-  test("at the first activity, when silence is not waited for", async () => {
-    const first = await door.run("sleep 0.2; echo late\n", { timeout_ms: 0 });
-    expect(first).toMatchObject({ decided_by: "idle" });
-    expect(first.exit_code).toBeUndefined();
-    await door.until("prompt");
-  });
-
-  test("never the screen from before, and warns when nothing was entered", async () => {
-    await door.until({ type: "idle", ms: 300 });
-    const { screen, exit_code } = await door.run("echo fr''esh\n", { timeout_ms: 100 });
-    expect(screen.lines.join("\n")).toContain("\nfresh");
-    expect(exit_code).toBe(0);
-    const unsent = await door.run("echo not sent");
-    expect(unsent.warnings).toEqual([expect.stringMatching(/newline/)]);
-    expect((await door.run("", { keys: ["Ctrl+C"] })).warnings).toBeUndefined();
-  });
-
-  test("with an error that says what it saw, when the time is over", async () => {
-    const late = await http.post("/sessions/dev/run", { input: "sleep 30\n", timeout_ms: 50, max_wait_ms: 300 });
-    expect(late).toMatchObject({
-      status: 408,
-      body: {
-        error: { code: "idle_timeout", message: expect.any(String), hint: expect.stringMatching(/not be sent again/) },
-        screen: { rows: 24 },
-        generation: expect.any(Number),
-        output_cursor: expect.any(Number),
-        decided_by: "timeout",
-      },
-    });
-    await door.press("Ctrl+C");
-    await door.until("prompt");
-  });
+test("bash: history, completion, line editing, job control, colours", async () => {
+  const cwd = await shell("bash");
+  fs.writeFileSync(join(cwd, "a-file-with-a-long-name"), "its text\n");
+  await http.type("bash", "echo first $((6 * 7))\r");
+  await http.shows("bash", /^first 42$/m);
+  await http.type("bash", "cat a-fi");
+  await http.press("bash", "Tab", "Enter");
+  await http.shows("bash", /^its text$/m);
+  // Up twice, to the start of the line, a word forward, and Enter.
+  await http.press("bash", "Up", "Up", "Home");
+  await http.press("bash", "Alt+f");
+  await http.type("bash", " -n");
+  await http.shows("bash", "echo -n first");
+  await http.press("bash", "Ctrl+U", "Ctrl+K");
+  await http.type("bash", "sleep 1000\r");
+  await http.shows("bash", "sleep 1000");
+  await http.press("bash", "Ctrl+Z");
+  await http.shows("bash", /Stopped.*sleep 1000/);
+  await http.type("bash", "kill %1; printf '\\033[32mgreen\\033[0m\\n'\r");
+  await http.shows("bash", /^green$/m);
+  const styled = (await http.get("/sessions/bash/screen")).body as { lines: Span[][] };
+  expect(styled.lines.flat()).toContainEqual({ text: "green", fg: { indexed: 2 } });
+  await http.press("bash", "Ctrl+L");
+  expect((await http.shows("bash", ({ lines }) => lines[0] === "$")).cursor).toMatchObject({ row: 0, col: 2 });
+  await http.type("bash", "exit 5\r");
+  expect(await http.ended("bash")).toMatchObject({ exit_code: 5 });
 });
 
-describe.if(isLinux)("the state says", () => {
-  test("that a sleep is not idle work that is finished", async () => {
-    const { command_id } = await door.exec("sleep 1.5", { background: true });
-    const idle = await door.wait(["prompt", "waiting_for_input", { type: "idle", ms: 500 }]);
-    expect(idle).toMatchObject({ decided_by: "idle", state: "running" });
-    expect(await door.status()).toMatchObject({ state: "running", decided_from: "kernel", relay: false });
-    expect(await door.until("command_finished", { command_id })).toMatchObject({ command: { exit_code: 0 } });
-  });
-
-  test.skipIf(isMissing("git", "vim"))("an editor from a question and from work, in a rebase", async () => {
-    const repo = join(wsh.dir, "repo");
-    fs.mkdirSync(repo);
-    const editor = join(wsh.dir, "editor");
-    fs.writeFileSync(editor, `#!/bin/sh\nexec vim -u NONE "$@"\n`, { mode: 0o755 });
-    const git = "git -c user.name=a -c user.email=a@b";
-    await door.exec(`cd ${repo} && git init -q && for i in 1 2; do echo $i >f; git add f; ${git} commit -qm $i; done`);
-    const begun = await door.run(`GIT_EDITOR=${editor} ${git} rebase -i --root\n`, { max_wait_ms: 10_000 });
-    expect(begun.screen.lines.join("\n")).toContain("pick");
-    expect(await door.status()).toMatchObject({ state: "fullscreen" });
-    expect(await http.post("/sessions/dev/exec", { command: "true" })).toMatchObject({ status: 409 });
-    const rows = await door.output("lines=50");
-    expect(rows.alternate_screen).toBe(true);
-    expect(rows.text).toContain("pick");
-    const done = await door.run(":wq\n");
-    expect(done).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
-    expect((await door.output("lines=5")).alternate_screen).toBeUndefined();
-    await door.exec("cd");
-  });
-
-  test("what is in the foreground, where, and how long it has been quiet", async () => {
-    const { command_id } = await door.exec("cd /tmp; cat", { background: true });
-    await door.until("waiting_for_input");
-    expect(await door.status()).toMatchObject({
-      alive: true,
-      state: "waiting_for_input",
-      why: expect.stringContaining("cat"),
-      foreground: { name: "cat", command_line: "cat" },
-      cwd: "/tmp",
-      idle_ms: expect.any(Number),
-      last_command: { id: command_id, command: "cd /tmp; cat", state: "running" },
-      human_typing: false,
-      modes: { alternate_screen: false, bracketed_paste: false },
-      shell_integration: { active: true, shell: "bash" },
-      output_cursor: expect.any(Number),
-      exit_code: null,
-      signal: null,
-    });
-    await door.press("Ctrl+D");
-    await door.until("prompt");
-    await door.exec("cd");
-  });
+test.if(has("vim"))("vim: a file is written, found again, edited and left", async () => {
+  const cwd = await shell("vim");
+  await http.type("vim", "vim -u NONE -N letter.txt\r");
+  const empty = await http.shows("vim", ({ alternate_active, lines }) => alternate_active && lines[1] === "~");
+  expect(empty.lines.filter((line) => line === "~")).toHaveLength(22);
+  await http.type("vim", "ihello\rwide 日本語 text");
+  await http.press("vim", "Escape");
+  await http.type("vim", ":set number\r");
+  await http.shows("vim", /^ {2}1 hello$/m);
+  await http.type("vim", "ggdd");
+  const edited = await http.shows("vim", /^ {2}1 wide 日本語 text$/m);
+  expect(edited.cursor).toMatchObject({ row: 0, col: 4, visible: true });
+  await http.post("/sessions/vim/resize", { rows: 10, cols: 40 });
+  await http.shows("vim", ({ lines }) => lines.length === 10 && lines[8] === "~");
+  await http.type("vim", ":wq\r");
+  await http.shows(
+    "vim",
+    ({ alternate_active, lines }) => !alternate_active && lines.some((line) => line.includes("vim -u NONE")),
+  );
+  expect(fs.readFileSync(join(cwd, "letter.txt"), "utf8")).toBe("wide 日本語 text\n");
+  await http.kill("vim");
 });
 
-describe("waiting", () => {
-  test("for a text is not answered by its echo, nor by what stood there before", async () => {
-    const needle = `needle${process.pid}`;
-    await door.exec(`echo ${needle}`);
-    const waiting = door.wait([{ type: "text", text: needle }], { max_wait_ms: 10_000 });
-    await door.type(`sleep 0.3; echo ${needle} # ${needle}\n`);
-    const found = await waiting;
-    expect(found).toMatchObject({ decided_by: "text", match: needle });
-    const { text } = await door.output("lines=100");
-    const lines = (text ?? "").split("\n");
-    const { first_line_id } = await door.output("lines=100");
-    expect(lines[(found.line_id ?? 0) - (first_line_id ?? 0)]).toBe(needle);
-    await door.until("prompt");
-  });
-
-  test("from a cursor sees what came since, with the groups of a pattern", async () => {
-    const { output_cursor: since } = await door.exec("true");
-    await door.exec("echo port=8080");
-    const found = await door.wait([{ type: "regex", pattern: "^port=(\\d+)(x)?$" }], { since, max_wait_ms: 2000 });
-    expect(found).toMatchObject({ decided_by: "regex", match: "port=8080", groups: ["8080", null] });
-    const later = await door.wait([{ type: "regex", pattern: "^port=" }], {
-      since: found.output_cursor,
-      max_wait_ms: 0,
-    });
-    expect(later).toMatchObject({ decided_by: "timeout" });
-  });
-
-  test("for the bell and for the end", async () => {
-    const bell = door.wait(["bell"], { max_wait_ms: 10_000 });
-    await door.type("sleep 0.2; printf '\\a'\n");
-    expect(await bell).toMatchObject({ decided_by: "bell" });
-    await http.create({ name: "ends", command: "read x; exit 3" });
-    const ends = new SessionDoor(http, "ends").wait(["exited"], { max_wait_ms: 10_000 });
-    await http.type("ends", "\n");
-    expect(await ends).toMatchObject({ decided_by: "exited", state: "exited" });
-    await door.until("prompt");
-  });
-
-  test("in several sessions, or those with a tag: the first decides", async () => {
-    const one = await SessionDoor.shell(http, "one", { shell: "bash", tags: ["pair"] });
-    const two = await SessionDoor.shell(http, "two", { shell: "bash", tags: ["pair"] });
-    const any = (fields: object) => http.expect<{ session: string | null }>(200, http.post("/wait", fields));
-    const text = [{ type: "text", text: "ready" }];
-    const byTag = any({ any_of: text, tag: ["pair"], max_wait_ms: 10_000 });
-    await two.type("sleep 0.2; echo rea''dy\n");
-    expect(await byTag).toMatchObject({ session: "two", decided_by: "text", match: "ready" });
-    await two.until("prompt");
-    const { output_cursor } = await one.exec("echo ready");
-    const since = { one: output_cursor, two: (await two.status()).output_cursor };
-    const nothing = await any({ any_of: text, sessions: ["one", "two"], since, max_wait_ms: 50 });
-    expect(nothing).toMatchObject({
-      session: null,
-      decided_by: "timeout",
-      output_cursors: { one: expect.any(Number), two: expect.any(Number) },
-    });
-    const found = await any({ any_of: text, sessions: ["one", "two"], since: { ...since, one: 0 }, max_wait_ms: 50 });
-    expect(found).toMatchObject({ session: "one", decided_by: "text" });
-    expect(await http.post("/wait", { any_of: text, tag: ["nobody"] })).toMatchObject({ status: 404 });
-    expect(await http.post("/wait", { any_of: text, sessions: ["nobody"] })).toMatchObject({ status: 404 });
-  });
-
-  test("ends with its connection and leaves nothing behind", async () => {
-    const own = new AbortController();
-    const waits = Array.from({ length: 20 }, () =>
-      http
-        .post("/sessions/dev/wait", { any_of: ["bell"], max_wait_ms: 60_000 }, { signal: own.signal })
-        .catch(() => null),
-    );
-    const run = http.post("/sessions/dev/run", { input: "sleep 1\n" }, { signal: own.signal }).catch(() => null);
-    await until("the sleep", async () => (await door.status()).state === "running");
-    own.abort();
-    await Promise.all([...waits, run]);
-    // What was started goes on.
-    expect(await door.status()).toMatchObject({ state: "running", last_command: { command: "sleep 1" } });
-    expect(await door.until("command_finished")).toMatchObject({ command: { exit_code: 0 } });
-  });
-
-  test("with a pattern that would explode holds up nothing", async () => {
-    const pattern = { type: "regex", pattern: "(a*)*(a|b)*b$" } as const;
-    const waiting = door.wait([pattern], { max_wait_ms: 1_500 });
-    const begin = performance.now();
-    expect(await door.exec(`printf '%s\\n' ${"a".repeat(2000)}; echo c`)).toMatchObject({ exit_code: 0 });
-    expect(performance.now() - begin).toBeLessThan(1_400);
-    expect(await waiting).toMatchObject({ decided_by: "timeout" });
-  });
+test.if(has("less"))("less: paged, searched, and the screen before it comes back", async () => {
+  const cwd = await shell("less");
+  fs.writeFileSync(join(cwd, "numbers"), Array.from({ length: 500 }, (_, i) => `number ${i + 1}\n`).join(""));
+  await http.type("less", "LESS= less numbers\r");
+  const first = await http.shows("less", ({ lines }) => lines[0] === "number 1" && lines[22] === "number 23");
+  expect(first.alternate_active).toBe(true);
+  await http.press("less", "Space");
+  await http.shows("less", ({ lines }) => lines[0] === "number 24");
+  await http.type("less", "/number 321\r");
+  await http.shows("less", ({ lines }) => lines[0] === "number 321");
+  await http.type("less", "G");
+  await http.shows("less", ({ lines }) => lines[22] === "number 500");
+  await http.press("less", "PageUp");
+  await http.shows("less", ({ lines }) => lines[22] === "number 477");
+  await http.type("less", "q");
+  await http.shows(
+    "less",
+    ({ alternate_active, lines }) => !alternate_active && lines.some((line) => line.includes("less numbers")),
+  );
+  await http.kill("less");
 });
 
-describe("output", () => {
-  test("since a cursor misses nothing and repeats nothing", async () => {
-    let since = (await door.exec("true")).output_cursor ?? 0;
-    const { command_id } = await door.exec("for i in 1 2 3; do echo line $i; sleep 0.1; done", { background: true });
-    let all = "";
-    for (let ended = false; !ended; ) {
-      ended = (await door.get<{ state: string }>(`commands/${command_id}`)).state !== "running";
-      const more = await door.output(`since=${since}&wait_ms=${ended ? 0 : 5000}`);
-      all += more.text ?? "";
-      since = more.output_cursor;
-    }
-    expect(all.match(/^line \d$/gm)).toEqual(["line 1", "line 2", "line 3"]);
-  });
+test.if(has("python3"))("python3: a REPL that remembers, an error, and its end", async () => {
+  await shell("python", { rows: 40 });
+  await http.type("python", "python3 -q\r");
+  await http.shows("python", /^>>>/m);
+  await http.type("python", "def double(n):\r    return n * 2\r\r");
+  await http.type("python", "double('añ日')\r");
+  await http.shows("python", /^'añ日añ日'$/m);
+  await http.type("python", "1 / 0\r");
+  await http.shows("python", "ZeroDivisionError");
+  await http.type("python", "import time; time.sleep(1000)\r");
+  await http.shows("python", "time.sleep");
+  await http.press("python", "Ctrl+C");
+  await http.shows("python", "KeyboardInterrupt");
+  await http.type("python", "input('name? ')\r");
+  await http.shows("python", /^name\?/m);
+  await http.type("python", "Ada\r");
+  await http.shows("python", /^'Ada'$/m);
+  await http.press("python", "Ctrl+D");
+  await http.type("python", "echo back in $0\r");
+  await http.shows("python", /^back in -?\S*bash$/m);
+  await http.kill("python");
+});
 
-  test("that comes later is waited for", async () => {
-    const { output_cursor: since } = await door.status();
-    expect((await door.output(`since=${since}`)).text).toBe("");
-    const later = door.output(`since=${since}&wait_ms=10000`);
-    await door.type("x");
-    expect((await later).output_cursor).toBeGreaterThan(since);
-    await door.press("Ctrl+C");
-    await door.until("prompt");
-  });
+test.if(has("top"))("top: a screen that renews itself, sorted by a key, left by q", async () => {
+  await shell("top", { rows: 20, cols: 100 });
+  await http.type("top", "top -d 0.2\r");
+  const screen = await http.shows("top", /^ *PID +USER/m);
+  expect(screen.lines[0]).toMatch(/^top - \d+:\d+:\d+ up/);
+  await http.shows("top", (next) => next.epoch > screen.epoch && next.lines[0] !== screen.lines[0]);
+  await http.post("/sessions/top/resize", { rows: 12, cols: 60 });
+  await http.shows(
+    "top",
+    ({ rows, lines }) => rows === 12 && /^top - /.test(lines[0] ?? "") && lines.every((line) => line.length <= 60),
+  );
+  await http.type("top", "q");
+  await http.type("top", "echo left\r");
+  await http.shows("top", /^left$/m);
+  await http.kill("top");
+});
 
-  test("plain or styled, searched, and cut to head and tail", async () => {
-    const { command_id } = await door.exec("printf '\\033[31mred\\033[0m\\n'; seq 1 100");
-    const styled = await door.output(`command_id=${command_id}&format=styled`);
-    expect(styled.lines?.[0]).toMatchObject([{ text: "red", fg: { indexed: 1 } }]);
-    const found = await door.output(`command_id=${command_id}&grep=99`);
-    expect(found).toMatchObject({ text: "99", exit_code: 0 });
-    const cut = await door.output(`command_id=${command_id}&max_bytes=40`);
-    expect(cut.text).toMatch(/^red\n1\n[\s\S]*omitted[\s\S]*\n100$/);
-    expect(cut.omitted_bytes).toBeGreaterThan(200);
-    expect((await door.output("lines=2&grep=nowhere")).text).toBe("");
-  });
+test.if(has("git", "less"))("git log in its pager", async () => {
+  const cwd = await shell("git");
+  const git = (...args: readonly string[]): void => {
+    const { exitCode, stderr } = Bun.spawnSync(["git", "-c", "user.name=Ada", "-c", "user.email=a@b.c", ...args], {
+      cwd,
+      env: wsh.env,
+    });
+    if (exitCode !== 0) throw new Error(stderr.toString());
+  };
+  git("init", "-q", "-b", "main");
+  for (let n = 1; n <= 30; n++) git("commit", "-q", "--allow-empty", "-m", `change number ${n}`);
+  await http.type("git", "GIT_PAGER=less LESS=FRX git log --oneline --decorate\r");
+  const log = await http.shows("git", ({ lines }) =>
+    /^[0-9a-f]+ \(HEAD -> main\) change number 30$/.test(lines[0] ?? ""),
+  );
+  expect(log.lines.at(-1)).toBe(":");
+  const styled = (await http.get("/sessions/git/screen")).body as { lines: Span[][] };
+  expect(styled.lines[0]?.[0]).toMatchObject({ text: expect.stringMatching(/^[0-9a-f]+ \(?$/), fg: { indexed: 3 } });
+  await http.type("git", "G");
+  await http.shows("git", /change number 1$/m);
+  await http.type("git", "q");
+  await http.type("git", "git status --short --branch\r");
+  await http.shows("git", /^## main$/m);
+  await http.kill("git");
 });
