@@ -54,6 +54,11 @@ export class SlowSocket {
     this.socket.write(Buffer.concat([Buffer.from([0x80 | opcode]), length, mask, masked]));
   }
 
+  /** Bytes as they are. */
+  write(bytes: Uint8Array): void {
+    this.socket.write(bytes);
+  }
+
   pause(): void {
     this.socket.pause();
   }
