@@ -247,8 +247,12 @@ export class TerminalStream implements Viewer {
 
   /** The session's screen is about to be wrapped anew. */
   private beforeResize(): void {
-    if (this.mode === "relay") this.startPainting();
-    else this.painter.hold();
+    if (this.mode === "paint") this.painter.hold();
+    else if (this.mode === "relay") {
+      // Painted when it has happened, which is told too.
+      this.mode = "paint";
+      this.painter.begin();
+    }
   }
 
   private paintSoon(): void {
@@ -280,7 +284,7 @@ export class TerminalStream implements Viewer {
       this.due = false;
       if (this.over || this.mode !== "paint" || this.resizeTimer !== null) return;
       this.flood.count(0);
-      const relays = this.canRelay();
+      const relays = this.canRelay() && !this.painter.isAhead;
       if (!relays || this.painter.owes) this.paintNow();
       if (relays && this.canRelay() && !this.painter.isBehind) this.relay(0);
     });

@@ -95,6 +95,14 @@ export class Painter {
     return this.waiting.length > 0 || (this.options.scrollback && isAfter(terminal.top, this.top));
   }
 
+  /**
+   * The screen has grown back over lines that the client's scrollback has: while they leave it again they must not go
+   * there a second time, as they would were it relayed to.
+   */
+  get isAhead(): boolean {
+    return this.options.scrollback && isAfter(this.top, this.session.pane.terminal.top);
+  }
+
   /** More lines wait than one frame takes. */
   get isBehind(): boolean {
     return this.waiting.length > 0 && !this.session.pane.terminal.alternate;
