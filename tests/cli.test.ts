@@ -51,6 +51,9 @@ describe("help, version and mistakes", () => {
     [["--socket", "/tmp/x.sock", "list"], "--socket is '/tmp/x.sock'"],
     [["list", "--socket", "/tmp/x.sock"], "--socket is '/tmp/x.sock'"],
     [["screen", "x", "--tail", "0"], "'0' is not a whole number of at least 1"],
+    [["new", "x", "--size", "0x24"], "'0x24' is not a size"],
+    [["resize", "x", "1001x24"], "'1001x24' is not a size"],
+    [["send", "x"], "there is nothing to type"],
     [["persist", "maybe"], "Allowed choices are on, off"],
   ])("%j is a usage error", async (args, message) => {
     const { code, stdout, stderr } = await wsh.run(...args);
@@ -80,7 +83,38 @@ describe("help, version and mistakes", () => {
   });
 });
 
+describe("a machine that is not in order", () => {
+  test("no room for what is printed is an error, not a reader that went away", async () => {
+    const child = Bun.spawn([...wsh.command("config")], {
+      env: wsh.env,
+      stdout: Bun.file("/dev/full"),
+      stderr: "pipe",
+    });
+    expect(await new Response(child.stderr).text()).toBe("wsh: standard output cannot be written: ENOSPC\n");
+    expect(await child.exited).toBe(1);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("doctor says what it could not look at", async () => {
+    const home = join(wsh.dir, "closed");
+    mkdirSync(home, { mode: 0 });
+    const { code, stdout } = await wsh.runWith({ env: { HOME: home } }, "doctor", "--json");
+    const findings: { subject: string; state: string }[] = JSON.parse(stdout);
+    expect(code).toBe(1);
+    const wrong = findings.filter(({ state }) => state === "wrong").map(({ subject }) => subject);
+    expect(wrong).toEqual(["directories", "token", "settings"]);
+  });
+});
+
 describe("sessions", () => {
+  test("of several sessions those that exist are ended, and each that does not is named", async () => {
+    await wsh.session("a");
+    await wsh.session("b");
+    const { code, stdout, stderr } = await wsh.run("kill", "nobody", "a", "noone", "b");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "Session 'a' killed.\nSession 'b' killed.\n" });
+    expect(stderr).toMatch(/no session 'nobody'.*\n.*no session 'noone'/);
+    expect(await wsh.list()).toEqual([]);
+  });
+
   test("a session is made, listed, tagged, renamed, resized and killed without a server", async () => {
     expect(await wsh.ok("new", "dev", "--tag", "b", "--tag", "a")).toBe("dev\n");
     const [info] = await wsh.list();

@@ -28,17 +28,18 @@ const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", 
 const note = (subject: string, text: string, advice: string): Finding => ({ subject, state: "note", text, advice });
 const wrong = (subject: string, text: string, advice: string): Finding => ({ subject, state: "wrong", text, advice });
 
-export const checks: readonly Check[] = [
-  system,
-  directories,
-  files,
-  settings,
-  sockets,
-  server,
-  shells,
-  terminal,
-  nested,
-];
+/** By subject: what a check is called when it cannot even look. */
+export const checks: ReadonlyMap<string, Check> = new Map([
+  ["system", system],
+  ["directories", directories],
+  ["token", files],
+  ["settings", settings],
+  ["sockets", sockets],
+  ["server", server],
+  ["shells", shells],
+  ["terminal", terminal],
+  ["inside", nested],
+]);
 
 function system(): Finding[] {
   const limit = /^Max open files\s+(\d+)/m.exec(read("/proc/self/limits"))?.[1];
@@ -180,8 +181,11 @@ function lstat(path: string): fs.Stats | null {
   try {
     return fs.lstatSync(path);
   } catch (error) {
-    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
-    throw error;
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw new WshError("invalid_request", `${path} cannot be looked at: ${code ?? String(error)}`, {
+      hint: "HOME and the XDG variables must name directories that this user can enter.",
+    });
   }
 }
 

@@ -14,12 +14,12 @@ export function register(program: Command): void {
     .option("--json", "print the findings as JSON")
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);
-      const findings = checks.flatMap((check): Finding[] => {
+      const findings = [...checks].flatMap(([subject, check]): Finding[] => {
         try {
           return check(instance);
         } catch (thrown) {
           const error = WshError.from(thrown);
-          return [{ subject: check.name, state: "wrong", text: error.message, advice: error.hint }];
+          return [{ subject, state: "wrong", text: error.message, advice: error.hint }];
         }
       });
       if (findings.some(({ state }) => state === "wrong")) process.exitCode = 1;

@@ -30,7 +30,13 @@ export function register(program: Command): void {
         : null;
       const limits = server?.limits ?? (await limitsOf(instance));
       const { name, runtimeDir, stateDir, configFile, httpSocket, mcpSocket } = instance;
-      const paths = { runtimeDir, stateDir, configFile, httpSocket, mcpSocket };
+      const paths = {
+        runtime_dir: runtimeDir,
+        state_dir: stateDir,
+        config_file: configFile,
+        http_socket: httpSocket,
+        mcp_socket: mcpSocket,
+      };
       if (json === true) return printJson({ version: VERSION, instance: name, paths, server, limits });
       await print(
         [

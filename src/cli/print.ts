@@ -5,6 +5,8 @@
 
 /** Exit code of a program whose reader has gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
+/** What is printed has no room: a failure like any other. */
+const NOT_WRITTEN = 1;
 
 /** Node's stream says that everything is written while a pipe still holds it back; this sink's flush is exact. */
 let sink: Bun.FileSink | null = null;
@@ -16,8 +18,11 @@ export async function print(text: string | Uint8Array): Promise<void> {
     sink ??= Bun.stdout.writer();
     await sink.write(text);
     await sink.flush();
-  } catch {
-    process.exit(READER_GONE);
+  } catch (error) {
+    const { code = "EPIPE" } = error as NodeJS.ErrnoException;
+    if (code === "EPIPE" || code === "ECONNRESET") process.exit(READER_GONE);
+    process.stderr.write(`wsh: standard output cannot be written: ${code}\n`);
+    process.exit(NOT_WRITTEN);
   }
 }
 

@@ -1,5 +1,6 @@
 /** `wsh resize`: sets the size of a session's terminal. */
 import type { Command } from "commander";
+import { MAX_SIDE } from "../protocol/session.ts";
 import { instanceOf, UsageError } from "./context.ts";
 import { print } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
@@ -19,6 +20,7 @@ export function register(program: Command): void {
 /** @throws UsageError */
 export function parseSize(text: string): { rows: number; cols: number } {
   const match = /^(\d{1,5})x(\d{1,5})$/i.exec(text);
-  if (match === null) throw new UsageError(`'${text}' is not a size`, "Give COLSxROWS, such as 120x40.");
-  return { cols: Number(match[1]), rows: Number(match[2]) };
+  const [cols, rows] = [Number(match?.[1]), Number(match?.[2])];
+  if (cols >= 1 && cols <= MAX_SIDE && rows >= 1 && rows <= MAX_SIDE) return { cols, rows };
+  throw new UsageError(`'${text}' is not a size`, `Give COLSxROWS, such as 120x40; each from 1 to ${MAX_SIDE}.`);
 }

@@ -1,6 +1,6 @@
 /** `wsh send`: types into a session, from arguments or from standard input. */
 import type { Command } from "commander";
-import { instanceOf } from "./context.ts";
+import { instanceOf, UsageError } from "./context.ts";
 import { printJson } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 
@@ -28,12 +28,16 @@ export function register(program: Command): void {
     .option("--json", "print what was sent as JSON")
     .action(async (name: string, words: string[], options: SendOptions, command: Command) => {
       const instance = instanceOf(command);
+      const submit = options.enter === true || options.submit === true;
+      if (words.length === 0 && options.keys === undefined && !submit) {
+        throw new UsageError("there is nothing to type", "Give text, --keys or --enter; '-' types standard input.");
+      }
       const given = await typed(words, options.base64 === true);
       using session = await SessionClient.open(instance, name);
       const sent = await session.call("input.send", {
         ...given,
         ...(options.keys === undefined ? {} : { keys: [...options.keys] }),
-        submit: options.enter === true || options.submit === true,
+        submit,
         paste: options.paste === true,
       });
       if (options.json === true) await printJson(sent);

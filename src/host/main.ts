@@ -12,6 +12,7 @@ import { hostSocket, type Instance, resolveInstance } from "../instance/paths.ts
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry.ts";
 import { loadSettings, logLevelFor } from "../instance/settings.ts";
 import { reportFailure, reportReady } from "../instance/spawn.ts";
+import { WshError } from "../protocol/errors.ts";
 import type { Session, SessionRegistry } from "../session/session.ts";
 import { createSession } from "./create.ts";
 import { HostServer } from "./server.ts";
@@ -33,10 +34,12 @@ export async function runHost(): Promise<void> {
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
   let restoring = false;
+  // Why it could not be done is said once, however often it is tried.
+  const failed = new Set<string>();
   using _watcher = watchOwnSocket(hostSocket(instance, id), () => {
     if (restoring || session.isEnding || session.isOver) return;
     restoring = true;
-    void registerAgain(instance, id, session, server, logger).finally(() => {
+    void registerAgain(instance, id, session, server, logger, failed).finally(() => {
       restoring = false;
     });
   });
@@ -86,13 +89,18 @@ async function registerAgain(
   session: Session,
   server: HostServer,
   logger: Logger,
+  failed: Set<string>,
 ): Promise<void> {
   try {
     const ended = session.exit !== null;
     const claim = await restoreSession(instance, { id, name: session.name, ended }, (path) => void server.listen(path));
     session.renamedTo(claim.name);
     logger.warn("registered again after the runtime directory was deleted", { name: claim.name });
+    failed.clear();
   } catch (error) {
+    const { code } = WshError.from(error);
+    if (failed.has(code)) return;
+    failed.add(code);
     logger.error("the session cannot be reached: registering again failed", { error });
   }
 }

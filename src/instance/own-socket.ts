@@ -8,19 +8,22 @@ import fs from "node:fs";
 
 /** Changes closer together than this, in ms, are one: a rename changes the number of links twice. */
 const debounceMs = 5;
-/** How long after a loss, in ms, it is looked whether a socket is back; if not, the loss is reported again. */
+/** How long after a loss, in ms, it is looked whether a socket is back; if not, the loss is reported again. Doubled every time. */
 const retryMs = 1_000;
+/** At most so long, in ms: a host whose directory nobody wants back hardly wakes, and one that is made again is soon found. */
+const longestRetryMs = 10_000;
 /** How often it is looked at, in ms, where a socket cannot be watched (macOS, or the system's watches are used up). */
 const blindPollMs = 10_000;
 
 /**
- * Calls `lost` when the socket is no longer at its path, and once a second until one is there again; then watches that
- * one. Runs until disposed; keeps no process alive.
+ * Calls `lost` when the socket is no longer at its path, and again, ever less often, until one is there; then watches
+ * that one. Runs until disposed; keeps no process alive.
  */
 export function watchOwnSocket(path: string, lost: () => void): Disposable {
   let watcher: fs.FSWatcher | null = null;
   let timer: Timer | null = null;
   let watched: bigint | null = null;
+  let patience = retryMs;
 
   function lookIn(ms: number): void {
     clearTimeout(timer ?? undefined);
@@ -34,10 +37,12 @@ export function watchOwnSocket(path: string, lost: () => void): Disposable {
     if (inode !== null && inode === watched && watcher !== null) return;
     stop();
     if (inode === null) {
-      lookIn(retryMs);
+      lookIn(patience);
+      patience = Math.min(longestRetryMs, patience * 2);
       lost();
       return;
     }
+    patience = retryMs;
     try {
       watcher = fs.watch(path, { persistent: false }, () => lookIn(debounceMs));
       watcher.on("error", () => lookIn(debounceMs));

@@ -148,9 +148,12 @@ function readConfig(path: string, isNamed: boolean): ConfigText | null {
     text = fs.readFileSync(path, "utf8");
   } catch (error) {
     if (error instanceof WshError) throw error;
-    if (!isNamed && (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR")) return null;
+    const code = errorCode(error);
+    if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return null;
     const reason = error instanceof Error ? error.message : String(error);
-    throw new WshError("invalid_setting", `${path} cannot be read: ${reason}`, { file: path }, { cause: error });
+    // As under sudo without -H: HOME is another user's.
+    const hint = "Make it readable, or set HOME, XDG_CONFIG_HOME or WSH_CONFIG to what is yours.";
+    throw new WshError("invalid_setting", `${path} cannot be read: ${reason}`, { file: path, hint }, { cause: error });
   }
   return parseConfig(text, path);
 }
