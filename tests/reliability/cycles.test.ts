@@ -1,0 +1,122 @@
+/**
+ * Sessions that come and go, and work that goes on: nothing of it stays. Descriptors, threads, processes, files and
+ * memory of the server, and of a host that lives through it all, are the same after many rounds as after the first ones.
+ */
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+import { AttachedTerminal } from "./attached-terminal.ts";
+import { descriptorsOf, memoryOf, threadsOf } from "./processes.ts";
+
+const FULL = process.env.WSH_TEST_FULL === "1";
+/** Sessions made and killed. */
+const CYCLES = FULL ? 1_000 : 40;
+/** Length of the soak in seconds: an hour with WSH_SOAK_MINUTES=60. */
+const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 120 : 15);
+/**
+ * Growth that is no leak, in KiB: the garbage collector's own mood. 1,000 cycles that leaked one 64 KB buffer each
+ * would be 64 MB.
+ */
+const MOOD_KIB = 30 * 1024;
+
+function facts(pid: number): { descriptors: number; threads: number } {
+  return { descriptors: descriptorsOf(pid), threads: threadsOf(pid) };
+}
+
+test(
+  `${CYCLES} sessions made and killed leave nothing`,
+  async () => {
+    await using wsh = new Wsh({ config: "grace_seconds = 0\nkill_grace_ms = 500\n" });
+    const server = await wsh.server();
+    await wsh.session("stays");
+    const [host = 0] = wsh.hosts();
+    const cycle = async (n: number): Promise<void> => {
+      const name = `c${n}`;
+      const headers = { "Content-Type": "application/json" };
+      const made = await wsh.fetch("/sessions", { method: "POST", headers, body: JSON.stringify({ name }) });
+      expect(made.status).toBe(201);
+      const exec = JSON.stringify({ command: "(exit 3)" });
+      if (n % 10 === 0) {
+        const done = await wsh.fetch(`/sessions/${name}/exec`, { method: "POST", headers, body: exec });
+        expect(await done.json()).toMatchObject({ exit_code: 3 });
+      }
+      expect((await wsh.fetch(`/sessions/${name}`, { method: "DELETE" })).status).toBe(204);
+    };
+    const settled = (): Promise<unknown> =>
+      until("hosts and shells to end", () => wsh.hosts().length === 1 && wsh.processes().length === 3);
+    const warm = Math.ceil(CYCLES / 10);
+    for (let n = 0; n < warm; n++) await cycle(n);
+    await settled();
+    const before = { server: facts(server.pid), host: facts(host) };
+    const memory = { server: memoryOf(server.pid), host: memoryOf(host) };
+    for (let n = warm; n < CYCLES; n++) await cycle(n);
+    await settled();
+
+    expect((await wsh.list()).map(({ name }) => name)).toEqual(["stays"]);
+    expect(readdirSync(wsh.instance.namesDir)).toEqual(["stays"]);
+    expect(readdirSync(wsh.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
+    // Threads of the runtime's own pool come and go.
+    await until("descriptors to be given back", () => descriptorsOf(server.pid) <= before.server.descriptors + 2);
+    expect(descriptorsOf(host)).toBeLessThanOrEqual(before.host.descriptors + 1);
+    expect(threadsOf(server.pid)).toBeLessThanOrEqual(before.server.threads + 4);
+    expect(memoryOf(server.pid) - memory.server).toBeLessThan(MOOD_KIB);
+    expect(memoryOf(host) - memory.host).toBeLessThan(MOOD_KIB);
+  },
+  FULL ? 600_000 : 60_000,
+);
+
+test(
+  `${SOAK_SECONDS} s of mixed work: memory is steady`,
+  async () => {
+    await using wsh = new Wsh({ config: "scrollback_lines = 2000\nmax_command_bytes = 1000000\nmax_commands = 100\n" });
+    const server = await wsh.server();
+    await wsh.session("s", "--size", "80x24");
+    const [host = 0] = wsh.hosts();
+    let rounds = 0;
+    /** A round of everything that a session does. */
+    const round = async (): Promise<void> => {
+      rounds++;
+      expect(await wsh.run("exec", "s", "--", "seq 1 20000; (exit 6)")).toMatchObject({ code: 6 });
+      expect((await wsh.fetch("/sessions/s/screen?format=styled")).status).toBe(200);
+      expect((await wsh.fetch("/sessions/s/scrollback?limit=1000")).status).toBe(200);
+      const headers = { "Content-Type": "application/json" };
+      const post = (path: string, body: object): Promise<Response> =>
+        wsh.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+      const box = { x: 1, y: 1, width: 20, height: 2, spans: [{ text: `round ${rounds}` }] };
+      const { id } = await (await post("/sessions/s/overlay", box)).json();
+      expect((await wsh.fetch(`/sessions/s/overlay/${id}`, { method: "DELETE" })).status).toBe(204);
+      await post("/sessions/s/resize", { rows: 20 + (rounds % 10), cols: 70 + (rounds % 20) });
+      using terminal = AttachedTerminal.open(wsh, ["attach", "s"]);
+      await terminal.shows(/\$$/m);
+      terminal.type(`echo round-${rounds}\r`);
+      await terminal.shows(new RegExp(`^round-${rounds}$`, "m"));
+      terminal.type("\x1c\x1c");
+      await terminal.exited;
+    };
+    const end = performance.now() + SOAK_SECONDS * 1000;
+    // The first third warms up; then the least of a few looks before, and at the end, are compared.
+    while (performance.now() < end - (SOAK_SECONDS * 2000) / 3) await round();
+    const before = facts(host);
+    const early: [number, number][] = [];
+    for (let n = 0; n < 5; n++) {
+      await round();
+      early.push([memoryOf(server.pid), memoryOf(host)]);
+    }
+    while (performance.now() < end) await round();
+    const late: [number, number][] = [];
+    for (let n = 0; n < 5; n++) {
+      await round();
+      late.push([memoryOf(server.pid), memoryOf(host)]);
+    }
+    const least = (looks: [number, number][], which: 0 | 1): number => Math.min(...looks.map((look) => look[which]));
+    const text = `${rounds} rounds; server ${least(early, 0)} -> ${least(late, 0)} KiB, host ${least(early, 1)} -> ${least(late, 1)} KiB`;
+    console.log(`soak: ${text}`);
+    expect(least(late, 0) - least(early, 0)).toBeLessThan(MOOD_KIB);
+    expect(least(late, 1) - least(early, 1)).toBeLessThan(MOOD_KIB);
+    expect(descriptorsOf(host)).toBeLessThanOrEqual(before.descriptors + 2);
+    expect(threadsOf(host)).toBeLessThanOrEqual(before.threads + 4);
+    expect(await wsh.list()).toMatchObject([{ name: "s", attached: 0 }]);
+  },
+  SOAK_SECONDS * 1_000 + 120_000,
+);
