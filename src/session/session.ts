@@ -611,6 +611,7 @@ export class Session {
 
   private markSeen(mark: Mark): void {
     if (this.parts === null) return;
+    this.parts.text.note(mark.offset, mark.position);
     this.parts.commands.mark({
       kind: mark.kind,
       verified: mark.nonce !== null && mark.nonce === this.options.nonce,

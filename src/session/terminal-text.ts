@@ -1,11 +1,11 @@
 /**
  * The terminal's output as the command domain reads it: logical lines of text, and where the cursor stood at a given
- * output cursor. The places are kept for the newest chunks, as cells of a logical line, which no reflow changes.
+ * output cursor. The places are kept for the newest chunks and marks, as cells of a logical line, which no reflow changes.
  */
 import type { Position, TerminalModel } from "../terminal/model.ts";
 import type { TerminalText, TextPosition } from "./exec-port.ts";
 
-/** Chunk ends whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
+/** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
 const REMEMBERED = 2_048;
 
 export class SessionText implements TerminalText {
@@ -27,9 +27,13 @@ export class SessionText implements TerminalText {
 
   /** A chunk has been parsed. Runs per chunk. */
   chunk(): void {
-    const { line, col } = this.terminal.position();
+    this.note(this.terminal.offset, this.terminal.position());
+  }
+
+  /** Where the cursor stood at a place inside the chunk that is being parsed, such as a mark; in order. */
+  note(offset: number, { line, col }: Position): void {
     const at = this.noted % REMEMBERED;
-    this.offsets[at] = this.terminal.offset;
+    this.offsets[at] = offset;
     this.lineIds[at] = line;
     this.cols[at] = col;
     this.noted++;

@@ -85,7 +85,8 @@ export class LiveCommands implements AsyncDisposable {
           this.text.chunk();
           this.commands.chunk();
         },
-        mark: (mark) =>
+        mark: (mark) => {
+          this.text.note(mark.offset, mark.position);
           this.commands.mark({
             kind: mark.kind,
             verified: mark.nonce === nonce,
@@ -93,7 +94,8 @@ export class LiveCommands implements AsyncDisposable {
             commandLine: mark.commandLine ?? null,
             offset: mark.offset,
             position: this.text.textPosition(mark.position),
-          }),
+          });
+        },
         bell: () => this.commands.bell(),
         title: () => {},
         cwd: () => {},
