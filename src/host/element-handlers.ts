@@ -52,7 +52,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "input.capture": (session, { lease_ms }, { caller }) => {
     requireRunning(session);
     session.keyboard.capture(ownerOf(caller), lease_ms);
-    return inputMode(session);
+    return { ...inputMode(session), seq: session.keyboard.cursor(caller.id) };
   },
   "input.release": (session) => {
     session.keyboard.release();
@@ -92,8 +92,16 @@ function done(_nothing: unknown): Record<string, never> {
   return {};
 }
 
+/** What a person reads of a caller that has told no name. */
+const nameless: Readonly<Record<Caller["kind"], string>> = {
+  http: "an HTTP client",
+  ws: "a WebSocket client",
+  mcp: "an MCP client",
+  cli: "wsh",
+};
+
 function ownerOf(caller: Caller): KeyboardOwner {
-  return { id: caller.id, label: caller.name ?? caller.kind, connected: caller.connected };
+  return { id: caller.id, label: caller.name ?? nameless[caller.kind], connected: caller.connected };
 }
 
 function inputMode({ keyboard }: Session): OperationOutput<"input.mode"> {
