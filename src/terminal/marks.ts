@@ -12,7 +12,7 @@ export interface Mark {
   /** Of D; null when the shell did not say. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
-  /** Of E. */
+  /** Of E; of C where the shell says it there (fish 4). */
   readonly commandLine?: string;
   /** What the mark claims to be signed with. */
   readonly nonce: string | null;
@@ -37,7 +37,18 @@ export function parsePromptMark(data: string): MarkText | null {
     if (equals > 0) params[part.slice(0, equals)] = part.slice(equals + 1);
     else if (i === 0 && kind === "D" && /^-?\d{1,10}$/.test(part)) exitCode = Number(part);
   }
-  return { kind, exitCode, params, nonce: params.wsh ?? null };
+  const nonce = params.wsh ?? null;
+  const commandLine = kind === "C" && params.cmdline_url !== undefined ? urlDecoded(params.cmdline_url) : null;
+  return { kind, exitCode, params, nonce, ...(commandLine === null ? {} : { commandLine }) };
+}
+
+/** Null when it is not percent-encoded text. */
+function urlDecoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }
 
 /** The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`. */
