@@ -1,7 +1,8 @@
 /**
  * Answers to what programs ask their terminal, each given once.
  *
- * xterm answers DA1, DA2, DSR, CPR, DECXCPR and DECRQM itself; this adds the rest from the profile. An answer never
+ * xterm answers DA1, DA2, DSR and DECRQM itself; this adds the rest from the profile, and reports the cursor's place as
+ * a program counts it: from the margin in origin mode, in the last column while a wrap is pending. An answer never
  * carries text that the program chose: titles, answerback and the clipboard stay unread (they would be typed). The kitty
  * keyboard query and unknown capabilities stay unanswered or are denied.
  */
@@ -65,9 +66,11 @@ export class QueryResponder {
       parser.registerCsiHandler({ prefix: "=", final: "c" }, () => say("\x1bP!|00000000\x1b\\")),
       parser.registerEscHandler({ final: "Z" }, () => say("\x1b[?1;2c")),
       parser.registerCsiHandler({ prefix: ">", final: "q" }, () => say(`\x1bP>|${this.profile().version}\x1b\\`)),
-      parser.registerCsiHandler({ prefix: "?", final: "n" }, (params) =>
-        params[0] === 996 ? say(`\x1b[?997;${this.profile().scheme === "dark" ? 1 : 2}n`) : false,
-      ),
+      parser.registerCsiHandler({ final: "n" }, (params) => params[0] === 6 && say(`\x1b[${this.place()}R`)),
+      parser.registerCsiHandler({ prefix: "?", final: "n" }, (params) => {
+        if (params[0] === 6) return say(`\x1b[?${this.place()}R`);
+        return params[0] === 996 && say(`\x1b[?997;${this.profile().scheme === "dark" ? 1 : 2}n`);
+      }),
       parser.registerCsiHandler({ final: "t" }, (params) => this.size(params[0])),
       parser.registerDcsHandler({ intermediates: "$", final: "q" }, (data) => this.status(data)),
       parser.registerDcsHandler({ intermediates: "+", final: "q" }, (data) => this.capabilities(data)),
@@ -83,6 +86,13 @@ export class QueryResponder {
         }),
       );
     }
+  }
+
+  private place(): string {
+    const { cols, buffer, modes } = this.terminal;
+    const { cursorX, cursorY, type } = buffer.active;
+    const first = modes.originMode ? this.modes.of(type).top : 0;
+    return `${cursorY - first + 1};${Math.min(cursorX, cols - 1) + 1}`;
   }
 
   private size(operation: number | number[] | undefined): boolean {
