@@ -1,16 +1,21 @@
 /** A session's terminal over HTTP: typed into as bytes and as keys, read as a screen and as a history of lines. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Screen, Scrollback } from "../src/protocol/screen.ts";
-import { failure, Http } from "./support/http.ts";
+import { type Answer, failure, Http } from "./support/http.ts";
 import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
 
 let wsh: Wsh;
 let http: Http;
+/** Waits while the other tests run: longer than a connection may be silent by default, which is 10 s. */
+let longWait: Promise<Answer>;
 beforeAll(async () => {
   wsh = new Wsh();
   await wsh.server();
   http = new Http({ unix: wsh.instance.httpSocket });
+  await http.create({ name: "silent", command: "sleep 1000" });
+  longWait = http.get("/sessions/silent/idle?timeout_ms=60000&max_wait_ms=11500");
+  longWait.catch(() => {});
 });
 afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
@@ -384,4 +389,8 @@ describe("an unknown session", () => {
     const answer = await http.send(method, `/sessions/nobody/${what}`, { ...body, headers });
     expect(answer).toMatchObject({ status: 404, body: failure("session_not_found", /nobody/) });
   });
+});
+
+test("a wait is not cut off however long nothing is said", async () => {
+  expect(await longWait).toMatchObject({ status: 408, body: failure("idle_timeout") });
 });

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import type { Span } from "../src/protocol/screen.ts";
 import { Http } from "./support/http.ts";
+import { hasTmux, PersonTerminal } from "./support/person-terminal.ts";
 import { Wsh } from "./support/wsh.ts";
 
 let wsh: Wsh;
@@ -167,3 +168,64 @@ test.if(has("git", "less"))("git log in its pager", async () => {
   await http.shows("git", /^## main$/m);
   await http.kill("git");
 });
+
+/** Asks each question, and shows what comes back as one line of hexadecimal for each. */
+const ASK = `
+import os, select, sys, termios, tty
+tty.setraw(0)
+def ask(question):
+    os.write(1, question)
+    answer = b""
+    # The status report behind it is the last to be answered.
+    os.write(1, b"\\x1b[5n")
+    while not answer.endswith(b"\\x1b[0n"):
+        answer += os.read(0, 1024)
+    while select.select([0], [], [], 0.2)[0]:
+        answer += b"LATE" + os.read(0, 1024)
+    return answer[:-4].decode("latin1")
+while True:
+    answers = [ask(q) for q in (b"\\x1b[c", b"\\x1b[6n", b"\\x1b]11;?\\x07", b"\\x1b[>q", b"\\x1b[?u")]
+    os.write(1, b"\\r\\n" + repr(answers).encode() + b"\\r\\nasked\\r\\n")
+    os.read(0, 1)
+    os.write(1, b"\\x1b[2J\\x1b[H")
+`;
+
+test.if(hasTmux && has("python3"))(
+  "questions to the terminal have one answer each, however many terminals look on",
+  async () => {
+    const script = join(wsh.dir, "ask.py");
+    fs.writeFileSync(script, ASK.replaceAll("\\\\", "\\"));
+    await http.create({ name: "ask", command: `python3 ${script}`, cols: 200 });
+    const answers = async (): Promise<string> => {
+      const { lines } = await http.shows("ask", /^asked$/m);
+      return lines
+        .slice(0, lines.indexOf("asked"))
+        .join("")
+        .replace(/^.*?\[/, "[");
+    };
+    const alone = await answers();
+    expect(alone).not.toContain("LATE");
+    const [attributes, cursor, background, version, keyboard] = JSON.parse(
+      alone.replaceAll("'", '"').replaceAll("\\x", "\\u00"),
+    ) as string[];
+    expect(attributes).toMatch(/^\x1b\[\?[0-9;]+c$/);
+    expect(cursor).toMatch(/^\x1b\[\d+;\d+R$/);
+    expect(background).toMatch(/^\x1b\]11;rgb:[0-9a-f/]+(\x07|\x1b\\)$/);
+    expect(version).toMatch(/^\x1bP>\|wsh .*\x1b\\$/);
+    expect(keyboard).toBe("");
+    await using first = await PersonTerminal.open(wsh, { cols: 200 });
+    await using second = await PersonTerminal.open(wsh, { cols: 90, rows: 20 });
+    for (const person of [first, second]) {
+      await person.type("wsh attach ask");
+      await person.sees(/asked/);
+    }
+    await http.type("ask", "x");
+    await http.shows("ask", ({ lines }) => !lines.includes("asked"));
+    const watched = await answers();
+    expect(watched).not.toContain("LATE");
+    // The cursor stands elsewhere and the colours are the newest terminal's; the number of answers is the same.
+    expect(watched.split(/', ?'/)).toHaveLength(5);
+    expect(watched.match(/R'/g)).toHaveLength(1);
+    await http.kill("ask");
+  },
+);

@@ -289,7 +289,7 @@ describe("the end", () => {
     await http.shows("a", "ready");
     expect(await wsh.ok("stop")).toBe("Server stopped.\n");
     await until("everything to be gone", () => wsh.processes().length === 0);
-    expect(fs.existsSync(`/proc/${pid}`)).toBe(false);
+    await until("the server to end", () => isZombie(pid));
     expect(await wsh.list("--all")).toEqual([]);
     expect(await wsh.ok("stop")).toBe("No server running.\n");
     // At once again.

@@ -9,6 +9,11 @@ export const DEFAULT_BIND = "127.0.0.1:8080";
 
 /** Seconds without a byte after which a TCP connection is closed; routes that wait switch it off for themselves. */
 const TCP_IDLE_S = 120;
+/**
+ * Of the Unix socket, where waits take minutes: 10 s is Bun's default, and a single request cannot switch it off there.
+ * Bun's types know no such option beside `unix`; `object` keeps it from them.
+ */
+const NO_IDLE_LIMIT: object = { idleTimeout: 0 };
 /** A body up to this many bytes is read to be refused with an answer; past it the connection is closed. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
@@ -58,6 +63,7 @@ export interface SocketHandlers {
 
 export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers): Bun.Server<Door> {
   return Bun.serve({
+    ...NO_IDLE_LIMIT,
     unix: path,
     maxRequestBodySize: MAX_READ_BYTES,
     fetch: (request: Request, server: Bun.Server<Door>) =>

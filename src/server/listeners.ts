@@ -23,7 +23,10 @@ export class Listeners {
   /** What the files held when they were last good. */
   private pem: TlsPem | null;
 
-  /** @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read */
+  /**
+   * Listens over TCP; the Unix socket comes when everything else is ready (listenUnix), since who finds it asks at once.
+   * @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read
+   */
   constructor(private readonly options: ListenersOptions) {
     this.pem = options.tls === null ? null : readTls(options.tls);
     try {
@@ -33,7 +36,6 @@ export class Listeners {
         // `localhost` may mean ::1; where there is no IPv6, or the port is taken there, 127.0.0.1 is enough.
         if (bind.host === "127.0.0.1") this.tryListen({ host: "::1", port });
       }
-      this.listenUnix();
     } catch (error) {
       for (const { server } of this.tcp) void server.stop(true);
       throw error;

@@ -150,11 +150,13 @@ export async function runServer(options: ServerOptions): Promise<void> {
       app,
       handlers: { websocket: sockets.handler },
     });
+    // Published before the sockets are there: who sees them reads it.
+    state.addresses = bound.addresses;
+    writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: state.persistent });
+    bound.listenUnix();
     mcp.listen(instance.mcpSocket);
     return bound;
   });
-  state.addresses = listening.addresses;
-  writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: state.persistent });
 
   await hosts.start({
     created: (session) => {
