@@ -13,9 +13,10 @@
  */
 import type { CommandRecord } from "../protocol/commands.ts";
 import type { PtyExit } from "../pty/port.ts";
-import { HeadTail, type KeptLines, PackedLines, signalOfExitCode, trimBlanks } from "./commands.ts";
+import { type KeptLines, PackedLines, signalOfExitCode } from "./commands.ts";
 import type { Clock, RetiredLines, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
 import type { ShellPhase } from "./program-state.ts";
+import { RunningOutput } from "./recorder-output.ts";
 
 export interface RecorderLimits {
   /** Records kept. */
@@ -60,19 +61,11 @@ export interface RecorderEvents {
 
 interface Entry {
   record: CommandRecord;
-  /** Where its output begins. */
-  start: TextPosition;
   readonly startedAt: number;
   /** Whether the command's text is exec's own, better than what the shell says. */
   readonly told: boolean;
-  /** Lines taken as they left; the rest is read at the end. Nothing once it has ended. */
-  taken: HeadTail;
-  /** Id of the next line to take. */
-  next: number;
-  /** A line of which pieces have left, and the rest may still come. */
-  open: { readonly id: number; readonly text: string } | null;
-  /** Complete when the command has ended. */
-  kept: PackedLines | null;
+  /** While it runs, what it has printed; once it has ended, what is kept of that. */
+  output: RunningOutput | PackedLines;
 }
 
 export class CommandRecorder {
@@ -162,7 +155,8 @@ export class CommandRecorder {
   output(id: number): KeptLines | null {
     const entry = this.entries.get(id);
     if (entry === undefined) return null;
-    return entry.kept?.lines() ?? this.collect(entry, this.port.text.position());
+    const { output } = entry;
+    return output instanceof PackedLines ? output.lines() : output.collect(this.port.text.position());
   }
 
   /** Listens until disposed. */
@@ -206,44 +200,17 @@ export class CommandRecorder {
     }
   }
 
-  /** History lets go of lines. Runs per slice of a flood: lines that fall between head and tail are never read. */
+  /** History lets go of lines. Costs nothing unless a command runs. */
   retired(lines: RetiredLines): void {
-    const entry = this.running;
-    if (entry === null || lines.count === 0) return;
-    const last = lines.count - 1;
-    if (lines.id(last) < entry.next) return;
-    // Past the head whole lines are kept as they are, but for the last, of which a piece may follow.
-    if (lines.whole && lines.id(0) >= entry.next && lines.id(0) > entry.start.line && entry.taken.isPastHead) {
-      this.closeLine(entry);
-      entry.taken.pushAll(lines, last);
-      entry.next = lines.id(last);
-      entry.open = { id: entry.next, text: lines.text(last) };
-      return;
-    }
-    for (let index = 0; index <= last; index++) {
-      this.takeRetired(entry, lines.id(index), lines.begins(index), lines.text(index));
-    }
-  }
-
-  private takeRetired(entry: Entry, id: number, begins: boolean, text: string): void {
-    if (id < entry.next) return;
-    const { open } = entry;
-    if (open !== null && open.id === id && !begins) {
-      entry.open = { id, text: bounded(open.text + text, this.limits.recordBytes) };
-      return;
-    }
-    this.closeLine(entry);
-    entry.open = { id, text };
+    const output = this.running?.output;
+    if (output instanceof RunningOutput) output.retired(lines);
   }
 
   /** The normal screen was erased and is written anew from line `top` on. */
   erased(top: number): void {
     const entry = this.running;
-    if (entry === null) return;
-    if (entry.open !== null && entry.open.id < top) this.closeLine(entry);
-    entry.open = null;
-    entry.start = { line: top, index: 0 };
-    entry.next = top;
+    if (!(entry?.output instanceof RunningOutput)) return;
+    entry.output.erased(top);
     entry.record = { ...entry.record, first_line_id: Math.min(top, entry.record.first_line_id) };
   }
 
@@ -299,13 +266,9 @@ export class CommandRecorder {
         last_line_id: null,
         output_lines: 0,
       },
-      start,
       startedAt: clock.now(),
-      taken: new HeadTail(this.limits.recordBytes),
       told: this.expected !== null,
-      next: start.line,
-      open: null,
-      kept: null,
+      output: new RunningOutput(this.port.text, start, this.limits.recordBytes),
     };
     this.entries.set(id, entry);
     this.running = entry;
@@ -343,13 +306,12 @@ export class CommandRecorder {
     state: "finished" | "lost",
   ): void {
     const entry = this.running;
-    if (entry === null) return;
+    if (!(entry?.output instanceof RunningOutput)) return;
     this.running = null;
-    const kept = this.collect(entry, position);
-    entry.kept = new PackedLines(kept);
-    entry.taken = new HeadTail(0);
-    entry.open = null;
-    this.heldBytes += entry.kept.bytes;
+    const kept = entry.output.collect(position);
+    const packed = new PackedLines(kept);
+    entry.output = packed;
+    this.heldBytes += packed.bytes;
     const count = kept.head.length + kept.tail.length + kept.omitted;
     entry.record = {
       ...entry.record,
@@ -366,43 +328,15 @@ export class CommandRecorder {
     this.emit((listener) => listener.finished?.(entry.record));
   }
 
-  /** The whole output as of `end`: what was taken, and what still stands on the screen. */
-  private collect(entry: Entry, end: TextPosition): KeptLines {
-    const all = new HeadTail(this.limits.recordBytes);
-    const taken = entry.taken.kept();
-    for (const line of taken.head) all.push(line);
-    all.skip(taken.omitted);
-    for (const line of taken.tail) all.push(line);
-    const { start, open } = entry;
-    const from = open?.id ?? entry.next;
-    // A line of which only pieces are left in history is longer than what is read here.
-    const standing = this.port.text.lines(from, end.line);
-    if (open !== null && standing[0]?.id !== open.id && open.id < end.line) all.push(open.text);
-    for (const { id, text } of standing) {
-      const whole = id === open?.id && open.text.length > text.length ? open.text : text;
-      const line = whole.slice(id === start.line ? start.index : 0, id === end.line ? end.index : undefined);
-      if (id < end.line || line !== "") all.push(line);
-    }
-    return all.kept();
-  }
-
-  private closeLine(entry: Entry): void {
-    const { open, start } = entry;
-    if (open === null) return;
-    entry.taken.push(trimBlanks(open.id === start.line ? open.text.slice(start.index) : open.text));
-    entry.next = open.id + 1;
-    entry.open = null;
-  }
-
   private limit(): void {
     for (const [id, entry] of this.entries) {
       const over = this.heldBytes > this.limits.totalBytes;
       const tooMany = this.entries.size > this.limits.records;
       if (!over && !tooMany) break;
       if (entry === this.running || id === this.lastId) continue;
-      if (entry.kept !== null && entry.kept.bytes > 0) {
-        this.heldBytes -= entry.kept.bytes;
-        entry.kept = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });
+      if (entry.output instanceof PackedLines && entry.output.bytes > 0) {
+        this.heldBytes -= entry.output.bytes;
+        entry.output = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });
       }
       if (tooMany) this.entries.delete(id);
     }
@@ -411,11 +345,6 @@ export class CommandRecorder {
   private emit(call: (listener: Partial<RecorderEvents>) => void): void {
     for (const listener of [...this.listeners]) call(listener);
   }
-}
-
-/** A line longer than a record keeps: its beginning and its end. */
-function bounded(text: string, budget: number): string {
-  return text.length <= budget ? text : text.slice(0, budget / 2) + text.slice(-budget / 4);
 }
 
 function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {
