@@ -1,0 +1,153 @@
+/**
+ * Clocks that jump: the wall clock is set, by a year, in either direction; the machine sleeps and every timer comes late
+ * at once. Waits, leases and durations go by the clock that does not jump, and end once.
+ */
+import { describe, expect, test } from "bun:test";
+import { Activity } from "../../src/session/activity.ts";
+import type { Clock, ShellMark } from "../../src/session/exec-port.ts";
+import { Keyboard } from "../../src/session/keyboard.ts";
+import { CommandRecorder } from "../../src/session/recorder.ts";
+import { FakeText } from "../support/fake-text.ts";
+
+const YEAR_MS = 365 * 24 * 3_600_000;
+
+class JumpingClock implements Clock {
+  private time = 5_000;
+  private wallTime = 1_700_000_000_000;
+  private timers: { readonly at: number; readonly fire: () => void }[] = [];
+
+  now(): number {
+    return this.time;
+  }
+
+  wall(): number {
+    return this.wallTime;
+  }
+
+  after(ms: number, fire: () => void): Disposable {
+    const timer = { at: this.time + ms, fire };
+    this.timers.push(timer);
+    return {
+      [Symbol.dispose]: () => {
+        this.timers = this.timers.filter((other) => other !== timer);
+      },
+    };
+  }
+
+  /** Somebody sets the time of day. */
+  setWall(byMs: number): void {
+    this.wallTime += byMs;
+  }
+
+  /** Time passes in one jump, as while a machine sleeps: timers are due afterwards, in the order of their deadlines. */
+  async jump(ms: number): Promise<void> {
+    this.time += ms;
+    this.wallTime += ms;
+    for (;;) {
+      const [due] = this.timers.filter(({ at }) => at <= this.time).sort((a, b) => a.at - b.at);
+      if (due === undefined) break;
+      this.timers = this.timers.filter((timer) => timer !== due);
+      due.fire();
+      await Promise.resolve();
+    }
+    await Promise.resolve();
+  }
+
+  get pending(): number {
+    return this.timers.length;
+  }
+}
+
+async function isOpen(promise: Promise<unknown>): Promise<boolean> {
+  const open = Symbol("open");
+  return (await Promise.race([promise, Promise.resolve(open)])) === open;
+}
+
+describe("waits for silence", () => {
+  test("do not see the time of day", async () => {
+    const clock = new JumpingClock();
+    const activity = new Activity(clock);
+    activity.record();
+    const wait = activity.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 10_000 });
+    clock.setWall(YEAR_MS);
+    await clock.jump(999);
+    expect(await isOpen(wait)).toBe(true);
+    clock.setWall(-2 * YEAR_MS);
+    await clock.jump(1);
+    expect((await wait).decided).toBe("idle");
+    expect(clock.pending).toBe(0);
+  });
+
+  test("end once after a sleep, each as it must", async () => {
+    const clock = new JumpingClock();
+    const activity = new Activity(clock);
+    activity.record();
+    const quiet = activity.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 60_000 });
+    const blocked = activity.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 60_000, lastGeneration: activity.generation });
+    await clock.jump(3_600_000);
+    expect((await quiet).decided).toBe("idle");
+    expect((await blocked).decided).toBe("timeout");
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("the keyboard", () => {
+  function holding(): { clock: JumpingClock; keyboard: Keyboard; changes: string[] } {
+    const clock = new JumpingClock();
+    const changes: string[] = [];
+    const keyboard = new Keyboard({
+      clock,
+      overheard: () => false,
+      typed: () => {},
+      modeChanged: (mode) => changes.push(mode),
+      focused: () => null,
+    });
+    keyboard.capture({ id: "agent", label: "agent", connected: false }, 60_000);
+    return { clock, keyboard, changes };
+  }
+
+  test("is held as long as was agreed, whatever the time of day", async () => {
+    const { clock, keyboard } = holding();
+    clock.setWall(-YEAR_MS);
+    await clock.jump(59_999);
+    expect(keyboard.leaseLeft()).toBe(1);
+    clock.setWall(2 * YEAR_MS);
+    expect(keyboard.mode).toBe("capture");
+    await clock.jump(1);
+    expect(keyboard.mode).toBe("passthrough");
+  });
+
+  test("is free after a sleep, and nobody is told twice", async () => {
+    const { clock, keyboard, changes } = holding();
+    await clock.jump(8 * 3_600_000);
+    expect(keyboard.owner).toBeNull();
+    expect(keyboard.leaseLeft()).toBeNull();
+    expect(changes).toEqual(["capture", "passthrough"]);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+test("a command lasts as long as it did, though the time of day was set back meanwhile", async () => {
+  const clock = new JumpingClock();
+  const text = new FakeText();
+  const recorder = new CommandRecorder({ text, clock, cwd: () => "/", shellHoldsTerminal: () => true });
+  const mark = (kind: ShellMark["kind"], exitCode: number | null = null): void =>
+    recorder.mark({
+      kind,
+      verified: true,
+      exitCode,
+      commandLine: null,
+      offset: text.offset,
+      position: text.position(),
+    });
+  mark("A");
+  mark("B");
+  mark("C");
+  await clock.jump(1_500);
+  clock.setWall(-YEAR_MS);
+  mark("D", 0);
+  const record = recorder.last();
+  expect(record).toMatchObject({ duration_ms: 1_500, exit_code: 0 });
+  // Both are the time of day as it was shown then.
+  expect((record?.ended_at ?? 0) - (record?.started_at ?? 0)).toBe(1_500 - YEAR_MS);
+});
