@@ -218,6 +218,10 @@ describe("overlays and panels", () => {
       background: { bg: "blue" },
       spans: [{ text: "a" }],
     });
+    store.focus(panel.id);
+    store.patchPanel(panel.id, { focusable: false });
+    expect(store.panel(panel.id).focusable).toBeUndefined();
+    expect(store.focused).toBeNull();
     store.replaceSpans("overlay", overlay.id, [{ text: "b" }]);
     expect(store.overlay(overlay.id).spans).toEqual([{ text: "b" }]);
     expect(overlay.spans).toEqual([{ text: "a" }]);

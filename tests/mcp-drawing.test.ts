@@ -92,14 +92,19 @@ test.skipIf(!hasTmux)("a dialog: keys come to the agent and not to the shell, un
   const captured = await tool("wsh_input_mode", { session: "dev", mode: "capture", focus: id });
   expect(captured).toMatchObject({ mode: "capture", focused_element: id });
   await person.keys("y", "Up");
-  let seq: number = captured.seq;
   const pressed: string[] = [];
+  let { seq } = captured;
   while (pressed.length < 2) {
-    const read = await tool("wsh_input_mode", { session: "dev", read: true, wait_ms: 10_000, since: seq });
+    // Without since a read goes on where the last one ended; renewing the capture loses nothing.
+    await tool("wsh_input_mode", { session: "dev", mode: "capture" });
+    const read = await tool("wsh_input_mode", { session: "dev", read: true, wait_ms: 10_000 });
     seq = read.seq;
     pressed.push(...read.keys.map((key: { parsed: { key: string } }) => key.parsed.key));
   }
   expect(pressed).toEqual(["y", "ArrowUp"]);
+  expect(seq).toBe(captured.seq + 2);
+  const again = await tool("wsh_input_mode", { session: "dev", read: true, since: captured.seq });
+  expect(again.keys).toHaveLength(2);
   expect(await tool("wsh_input_mode", { session: "dev", mode: "release" })).toMatchObject({
     mode: "passthrough",
     focused_element: null,
@@ -118,6 +123,20 @@ test.skipIf(!hasTmux)("the alternate set of drawings vanishes with its mode", as
   expect(await tool("wsh_screen_mode", { session: "dev", action: "exit_alt" })).toMatchObject({ mode: "normal" });
   expect((await tool("wsh_overlay", { session: "dev", list: true })).overlays).toEqual([]);
   await until("the menu to go", async () => !(await person.screen()).includes("a menu"));
+});
+
+test("an overlay changes whole or not at all, in what it says, where it is and whether it takes the focus", async () => {
+  const { id } = await tool("wsh_overlay", { session: "dev", x: 1, y: 1, width: 9, height: 1, spans: [{ text: "a" }] });
+  const long = [{ text: "x".repeat(70_000) }];
+  expect(await code("wsh_overlay", { session: "dev", id, x: 5, spans: long })).toBe("invalid_overlay");
+  const listed = async () => (await tool("wsh_overlay", { session: "dev", list: true })).overlays;
+  expect(await listed()).toMatchObject([{ id, x: 1, spans: [{ text: "a" }] }]);
+  await tool("wsh_overlay", { session: "dev", id, x: 5, spans: [{ text: "b" }], focusable: true });
+  expect(await listed()).toMatchObject([{ id, x: 5, y: 1, spans: [{ text: "b" }], focusable: true }]);
+  expect(await tool("wsh_input_mode", { session: "dev", focus: id })).toMatchObject({ focused_element: id });
+  await tool("wsh_overlay", { session: "dev", id, focusable: false });
+  expect(await tool("wsh_input_mode", { session: "dev" })).toMatchObject({ focused_element: null });
+  await tool("wsh_remove_overlay", { session: "dev", id });
 });
 
 test("what is wrong is said", async () => {

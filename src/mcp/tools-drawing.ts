@@ -79,8 +79,7 @@ export const overlay = tool({
       const created = await ask("overlay.create", { ...look, ...box, focusable, spans: spans ?? [] }, session);
       return { ...done, status: "created", ...created };
     }
-    if (Object.values(rest).some((value) => value !== undefined)) await ask("overlay.patch", { id, ...rest }, session);
-    if (spans !== undefined) await ask("overlay.replace", { id, spans }, session);
+    await ask("overlay.patch", { id, spans, focusable, ...rest }, session);
     return { ...done, status: "updated", id };
   },
 });
@@ -134,7 +133,7 @@ export const panel = tool({
   run: async ({ session, list, id, focusable, ...rest }, ask) => {
     if (list) return { panels: await ask("panel.list", {}, session) };
     if (id !== undefined) {
-      await ask("panel.patch", { id, ...rest }, session);
+      await ask("panel.patch", { id, focusable, ...rest }, session);
       return { ...done, status: "updated", id, ...(await roomLeft(ask, session, id)) };
     }
     const { position, height, ...look } = rest;
@@ -172,7 +171,7 @@ export const inputMode = tool({
   title: "Capture keys",
   description:
     "capture: the keyboard of attached people goes to you and not to the program, for a dialog that you have drawn; release gives it " +
-    "back. read returns keys after since, the seq of capture or of the last read, waiting up to wait_ms. Without anything: the mode. " +
+    "back. read returns the keys that you have not read yet (or those after since, a seq), waiting up to wait_ms. Without anything: the mode. " +
     "Always release.",
   core: false,
   access: "operate",
@@ -199,17 +198,14 @@ export const inputMode = tool({
         hint: "Give one of the two.",
       });
     }
-    // Where the keys of this capture begin: what is pressed before the first read is not lost.
-    const begin = mode === "capture" ? (await ask("input.keys", {}, session)).seq : undefined;
-    if (mode === "capture") await ask("input.capture", { lease_ms }, session);
+    const held = mode === "capture" ? await ask("input.capture", { lease_ms }, session) : undefined;
     if (mode === "release") await ask("input.release", {}, session);
     if (focus !== undefined) await ask("focus.set", { id: focus }, session);
     if (unfocus) await ask("focus.unset", {}, session);
-    const from = since ?? begin;
-    const position = from === undefined ? {} : { since: from };
+    const position = since === undefined ? {} : { since };
     const captured = read ? await ask("input.keys", { ...position, wait_ms }, session) : {};
     const [now, { focused }] = await Promise.all([ask("input.mode", {}, session), ask("focus.get", {}, session)]);
-    return { ...(begin === undefined ? {} : { seq: begin }), ...captured, ...now, focused_element: focused };
+    return { ...(held === undefined ? {} : { seq: held.seq }), ...captured, ...now, focused_element: focused };
   },
 });
 

@@ -27,10 +27,8 @@ export const createSession = tool({
     output_cursor: v.number(),
   }),
   run: async (parameters, ask) => {
-    const { name, pid, rows, cols, tags, id } = await ask("sessions.create", parameters);
-    // A new session has shown nothing yet; of one that was there already, the caller has seen what is there.
-    const seen = parameters.if_exists === "attach" ? (await ask("status.get", {}, id)).output_cursor : 0;
-    return { session: name, name, pid, rows, cols, tags, output_cursor: seen };
+    const { name, pid, rows, cols, tags, output_cursor } = await ask("sessions.create", parameters);
+    return { session: name, name, pid, rows, cols, tags, output_cursor };
   },
 });
 

@@ -97,7 +97,7 @@ export const elementOperations = [
     name: "overlay.patch",
     scope: "session",
     access: "operate",
-    summary: "Move, resize or recolour an overlay",
+    summary: "Change what is given of an overlay, at once: place, size, look, spans, focusable",
     input: v.intersect([IdSchema, PatchOverlaySchema]),
     output: NothingSchema,
     errors: overlayUpdateErrors,
@@ -286,7 +286,11 @@ export const elementOperations = [
         DEFAULT_LEASE_MS,
       ),
     }),
-    output: InputModeSchema,
+    output: v.object({
+      ...InputModeSchema.entries,
+      /** Of the last key before those that the caller has not read. */
+      seq: v.number(),
+    }),
     errors: ["input_captured", "session_ended"],
     http: [{ method: "POST", path: "/sessions/:name/input/capture", status: 204 }],
     ws: ["capture_input"],
@@ -308,7 +312,14 @@ export const elementOperations = [
     access: "operate",
     summary: "Captured keys after a place in the ring of the newest 256",
     input: v.object({
-      since: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.description("seq of the last key read"))),
+      since: v.optional(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(0),
+          v.description("seq of the last key read; absent: the caller's own"),
+        ),
+      ),
       wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("wait this long for a key")), 0),
     }),
     output: v.object({ keys: v.array(CapturedKeySchema), seq: v.number(), missed: v.number(), mode: v.string() }),

@@ -1,6 +1,12 @@
 /** Operations on sessions as wholes: making, listing, renaming, ending (contract §3.4). */
 import * as v from "valibot";
-import { CreateSessionSchema, SessionInfoSchema, SideSchema, UpdateSessionSchema } from "../protocol/session.ts";
+import {
+  CreatedSessionSchema,
+  CreateSessionSchema,
+  SessionInfoSchema,
+  SideSchema,
+  UpdateSessionSchema,
+} from "../protocol/session.ts";
 import { operation } from "./define.ts";
 
 export const NothingSchema = v.object({});
@@ -45,7 +51,7 @@ export const sessionOperations = [
     access: "operate",
     summary: "Start a program in a terminal of its own",
     input: CreateSessionSchema,
-    output: SessionInfoSchema,
+    output: CreatedSessionSchema,
     errors: [
       "invalid_session_name",
       "invalid_tag",

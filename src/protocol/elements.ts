@@ -14,6 +14,23 @@ export const MAX_ELEMENTS = 256;
 export const MAX_PIECES = 4096;
 /** Bytes of UTF-8 in the text of one span or write. */
 export const MAX_PIECE_BYTES = 65_536;
+/** How much a session's elements may be; the constants above unless settings say otherwise. */
+export interface ElementLimits {
+  readonly overlays: number;
+  readonly panels: number;
+  /** Spans, and region writes, of one element. */
+  readonly pieces: number;
+  /** Bytes of text in one of them. */
+  readonly pieceBytes: number;
+}
+
+export const defaultElementLimits: ElementLimits = {
+  overlays: MAX_ELEMENTS,
+  panels: MAX_ELEMENTS,
+  pieces: MAX_PIECES,
+  pieceBytes: MAX_PIECE_BYTES,
+};
+
 /** Text of all elements of a session, in bytes, so that 512 elements at their own limits cannot fill the memory. */
 export const MAX_SESSION_BYTES = 16 * 1024 * 1024;
 /** Longest life of an element that ends by itself: a day, well below what a 32-bit timer can count. */
@@ -171,16 +188,14 @@ export const PatchOverlaySchema = v.pipe(
   v.object({
     x: v.nullish(U16Schema),
     y: v.nullish(U16Schema),
-    z: v.nullish(I32Schema),
     width: v.nullish(U16Schema),
     height: v.nullish(U16Schema),
-    background: v.nullish(BackgroundSchema),
-    ttl_ms: v.nullish(TtlSchema),
+    spans: v.nullish(SpansSchema),
+    ...drawnEntries,
   }),
   v.transform(given),
 );
-/** The MCP tool also patches spans. */
-export type PatchOverlay = v.InferOutput<typeof PatchOverlaySchema> & { readonly spans?: readonly ElementSpan[] };
+export type PatchOverlay = v.InferOutput<typeof PatchOverlaySchema>;
 
 /** PUT of a panel: everything but background and focusable. */
 export const ReplacePanelSchema = v.object({
@@ -195,10 +210,8 @@ export const PatchPanelSchema = v.pipe(
   v.object({
     position: v.nullish(PositionSchema),
     height: v.nullish(U16Schema),
-    z: v.nullish(I32Schema),
-    background: v.nullish(BackgroundSchema),
     spans: v.nullish(SpansSchema),
-    ttl_ms: v.nullish(TtlSchema),
+    ...drawnEntries,
   }),
   v.transform(given),
 );

@@ -127,6 +127,10 @@ export const CreateSessionSchema = v.object({
   /** With a command: what it reads as its standard input. */
   stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
 });
+/** What making a session gives: it, and the place in its output that the caller has seen. */
+export const CreatedSessionSchema = v.object({ ...SessionInfoSchema.entries, output_cursor: v.number() });
+export type CreatedSession = v.InferOutput<typeof CreatedSessionSchema>;
+
 export type CreateSession = v.InferOutput<typeof CreateSessionSchema>;
 
 export const UpdateSessionSchema = v.object({

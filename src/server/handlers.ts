@@ -8,7 +8,7 @@ import { startHost } from "../instance/spawn.ts";
 import type { CallContext } from "../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+import { type CreatedSession, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { ServerHandlers } from "./call.ts";
 import { execFresh } from "./exec-fresh.ts";
@@ -32,7 +32,7 @@ export interface ServerState {
 }
 
 export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers {
-  const create = (input: ParsedInput<"sessions.create">, context: CallContext): Promise<SessionInfo> =>
+  const create = (input: ParsedInput<"sessions.create">, context: CallContext): Promise<CreatedSession> =>
     createSession(hosts, state, input, context);
   return {
     "sessions.list": async (input, { only }) => {
@@ -80,7 +80,7 @@ async function createSession(
   state: ServerState,
   input: ParsedInput<"sessions.create">,
   context: CallContext,
-): Promise<SessionInfo> {
+): Promise<CreatedSession> {
   const { server, if_exists, ...create } = input;
   requireOwnServer(state, server);
   if (if_exists === "attach" && typeof create.name === "string") {
@@ -100,7 +100,8 @@ async function createSession(
   state.sessionCreated();
   const info = v.parse(SessionInfoSchema, ready.info);
   await hosts.find(info.id);
-  return info;
+  // It has shown nothing to its caller yet, whatever its shell has printed by now.
+  return { ...info, output_cursor: 0 };
 }
 
 function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
@@ -109,17 +110,23 @@ function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<
   );
 }
 
-async function findLive(hosts: Hosts, name: string): Promise<SessionInfo | null> {
+async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | null> {
   try {
     const host = await hosts.find(name);
-    return host.info.running
-      ? v.parse(SessionInfoSchema, await host.request("session.get", {}, within(hostContext)))
-      : null;
+    if (!host.info.running) return null;
+    const context = within(hostContext);
+    const [info, status] = await Promise.all([
+      host.request("session.get", {}, context),
+      host.request("status.get", {}, context),
+    ]);
+    return { ...v.parse(SessionInfoSchema, info), ...v.parse(CursorSchema, status) };
   } catch (error) {
     if (error instanceof WshError && error.code === "session_not_found") return null;
     throw error;
   }
 }
+
+const CursorSchema = v.object({ output_cursor: v.number() });
 
 const hostContext: CallContext = {
   signal: new AbortController().signal,

@@ -14,7 +14,7 @@ export interface Stored {
   readonly mode: ScreenMode;
   /** Made while an agent had entered alt mode, and removed when it leaves. */
   readonly ofAgentAlt: boolean;
-  readonly focusable: boolean;
+  focusable: boolean;
   z: number;
   background: Overlay["background"] | undefined;
   spans: readonly ElementSpan[];

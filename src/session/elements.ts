@@ -9,8 +9,9 @@
 import {
   type CreateOverlay,
   type CreatePanel,
+  defaultElementLimits,
+  type ElementLimits,
   type ElementSpan,
-  MAX_ELEMENTS,
   type Overlay,
   type Panel,
   type PatchOverlay,
@@ -41,6 +42,7 @@ export interface ElementStoreOptions {
   /** Runs `expire` once after so many milliseconds, unless the returned function is called before. */
   readonly schedule: (delayMs: number, expire: () => void) => () => void;
   readonly onChange: (change: ElementChange) => void;
+  readonly limits?: ElementLimits;
 }
 
 const I32_MAX = 2_147_483_647;
@@ -48,6 +50,7 @@ const nothing: ElementChange = { layout: false, focus: false, mode: false };
 
 export class ElementStore {
   readonly #options: ElementStoreOptions;
+  readonly #limits: ElementLimits;
   readonly #overlays = new Map<string, StoredOverlay>();
   readonly #panels = new Map<string, StoredPanel>();
   readonly #nextZ = { overlay: 0, panel: 0 };
@@ -60,6 +63,7 @@ export class ElementStore {
 
   constructor(options: ElementStoreOptions) {
     this.#options = options;
+    this.#limits = options.limits ?? defaultElementLimits;
   }
 
   // Screen mode
@@ -136,8 +140,8 @@ export class ElementStore {
     overlay.y = patch.y ?? overlay.y;
     overlay.width = patch.width ?? overlay.width;
     overlay.height = patch.height ?? overlay.height;
-    this.#patchDrawn(overlay, patch);
-    this.#tell(nothing);
+    const focus = this.#patchDrawn(overlay, patch);
+    this.#tell({ ...nothing, focus });
   }
 
   // Panels
@@ -180,9 +184,9 @@ export class ElementStore {
     this.#setText(panel, patch.spans ?? panel.spans, panel.writes);
     panel.position = patch.position ?? panel.position;
     panel.height = patch.height ?? panel.height;
-    this.#patchDrawn(panel, patch);
+    const focus = this.#patchDrawn(panel, patch);
     const layout = panel.position !== before.position || panel.height !== before.height || panel.z !== before.z;
-    this.#tell({ ...nothing, layout });
+    this.#tell({ ...nothing, layout, focus });
   }
 
   /** Lays out the current mode's panels on the outer screen, and notes which of them are visible. */
@@ -224,8 +228,8 @@ export class ElementStore {
     { spans, writes }: { readonly spans?: readonly ElementSpan[]; readonly writes?: readonly RegionWrite[] },
   ): void {
     const element = this.#find(kind, id);
-    if (spans !== undefined) checkPieces("update", spans, "spans");
-    if (writes !== undefined) checkPieces("update", writes, "writes");
+    if (spans !== undefined) checkPieces("update", spans, "spans", this.#limits);
+    if (writes !== undefined) checkPieces("update", writes, "writes", this.#limits);
     if (spans === undefined && writes === undefined) return;
     const newSpans = spans === undefined ? element.spans : updateSpansById(element.spans, spans);
     this.#setText(element, newSpans, writes === undefined ? element.writes : mergeWrites(element.writes, writes));
@@ -280,10 +284,9 @@ export class ElementStore {
   // Inside
 
   #prepare(kind: ElementKind, count: number, spans: readonly ElementSpan[]) {
-    if (count >= MAX_ELEMENTS) {
-      throw new WshError("resource_limit_reached", `the session has ${MAX_ELEMENTS} ${kind}s already`);
-    }
-    checkPieces("create", spans, "spans");
+    const most = kind === "overlay" ? this.#limits.overlays : this.#limits.panels;
+    if (count >= most) throw new WshError("resource_limit_reached", `the session has ${count} of ${most} ${kind}s`);
+    checkPieces("create", spans, "spans", this.#limits);
     const bytes = textBytes(spans, []);
     checkTotal(this.#bytes + bytes);
     return {
@@ -308,13 +311,21 @@ export class ElementStore {
     if (z >= this.#nextZ[kind]) this.#nextZ[kind] = Math.min(z + 1, I32_MAX);
   }
 
-  #patchDrawn(element: StoredOverlay | StoredPanel, patch: Pick<PatchPanel, "z" | "background" | "ttl_ms">): void {
+  /** @returns whether the element lost the focus */
+  #patchDrawn(
+    element: StoredOverlay | StoredPanel,
+    patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms">,
+  ): boolean {
     if (patch.z !== undefined) {
       element.z = patch.z;
       this.#noteZ(element.kind, patch.z);
     }
     element.background = patch.background ?? element.background;
     if (patch.ttl_ms !== undefined) this.#expireAfter(element, patch.ttl_ms);
+    element.focusable = patch.focusable ?? element.focusable;
+    const lost = !element.focusable && this.#focused === element.id;
+    if (lost) this.#focused = null;
+    return lost;
   }
 
   #added(element: StoredOverlay | StoredPanel, ttlMs: number | undefined): void {
@@ -334,8 +345,8 @@ export class ElementStore {
   /** The one place where an element's text changes: checked first, counted after. */
   #setText(element: Stored, spans: readonly ElementSpan[], writes: readonly RegionWrite[]): void {
     if (spans === element.spans && writes === element.writes) return;
-    if (spans !== element.spans) checkPieces("update", spans, "spans");
-    if (writes !== element.writes) checkPieces("update", writes, "writes");
+    if (spans !== element.spans) checkPieces("update", spans, "spans", this.#limits);
+    if (writes !== element.writes) checkPieces("update", writes, "writes", this.#limits);
     const bytes = textBytes(spans, writes);
     checkTotal(this.#bytes - element.bytes + bytes);
     this.#bytes += bytes - element.bytes;

@@ -17,6 +17,8 @@ import type { Clock } from "./exec-port.ts";
 
 /** Captured keys that are kept for readers (contract §3.5.1). */
 const RING = 256;
+/** Callers whose place in the ring is known; of more, whoever has read least recently begins anew. */
+const READERS = 256;
 /** How long a capture outlives the connection that brought it, in ms: time for a restarted server to claim it again. */
 const RECLAIM_MS = 5_000;
 /** How long a lone Escape may be the beginning of a sequence, in ms. */
@@ -79,6 +81,8 @@ export class Keyboard {
   private leaseMs = 0;
   private readonly decoders = new Map<number, Decoder>();
   private readonly readers = new Set<() => void>();
+  /** Where each caller last read, the one who did so least recently first. */
+  private readonly cursors = new Map<string, number>();
 
   constructor(private readonly port: KeyboardPort) {}
 
@@ -107,6 +111,9 @@ export class Keyboard {
     }
     held?.end?.[Symbol.dispose]();
     this.holding = { owner, end: null, until: null, lost: false };
+    // What is pressed before the first read is not lost, nor what was not read yet when a lease is renewed.
+    const read = held === null ? undefined : this.cursors.get(held.owner.id);
+    this.moveCursor(owner.id, read ?? this.lastSeq);
     if (!owner.connected) this.lease(leaseMs);
     if (held === null) this.port.modeChanged("capture");
   }
@@ -122,6 +129,7 @@ export class Keyboard {
 
   /** A caller is gone for good. */
   callerGone(id: string): void {
+    this.cursors.delete(id);
     if (this.holding?.owner.id === id) this.release();
   }
 
@@ -172,6 +180,18 @@ export class Keyboard {
     this.decoders.delete(viewer);
   }
 
+  /** Where a caller goes on reading who does not say. */
+  cursor(id: string): number {
+    return this.cursors.get(id) ?? this.lastSeq;
+  }
+
+  private moveCursor(id: string, seq: number): void {
+    this.cursors.delete(id);
+    this.cursors.set(id, seq);
+    const [oldest] = this.cursors.keys();
+    if (this.cursors.size > READERS && oldest !== undefined) this.cursors.delete(oldest);
+  }
+
   /** Captured keys after `since` (default: from now on). `missed` counts those that the ring no longer has. */
   read(since: number | undefined): { keys: CapturedKey[]; seq: number; missed: number } {
     const from = since ?? this.lastSeq;
@@ -180,13 +200,16 @@ export class Keyboard {
     return { keys, seq: this.lastSeq, missed: Math.max(0, Math.min(oldest, this.lastSeq + 1) - from - 1) };
   }
 
-  /** As read, but waits for a key; a read by the owner renews its lease. */
+  /**
+   * As read, but goes on where the caller last read unless told, and waits for a key. A read by the owner renews its
+   * lease; one that was given up meanwhile moves nothing.
+   */
   async await(
     since: number | undefined,
     waitMs: number,
     reader: { readonly id: string; readonly signal: AbortSignal },
   ): Promise<ReturnType<Keyboard["read"]>> {
-    const from = since ?? this.lastSeq;
+    const from = since ?? this.cursor(reader.id);
     this.renew(reader.id);
     if (waitMs > 0 && this.lastSeq <= from && !reader.signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -198,7 +221,9 @@ export class Keyboard {
       timer[Symbol.dispose]();
       this.renew(reader.id);
     }
-    return this.read(from);
+    const read = this.read(from);
+    if (!reader.signal.aborted) this.moveCursor(reader.id, read.seq);
+    return read;
   }
 
   dispose(): void {
