@@ -15,7 +15,7 @@ const otherErrors: Readonly<Record<string, string>> = {
   max_input_bytes: "input_send_failed",
   max_commands: "oldest goes",
   max_command_bytes: "oldest goes",
-  max_client_queue_bytes: "repainted",
+  max_client_queue_bytes: "closed",
 };
 
 export function register(program: Command): void {

@@ -83,6 +83,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
           openFiles: spec.nofile,
           rows: create.rows,
           cols: create.cols,
+          inputLimitBytes: settings.max_input_bytes,
         },
         open: await openPty(settings.pty),
         nonce,
@@ -100,6 +101,12 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
           graceMs: settings.grace_seconds * 1000,
           killGraceMs: settings.kill_grace_ms,
           sizePolicy: settings.size_policy,
+          elements: {
+            overlays: settings.max_overlays,
+            panels: settings.max_panels,
+            pieces: settings.max_spans,
+            pieceBytes: settings.max_span_bytes,
+          },
           commands: {
             ...defaultCommandLimits,
             waiters: settings.max_waiters,

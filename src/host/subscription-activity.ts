@@ -4,10 +4,13 @@ import type { SessionEvent, Subscription } from "../protocol/events.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { Session } from "../session/session.ts";
 
+/** What says how a session is rather than what happened. */
+export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;
+
 export interface ActivitySink {
   readonly format: Format;
   /** The session is so now; what was said before and not yet sent is out of date. */
-  state(events: readonly SessionEvent[]): void;
+  state(events: readonly StateEvent[]): void;
 }
 
 /** Reports the present at once, then every change. @returns ends it */
@@ -31,7 +34,7 @@ async function follow(session: Session, options: Subscription, sink: ActivitySin
       if (signal.aborted) return;
       const screen = session.pane.terminal.screen(sink.format);
       const state = { seq: 0, screen, scrollback_lines: screen.total_lines };
-      const idle: SessionEvent = { event: "idle", generation, ...state };
+      const idle: StateEvent = { event: "idle", generation, ...state };
       // Whoever did not ask for `activity` gets the same as a sync too (contract §8.3).
       sink.state(options.events.includes("activity") ? [idle] : [idle, { event: "sync", ...state }]);
     });

@@ -12,7 +12,7 @@ import type { Screen } from "../protocol/screen.ts";
 import type { Session } from "../session/session.ts";
 import type { ResetReason } from "../terminal/model.ts";
 import type { Peer } from "./peer.ts";
-import { reportActivity } from "./subscription-activity.ts";
+import { reportActivity, type StateEvent } from "./subscription-activity.ts";
 
 /** Characters of `chars` that wait for a report; past it they are dropped and counted. */
 const MAX_QUEUED_CHARS = 256 * 1024;
@@ -47,7 +47,7 @@ export class SessionSubscription {
   private chars = "";
   private charsSkipped = 0;
   /** What is to be said about idle and running: the newest only. */
-  private activity: readonly SessionEvent[] = [];
+  private activity: readonly StateEvent[] = [];
   private queued: Sent[] = [];
   private inputSkipped = 0;
   private skipped = 0;

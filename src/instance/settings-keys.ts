@@ -145,12 +145,18 @@ export const settingsSchema = v.object({
   max_command_bytes: integer(8 * mib, 1_024, 1024 * mib, "Output kept by a session's command records together.", {
     unit: "bytes",
   }),
-  max_input_bytes: integer(mib, 1_024, 64 * mib, "Input of a session that its program has not read yet.", {
+  max_input_bytes: integer(4 * mib, 1_024, 64 * mib, "Input of a session that its program has not read yet.", {
     unit: "bytes",
   }),
-  max_client_queue_bytes: integer(4 * mib, 65_536, 1024 * mib, "Output waiting for a slow client, then repainted.", {
-    unit: "bytes",
-  }),
+  max_client_queue_bytes: integer(
+    4 * mib,
+    65_536,
+    1024 * mib,
+    "Answers waiting for a WebSocket that does not read; past it the connection is closed.",
+    {
+      unit: "bytes",
+    },
+  ),
 
   // Records
   log_level: choice(["error", "warn", "info", "debug"], "info", "Least urgent log line; client commands: warn.", {

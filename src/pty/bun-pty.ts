@@ -34,7 +34,7 @@ export const openBunPty: PtyOpen = async (spawn, events) => {
     start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
   );
   const resize = (toRows: number, toCols: number) => child.resize(toCols, toRows);
-  return new BunPtyPty(child, Master.of({ pid: child.pid, rows, cols, resize }), events);
+  return new BunPtyPty(child, Master.of({ pid: child.pid, rows, cols, resize }), events, spawn.inputLimitBytes);
 };
 
 /** The command line, through env(1) when this process has variables that the child must not have. */
@@ -64,13 +64,13 @@ class BunPtyPty implements Pty {
   #reported = false;
   #disposed = false;
 
-  constructor(child: IPty, master: Master, events: PtyEvents) {
+  constructor(child: IPty, master: Master, events: PtyEvents, inputLimitBytes: number | undefined) {
     this.#child = child;
     this.#master = master;
     this.#events = events;
     this.pid = child.pid;
     this.tty = master.tty;
-    this.#input = new InputQueue((bytes) => this.#offer(bytes));
+    this.#input = new InputQueue((bytes) => this.#offer(bytes), undefined, inputLimitBytes);
     child.onData((text) => {
       this.#held.push(this.#encoder.encode(text));
       this.#deliver();

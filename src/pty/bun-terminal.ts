@@ -58,7 +58,7 @@ class BunTerminalPty implements Pty {
       throw new WshError("session_create_failed", `${spawn.file} was not started: ${reason}`, {}, { cause: error });
     }
     this.tty = this.#master.tty;
-    this.#input = new InputQueue((bytes) => this.#master.offer(bytes));
+    this.#input = new InputQueue((bytes) => this.#master.offer(bytes), undefined, spawn.inputLimitBytes);
     this.#reader = new MasterReader(this.#master, {
       data: (bytes) => this.#arrived(bytes),
       hungUp: () => this.#reportEnd(),

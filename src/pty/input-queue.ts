@@ -29,6 +29,7 @@ export type Offer = (bytes: Uint8Array) => number;
 export class InputQueue {
   readonly #offer: Offer;
   readonly #stallMs: number;
+  readonly #limitBytes: number;
   readonly #pieces: Piece[] = [];
   #queued = 0;
   #progressAt = 0;
@@ -36,9 +37,10 @@ export class InputQueue {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor(offer: Offer, stallMs = INPUT_STALL_MS) {
+  constructor(offer: Offer, stallMs = INPUT_STALL_MS, limitBytes = INPUT_LIMIT_BYTES) {
     this.#offer = offer;
     this.#stallMs = stallMs;
+    this.#limitBytes = limitBytes;
   }
 
   /** Bytes that wait. */
@@ -61,8 +63,8 @@ export class InputQueue {
       this.#progressAt = performance.now();
       this.#pause = RETRY_FIRST_MS;
     }
-    if (this.#queued + rest.length > INPUT_LIMIT_BYTES) {
-      return Promise.reject(failed(`${this.#queued} bytes of input wait already, the limit is ${INPUT_LIMIT_BYTES}`));
+    if (this.#queued + rest.length > this.#limitBytes) {
+      return Promise.reject(failed(`${this.#queued} bytes of input wait already, the limit is ${this.#limitBytes}`));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // A copy: the caller may use its buffer again.

@@ -23,6 +23,8 @@ export interface PtySpawn {
   readonly openFiles?: number | null;
   readonly rows: number;
   readonly cols: number;
+  /** Input that may wait for the program, in bytes. */
+  readonly inputLimitBytes?: number;
 }
 
 /** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Unknown is null, never invented. */

@@ -5,10 +5,9 @@
  * `resource_limit_reached`, while changing `invalid_overlay` (overlays and panels alike), as clients expect.
  */
 import {
+  type ElementLimits,
   type ElementSpan,
   type ElementText,
-  MAX_PIECE_BYTES,
-  MAX_PIECES,
   MAX_SESSION_BYTES,
   type RegionWrite,
 } from "../protocol/elements.ts";
@@ -19,17 +18,18 @@ export function checkPieces(
   doing: "create" | "update",
   pieces: readonly ElementText[],
   what: "spans" | "writes",
+  limits: ElementLimits,
 ): void {
   const code = doing === "create" ? "resource_limit_reached" : "invalid_overlay";
-  if (pieces.length > MAX_PIECES) {
-    throw new WshError(code, `${pieces.length} ${what}, where an element may have ${MAX_PIECES}`, {
+  if (pieces.length > limits.pieces) {
+    throw new WshError(code, `${pieces.length} ${what}, where an element may have ${limits.pieces}`, {
       hint: "Use fewer and longer pieces, or several elements.",
     });
   }
   for (const [index, { text }] of pieces.entries()) {
     const bytes = Buffer.byteLength(text);
-    if (bytes > MAX_PIECE_BYTES) {
-      throw new WshError(code, `the text of ${what}[${index}] has ${bytes} bytes, the limit is ${MAX_PIECE_BYTES}`);
+    if (bytes > limits.pieceBytes) {
+      throw new WshError(code, `the text of ${what}[${index}] has ${bytes} bytes, the limit is ${limits.pieceBytes}`);
     }
   }
 }

@@ -6,7 +6,7 @@
  * Rows and columns: `outer` is the size that viewers or callers asked for; the pane gets what panels leave of it.
  */
 
-import type { ScreenMode } from "../protocol/elements.ts";
+import type { ElementLimits, ScreenMode } from "../protocol/elements.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { Format } from "../protocol/screen.ts";
@@ -38,6 +38,7 @@ export interface SessionSettings {
   /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
   readonly sizePolicy: SizePolicy;
+  readonly elements: ElementLimits;
   /** Pending waits, and what command records keep. */
   readonly commands: CommandLimits;
 }
@@ -152,6 +153,7 @@ export class Session {
     this.outer = { rows: options.spawn.rows, cols: options.spawn.cols };
     this.placed = layoutPanels([], this.outer);
     this.elements = new ElementStore({
+      limits: options.settings.elements,
       newId: () => crypto.randomUUID(),
       schedule: (ms, expire) => {
         const timer = this.clock.after(ms, expire);
