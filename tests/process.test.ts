@@ -62,6 +62,12 @@ describe("many at once", () => {
     const rivals = await Promise.all(Array.from({ length: 5 }, () => wsh.run("new", "same")));
     expect(one.code).toBe(0);
     expect(rivals.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
+    const sharers = await Promise.all(
+      Array.from({ length: 5 }, () => wsh.run("new", "shared", "--if-exists", "attach", "--json")),
+    );
+    expect(new Set(sharers.map(({ stdout }) => JSON.parse(stdout).id)).size).toBe(1);
+    await wsh.ok("kill", "shared");
+    expect((await wsh.run("attach", "same:1")).stderr).toContain("has no window '1'");
     await until("the rivals' hosts to be gone", () => wsh.hosts().length === 21);
   });
 
@@ -74,6 +80,14 @@ describe("many at once", () => {
     for (const answer of answers.filter(({ status }) => status !== 201)) {
       expect(answer).toMatchObject({ status: 409, body: failure("session_name_conflict") });
     }
+    const attached = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        it.http.post("/sessions", { name: "shared", if_exists: "attach", command: "sleep 1000" }),
+      ),
+    );
+    expect(attached.map(({ status }) => status)).toEqual(attached.map(() => 201));
+    expect(new Set(attached.map(({ body }) => (body as { id: string }).id)).size).toBe(1);
+    await it.http.kill("shared");
     await until("the losers' hosts to be gone", () => it.wsh.hosts().length === 1);
     expect(it.wsh.processes().filter(({ command }) => command === "sleep 1000")).toHaveLength(1);
   });

@@ -6,6 +6,7 @@ import { WshError } from "../protocol/errors.ts";
 import { parseTarget } from "../protocol/names.ts";
 import { attachHere } from "./attach-here.ts";
 import { instanceOf } from "./context.ts";
+import { SessionClient } from "./session-client.ts";
 
 interface AttachFlags {
   readonly scrollback: string;
@@ -26,7 +27,12 @@ export function register(program: Command): void {
     .action(async (name: string, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
-      const entry = findSession(instance, parseTarget(name));
+      const target = parseTarget(name);
+      const entry = findSession(instance, target);
+      // A window that is not there is an error, never another one instead.
+      if (target.kind === "session" && target.window !== undefined) {
+        (await SessionClient.open(instance, name))[Symbol.dispose]();
+      }
       const { exitCode } = await attachHere(instance, {
         name: entry.name ?? name,
         socket: entry.socket,

@@ -1,7 +1,8 @@
 /** `wsh new`: starts a session in the background. */
 import { type Command, Option } from "commander";
 import { findSession, listSessions, lookUp } from "../instance/registry.ts";
-import { parseTarget } from "../protocol/names.ts";
+import { WshError } from "../protocol/errors.ts";
+import { checkSessionName, parseTarget } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { collect, instanceOf, UsageError, variables } from "./context.ts";
 import { print, printJson } from "./print.ts";
@@ -44,8 +45,18 @@ export function register(program: Command): void {
       const { before, after } = splitAtDashes(words, process.argv);
       if (before.length > 1) throw new UsageError(`'${before[1]}' is one name too many`, "A command stands after --.");
       const [name] = before;
-      const existing = options.ifExists === "attach" && name !== undefined ? await find(instance, name) : null;
-      const info = existing ?? (await startSession(instance, createOf(name, after, options), "number")).info;
+      const wanted = options.ifExists === "attach" && name !== undefined ? checkSessionName(name) : null;
+      const info =
+        (wanted === null ? null : await find(instance, wanted)) ??
+        (await startSession(instance, createOf(name, after, options), "number")
+          .then((started) => started.info)
+          .catch(async (thrown) => {
+            // Another caller who wanted the same was quicker.
+            const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
+            const quicker = wanted !== null && isTaken ? await find(instance, wanted) : null;
+            if (quicker === null) throw thrown;
+            return quicker;
+          }));
       return options.json === true ? printJson(info) : print(`${info.name}\n`);
     });
 

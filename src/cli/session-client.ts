@@ -26,15 +26,21 @@ export class SessionClient implements Disposable {
     const parsed = parseTarget(target);
     const entry = findSession(instance, parsed);
     const name = entry.name ?? `@${entry.id}`;
+    let client: SessionClient;
     try {
       const { connection, hello } = await Connection.open(entry.socket, "cli", events);
-      const client = new SessionClient(name, connection, hello.info ?? null);
-      if (client.info !== null) requirePane(client.info, parsed);
-      return client;
+      client = new SessionClient(name, connection, hello.info ?? null);
     } catch (thrown) {
       const error = WshError.from(thrown);
       if (error.code !== "session_not_found") throw thrown;
       throw new WshError("session_not_found", `session '${name}' has no process any more`, {}, { cause: thrown });
+    }
+    try {
+      if (client.info !== null) requirePane(client.info, parsed);
+      return client;
+    } catch (error) {
+      client[Symbol.dispose]();
+      throw error;
     }
   }
 

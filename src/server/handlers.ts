@@ -4,10 +4,11 @@ import * as v from "valibot";
 import type { HostSpecSchema } from "../instance/host-spec.ts";
 import { originalNofile } from "../instance/nofile.ts";
 import type { Instance } from "../instance/paths.ts";
-import { startHost } from "../instance/spawn.ts";
+import { type ReadyReport, startHost } from "../instance/spawn.ts";
 import type { CallContext } from "../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
+import { checkSessionName } from "../protocol/names.ts";
 import { type CreatedSession, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { ServerHandlers } from "./call.ts";
@@ -83,10 +84,9 @@ async function createSession(
 ): Promise<CreatedSession> {
   const { server, if_exists, ...create } = input;
   requireOwnServer(state, server);
-  if (if_exists === "attach" && typeof create.name === "string") {
-    const existing = await findLive(hosts, create.name);
-    if (existing !== null) return existing;
-  }
+  const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
+  const existing = wanted === null ? null : await findLive(hosts, wanted);
+  if (existing !== null) return existing;
   const spec: v.InferInput<typeof HostSpecSchema> = {
     socket: state.instance.httpSocket,
     nofile: originalNofile(),
@@ -96,7 +96,16 @@ async function createSession(
     env: definedOnly(context.env ?? process.env),
     cwd: context.cwd ?? os.homedir(),
   };
-  const ready = await startHost(state.instance, spec);
+  let ready: ReadyReport;
+  try {
+    ready = await startHost(state.instance, spec);
+  } catch (thrown) {
+    // Another caller who wanted the same was quicker.
+    const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
+    const quicker = wanted !== null && isTaken ? await findLive(hosts, wanted) : null;
+    if (quicker !== null) return quicker;
+    throw thrown;
+  }
   state.sessionCreated();
   const info = v.parse(SessionInfoSchema, ready.info);
   await hosts.find(info.id);
