@@ -7,6 +7,8 @@ export class SlowSocket {
   /** Bytes read so far. */
   received = 0;
   closeCode: number | null = null;
+  /** Pings heard; none is answered. */
+  pings = 0;
   ended = false;
   private buffer = Buffer.alloc(0);
   private opened = false;
@@ -99,6 +101,7 @@ export class SlowSocket {
 
   private frame({ opcode, payload }: { opcode: number; payload: Buffer }): void {
     if (opcode === 0x1) this.messages.push(JSON.parse(payload.toString()));
+    else if (opcode === 0x9) this.pings++;
     else if (opcode === 0x8) this.closeCode = payload.length >= 2 ? payload.readUInt16BE(0) : 1005;
   }
 
