@@ -17,6 +17,8 @@ export const PAUSE_MS = 30;
  * machine the kernel hands input on late, and until then the program is seen waiting for it as before.
  */
 const ANSWER_MS = 300;
+/** Time in which output that was written before a look arrives, in ms: a few turns of the event loop. */
+const CONFIRM_MS = 10;
 /** Longest time between two looks while nothing changes, in ms: how late a silent change can be noticed. */
 const MAX_INTERVAL_MS = 1_000;
 
@@ -39,7 +41,8 @@ export class StateObserver {
   private inputAt = Number.NEGATIVE_INFINITY;
   private outputSince = true;
   private interval = PAUSE_MS;
-  private previous: ProgramState | null = null;
+  /** What the last look found, and the last output or input before it. */
+  private seen: { readonly state: ProgramState; readonly touch: number } | null = null;
 
   constructor(private readonly port: ObserverPort) {
     this.lastTouch = port.clock.now();
@@ -139,9 +142,15 @@ export class StateObserver {
       return;
     }
     const state = this.observe();
-    const same = this.previous !== null && sameState(this.previous, state);
+    const same = this.seen !== null && sameState(this.seen.state, state);
+    const confirmed = same && this.seen?.touch === this.lastTouch;
+    this.seen = { state, touch: this.lastTouch };
+    if (state.settled && state.decidedFrom === "kernel" && !confirmed) {
+      // The kernel may know that a program waits before its last output has come here.
+      this.alarm.set(now + CONFIRM_MS);
+      return;
+    }
     this.interval = same ? Math.min(MAX_INTERVAL_MS, this.interval * 2) : PAUSE_MS;
-    this.previous = state;
     for (const watcher of [...this.watchers]) watcher(state);
     if (this.watchers.size > 0) this.alarm.set(now + this.interval);
   }
