@@ -6,9 +6,11 @@ import type { Window } from "./window.ts";
 
 /** Keys of one turn, turns of each peer: all take turns, so that a busy moment of the machine meets everyone. */
 const KEYS = 60;
-const TURNS = 15;
+const TURNS = Number(process.env.T ?? 15);
 /** A person's pause, shortened: long enough that every process is asleep again. */
 const PAUSE_MS = 5;
+/** Questions to the outer terminal, which this one does not answer, have been given up by then, in ms. */
+const SETTLE_MS = 3_000;
 /** Echoes by itself, byte by byte, as an editor does. */
 const PROGRAM = "stty raw -echo; printf echo-ready; exec cat";
 
@@ -67,7 +69,7 @@ async function open(stage: Stage): Promise<Peer[]> {
     if (who !== "dtach") await window.sees("echo-ready");
     peers.push({ who, window, p50: [], p99: [] });
   }
-  await Bun.sleep(500);
+  await Bun.sleep(SETTLE_MS);
   return peers;
 }
 
@@ -82,5 +84,8 @@ async function turn(window: Window): Promise<number[]> {
     times.push((await seen) - typed);
     await Bun.sleep(PAUSE_MS);
   }
+  // People's lines have ends.
+  window.type("\r\n");
+  await Bun.sleep(PAUSE_MS);
   return times;
 }

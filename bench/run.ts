@@ -6,6 +6,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { paintEcho, paintFlood } from "./attach-paint.ts";
 import { command } from "./command.ts";
 import { echo } from "./echo.ts";
 import { floodAttached, floodDetached } from "./flood.ts";
@@ -21,6 +22,8 @@ const measures: readonly Measure[] = [
   echo,
   floodDetached,
   floodAttached,
+  paintEcho,
+  paintFlood,
   latency,
   command,
   start,

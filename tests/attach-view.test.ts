@@ -3,12 +3,12 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { KeyReader } from "../src/attach/client-keys.ts";
 import { SessionView } from "../src/attach/client-view.ts";
 import { codeOf, describeOutcome, exitCodeOf, type Outcome, outcomeOf } from "../src/attach/outcome.ts";
 import { capsFromEnvironment } from "../src/attach/paint-modes.ts";
-import { TerminalOutput } from "../src/attach/terminal-output.ts";
 import { encodeFrame, type FrameView, initialViewModes, plainViewStyle } from "../src/protocol/frame-view.ts";
+import { TerminalOutput } from "../src/pty/terminal-output.ts";
+import { KeyReader } from "../src/session/key-reader.ts";
 import { parsePrefix } from "../src/terminal/keys-prefix.ts";
 import { until } from "./support/until.ts";
 

@@ -3,14 +3,18 @@
  * Neither side is buffered without bound: a terminal that does not take its bytes stops the reading from the host, which
  * then repaints; a host that does not take its input stops the reading of keys. Whatever happens, the terminal is put
  * back as it was and the person is told how it ended.
+ *
+ * A host that could open the terminal itself carries keys and the program's bytes without us, so that an echo crosses no
+ * process of ours. Keys are left to it once the answers to our own questions are here; that all it sent was written is
+ * told each time, since only then may it write itself. What remains here is painting, the size, and the way back.
  */
 import * as v from "valibot";
 import { Connection } from "../instance/connection.ts";
 import { type Attach, AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import { StreamEndSchema } from "../protocol/hello.ts";
+import { KeyReader } from "../session/key-reader.ts";
 import type { Prefix } from "../terminal/keys-prefix.ts";
-import { KeyReader } from "./client-keys.ts";
 import { SessionView } from "./client-view.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
 import { type ColorSetting, capsFor } from "./paint-modes.ts";
@@ -72,6 +76,10 @@ class Client {
   } as const;
   private readonly probe = new Probe((colors) => this.tell("host.colors", colors));
   private shown = false;
+  /** The host has opened the terminal. */
+  private opened = false;
+  /** Bytes of the program's since the host last began to relay. */
+  private relayed = 0;
   /** How the person left, while the host is asked to let go. */
   private leaving: Outcome | null = null;
 
@@ -100,6 +108,7 @@ class Client {
     terminal.output.onDrain = () => {
       connection.resume();
       this.view.paintLatest();
+      this.written();
     };
     terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
     for (const signal of ["SIGHUP", "SIGTERM"] as const) {
@@ -113,6 +122,7 @@ class Client {
         read_only: options.readOnly,
         paint_only: options.altScreen,
         prefix: options.prefix?.label ?? null,
+        ...(terminal.device === null ? {} : { terminal: terminal.device }),
       } satisfies Attach,
       this.context,
     );
@@ -137,6 +147,8 @@ class Client {
     switch (frame.type) {
       case frameTypes.output:
         this.view.output(frame.payload);
+        this.relayed += frame.payload.length;
+        this.written();
         break;
       case frameTypes.picture:
         this.view.picture(frame.payload);
@@ -163,7 +175,13 @@ class Client {
   private event(value: unknown): void {
     const event = v.safeParse(AttachEventSchema, value);
     if (!event.success) return;
-    if (event.output.event === "relay") this.view.relayBegins();
+    if (event.output.event === "relay") {
+      this.view.relayBegins();
+      this.relayed = 0;
+    } else if (event.output.event === "opened") {
+      this.opened = true;
+      void this.leaveKeys();
+    }
     // Who only looks on has no keyboard to take back.
     else this.keys.captured = event.output.captured && !this.options.readOnly;
   }
@@ -171,6 +189,22 @@ class Client {
   /** Not awaited: what comes of it is seen on the screen. */
   private tell(operation: string, input: unknown): void {
     this.connection.request(operation, input, this.context).catch(() => {});
+  }
+
+  /** The terminal has everything that the host sent of the program's bytes. */
+  private written(): void {
+    if (this.opened && this.relayed > 0 && this.terminal.output.pending === 0) {
+      this.tell("host.written", { bytes: this.relayed });
+    }
+  }
+
+  /** From now on the host reads the keys; what was begun here is finished first. */
+  private async leaveKeys(): Promise<void> {
+    if (this.terminal.answers) await this.probe.answers();
+    while (!this.keys.isAtRest && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
+    if (this.leaving !== null || this.connection.isClosed) return;
+    await this.terminal.stopReading();
+    this.tell("host.keys", {});
   }
 
   /** @returns a promise while the host does not take its input */

@@ -49,6 +49,11 @@ export class Probe {
     if (color !== null) this.colors = { ...this.colors, [color.name]: color.rgb };
   }
 
+  /** Resolves when the answers are here, or will hardly come any more. */
+  async answers(): Promise<void> {
+    if (this.askedAt !== null) await Promise.race([this.answered.promise, Bun.sleep(RECENT_MS)]);
+  }
+
   /** Call before the terminal is given back. */
   async settled(): Promise<void> {
     if (this.askedAt === null || performance.now() - this.askedAt > RECENT_MS) return;

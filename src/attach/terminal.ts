@@ -5,10 +5,11 @@
  */
 import fs from "node:fs";
 import tty from "node:tty";
+import type { PersonDevice } from "../protocol/attach.ts";
+import { TerminalOutput } from "../pty/terminal-output.ts";
 import type { Size } from "../session/viewers.ts";
 import { capsFromEnvironment, restoreTerminal } from "./paint-modes.ts";
 import { type RawMode, rawMode } from "./terminal-mode.ts";
-import { TerminalOutput } from "./terminal-output.ts";
 
 /** Size of a terminal that does not say one (contract §2.2). */
 const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
@@ -29,11 +30,14 @@ export interface TerminalInput {
 
 export class OuterTerminal {
   readonly output: TerminalOutput;
+  /** The terminal, when keys and output are one and another process of ours could open it. */
+  readonly device: PersonDevice | null;
   private readonly raw: RawMode | null;
   private readonly inputFd: number | null;
   private readonly own: number[] = [];
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   private restored = false;
+  private left = false;
   private knownSize: Size = currentSize();
   private readonly atExit = (): void => this.restoreNow();
 
@@ -41,7 +45,9 @@ export class OuterTerminal {
   constructor(private readonly options: TerminalOptions) {
     const { O_RDONLY, O_WRONLY } = fs.constants;
     this.inputFd = tty.isatty(0) ? this.openOwn(0, O_RDONLY) : null;
-    this.output = new TerminalOutput((tty.isatty(1) ? this.openOwn(1, O_WRONLY) : null) ?? 1);
+    const outputFd = tty.isatty(1) ? this.openOwn(1, O_WRONLY) : null;
+    this.output = new TerminalOutput(outputFd ?? 1);
+    this.device = this.inputFd === null || outputFd === null ? null : sameDevice(this.inputFd, outputFd);
     this.raw = tty.isatty(0) ? rawMode(0) : null;
     process.on("exit", this.atExit);
     this.raw?.enter();
@@ -85,7 +91,14 @@ export class OuterTerminal {
     } catch {
       // EIO: the terminal was closed.
     }
-    input.ended();
+    if (!this.left) input.ended();
+  }
+
+  /** Reads no more; resolves when everything that was read has been handed on. What is typed then waits in the system. */
+  async stopReading(): Promise<void> {
+    this.left = true;
+    await this.reader?.cancel().catch(() => {});
+    await Bun.sleep(0);
   }
 
   /** Waits for the last bytes, then puts the terminal back. */
@@ -146,6 +159,14 @@ export class OuterTerminal {
     }
     return null;
   }
+}
+
+function sameDevice(input: number, output: number): PersonDevice | null {
+  const { dev, ino, rdev } = fs.fstatSync(input);
+  const path = terminalPath(input);
+  const same = fs.fstatSync(output);
+  if (path === null || same.ino !== ino || same.dev !== dev) return null;
+  return { path, device: dev, inode: ino, number: rdev };
 }
 
 /** The path of the terminal behind a descriptor; of another one in another mount namespace. */

@@ -3,6 +3,10 @@
  * size is the session's, nothing is drawn over a program that it can show alone, and it keeps up; otherwise it paints:
  * it gets the newest picture, as often as a screen shows one and its socket takes one. Every switch happens between two
  * chunks, so nothing is lost or doubled. A client that does not keep up costs the host its outbox and no more.
+ *
+ * Where the host could open the person's terminal itself, keys come from there, and once the client has written all that
+ * it was sent of a relay, the rest goes there too. While it does, the client writes nothing: pictures wait until the
+ * terminal has taken everything, and a new relay begins through the client again.
  */
 import * as v from "valibot";
 import {
@@ -11,18 +15,21 @@ import {
   ResizeSchema,
   type ScrollbackChoice,
   TerminalColorsSchema,
+  WrittenSchema,
 } from "../protocol/attach.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import type { StreamEnd } from "../protocol/hello.ts";
+import { KeyReader } from "../session/key-reader.ts";
 import type { Session } from "../session/session.ts";
 import type { Size, Viewer, ViewerEnd } from "../session/viewers.ts";
 import { decodeKeys, initialKeyState } from "../terminal/keys-decode.ts";
 import { translateMouse } from "../terminal/keys-mouse.ts";
-import { defaultPrefix } from "../terminal/keys-prefix.ts";
+import { defaultPrefix, parsePrefix } from "../terminal/keys-prefix.ts";
 import { withColors } from "../terminal/profile.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood.ts";
 import { Painter } from "./painter.ts";
 import type { Peer } from "./peer.ts";
+import { PersonTerminal } from "./person-terminal.ts";
 
 /** Bytes that may wait for a relaying terminal before it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
@@ -30,6 +37,8 @@ const BEHIND_BYTES = 256 * 1024;
 const FRAME_MS = 16;
 /** How long a program may hold back its screen by synchronized output before it is shown all the same, in ms. */
 const SYNCHRONIZED_MS = 150;
+/** How long a terminal may take for the last bytes of a program, in ms. */
+const LAST_BYTES_MS = 1_000;
 /** Sizes that follow each other within this time, in ms, as while a window is dragged, count as one. */
 const RESIZE_MS = 16;
 
@@ -51,7 +60,13 @@ export class TerminalStream implements Viewer {
   private readonly scrollback: ScrollbackChoice;
   private readonly ends: (() => void)[] = [];
   private readonly flood = new FloodMeter();
+  private readonly terminal: PersonTerminal | null;
+  private readonly keys: KeyReader;
   private mode: "opening" | "relay" | "paint" = "opening";
+  /** The program's bytes go to the terminal without the client. */
+  private direct = false;
+  /** Bytes that went through the client since it last became a relay. */
+  private relayed = 0;
   private over = false;
   /** The session ended this stream before it had begun: first it shows what there is. */
   private ending: ViewerEnd | null = null;
@@ -82,6 +97,17 @@ export class TerminalStream implements Viewer {
       titles: policy.titles,
       scrollback: !attach.paint_only,
     });
+    this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
+    this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), {
+      forward: (bytes) => this.typed(bytes),
+      reply: () => {},
+      detach: () => this.end({ reason: "detached" }),
+      help: (shown) => this.showHelp({ shown }),
+      release: () => {
+        session.keyboard.release();
+        session.elements.unfocus();
+      },
+    });
   }
 
   /** Attaches: the screen as it is, then everything after it. The first bytes may go out before this resolves. */
@@ -111,6 +137,22 @@ export class TerminalStream implements Viewer {
     this.reconsider();
   }
 
+  /** The client has written what it was sent. When nothing more is on its way to it, the terminal is the host's. */
+  written(input: unknown): void {
+    const { bytes } = v.parse(WrittenSchema, input);
+    if (this.terminal === null || this.mode !== "relay" || this.over) return;
+    this.direct ||= bytes === this.relayed && this.peer.outbox.pending === 0;
+  }
+
+  /** The client reads no more keys. */
+  takeKeys(): void {
+    if (this.over) return;
+    void this.terminal?.read(
+      (bytes) => this.keys.push(bytes),
+      () => this.end({ reason: "detached" }),
+    );
+  }
+
   /** What the person's terminal looks like: the newest one's colours are what programs are told. */
   learnColors(input: unknown): void {
     const { terminal } = this.session.pane;
@@ -128,6 +170,15 @@ export class TerminalStream implements Viewer {
       this.ending = reason;
       return;
     }
+    this.ending = reason;
+    const { terminal } = this;
+    // What the program printed last is shown first, if its terminal takes it.
+    if (terminal === null || terminal.output.pending === 0) this.letGo(reason);
+    else void terminal.output.emptied(LAST_BYTES_MS).then(() => this.letGo(reason));
+  }
+
+  private letGo(reason: ViewerEnd): void {
+    if (this.over) return;
     if (this.mode === "paint") this.paintNow(true);
     this.close();
     this.peer.send(frameTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
@@ -141,6 +192,7 @@ export class TerminalStream implements Viewer {
     clearTimeout(this.paintTimer ?? undefined);
     clearTimeout(this.resizeTimer ?? undefined);
     for (const end of this.ends) end();
+    this.terminal?.close();
     this.session.viewers.remove(this.id);
     this.session.keyboard.viewerGone(this.id);
     if (this.session.exit === null) void this.session.resize();
@@ -161,6 +213,10 @@ export class TerminalStream implements Viewer {
       events.on("clipboard", (copied) => this.policy.clipboard && this.painter.copied(copied)),
     );
     this.peer.onDrain = () => this.drained();
+    if (this.terminal !== null) {
+      this.terminal.output.onDrain = () => this.drained();
+      this.peer.send(frameTypes.event, { event: "opened" });
+    }
     this.tellKeyboard();
     const { scrollback } = this;
     const history = scrollback === "all" ? Number.POSITIVE_INFINITY : scrollback === "none" ? 0 : scrollback;
@@ -180,7 +236,12 @@ export class TerminalStream implements Viewer {
   }
 
   private canRelay(): boolean {
-    return this.isAlone() && !this.flood.isFlooding && this.peer.outbox.pending === 0 && this.resizeTimer === null;
+    return this.isAlone() && !this.flood.isFlooding && this.pending === 0 && this.resizeTimer === null;
+  }
+
+  /** Bytes that wait for the client or for its terminal. */
+  private get pending(): number {
+    return this.peer.outbox.pending + (this.terminal?.output.pending ?? 0);
   }
 
   /** Something that decides between relay and painting may have changed. May be called while a chunk is parsed. */
@@ -200,8 +261,19 @@ export class TerminalStream implements Viewer {
     clearTimeout(this.paintTimer ?? undefined);
     this.paintTimer = null;
     this.dirtySince = null;
+    this.direct = false;
+    this.relayed = 0;
     this.peer.send(frameTypes.event, { event: "relay" });
-    this.peer.sendBytes(frameTypes.output, this.session.pane.terminal.serialize({ history }));
+    this.pass(this.session.pane.terminal.serialize({ history }));
+  }
+
+  private pass(bytes: Uint8Array): void {
+    if (this.direct) {
+      this.terminal?.output.write(bytes);
+      return;
+    }
+    this.relayed += bytes.length;
+    this.peer.sendBytes(frameTypes.output, bytes);
   }
 
   private startPainting(history = 0): void {
@@ -217,8 +289,8 @@ export class TerminalStream implements Viewer {
       this.paintSoon();
       return;
     }
-    if (bytes.length > 0) this.peer.sendBytes(frameTypes.output, bytes);
-    const behind = this.peer.outbox.pending > BEHIND_BYTES;
+    if (bytes.length > 0) this.pass(bytes);
+    const behind = this.pending > BEHIND_BYTES;
     if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
   }
 
@@ -272,7 +344,7 @@ export class TerminalStream implements Viewer {
 
   private paintWhenReady(): void {
     // The socket's drain, and the new size, call again.
-    if (this.over || this.peer.outbox.pending > 0 || this.resizeTimer !== null) return;
+    if (this.over || this.pending > 0 || this.resizeTimer !== null) return;
     const { terminal } = this.session.pane;
     const held = performance.now() - (this.dirtySince ?? 0);
     if (terminal.modes.synchronizedOutput && held < SYNCHRONIZED_MS) {
@@ -311,6 +383,8 @@ export class TerminalStream implements Viewer {
   /** A client that does not read is told when it does. */
   private tellKeyboard(): void {
     const captured = this.session.keyboard.mode === "capture";
+    // Who only looks on has no keyboard to take back.
+    this.keys.captured = captured && !this.readOnly;
     if (captured === this.toldCaptured || this.peer.outbox.pending > 0 || this.over) return;
     this.toldCaptured = captured;
     this.peer.send(frameTypes.event, { event: "keyboard", captured });

@@ -83,6 +83,12 @@ export class HostServer implements PeerHandler {
       case "host.help":
         this.terminalOf(peer).showHelp(request.input);
         return {};
+      case "host.written":
+        this.terminalOf(peer).written(request.input);
+        return {};
+      case "host.keys":
+        this.terminalOf(peer).takeKeys();
+        return {};
       case "host.colors":
         this.terminalOf(peer).learnColors(request.input);
         return {};

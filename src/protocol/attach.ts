@@ -9,6 +9,16 @@ export const ScrollbackChoiceSchema = v.union([
 ]);
 export type ScrollbackChoice = v.InferOutput<typeof ScrollbackChoiceSchema>;
 
+/** A terminal as the system knows it, so that another process can tell whether it has opened the same one. */
+export const PersonDeviceSchema = v.object({
+  path: v.string(),
+  /** Of stat(2): st_dev, st_ino, st_rdev. */
+  device: v.number(),
+  inode: v.number(),
+  number: v.number(),
+});
+export type PersonDevice = v.InferOutput<typeof PersonDeviceSchema>;
+
 export const AttachSchema = v.object({
   rows: SideSchema,
   cols: SideSchema,
@@ -19,6 +29,8 @@ export const AttachSchema = v.object({
   paint_only: v.boolean(),
   /** What the person calls the prefix key; null when there is none. */
   prefix: v.nullable(v.string()),
+  /** The terminal, if the host may open it itself and carry keys and the program's bytes without the client. */
+  terminal: v.optional(PersonDeviceSchema),
 });
 export type Attach = v.InferInput<typeof AttachSchema>;
 
@@ -34,10 +46,15 @@ const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: Level
 export const TerminalColorsSchema = v.object({ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema });
 export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
 
+/** The terminal has taken so many bytes of the program's since it last became a relay, and none wait. */
+export const WrittenSchema = v.object({ bytes: v.number() });
+
 /** What the host tells an attached terminal besides output and pictures. */
 export const AttachEventSchema = v.variant("event", [
   /** The program's own bytes follow, beginning with its whole screen: the terminal is to be as after a reset. */
   v.object({ event: v.literal("relay") }),
   /** Somebody captured the keyboard, or gave it back. */
   v.object({ event: v.literal("keyboard"), captured: v.boolean() }),
+  /** The host has opened the terminal: it takes over the keys when they are left to it (`host.keys`). */
+  v.object({ event: v.literal("opened") }),
 ]);

@@ -188,7 +188,13 @@ export class EchoTracker {
   }
 
   private mask(line: number, mask: Mask): void {
-    const masks = [...(this.masked.get(line) ?? []), mask].sort((a, b) => a.start - b.start);
+    const known = this.masked.get(line) ?? [];
+    const last = known.at(-1);
+    // Typed key by key: one place that grows.
+    const grows = last !== undefined && last.end === mask.start;
+    const masks = grows
+      ? [...known.slice(0, -1), { start: last.start, end: mask.end }]
+      : [...known, mask].sort((a, b) => a.start - b.start);
     this.masked.delete(line);
     this.masked.set(line, masks);
     for (const oldest of this.masked.keys()) {

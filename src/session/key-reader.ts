@@ -35,6 +35,11 @@ export class KeyReader {
     private readonly actions: KeyActions,
   ) {}
 
+  /** Nothing that was pressed waits for more, so that somebody else can read on. */
+  get isAtRest(): boolean {
+    return !isWaiting(this.keys) && this.pressed.pending === null && !this.helping;
+  }
+
   push(bytes: Uint8Array): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
@@ -64,7 +69,7 @@ export class KeyReader {
   }
 
   private isPlain(bytes: Uint8Array): boolean {
-    if (isWaiting(this.keys) || this.pressed.pending !== null || this.helping) return false;
+    if (!this.isAtRest) return false;
     const { prefix } = this;
     const typed = prefix !== null && prefix.key.modifiers.length === 0;
     return !typed && bytes.every((byte) => byte >= 0x20 || byte === 0x0d || byte === 0x09 || byte === 0x0a);

@@ -43,6 +43,12 @@ export class TerminalOutput {
     this.retryLater();
   }
 
+  /** Resolves when nothing waits any more, or after `ms`. */
+  async emptied(ms: number): Promise<void> {
+    const deadline = performance.now() + ms;
+    while (this.bytes > 0 && !this.gone && performance.now() < deadline) await Bun.sleep(FIRST_RETRY_MS);
+  }
+
   /** Forgets what waits: for a terminal that does not take it in time at the end. */
   discard(): void {
     if (this.retry !== null) clearTimeout(this.retry);
