@@ -239,6 +239,7 @@ describe("events of a session", () => {
       const status = await (await gateway.unix(`/sessions/${name}/status`)).json();
       return status.state === "password";
     });
+    await ws.next("the end of the line", (m) => is("input")(m) && m.parsed?.key === "Enter");
     const before = ws.messages.length;
     person.type("hunter2\r");
     await gateway.shows(name, "got-hunter2");
@@ -495,6 +496,50 @@ describe("ends", () => {
         params: { reason: "host_crashed", exit_code: null },
       },
     );
+  });
+});
+
+describe("the server's end", () => {
+  for (const [how, end] of [
+    ["SIGTERM", (own: Gateway) => own.end("SIGTERM")],
+    ["wsh stop", (own: Gateway) => own.ok("stop")],
+  ] as const) {
+    test(`by ${how} is said to everybody`, async () => {
+      await using own = await Gateway.start({ config: "kill_grace_ms = 300\n" });
+      await own.create({ name: "s" });
+      const sockets = [
+        await own.ws("/ws/json"),
+        await own.ws("/sessions/s/ws/json"),
+        await own.ws("/sessions/s/ws/raw"),
+      ];
+      await end(own);
+      for (const ws of sockets) expect(await ws.closed).toEqual({ code: 1000, reason: "server shutting down" });
+    });
+  }
+
+  test("waits for a server-level WebSocket when the server is ephemeral", async () => {
+    await using own = await Gateway.start({ args: ["--ephemeral"] });
+    await own.create({ name: "s", command: "sleep 60" });
+    const ws = await own.ws("/ws/json");
+    await ws.call("kill_session", { name: "s" });
+    await ws.next("the end of the last session", is("session_destroyed"));
+    expect((await ws.call("server_info")).result).toMatchObject({ sessions: 0, persistent: false });
+    ws.close();
+    expect(await own.ended).toBe(0);
+  });
+
+  test("loses no session: the next server has them, and their subscribers come back", async () => {
+    await using own = await Gateway.start();
+    await own.create({ name: "s" });
+    const before = await own.ws("/sessions/s/ws/json");
+    await own.end("SIGKILL");
+    expect((await before.closed).code).toBeGreaterThanOrEqual(1001);
+    await own.type("s", "x").catch(() => {});
+    await own.serve();
+    const after = await own.ws("/sessions/s/ws/json");
+    await after.call("subscribe", { events: ["lines"], format: "plain" });
+    await own.type("s", "echo still-here\r");
+    await after.next("the line", (m) => is("line")(m) && m.line === "still-here");
   });
 });
 

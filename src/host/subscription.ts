@@ -165,6 +165,11 @@ export class SessionSubscription {
   }
 
   private enqueue(event: Sent): void {
+    // What cannot be joined does not wait for the interval of what can.
+    if (this.queued.length === 0 && this.timer !== null) {
+      clearTimeout(this.timer);
+      this.timer = null;
+    }
     if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
     else if ("event" in event && event.event === "input") this.inputSkipped++;
     else this.skipped++;

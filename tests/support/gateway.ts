@@ -57,6 +57,8 @@ export class Gateway extends Wsh {
       const info: { addresses?: string[]; pid?: number } = await Bun.file(this.instance.infoFile).json();
       return info.pid === child.pid ? (info.addresses?.[0] ?? "none") : null;
     });
+    // It says where it will be found before it can be.
+    await until("the server to answer", async () => (await this.fetch("/health").catch(() => null))?.ok);
   }
 
   get logFile(): string {
@@ -69,6 +71,11 @@ export class Gateway extends Wsh {
 
   get pid(): number {
     return this.child?.pid ?? 0;
+  }
+
+  /** The server's exit code, when it ends. */
+  get ended(): Promise<number> {
+    return this.child?.exited ?? Promise.resolve(0);
   }
 
   signal(name: NodeJS.Signals): void {
