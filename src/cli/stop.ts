@@ -1,7 +1,8 @@
 /** `wsh stop`: ends every session and the server; without a server, ends the sessions itself. */
 import type { Command } from "commander";
 import type { Instance } from "../instance/paths.ts";
-import { listSessions } from "../instance/registry.ts";
+import { listenerPid } from "../instance/probe.ts";
+import { cleanStale, listSessions } from "../instance/registry.ts";
 import { WshError } from "../protocol/errors.ts";
 import { instanceOf } from "./context.ts";
 import { print } from "./print.ts";
@@ -42,14 +43,25 @@ async function untilGone(instance: Instance): Promise<void> {
   }
 }
 
-/** Ends what the server did not know of, or could not end. @throws the first host's refusal, after all were asked */
+/**
+ * Ends what the server did not know of, or could not end; a host that hangs is killed, and its terminal's programs are
+ * hung up with it. @throws the first host's refusal, after all were asked
+ */
 async function endSessions(instance: Instance): Promise<number> {
   const ends = await Promise.allSettled(
-    listSessions(instance).map(async ({ id }) => {
-      using session = await SessionClient.open(instance, `@${id}`);
-      await session.call("session.kill", { reason: "server_stopped" });
+    listSessions(instance).map(async ({ id, name, socket }) => {
+      try {
+        using session = await SessionClient.open(instance, `@${id}`);
+        await session.call("session.kill", { reason: "server_stopped" });
+      } catch (thrown) {
+        const pid = WshError.from(thrown).code === "host_unavailable" ? listenerPid(socket) : null;
+        if (pid === null) throw thrown;
+        process.kill(pid, "SIGKILL");
+        process.stderr.write(`wsh: session '${name ?? `@${id}`}' did not answer: its host was killed\n`);
+      }
     }),
   );
+  await cleanStale(instance);
   const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
   const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "host_unavailable");
   if (trouble !== undefined) throw trouble;
