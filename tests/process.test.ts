@@ -184,15 +184,18 @@ describe("a host that is stopped", () => {
     // Nobody asks: the server itself finds out, and connects.
     await until("the session to answer", async () => (await http.get("/sessions/hung/screen")).status === 200);
     expect(await http.session("hung")).toMatchObject({ id: hung.id, pid: hung.pid });
+  });
+    await until("everything to be gone", () => wsh.processes().length === 0);
+    expect(await wsh.list("--all")).toEqual([]);
+  });
 
-    // What does not answer is ended all the same.
-    process.kill(host, "SIGSTOP");
-    const stopped = await wsh.run("stop");
-    expect(stopped).toMatchObject({
-      code: 0,
-      stdout: "Server stopped.\n",
-      stderr: expect.stringMatching(/hung.*killed/),
-    });
+  test("is ended by wsh stop all the same", async () => {
+    await using wsh = new Wsh();
+    const hung = await wsh.session("hung");
+    await wsh.session("well");
+    process.kill(hostOf(hung.pid), "SIGSTOP");
+    const { code, stderr } = await wsh.run("stop");
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/'hung'.*killed/) });
     await until("everything to be gone", () => wsh.processes().length === 0);
     expect(await wsh.list("--all")).toEqual([]);
   });
