@@ -185,9 +185,6 @@ describe("a host that is stopped", () => {
     await until("the session to answer", async () => (await http.get("/sessions/hung/screen")).status === 200);
     expect(await http.session("hung")).toMatchObject({ id: hung.id, pid: hung.pid });
   });
-    await until("everything to be gone", () => wsh.processes().length === 0);
-    expect(await wsh.list("--all")).toEqual([]);
-  });
 
   test("is ended by wsh stop all the same", async () => {
     await using wsh = new Wsh();
