@@ -1,0 +1,142 @@
+/**
+ * What drawing beside the program costs: a terminal that is painted, because a panel is shown, beside one that is
+ * relayed to, and beside tmux with its status line, which paints always.
+ */
+import { figure, percentile } from "./figure.ts";
+import type { Line, Measure } from "./measure.ts";
+import type { Stage } from "./stage.ts";
+import type { Window } from "./window.ts";
+
+/** Keys of one turn, turns of each peer: all take turns, so that a busy moment of the machine meets everyone. */
+const KEYS = 60;
+const TURNS = 10;
+/** A person's pause, shortened, and longer than a frame: every key is painted by itself. */
+const PAUSE_MS = 20;
+const FLOOD_ROUNDS = 3;
+/** Questions to the outer terminal have been given up by then, in ms. */
+const SETTLE_MS = 1_000;
+/** Echoes by itself, byte by byte, as an editor does. */
+const ECHO = "stty raw -echo; printf paint-ready; exec cat";
+const FLOOD =
+  "stty -echo -icanon; printf paint-ready; IFS= read -rN1 _; seq 1 3000000; printf flood-over; exec sleep 1000";
+
+interface Peer {
+  readonly who: string;
+  readonly window: Window;
+  end(): Promise<unknown>;
+}
+
+type Opener = (stage: Stage, program: string, name: string) => Promise<Peer>;
+
+const openers: readonly Opener[] = [
+  async (stage, program, name) => {
+    await stage.run(stage.wsh, "new", name, "--", quoted(program));
+    const spans = [{ text: "an agent at work", bold: true }];
+    await stage.post(`/sessions/${name}/panel`, { position: "bottom", height: 1, background: "green", spans });
+    return wsh(stage, "wsh, a panel shown", name);
+  },
+  async (stage, program, name) => {
+    await stage.run(stage.wsh, "new", name, "--", quoted(program));
+    return wsh(stage, "wsh, nothing drawn", name);
+  },
+  async (stage, program, name) => {
+    await stage.run(...stage.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "24", quoted(program)));
+    const window = stage.window(...stage.tmux("attach", "-t", name));
+    return { who: "tmux, status line", window, end: () => stage.run(...stage.tmux("kill-session", "-t", name)) };
+  },
+];
+
+function quoted(script: string): string {
+  return `bash -c '${script.replaceAll("'", "'\\''")}'`;
+}
+
+function wsh(stage: Stage, who: string, name: string): Peer {
+  return { who, window: stage.window(stage.wsh, "attach", name), end: () => stage.run(stage.wsh, "kill", name) };
+}
+
+export const paintEcho: Measure = {
+  name: "paint-echo",
+  async run(stage) {
+    await stage.server();
+    const peers = await Promise.all(openers.map((open, at) => open(stage, ECHO, `echo${at}`)));
+    for (const { window } of peers) await window.sees("paint-ready");
+    await Bun.sleep(SETTLE_MS);
+    const times = peers.map((): number[] => []);
+    const bytes = peers.map((): number[] => []);
+    for (const { window } of peers) await turn(window);
+    for (let at = 0; at < TURNS; at++) {
+      for (const [row, { window }] of peers.entries()) {
+        const before = window.received;
+        times[row]?.push(...(await turn(window)));
+        bytes[row]?.push((window.received - before) / KEYS);
+      }
+    }
+    for (const { window } of peers) window[Symbol.dispose]();
+    const lines = peers.map(({ who }, row): Line => {
+      const own = times[row] ?? [];
+      const slow = percentile(own, 0.99);
+      return { who, figures: [figure(own), { median: slow, low: slow, high: slow }, figure(bytes[row] ?? [])] };
+    });
+    return {
+      title: "Echo of a key beside something drawn",
+      columns: ["p50, ms", "p99, ms", "bytes a key"],
+      lines,
+      goal: "1.5 × tmux's p50; no more bytes than tmux",
+      meaning:
+        `${KEYS * TURNS} keys each, ${PAUSE_MS} ms apart, in turns of ${KEYS}; from the write into the outer terminal to the byte that comes ` +
+        "back. With a panel every key is a frame, composed in the host and painted by the client; bytes are those written to the terminal.",
+    };
+  },
+};
+
+export const paintFlood: Measure = {
+  name: "paint-flood",
+  async run(stage) {
+    await stage.server();
+    const times = openers.map((): number[] => []);
+    const bytes = openers.map((): number[] => []);
+    const names: string[] = [];
+    for (let round = 0; round < FLOOD_ROUNDS; round++) {
+      for (const [row, open] of openers.entries()) {
+        const { who, window, end } = await open(stage, FLOOD, `flood${round}-${row}`);
+        names[row] = who;
+        await window.sees("paint-ready");
+        const received = window.received;
+        const over = window.next("flood-over");
+        const began = performance.now();
+        window.type("x");
+        times[row]?.push((await over) - began);
+        bytes[row]?.push((window.received - received) / 1e6);
+        window[Symbol.dispose]();
+        await end();
+      }
+    }
+    const lines = names.map((who, row): Line => {
+      return { who, figures: [figure(times[row] ?? []), figure(bytes[row] ?? [])] };
+    });
+    return {
+      title: "Much output beside something drawn",
+      columns: ["seq 1 3000000, ms", "MB to the terminal"],
+      lines,
+      goal: "1.0 × tmux's time",
+      meaning: `From the key that starts it until the terminal has the last bytes; ${FLOOD_ROUNDS} rounds, all in turns, 80×24.`,
+    };
+  },
+};
+
+async function turn(window: Window): Promise<number[]> {
+  const times: number[] = [];
+  for (let at = 0; at < KEYS; at++) {
+    // Capital letters: a status line that is drawn in between has none alone.
+    const key = String.fromCharCode(65 + (at % 26));
+    const seen = window.next(key);
+    const typed = performance.now();
+    window.type(key);
+    times.push((await seen) - typed);
+    await Bun.sleep(PAUSE_MS);
+  }
+  // People's lines have ends.
+  window.type("\r\n");
+  await Bun.sleep(PAUSE_MS);
+  return times;
+}
