@@ -183,11 +183,16 @@ function requireArgument(command: string | null | undefined): void {
   throw new WshError("payload_too_large", message, { hint: "Give a longer script as stdin of 'sh'." });
 }
 
+/** Whether shells of the session load our scripts. */
+export function wantsIntegration(spec: HostSpec, settings: Settings): boolean {
+  return settings.shell_integration && spec.env.WSH_SHELL_INTEGRATION !== "0";
+}
+
 /** @throws WshError unknown_shell, shell_not_found */
 function shellPlan(options: CreateOptions, env: Readonly<Record<string, string>>, nonce: string): ShellPlan {
   const { spec, instance, settings } = options;
   const { command, shell } = spec.create;
-  const integration = settings.shell_integration && spec.env.WSH_SHELL_INTEGRATION !== "0";
+  const integration = wantsIntegration(spec, settings);
   const plan = planShell(
     {
       ...(typeof shell === "string" ? { shell } : {}),

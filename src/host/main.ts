@@ -8,13 +8,15 @@ import { restoreSession } from "../instance/claim.ts";
 import { HostSpecSchema } from "../instance/host-spec.ts";
 import { createLogger, type Logger } from "../instance/log.ts";
 import { watchOwnSocket } from "../instance/own-socket.ts";
-import { hostSocket, type Instance, resolveInstance } from "../instance/paths.ts";
+import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry.ts";
+import { installScripts } from "../instance/scripts.ts";
 import { loadSettings, logLevelFor } from "../instance/settings.ts";
 import { reportFailure, reportReady } from "../instance/spawn.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Session, SessionRegistry } from "../session/session.ts";
-import { createSession } from "./create.ts";
+import { integrationFiles } from "../shell/integration.ts";
+import { createSession, wantsIntegration } from "./create.ts";
 import { HostServer } from "./server.ts";
 
 /** How long peers have to read the last frames before the host ends, in ms. */
@@ -29,7 +31,7 @@ export async function runHost(): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const { session, server, instance, id, logger } = created;
+  const { session, server, instance, id, logger, scripts } = created;
   reportReady({ info: session.info() });
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
@@ -39,7 +41,9 @@ export async function runHost(): Promise<void> {
   using _watcher = watchOwnSocket(hostSocket(instance, id), () => {
     if (restoring || session.isEnding || session.isOver) return;
     restoring = true;
-    void registerAgain(instance, id, session, server, logger, failed).finally(() => {
+    // The shell that a restart starts loads its scripts again.
+    const restored = scripts ? () => void installScripts(instance, integrationFiles()) : () => {};
+    void registerAgain(instance, id, session, server, logger, failed, restored).finally(() => {
       restoring = false;
     });
   });
@@ -59,6 +63,8 @@ async function begin(): Promise<{
   instance: Instance;
   id: number;
   logger: Logger;
+  /** Its shells load our scripts from the runtime directory. */
+  scripts: boolean;
 }> {
   const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
@@ -70,7 +76,8 @@ async function begin(): Promise<{
   });
   const { session, id } = await createSession({ spec, instance, settings: settings.values, server, registryFor });
   server.serve(session);
-  return { session, server, instance, id, logger: logger.with({ session: session.name, id }) };
+  const scripts = wantsIntegration(spec, settings.values);
+  return { session, server, instance, id, logger: logger.with({ session: session.name, id }), scripts };
 }
 
 function registryFor(instance: Instance, id: number): SessionRegistry {
@@ -90,8 +97,11 @@ async function registerAgain(
   server: HostServer,
   logger: Logger,
   failed: Set<string>,
+  restored: () => void,
 ): Promise<void> {
   try {
+    prepareRuntimeDir(instance);
+    restored();
     const ended = session.exit !== null;
     const claim = await restoreSession(instance, { id, name: session.name, ended }, (path) => void server.listen(path));
     session.renamedTo(claim.name);

@@ -18,7 +18,8 @@ export function installScripts(instance: Instance, files: readonly ScriptFile[])
   const digest = Bun.hash(JSON.stringify(files)).toString(36);
   // The dot keeps it apart from instances' directories: no instance name has one.
   const directory = join(instance.runtimeDir, `shell.${digest}`);
-  if (files.every(({ name }) => fs.existsSync(join(directory, name)))) return directory;
+  const isWhole = (): boolean => files.every(({ name }) => fs.existsSync(join(directory, name)));
+  if (isWhole()) return directory;
   const temporary = `${directory}.${process.pid}`;
   for (const { name, text } of files) {
     const path = join(temporary, name);
@@ -28,9 +29,10 @@ export function installScripts(instance: Instance, files: readonly ScriptFile[])
   try {
     fs.renameSync(temporary, directory);
   } catch {
-    // Another host was quicker, or something swept files away: either way ours is whole.
-    fs.rmSync(directory, { recursive: true, force: true });
-    fs.renameSync(temporary, directory);
+    // Another host was quicker, and shells may be reading its files; or something swept some of them away.
+    const superfluous = isWhole() ? temporary : directory;
+    fs.rmSync(superfluous, { recursive: true, force: true });
+    if (superfluous === directory) fs.renameSync(temporary, directory);
   }
   return directory;
 }

@@ -207,7 +207,7 @@ describe("at the server's sockets", () => {
     const hung = wsh.fetch("/sessions/s/screen");
     const began = performance.now();
     for (let i = 0; i < 20; i++) expect((await wsh.fetch("/sessions/other/screen")).status).toBe(200);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(4_500);
     process.kill(host, "SIGCONT");
     expect((await hung).status).toBe(200);
     await works(wsh);

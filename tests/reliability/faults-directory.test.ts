@@ -29,6 +29,10 @@ test("everything deleted: hosts and server come back, names and ids are the same
   expect(await wsh.run("exec", "two", "--", "echo works; (exit 4)")).toMatchObject({ code: 4, stdout: "works\n" });
   await until("the server", async () => (await wsh.fetch("/sessions").catch(() => null))?.status === 200);
   await until("its list", async () => (await (await wsh.fetch("/sessions")).json()).length === 2);
+  // A shell that is started again loads its scripts as ever.
+  await wsh.ok("restart", "two");
+  await until("its prompt", async () => (await wsh.run("status", "two")).stdout.includes("prompt"));
+  expect(await wsh.run("exec", "two", "--", "(exit 5)")).toMatchObject({ code: 5 });
   // New ones get other ids.
   const third = await wsh.session("three");
   expect(made.map(({ id }) => id)).not.toContain(third.id);

@@ -2,6 +2,8 @@
  * What a walk can do: one entry a step, with how often it is chosen and when it is possible. A step waits for what it
  * caused and changes what should be there accordingly; the world is checked after each.
  */
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { until } from "../support/until.ts";
 import { McpPipe } from "./mcp-pipe.ts";
 import { hasEnded } from "./processes.ts";
@@ -9,8 +11,8 @@ import type { Known, World } from "./walk-world.ts";
 
 /** Sessions that live at once, at most. */
 const MOST_SESSIONS = 5;
-/** Longest a hung process is left stopped while others are asked, in ms: they must not wait for it. */
-const PROMPT_MS = 5_000;
+/** While a process hangs, what is done with others takes no longer than this, in ms: a busy machine, not a wait. */
+const PROMPT_MS = 8_000;
 
 export interface Dice {
   /** An integer from 0 to n - 1. */
@@ -456,6 +458,37 @@ export const steps: readonly Step[] = [
       known.marks.push(mark);
       await world.atPrompt(known);
       return known.name;
+    },
+  },
+  {
+    name: "stop and continue the bridge",
+    weight: 1,
+    possible: (world) => world.bridge !== null && anySession(world),
+    async run(world, dice) {
+      const known = dice.pick(world.sessions);
+      world.bridge?.signal("SIGSTOP");
+      await printMark(world, known, (text) => world.wsh.ok("send", known.name, text));
+      world.bridge?.signal("SIGCONT");
+      await world.bridge?.tool("wsh_list_sessions");
+      return known.name;
+    },
+  },
+  {
+    name: "delete the runtime directory",
+    weight: 2,
+    possible: anySession,
+    async run(world) {
+      // Moved away first: deleting file by file would meet hosts that come back meanwhile.
+      const aside = join(world.wsh.dir, "deleted");
+      renameSync(world.wsh.instance.runtimeDir, aside);
+      rmSync(aside, { recursive: true });
+      await until("the hosts to register again", async () => (await world.wsh.list()).length === world.sessions.length);
+      if (world.server !== null) {
+        await until("the server to listen again", async () => {
+          return (await world.wsh.fetch("/health").catch(() => null))?.ok === true;
+        });
+      }
+      return "";
     },
   },
   {
