@@ -56,6 +56,17 @@ describe("painting", () => {
     expect(bytes).toBe("\x1b[?2026h\x1b[?25l\x1b[2;3HO\x1b[1;1H\x1b[?25h\x1b[?2026l");
   });
 
+  test("what is typed costs what a terminal's own echo would: the character, where the cursor is", () => {
+    const at = (text: string, col: number): FrameView => {
+      const view = textView(["one", text], 40);
+      return { ...view, cursor: { ...view.cursor, row: 1, col } };
+    };
+    expect(bytesOf(paint(at("$ l", 3), at("$ ls", 4), noEvents, trueColor))).toBe("s");
+    // A cursor that is elsewhere afterwards, or a width that terminals disagree on, needs more.
+    expect(bytesOf(paint(at("$ l", 3), at("$ ls", 3), noEvents, trueColor))).toContain("\x1b[2;4H");
+    expect(bytesOf(paint(at("$ ", 2), at("$ 👍🏽", 4), noEvents, trueColor))).toContain("\x1b[2;5H");
+  });
+
   test("the cursor alone moves without a frame around it", () => {
     const before = textView(["one", "two"], 40);
     const after = { ...before, cursor: { ...before.cursor, row: 1, col: 3 } };
@@ -65,7 +76,7 @@ describe("painting", () => {
   test("a row that becomes blank is erased; a coloured one only where erasing colours", () => {
     const before = textView(["x".repeat(40)], 40);
     const bytes = bytesOf(paint(before, textView([""], 40), noEvents, trueColor));
-    expect(bytes).toContain("\x1b[H\x1b[K");
+    expect(bytes).toBe("\x1b[K");
     const blue: FrameView = { ...before, lines: [rowOf("", 40, { ...plain, bg: { indexed: 4 } })] };
     expect(bytesOf(paint(before, blue, noEvents, trueColor))).toContain("\x1b[0;44m\x1b[K");
     expect(bytesOf(paint(before, blue, noEvents, { ...trueColor, bce: false }))).toContain(" ".repeat(40));

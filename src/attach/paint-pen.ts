@@ -25,8 +25,9 @@ const unprintable = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
 
 export class Pen {
   #bytes = "";
-  #row = -1;
-  #col = -1;
+  #row: number;
+  #col: number;
+  #moves = 0;
   /** Plain between frames: `finish` leaves it so. */
   #style: ViewStyle = plainViewStyle;
   #link: string | null = null;
@@ -35,7 +36,22 @@ export class Pen {
     readonly rows: number,
     readonly cols: number,
     readonly caps: OuterCaps,
-  ) {}
+    /** Where the terminal's cursor is; null when nobody knows. */
+    start: { readonly row: number; readonly col: number } | null,
+  ) {
+    this.#row = start?.row ?? -1;
+    this.#col = start?.col ?? -1;
+  }
+
+  /** How often the cursor was sent to another place. */
+  get moves(): number {
+    return this.#moves;
+  }
+
+  /** Whether the terminal's cursor is known to be there. */
+  isAt(row: number, col: number): boolean {
+    return this.#row === row && this.#col === col;
+  }
 
   /** Whether all terminals give this character the same width. */
   static isAgreed(text: string): boolean {
@@ -89,6 +105,7 @@ export class Pen {
 
   #moveTo(row: number, col: number): void {
     if (this.#row === row && this.#col === col) return;
+    this.#moves++;
     if (this.#row === row) this.#bytes += col === 0 ? "\r" : `\x1b[${col + 1}G`;
     else if (this.#row + 1 === row && this.#row >= 0 && col === 0) this.#bytes += "\r\n";
     else if (col === 0) this.#bytes += row === 0 ? "\x1b[H" : `\x1b[${row + 1}H`;

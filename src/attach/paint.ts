@@ -38,19 +38,29 @@ export function paint(prev: FrameView | null, next: FrameView, events: FrameEven
   const switched = prev !== null && prev.modes.alternate !== next.modes.alternate;
   const sized = prev !== null && prev.rows === next.rows && prev.cols === next.cols;
   let shown: readonly (ViewRow | null)[] = sized && !switched ? prev.lines : next.lines.map(() => null);
-  const pen = new Pen(next.rows, next.cols, caps);
+  const pen = new Pen(next.rows, next.cols, caps, sized && !switched ? placeOf(prev) : null);
   // The switch may restore saved attributes and modes, so putting those in order comes after.
   const screen = caps.altScreen ? "" : next.modes.alternate ? "\x1b[?1049h" : "\x1b[?1049l";
   const before = prev === null || switched ? screen + enterPainting : "";
   const scrolls = events.scrolled.length > 0 && !next.modes.alternate && !caps.altScreen;
   if (scrolls) shown = pushScrolled(pen, shown, events.scrolled, next);
   for (let row = 0; row < next.rows; row++) paintRow(pen, row, shown[row] ?? null, next.lines[row] ?? []);
-  const drawn = before + pen.finish();
-  const after = afterRows(prev, next, events, caps, drawn !== "");
+  const painted = pen.finish();
+  const drawn = before + painted;
+  // What was typed, most of the time: it stands where the cursor is, and the cursor behind it.
+  const inPlace =
+    before === "" && pen.moves === 0 && pen.isAt(next.cursor.row, Math.min(next.cursor.col, next.cols - 1));
+  const whole = drawn !== "" && !inPlace;
+  const after = afterRows(prev, next, events, caps, { whole, inPlace: inPlace && drawn !== "" });
   if (drawn === "" && after === "") return new Uint8Array(0);
-  const hidden = drawn !== "" && (prev === null || prev.cursor.visible) ? "\x1b[?25l" : "";
+  const hidden = whole && (prev === null || prev.cursor.visible) ? "\x1b[?25l" : "";
   const bytes = hidden + drawn + after;
-  return utf8.encode(caps.synchronized && drawn !== "" ? `\x1b[?2026h${bytes}\x1b[?2026l` : bytes);
+  return utf8.encode(caps.synchronized && whole ? `\x1b[?2026h${bytes}\x1b[?2026l` : bytes);
+}
+
+/** Where the last frame has left the cursor. */
+function placeOf({ cursor, cols }: FrameView): { readonly row: number; readonly col: number } {
+  return { row: cursor.row, col: Math.min(cursor.col, cols - 1) };
 }
 
 /** Modes, title, bell, clipboard and, last, the cursor. */
@@ -59,7 +69,8 @@ function afterRows(
   next: FrameView,
   events: FrameEvents,
   caps: OuterCaps,
-  drawn: boolean,
+  /** `whole`: rows were painted with the cursor hidden; `inPlace`: some cells, which have brought it to its place. */
+  { whole, inPlace }: { readonly whole: boolean; readonly inPlace: boolean },
 ): string {
   let bytes = switchModes(prev?.modes ?? null, next.modes, caps);
   if (next.title !== null && next.title !== prev?.title) bytes += `\x1b]2;${cleanTitle(next.title)}\x1b\\`;
@@ -70,11 +81,11 @@ function afterRows(
   const before = prev === null ? (chosen ? "" : style) : cursorStyle(prev.cursor, prev.modes.cursorChosen);
   if (style !== before) bytes += style;
   const { row, col, visible } = next.cursor;
-  const moved = prev === null || drawn || prev.cursor.row !== row || prev.cursor.col !== col;
-  if (moved) bytes += `\x1b[${row + 1};${Math.min(col, next.cols - 1) + 1}H`;
-  const wasVisible = prev?.cursor.visible === true && !drawn;
+  const moved = prev === null || whole || prev.cursor.row !== row || prev.cursor.col !== col;
+  if (moved && !inPlace) bytes += `\x1b[${row + 1};${Math.min(col, next.cols - 1) + 1}H`;
+  const wasVisible = prev?.cursor.visible === true && !whole;
   if (visible && !wasVisible) bytes += "\x1b[?25h";
-  if (!visible && prev?.cursor.visible === true && !drawn) bytes += "\x1b[?25l";
+  if (!visible && prev?.cursor.visible === true && !whole) bytes += "\x1b[?25l";
   return bytes;
 }
 
