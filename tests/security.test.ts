@@ -302,6 +302,8 @@ describe("records", () => {
     await gateway.tcp("/server/persist", { method: "PUT", json: { persistent: false }, token });
     const ws = await gateway.ws("/sessions/s/ws/json", { Authorization: `Bearer ${token}` });
     await ws.call("send_input", { data: "another-secret" });
+    await ws.call("subscribe", { events: ["lines"] });
+    await ws.call("subscribe", { events: ["nonsense"] });
     const rawSocket = await gateway.ws("/sessions/s/ws/raw");
     rawSocket.socket.send("raw-secret\r");
     rawSocket.close();
@@ -317,6 +319,13 @@ describe("records", () => {
     });
     expect(said.find(({ msg }) => msg === "server.persist.set")).toMatchObject({ result: "access_denied" });
     expect(said.find(({ msg, door }) => msg === "input.send" && door === "ws")).toMatchObject({ token: "robot" });
+    const subscribed = said
+      .filter(({ msg }) => msg === "ws.subscribe")
+      .map(({ result, target }) => ({ result, target }));
+    expect(subscribed).toEqual([
+      { result: "ok", target: "s" },
+      { result: "invalid_request", target: "s" },
+    ]);
     expect(said.find(({ msg }) => msg === "sessions.create")).toMatchObject({ token: "socket", peer: null });
     expect(said.find(({ msg }) => msg === "ws.raw")).toMatchObject({ token: "own", target: "s", input_bytes: 11 });
     expect(fs.readFileSync(path(), "utf8")).not.toMatch(/secret/);

@@ -39,6 +39,7 @@ describe("wsh token", () => {
     [["create", "once"], "there is a token 'once' already"],
     [["create", "own"], "not free"],
     [["create", "no name"], "is not a tag"],
+    [["create", "x", "--session", "no name"], "is not a session name"],
     [["create", "x", "--access", "root"], "'root' is no access"],
     [["create"], "takes the token's name"],
     [["revoke", "nobody"], "there is no token 'nobody'"],

@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
-import { checkTag } from "../protocol/names.ts";
+import { checkSessionName, checkTag } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkOwnFile, type Instance, prepareStateDir } from "./paths.ts";
 import { randomToken } from "./token.ts";
@@ -55,9 +55,10 @@ export interface NewToken {
   readonly session?: string | undefined;
 }
 
-/** @returns the token, which cannot be read again. @throws WshError invalid_tag (its name), invalid_request */
+/** @returns the token, which cannot be read again. @throws WshError invalid_tag (its name), invalid_session_name, invalid_request */
 export async function createToken(instance: Instance, { name, access, session }: NewToken): Promise<string> {
   checkTag(name);
+  if (session !== undefined && !/^@\d+$/.test(session)) checkSessionName(session);
   if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is not free as a token's name`);
   const token = randomToken();
   await change(instance, (tokens) => {

@@ -65,7 +65,7 @@ export class Doors {
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);
-      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone };
+      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit };
       return this.upgrade(c, await SessionDoor.open(options, host));
     });
     app.get("/ws/json", (c) => {
@@ -79,6 +79,7 @@ export class Doors {
         hosts,
         maxWaits: limits.max_waiters,
         callerGone,
+        audit,
         maxSubscriptions: limits.max_subscriptions,
         closed: (gone) => {
           this.serverDoors.delete(gone);

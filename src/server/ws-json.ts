@@ -10,6 +10,7 @@ import type { Operation } from "../operations/define.ts";
 import { type OperationName, operations } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../protocol/events.ts";
+import type { CallRecord } from "./record.ts";
 import type { Door, WebSocketPeer } from "./ws.ts";
 
 /** Requests of one connection that may wait for their turn. */
@@ -92,6 +93,8 @@ export interface JsonDoorOptions {
   readonly maxWaits: number;
   /** The connection has ended, and with it what its caller held. */
   readonly callerGone: (id: string) => void;
+  /** Writes down what is no operation, when there is an audit log. */
+  readonly audit: (record: CallRecord) => void;
 }
 
 export abstract class JsonDoor implements Door {
@@ -139,6 +142,11 @@ export abstract class JsonDoor implements Door {
     return request.params;
   }
 
+  /** The session of the whole connection, if it has one. */
+  protected get target(): string | undefined {
+    return undefined;
+  }
+
   protected get signal(): AbortSignal {
     return this.ended.signal;
   }
@@ -171,7 +179,8 @@ export abstract class JsonDoor implements Door {
         continue;
       }
       try {
-        await (this.special(request) ?? this.operate(request));
+        const special = this.special(request);
+        await (special === undefined ? this.operate(request) : this.recorded(request, special));
       } catch (thrown) {
         this.fail(request, thrown);
       }
@@ -192,6 +201,24 @@ export abstract class JsonDoor implements Door {
       clearTimeout(timer);
       then();
     };
+  }
+
+  /** What the door does itself stands in the audit log as calls do. */
+  private async recorded({ method, params, session }: JsonRequest, done: Promise<void>): Promise<void> {
+    const began = performance.now();
+    const { signal } = this;
+    const target = session ?? this.target;
+    const context = { ...this.options.context, signal, ...(target === undefined ? {} : { session: target }) };
+    let result = "ok";
+    try {
+      await done;
+    } catch (thrown) {
+      result = WshError.from(thrown).code;
+      throw thrown;
+    } finally {
+      const ms = performance.now() - began;
+      this.options.audit({ operation: `ws.${method}`, input: params, context, result, ms });
+    }
   }
 
   private async operate(request: JsonRequest): Promise<void> {

@@ -51,6 +51,10 @@ export class SessionDoor extends JsonDoor {
     return request.method === "subscribe" ? this.subscribe(request) : undefined;
   }
 
+  protected override get target(): string {
+    return this.host.info.name;
+  }
+
   protected override route({ method }: JsonRequest): { operation: Operation<OperationName>; session: string } {
     const operation = operationOf(method);
     if (operation === undefined || operation.scope !== "session") {
