@@ -72,12 +72,17 @@ describe("a panel", () => {
     await canvas.panel({ position: "top", height: 3, spans: [{ text: "NORMAL" }] });
     terminal.type("clear; stty size\r");
     await terminal.sees(/^NORMAL\n\n\n21 80\n\$/);
-    terminal.type("tput smcup; clear; stty size\r");
+    // The program is told the new size when the host has seen what it printed.
+    terminal.type("tput smcup\r");
+    await terminal.sees((text) => !text.includes("NORMAL"));
+    terminal.type("clear; stty size\r");
     await terminal.sees(/^24 80\n\$/);
     await canvas.panel({ position: "bottom", height: 2, spans: [{ text: "ALT" }] });
     terminal.type("clear; stty size\r");
     await terminal.sees(/^22 80\n\$[\s\S]*^ALT\n$/m);
-    terminal.type("tput rmcup; stty size\r");
+    terminal.type("tput rmcup\r");
+    await terminal.sees(/^NORMAL/);
+    terminal.type("stty size\r");
     const text = await terminal.sees(/^NORMAL\n\n\n[\s\S]*^21 80\n\$/m);
     expect(text).not.toContain("ALT");
     expect(terminal.screen.terminal.buffer.active.type).toBe("normal");
