@@ -21,6 +21,8 @@ import type { CommandRecorder } from "./recorder.ts";
 
 /** Time between two looks that must agree before silence counts as an end, in ms: longer than a change of programs. */
 const CONFIRM_MS = 50;
+/** How long the next prompt is waited for when a command has ended, so that the screen shows it, in ms. */
+const PROMPT_MS = 100;
 /** How long a shell may take between Enter and the beginning of the command, in ms. */
 const COMMAND_MS = 500;
 
@@ -98,6 +100,7 @@ class Run implements Disposable {
   private readonly done = Promise.withResolvers<{ decidedBy: DecidedBy; state: ProgramState | null }>();
   private watch: Disposable | null = null;
   private command: CommandRecord | null = null;
+  private endedAt: number | null = null;
   private started = 0;
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;
@@ -120,14 +123,19 @@ class Run implements Disposable {
       finished: (record) => {
         this.command = record;
         // Several lines are several commands: the end is that of the last, when the shell is at rest.
-        if (this.lines <= 1) this.finish("command_finished", null);
+        if (this.lines > 1) return;
+        this.endedAt = clock.now();
+        this.alarm.set(this.endedAt + PROMPT_MS);
+      },
+      prompt: () => {
+        if (this.command !== null && this.lines <= 1) this.finish("command_finished", null);
       },
       exited: () => this.finish("exited", null),
     });
   }
 
   chunk(): void {
-    if (this.request.timeoutMs === 0) this.finish("idle", null);
+    if (this.request.timeoutMs === 0) this.finish(this.endedAt === null ? "idle" : "command_finished", null);
   }
 
   async outcome(): Promise<RunOutcome> {
@@ -213,6 +221,12 @@ class Run implements Disposable {
   private timePassed(): void {
     const { clock, observer } = this.port;
     const now = clock.now();
+    if (this.endedAt !== null) {
+      const shownBy = Math.min(this.deadline, this.endedAt + PROMPT_MS);
+      if (now >= shownBy) this.finish("command_finished", null);
+      else this.alarm.set(shownBy);
+      return;
+    }
     if (now >= this.deadline) {
       this.finish("timeout", null);
       return;
