@@ -6,6 +6,7 @@ import { type Command, Option } from "commander";
 import { codeOf } from "../attach/outcome.ts";
 import type { Instance } from "../instance/paths.ts";
 import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../protocol/commands.ts";
+import { MAX_WAIT_MS } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
 import { collect, instanceOf, seconds, UsageError, variables } from "./context.ts";
 import { ExecStream } from "./exec-stream.ts";
@@ -58,7 +59,7 @@ export function register(program: Command): void {
         throw new UsageError("--cwd, --env and --stdin are for commands in a session of their own");
       }
       using session = await SessionClient.open(instance, name);
-      await execAtPrompt(session, text, options);
+      await execAtPrompt(instance, session, text, options);
     });
 }
 
@@ -72,15 +73,26 @@ function wordsOf(words: readonly string[]): { name: string | null; text: string 
   throw new UsageError("there is no command", "Give it after --, as in: wsh exec dev -- make.");
 }
 
-async function execAtPrompt(session: SessionClient, command: string, options: ExecOptions): Promise<void> {
+async function execAtPrompt(
+  instance: Instance,
+  session: SessionClient,
+  command: string,
+  options: ExecOptions,
+): Promise<void> {
+  // Before the command starts, so that its first line is not missed.
+  using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   const started = await session.call("exec", { command, background: true });
   for (const warning of started.warnings ?? []) process.stderr.write(`wsh: ${warning}\n`);
-  if (typeof started.command_id === "number") return watch(session, started.command_id, options);
+  if (typeof started.command_id === "number") return await watch(session, stream, started.command_id, options);
   // The shell refused the text (a syntax error) and has said why.
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
   if (options.json === true) return printJson(started);
   const { output = "" } = started;
   await print(output === "" ? "" : `${output.trimEnd()}\n`);
+}
+
+function wantsOutput({ json, background }: ExecOptions): boolean {
+  return json !== true && background !== true;
 }
 
 /** The session's own program is its one command. */
@@ -98,6 +110,7 @@ async function execFresh(instance: Instance, command: string, options: ExecOptio
       ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),
     },
     "number",
+    { followed: wantsOutput(options) },
   );
   using session = await SessionClient.open(instance, info.id);
   const [record] = await session.call("commands.list", {});
@@ -106,25 +119,32 @@ async function execFresh(instance: Instance, command: string, options: ExecOptio
     await session.call("process.wait", { max_wait_ms: 0 });
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
-  await watch(session, record.id, options);
+  using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
+  await watch(session, stream, record.id, options);
 }
 
-async function watch(session: SessionClient, id: number, options: ExecOptions): Promise<void> {
+async function watch(
+  session: SessionClient,
+  stream: ExecStream | null,
+  id: number,
+  options: ExecOptions,
+): Promise<void> {
   const { json = false, timeout = null, background, onTimeout } = options;
   if (background === true) {
     return json ? printJson({ session: session.name, command_id: id, state: "running" }) : print(`${id}\n`);
   }
   const left = new AbortController();
+  using _timer = timeout === null ? null : abortAfter(left, timeout);
+  let wasLeft = false;
   using _keys = onInterrupt(
     () => void session.call("commands.stop", { id, how: "interrupt" }).catch(() => {}),
-    () => left.abort(),
+    () => {
+      wasLeft = true;
+      left.abort();
+    },
   );
-  const stream = new ExecStream(session, id, {
-    print: json ? async () => {} : print,
-    timeoutMs: timeout,
-    signal: left.signal,
-  });
-  const seen = await stream.follow().catch((thrown: unknown) => {
+  const end = stream === null ? untilFinished(session, id, left.signal) : stream.follow(id, left.signal);
+  const seen = await end.catch((thrown: unknown) => {
     const error = WshError.from(thrown);
     if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
     process.stderr.write(`wsh: the session was ended: ${error.message}\n`);
@@ -132,20 +152,35 @@ async function watch(session: SessionClient, id: number, options: ExecOptions): 
     return null;
   });
   if (seen === null) return;
-  if (stream.omittedLines > 0 && !json) {
-    process.stderr.write(`wsh: ${stream.omittedLines} lines came faster than a terminal's history keeps them\n`);
+  if (stream !== null && stream.omittedLines > 0) {
+    process.stderr.write(`wsh: ${stream.omittedLines} lines are missing: they came faster than they were read\n`);
   }
   const over = seen.state === "running";
-  const stop = over && !left.signal.aborted && onTimeout !== "leave";
+  const stop = over && !wasLeft && onTimeout !== "leave";
   const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
   const running = record.state === "running";
   if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
   if (running) process.stderr.write(`wsh: the command goes on in session '${session.name}'\n`);
-  process.exitCode = left.signal.aborted ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
+  process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
   if (json) {
     const stopped = onTimeout === "kill" ? "killed" : "interrupted";
     await printJson(await resultOf(session, record, stop && !running ? stopped : record.state));
   }
+}
+
+/** The record when the command has ended, or as it is when the wait is over. */
+async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
+  const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms: MAX_WAIT_MS };
+  while (!signal.aborted) {
+    const { decided_by } = await session.call("wait", wait, signal);
+    if (decided_by !== "timeout") break;
+  }
+  return session.call("commands.get", { id });
+}
+
+function abortAfter(controller: AbortController, ms: number): Disposable {
+  const timer = setTimeout(() => controller.abort(), ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 function codeOfRecord({ state, exit_code, signal }: CommandRecord): number {

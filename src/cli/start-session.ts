@@ -17,17 +17,22 @@ export interface Started {
   readonly socket: string;
 }
 
-/** @throws WshError of the operation sessions.create */
+/**
+ * @param options.followed the program waits with its output until its host is asked to follow it
+ * @throws WshError of the operation sessions.create
+ */
 export async function startSession(
   instance: Instance,
   create: HostSpec["create"],
   naming: HostSpec["naming"],
+  { followed = false }: { readonly followed?: boolean } = {},
 ): Promise<Started> {
   const nofile = originalNofile();
   const spec: HostSpec = {
     socket: instance.httpSocket,
     create,
     naming,
+    followed,
     env: Object.fromEntries(
       Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     ),

@@ -23,6 +23,8 @@ import type { HostServer } from "./server.ts";
 
 /** Characters of a session's nonce: 95 bits, nothing that output could guess. */
 const NONCE_LENGTH = 16;
+/** How long a program waits with its output for whoever wants to follow it, in ms: then its starter has died. */
+const FOLLOWER_PATIENCE_MS = 5_000;
 /** Longest command and stdin, in bytes (contract §1.2). */
 const MAX_TEXT_BYTES = 1024 * 1024;
 /** Longest argument with its NUL that Linux gives a program, in bytes (MAX_ARG_STRLEN: 32 pages). */
@@ -92,6 +94,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
           command: create.command === plan.displayCommand ? plan.displayCommand : null,
           integration: plan.integration,
         },
+        ...(spec.followed ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
         hideClipboard: settings.clipboard === "off",
         hideTitles: settings.title === "off",
         profile: { ...defaultProfile, version: `wsh ${VERSION}` },

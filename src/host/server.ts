@@ -11,6 +11,7 @@ import type { Hello } from "../protocol/hello.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Session, SessionEvents } from "../session/session.ts";
 import { type AttachPolicy, TerminalStream } from "./attach.ts";
+import { CommandStream } from "./command-stream.ts";
 import { type HandlerContext, sessionHandlers } from "./handlers.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
 import { StreamClient } from "./subscription-client.ts";
@@ -22,7 +23,7 @@ const handlers = sessionHandlers as unknown as Readonly<Record<string, AnyHandle
 
 export class HostServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
-  private readonly streams = new Map<Peer, TerminalStream | StreamClient>();
+  private readonly streams = new Map<Peer, TerminalStream | StreamClient | CommandStream>();
   private readonly watchers = new Set<Peer>();
   /** Callers with a connection of their own that came over a peer and may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
@@ -101,6 +102,8 @@ export class HostServer implements PeerHandler {
       case "host.subscribe":
         await this.client(session, peer).subscribe(request.input, request.access);
         return {};
+      case "host.follow":
+        return this.follow(session, request.input, peer);
       case "host.raw":
         await this.client(session, peer).raw(request.input);
         return session.info();
@@ -172,6 +175,16 @@ export class HostServer implements PeerHandler {
     const client = new StreamClient(session, peer);
     this.streams.set(peer, client);
     return client;
+  }
+
+  /** A command's output for this peer, from now on. @throws WshError invalid_request, command_not_found */
+  private follow(session: Session, input: unknown, peer: Peer): unknown {
+    const known = this.streams.get(peer);
+    if (known instanceof CommandStream) return known.follow(input);
+    if (known !== undefined) throw new WshError("invalid_request", "this connection carries a stream already");
+    const stream = new CommandStream(session, peer);
+    this.streams.set(peer, stream);
+    return stream.follow(input);
   }
 
   private requireRoom(session: Session): void {

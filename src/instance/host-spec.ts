@@ -13,6 +13,8 @@ export const HostSpecSchema = v.object({
   cwd: v.string(),
   /** The caller's soft limit of open descriptors, when it is known. */
   nofile: v.nullable(v.number()),
+  /** The program waits with its output until its starter follows it, as long as that lives and comes soon. */
+  followed: v.optional(v.boolean(), false),
   /** Replaces the setting, when the server was started with a limit of its own. */
   max_sessions: v.optional(v.number()),
 });

@@ -6,6 +6,7 @@
 import type { WshError } from "../protocol/errors.ts";
 import type { PtyExit } from "../pty/port.ts";
 import type { Activity } from "./activity.ts";
+import { CommandFollower, type FollowSink } from "./command-follower.ts";
 import { EchoTracker } from "./conditions-echo.ts";
 import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
 import type { Clock, ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "./exec-port.ts";
@@ -47,6 +48,7 @@ export class Commands {
   private readonly prompt = new PromptInput();
   private readonly execs: Exec;
   private readonly runs: Runs;
+  private readonly followers = new Set<CommandFollower>();
 
   constructor(private readonly port: CommandsPort) {
     const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
@@ -84,17 +86,20 @@ export class Commands {
 
   /** History lets go of lines. */
   retired(lines: RetiredLines): void {
+    for (const follower of this.followers) follower.retired(lines);
     this.recorder.retired(lines);
     this.waiters.retired(lines);
   }
 
   /** The normal screen was erased and is written anew from line `top` on. */
   erased(top: number): void {
+    for (const follower of this.followers) follower.erased(top);
     this.recorder.erased(top);
   }
 
   /** A chunk has been parsed, its marks included, and counted as activity. */
   chunk(): void {
+    for (const follower of this.followers) follower.chunk();
     this.waiters.chunk();
     this.runs.chunk();
   }
@@ -143,6 +148,19 @@ export class Commands {
 
   exec(request: ExecRequest): Promise<ExecOutcome> {
     return this.execs.run(request);
+  }
+
+  /**
+   * Hands on what a command prints, from its first byte. Ends with the command, or when it is closed.
+   * @param id null: the command that starts next
+   * @throws WshError command_not_found
+   */
+  follow(id: number | null, sink: FollowSink): CommandFollower {
+    const { recorder } = this;
+    const ended = (gone: CommandFollower): void => void this.followers.delete(gone);
+    const follower = new CommandFollower({ recorder, text: this.port.text, id, sink, ended });
+    if (follower.isOpen) this.followers.add(follower);
+    return follower;
   }
 
   /** Ends a command that runs at the prompt; null when it takes no notice. */

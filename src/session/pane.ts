@@ -46,6 +46,9 @@ export class Pane {
   private size: { readonly rows: number; readonly cols: number };
   /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
   private generation = 0;
+  private readonly holds = new Set<object>();
+  /** Parsed, and not acknowledged yet because somebody holds the program. */
+  private owed = 0;
 
   constructor(
     private readonly options: PaneOptions,
@@ -121,6 +124,26 @@ export class Pane {
     await this.launch({ ...this.options.spawn, ...this.size });
   }
 
+  /**
+   * Until it is disposed, the program waits with its output after at most a quantum more, as on a terminal that stands
+   * still. Its end is not seen before what it printed was.
+   */
+  hold(): Disposable {
+    const hold = {};
+    this.holds.add(hold);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.holds.delete(hold)) this.acknowledge(0);
+      },
+    };
+  }
+
+  /** Ends all holds: the program is to end. */
+  letGo(): void {
+    this.holds.clear();
+    this.acknowledge(0);
+  }
+
   dispose(): void {
     this.generation++;
     this.current?.dispose();
@@ -133,15 +156,17 @@ export class Pane {
     this.ended = null;
     let parsing: Promise<void> = Promise.resolve();
     let pty: Pty | null = null;
-    const early: number[] = [];
+    let early = 0;
+    this.owed = 0;
     try {
       pty = await this.options.open(spawn, {
         data: (bytes) => {
           if (generation !== this.generation) return;
           const { length } = bytes;
           parsing = this.terminal.write(bytes).then(() => {
-            if (pty === null) early.push(length);
-            else pty.ack(length);
+            if (generation !== this.generation) return;
+            if (pty === null) early += length;
+            else this.acknowledge(length);
           });
         },
         exit: (exit) => {
@@ -154,7 +179,15 @@ export class Pane {
       throw new WshError("session_create_failed", `${spawn.file} could not be started: ${reason}`, {}, { cause });
     }
     this.current = pty;
-    for (const length of early) pty.ack(length);
+    this.acknowledge(early);
+  }
+
+  private acknowledge(bytes: number): void {
+    this.owed += bytes;
+    if (this.holds.size > 0 || this.owed === 0) return;
+    const { owed } = this;
+    this.owed = 0;
+    this.current?.ack(owed);
   }
 
   private finish(generation: number, exit: PtyExit): void {

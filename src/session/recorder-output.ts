@@ -46,6 +46,11 @@ export class RunningOutput {
     this.next = top;
   }
 
+  /** Where it begins. */
+  get begin(): TextPosition {
+    return this.start;
+  }
+
   /** All of it up to `end`: what was taken, and what still stands on the screen. */
   collect(end: TextPosition): KeptLines {
     const all = new HeadTail(this.budget);

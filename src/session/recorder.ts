@@ -159,6 +159,17 @@ export class CommandRecorder {
     return output instanceof PackedLines ? output.lines() : output.collect(this.port.text.position());
   }
 
+  /** The running command's lines that are complete, and the place behind them; null when it does not run. */
+  soFar(id: number): { readonly kept: KeptLines; readonly end: TextPosition } | null {
+    const output = this.running?.record.id === id ? this.running.output : null;
+    if (!(output instanceof RunningOutput)) return null;
+    const { begin } = output;
+    const { line } = this.port.text.position();
+    if (line <= begin.line) return { kept: { head: [], tail: [], omitted: 0 }, end: begin };
+    const end = { line, index: 0 };
+    return { kept: output.collect(end), end };
+  }
+
   /** Listens until disposed. */
   on(events: Partial<RecorderEvents>): Disposable {
     this.listeners.add(events);

@@ -65,6 +65,8 @@ export interface SessionOptions {
   /** Neither do the titles that they set. */
   readonly hideTitles: boolean;
   readonly settings: SessionSettings;
+  /** The program waits with its output until somebody follows it, at most so long, in ms. */
+  readonly heldMs?: number;
   readonly clock?: Clock;
 }
 
@@ -130,6 +132,8 @@ export class Session {
   private graceTimer: Disposable | null = null;
   private graceMs: number;
   private told = false;
+  private keepers = 0;
+  private unfollowed: Disposable | null = null;
   private over: EndReason | null = null;
   private typedAt = Number.NEGATIVE_INFINITY;
   private killing: Promise<void> | null = null;
@@ -212,13 +216,15 @@ export class Session {
         reset: (reason) => session.events.emit("reset", reason),
         resizing: () => session.events.emit("resizing", undefined),
         retired: (lines) => session.parts?.commands.retired(lines),
-        erased: (top) => session.parts?.commands.erased(top.line),
+        // The end of a line that began further up is gone: what is printed there next begins another.
+        erased: ({ line, col }) => session.parts?.commands.erased(col > 0 ? line + 1 : line),
         exit: (exit) => session.programEnded(exit),
       },
     );
     session.paneOrNull = pane;
     session.join();
     session.commandBegins();
+    if (options.heldMs !== undefined) session.awaitFollower(options.heldMs);
     await pane.start();
     return session;
   }
@@ -499,7 +505,37 @@ export class Session {
 
   private startGrace(): void {
     this.graceTimer?.[Symbol.dispose]();
-    this.graceTimer = this.clock.after(this.graceMs, () => this.destroy("exited"));
+    this.graceTimer = this.clock.after(this.graceMs, () => {
+      if (this.keepers === 0) this.destroy("exited");
+      else this.startGrace();
+    });
+  }
+
+  /** Somebody still reads: the session's end waits for that. @returns what ends it */
+  keep(): () => void {
+    this.keepers++;
+    let kept = true;
+    return () => {
+      if (kept) this.keepers--;
+      kept = false;
+    };
+  }
+
+  private awaitFollower(ms: number): void {
+    const hold = this.pane.hold();
+    const timer = this.clock.after(ms, () => this.followed());
+    this.unfollowed = {
+      [Symbol.dispose]: () => {
+        timer[Symbol.dispose]();
+        hold[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** Whoever was waited for reads now. */
+  followed(): void {
+    this.unfollowed?.[Symbol.dispose]();
+    this.unfollowed = null;
   }
 
   /** A waiter was told that the program has ended. */
@@ -533,6 +569,7 @@ export class Session {
 
   /** Asks the program to end, then makes it; resolves when it has. */
   private async hangUp(ended: Promise<void>): Promise<void> {
+    this.pane.letGo();
     for (const name of ["SIGHUP", "SIGCONT"] as const) this.signalAll(name);
     using _timer = this.clock.after(this.options.settings.killGraceMs, () => this.signalAll("SIGKILL"));
     await ended;
@@ -655,6 +692,7 @@ export class Session {
     if (this.over !== null) return;
     this.over = reason;
     this.graceTimer?.[Symbol.dispose]();
+    this.followed();
     this.events.emit("destroyed", { reason, exit: this.exit ?? UNKNOWN_EXIT });
     const gone = this.gone();
     this.activity.dispose(gone);
