@@ -138,6 +138,8 @@ test.if(has("top"))("top: a screen that renews itself, sorted by a key, left by 
     ({ rows, lines }) => rows === 12 && /^top - /.test(lines[0] ?? "") && lines.every((line) => line.length <= 60),
   );
   await http.type("top", "q");
+  // The prompt itself: top throws away what was typed before it ended.
+  await http.shows("top", ({ lines, cursor }) => lines[cursor.row] === "$" && cursor.col === 2);
   await http.type("top", "echo left\r");
   await http.shows("top", /^left$/m);
   await http.kill("top");
