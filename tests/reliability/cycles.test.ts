@@ -13,7 +13,7 @@ const FULL = process.env.WSH_TEST_FULL === "1";
 /** Sessions made and killed. */
 const CYCLES = FULL ? 1_000 : 40;
 /** Length of the soak in seconds: an hour with WSH_SOAK_MINUTES=60. */
-const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 120 : 15);
+const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 120 : 12);
 /**
  * Growth that is no leak, in KiB: the garbage collector's own mood. 1,000 cycles that leaked one 64 KB buffer each
  * would be 64 MB.
