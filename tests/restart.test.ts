@@ -126,7 +126,8 @@ test("the runtime directory is deleted under everything, and everything comes ba
   const made = await Promise.all(["one", "two"].map((name) => http.create({ name })));
   await http.type("one", "echo kept\r");
   await http.shows("one", /^kept$/m);
-  fs.rmSync(wsh.instance.runtimeDir, { recursive: true });
+  // Whoever notices first makes it again while the rest is still being removed.
+  fs.rmSync(wsh.instance.runtimeDir, { recursive: true, force: true });
   await until("the sessions to be found", async () => (await wsh.run("list", "--json")).stdout.includes("two"));
   await until("both sessions, from the same server", async () => {
     const list = await http.list().catch(() => []);
