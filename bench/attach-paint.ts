@@ -14,7 +14,7 @@ const TURNS = 10;
 const PAUSE_MS = 20;
 const FLOOD_ROUNDS = 3;
 /** Questions to the outer terminal have been given up by then, in ms. */
-const SETTLE_MS = 1_000;
+const SETTLE_MS = 3_000;
 /** Echoes by itself, byte by byte, as an editor does. */
 const ECHO = "stty raw -echo; printf paint-ready; exec cat";
 const FLOOD =

@@ -41,6 +41,7 @@ export const command: Measure = {
         line("exec true, whole call", exec),
         line("screen, whole call", screen),
       ],
+      alone: true,
       goal: "end → result 5 ms p50, 15 ms p99; a call 0.5 ms",
       meaning:
         `${COMMANDS} commands that say when they end, ${TRUES} times true, ${CALLS} reads of the screen, one after another over the Unix ` +

@@ -6,7 +6,7 @@ import type { Window } from "./window.ts";
 
 /** Keys of one turn, turns of each peer: all take turns, so that a busy moment of the machine meets everyone. */
 const KEYS = 60;
-const TURNS = Number(process.env.T ?? 15);
+const TURNS = 15;
 /** A person's pause, shortened: long enough that every process is asleep again. */
 const PAUSE_MS = 5;
 /** Questions to the outer terminal, which this one does not answer, have been given up by then, in ms. */

@@ -14,7 +14,7 @@ const CORPUS = 12e6;
  * The end is the terminal's own word: a question (DSR) stands behind the output, and it answers when it has parsed all
  * before it. A program that only wrote would be done while buffers are full.
  */
-function program(output: string, result: string): string {
+export function program(output: string, result: string): string {
   return [
     "stty -echo -icanon",
     "printf flood-ready",
@@ -30,7 +30,7 @@ function program(output: string, result: string): string {
   ].join("; ");
 }
 
-const corpora: readonly (readonly [name: string, command: (dir: string) => string])[] = [
+export const corpora: readonly (readonly [name: string, command: (dir: string) => string])[] = [
   ["seq 1 3000000", () => "seq 1 3000000"],
   ["colours", (dir) => `cat ${join(dir, "colours")}`],
   ["cursor", (dir) => `cat ${join(dir, "cursor")}`],
@@ -142,10 +142,15 @@ function peers(stage: Stage): Peer[] {
   return list;
 }
 
+/** Writes the generated corpora. */
+export function prepare(stage: Stage): void {
+  generate(join(stage.dir, "colours"), colours);
+  generate(join(stage.dir, "cursor"), cursor);
+}
+
 function flood(detached: boolean): Measure["run"] {
   return async (stage) => {
-    generate(join(stage.dir, "colours"), colours);
-    generate(join(stage.dir, "cursor"), cursor);
+    prepare(stage);
     const taking = peers(stage).filter((peer) => peer.detached === detached);
     const times = taking.map(() => corpora.map((): number[] => []));
     let result = 0;

@@ -17,6 +17,8 @@ export interface Report {
   readonly title: string;
   readonly columns: readonly string[];
   readonly lines: readonly Line[];
+  /** The lines are different things, not peers: there are no ratios. */
+  readonly alone?: true;
   /** What was done, and what the figures mean. */
   readonly meaning: string;
   /** What was aimed at, in words. */
@@ -29,14 +31,16 @@ export interface Measure {
 }
 
 /** A report as a table of Markdown. */
-export function table({ columns, lines }: Report): string {
+export function table({ columns, lines, alone }: Report): string {
   const [ours] = lines;
   const rows = lines.map(({ who, figures }) => {
     const cells = figures.map((value, at) => {
       if (value === null) return "–";
       const own = ours?.figures[at];
       const ratio =
-        own == null || who === ours?.who || value.median === 0 ? "" : ` ×${number(own.median / value.median)}`;
+        alone === true || own == null || who === ours?.who || value.median === 0
+          ? ""
+          : ` ×${number(own.median / value.median)}`;
       return `${shown(value)}${ratio}`;
     });
     return [who, ...cells];

@@ -17,6 +17,13 @@ export interface Work {
   readonly cpu: number;
 }
 
+/** Processor time that a process has taken since it began, threads that have ended included, in ms. */
+export function cpu(pid: number): number {
+  const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
+}
+
 /** What a process has done since it began, all threads together. */
 export function work(pid: number): Work {
   let wakeups = 0;

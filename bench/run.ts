@@ -8,6 +8,8 @@ import os from "node:os";
 import { join } from "node:path";
 import { paintEcho, paintFlood } from "./attach-paint.ts";
 import { command } from "./command.ts";
+import { commandEnds } from "./commands.ts";
+import { cost } from "./cost.ts";
 import { echo } from "./echo.ts";
 import { floodAttached, floodDetached } from "./flood.ts";
 import { idle } from "./idle.ts";
@@ -24,8 +26,10 @@ const measures: readonly Measure[] = [
   floodAttached,
   paintEcho,
   paintFlood,
+  cost,
   latency,
   command,
+  commandEnds,
   start,
   mcpStart,
   mcpCalls,

@@ -31,32 +31,32 @@ function prompt(...words: readonly string[]): Start {
 export const start: Measure = {
   name: "start",
   async run(stage) {
-    const cases: [string, Start][] = [
-      ["wsh --version", command(stage.wsh, "--version")],
-      ["tmux -V", command("tmux", "-V")],
-      ["wsh: first prompt", prompt(stage.wsh)],
-      ["tmux: first prompt", prompt(...stage.tmux())],
-      ["bash: first prompt", prompt("bash", "-l")],
-      ["wsh new", command(stage.wsh, "new")],
-      ["tmux new-session -d", command(...stage.tmux("new-session", "-d"))],
-      ["wsh server: first answer", server],
+    const peers: readonly (readonly [who: string, ...(Start | null)[]])[] = [
+      ["wsh", command(stage.wsh, "--version"), prompt(stage.wsh), command(stage.wsh, "new"), server],
+      ["tmux", command("tmux", "-V"), prompt(...stage.tmux()), command(...stage.tmux("new-session", "-d")), null],
+      ["the shell alone", command("bash", "--version"), prompt("bash", "-l"), null, null],
+      ...(installed("screen") ? [["screen", null, prompt(...stage.screen()), null, null] as const] : []),
     ];
-    if (installed("screen")) cases.push(["screen: first prompt", prompt(...stage.screen())]);
-    const times = cases.map((): number[] => []);
+    const times = peers.map(([, ...starts]) => starts.map((): number[] => []));
     for (let round = 0; round < ROUNDS; round++) {
-      for (const [at, [, run]] of cases.entries()) {
-        times[at]?.push(await run(stage));
-        await stage.clear();
+      for (const [row, [, ...starts]] of peers.entries()) {
+        for (const [column, run] of starts.entries()) {
+          if (run === null) continue;
+          times[row]?.[column]?.push(await run(stage));
+          await stage.clear();
+        }
       }
     }
     return {
       title: "Starting, ms",
-      columns: ["until it is there"],
-      lines: cases.map(([who], at): Line => ({ who, figures: [figure(times[at] ?? [])] })),
+      columns: ["--version", "first prompt", "a session in the background", "server, first answer"],
+      lines: peers.map(([who], row): Line => {
+        return { who, figures: (times[row] ?? []).map((each) => (each.length === 0 ? null : figure(each))) };
+      }),
       goal: "25 ms for --version, 80 ms to the first prompt",
       meaning:
         `${ROUNDS} rounds, cold: no server and no session of either multiplexer is running. A prompt counts when it has arrived in the ` +
-        `outer terminal; bash alone is the part that is the shell's own. Ratios compare with the first line.`,
+        "outer terminal; the shell alone is the part of it that is not ours.",
     };
   },
 };
