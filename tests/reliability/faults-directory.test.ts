@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { AttachedTerminal } from "./attached-terminal.ts";
+import { vanish } from "./vanish.ts";
 
 test("everything deleted: hosts and server come back, names and ids are the same", async () => {
   await using wsh = new Wsh();
@@ -15,7 +16,7 @@ test("everything deleted: hosts and server come back, names and ids are the same
   await wsh.server();
   using terminal = AttachedTerminal.open(wsh, ["attach", "one"]);
   await terminal.shows("$");
-  rmSync(wsh.instance.runtimeDir, { recursive: true });
+  vanish(wsh.instance.runtimeDir);
 
   terminal.type("echo still$((40+2))\r");
   await terminal.shows(/^still42$/m);
@@ -31,8 +32,7 @@ test("everything deleted: hosts and server come back, names and ids are the same
   await until("its list", async () => (await (await wsh.fetch("/sessions")).json()).length === 2);
   // A shell that is started again loads its scripts as ever.
   await wsh.ok("restart", "two");
-  await until("its prompt", async () => (await wsh.run("status", "two")).stdout.includes("prompt"));
-  expect(await wsh.run("exec", "two", "--", "(exit 5)")).toMatchObject({ code: 5 });
+  await until("a command in it", async () => (await wsh.run("exec", "two", "--", "(exit 5)")).code === 5);
   // New ones get other ids.
   const third = await wsh.session("three");
   expect(made.map(({ id }) => id)).not.toContain(third.id);
@@ -41,7 +41,7 @@ test("everything deleted: hosts and server come back, names and ids are the same
 test("a name that was taken meanwhile is not stolen back", async () => {
   await using wsh = new Wsh();
   const old = await wsh.session("name");
-  rmSync(wsh.instance.runtimeDir, { recursive: true });
+  vanish(wsh.instance.runtimeDir);
   const young = await wsh.session("name").catch(() => null);
   const list = await until("the old session", async () => {
     const all = await wsh.list();

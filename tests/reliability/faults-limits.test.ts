@@ -3,13 +3,14 @@
  * read. What cannot be done says why and leaves nothing behind; what runs goes on; what was scarce is used again.
  */
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { program } from "../support/program.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { canMount, Enclave, limited, runBehind } from "./enclosed.ts";
 import { descriptorsOf } from "./processes.ts";
+import { vanish } from "./vanish.ts";
 
 if (!canMount) console.warn("no mount name spaces here: tests of full and read-only file systems are skipped");
 
@@ -63,7 +64,7 @@ test("short files: logs that may not grow end nothing", async () => {
   mkdirSync(wsh.instance.stateDir, { recursive: true, mode: 0o700 });
   writeFileSync(wsh.instance.hostLog, "x".repeat(60 * 1024), { mode: 0o600 });
   expect(await runBehind(wsh, limited("-f 60"), "new", "short")).toMatchObject({ code: 0 });
-  rmSync(wsh.instance.runtimeDir, { recursive: true });
+  vanish(wsh.instance.runtimeDir);
   await until("the session to register again, which it logs", async () => (await wsh.list()).length === 1);
   expect(await wsh.run("exec", "short", ...WORKS)).toMatchObject({ code: 4, stdout: "works\n" });
 });

@@ -2,11 +2,10 @@
  * What a walk can do: one entry a step, with how often it is chosen and when it is possible. A step waits for what it
  * caused and changes what should be there accordingly; the world is checked after each.
  */
-import { renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { until } from "../support/until.ts";
 import { McpPipe } from "./mcp-pipe.ts";
 import { hasEnded } from "./processes.ts";
+import { vanish } from "./vanish.ts";
 import type { Known, World } from "./walk-world.ts";
 
 /** Sessions that live at once, at most. */
@@ -478,10 +477,7 @@ export const steps: readonly Step[] = [
     weight: 2,
     possible: anySession,
     async run(world) {
-      // Moved away first: deleting file by file would meet hosts that come back meanwhile.
-      const aside = join(world.wsh.dir, "deleted");
-      renameSync(world.wsh.instance.runtimeDir, aside);
-      rmSync(aside, { recursive: true });
+      vanish(world.wsh.instance.runtimeDir);
       await until("the hosts to register again", async () => (await world.wsh.list()).length === world.sessions.length);
       if (world.server !== null) {
         await until("the server to listen again", async () => {
