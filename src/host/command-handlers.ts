@@ -61,7 +61,7 @@ async function wait(
   return {
     session: session.name,
     decided_by: outcome.decidedBy,
-    state: outcome.state?.state ?? session.state(),
+    state: outcome.state?.state ?? session.program.state(),
     output_cursor: outcome.outputCursor,
     ...(match === undefined ? {} : { match }),
     ...(groups === undefined ? {} : { groups: [...groups] }),
@@ -120,7 +120,7 @@ async function exec(session: Session, input: ParsedInput<"exec">, { signal }: Ha
   });
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };
   if (input.steps !== undefined) {
-    return { session: session.name, output_cursor: session.outputCursor, steps: [...steps], ...noted };
+    return { session: session.name, output_cursor: session.program.outputCursor, steps: [...steps], ...noted };
   }
   const [only] = steps;
   if (only === undefined) throw new WshError("internal_error", "exec ran no step");
@@ -136,8 +136,8 @@ async function processWait(
   const outcome = await session.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: input.max_wait_ms, signal });
   const over = session.exit !== null;
   // In the background nobody waits, however soon it ends.
-  if (input.max_wait_ms === 0) session.keepLonger();
-  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) session.keepLonger();
+  if (input.max_wait_ms === 0) session.lifetime.keepLonger();
+  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) session.lifetime.keepLonger();
   if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
   if (!over && input.on_timeout !== "leave") await stopProgram(session, input.on_timeout);
   const record = session.commands.recorder.last();
@@ -154,7 +154,7 @@ async function processWait(
     duration_ms: record?.duration_ms ?? null,
     cwd: session.pane.startCwd,
     command_id: record?.id ?? null,
-    output_cursor: session.outputCursor,
+    output_cursor: session.program.outputCursor,
   };
 }
 
@@ -162,7 +162,7 @@ async function processWait(
 async function stopProgram(session: Session, how: "interrupt" | "kill"): Promise<void> {
   session.pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
   const { decidedBy } = await session.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: STOP_MS });
-  if (decidedBy === "timeout") session.keepLonger();
+  if (decidedBy === "timeout") session.lifetime.keepLonger();
 }
 
 async function stopCommand(
@@ -171,7 +171,7 @@ async function stopCommand(
 ): Promise<OperationOutput<"commands.stop">> {
   const record = recordOf(session, id);
   if (record.state === "running") {
-    if (session.runsOneCommand) await stopProgram(session, how);
+    if (session.program.runsOneCommand) await stopProgram(session, how);
     else await session.commands.stop(id, how);
   }
   return recordOf(session, id);
@@ -181,7 +181,7 @@ async function stopCommand(
 function told<I, O>(
   handler: (session: Session, input: I, context: HandlerContext) => Promise<O>,
 ): (session: Session, input: I, context: HandlerContext) => Promise<O> {
-  return (session, input, context) => handler(session, input, context).finally(() => session.endTold());
+  return (session, input, context) => handler(session, input, context).finally(() => session.lifetime.endTold());
 }
 
 async function output(
@@ -199,12 +199,12 @@ async function output(
         : shown(session, newestLines(session, input.format, input.lines), input, matches),
     );
   }
-  if (input.since > session.outputCursor) throw invalidCursor(input.since, session.outputCursor);
-  if (input.wait_ms > 0 && input.since === session.outputCursor && session.exit === null) {
-    await session.outputAfter(input.since, input.wait_ms, signal);
+  if (input.since > session.program.outputCursor) throw invalidCursor(input.since, session.program.outputCursor);
+  if (input.wait_ms > 0 && input.since === session.program.outputCursor && session.exit === null) {
+    await session.program.outputAfter(input.since, input.wait_ms, signal);
   }
   const { since } = input;
-  return terminal.atRest(() => shown(session, session.textSince(since, input.format), input, matches));
+  return terminal.atRest(() => shown(session, session.program.textSince(since, input.format), input, matches));
 }
 
 function newestLines(session: Session, format: Format, count: number): TextRange {
@@ -228,7 +228,7 @@ function commandOutput(
   const record = recordOf(session, id);
   const matches = matcher(input.grep);
   const base = {
-    output_cursor: session.outputCursor,
+    output_cursor: session.program.outputCursor,
     exit_code: record.exit_code,
     first_line_id: record.first_line_id,
   };
@@ -270,7 +270,7 @@ function shown(
   const matching = matches === null ? range.lines : range.lines.filter(({ line }) => matches(text(line)));
   const lines = input.tail === undefined ? matching : matching.slice(-input.tail);
   const base = {
-    output_cursor: session.outputCursor,
+    output_cursor: session.program.outputCursor,
     first_line_id: lines[0]?.id ?? null,
     exit_code: session.exit?.code ?? null,
     ...(session.pane.terminal.alternate ? { alternate_screen: true } : {}),
@@ -323,8 +323,8 @@ function status(session: Session): OperationOutput<"status.get"> {
       application_cursor: modes.applicationCursor,
       mouse: modes.mouseTracking !== "none",
     },
-    shell_integration: session.integration(),
-    output_cursor: session.outputCursor,
+    shell_integration: session.program.integration(),
+    output_cursor: session.program.outputCursor,
     exit_code: session.exit?.code ?? null,
     signal: session.exit?.signal ?? null,
   };

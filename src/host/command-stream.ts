@@ -34,7 +34,7 @@ export class CommandStream {
     private readonly peer: Peer,
   ) {
     peer.onDrain = () => this.drained();
-    this.ends = [session.events.on("info", () => this.letGoForOthers()), session.keep()];
+    this.ends = [session.events.on("info", () => this.letGoForOthers()), session.lifetime.keep()];
   }
 
   /**
@@ -57,12 +57,12 @@ export class CommandStream {
         },
         ended: (record) => {
           // Of a session that is ended under it, the end of the connection tells.
-          if (session.isEnding) return;
+          if (session.lifetime.isEnding) return;
           peer.send(frameTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
         },
       });
     }
-    if (id !== null) session.followed();
+    if (id !== null) session.lifetime.followed();
     return {};
   }
 
@@ -95,7 +95,12 @@ export class CommandStream {
   /** Its program is one command, and no one else would miss what it writes. */
   private get mayHold(): boolean {
     const { session } = this;
-    return !session.isEnding && session.runsOneCommand && session.viewers.count === 0 && session.streamCount === 0;
+    return (
+      !session.lifetime.isEnding &&
+      session.program.runsOneCommand &&
+      session.viewers.count === 0 &&
+      session.streamCount === 0
+    );
   }
 
   private letGoForOthers(): void {

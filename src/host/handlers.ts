@@ -35,7 +35,7 @@ export const sessionHandlers: SessionHandlers = {
     return session.info();
   },
   "session.kill": async (session, { reason }) => {
-    await session.kill(reason);
+    await session.lifetime.kill(reason);
     return {};
   },
   "session.detach": (session) => ({ detached: session.detachAll() }),
@@ -50,7 +50,7 @@ export const sessionHandlers: SessionHandlers = {
     return { signal: name };
   },
   "session.restart": async (session) => {
-    await session.restart();
+    await session.lifetime.restart();
     return session.info();
   },
   "session.clear": async (session) => {
@@ -60,7 +60,7 @@ export const sessionHandlers: SessionHandlers = {
       // Whoever is relayed to sees it as the program's own output.
       session.events.emit("chunk", { offset: terminal.offset, bytes: ERASE_SCREEN });
     });
-    return { output_cursor: session.outputCursor };
+    return { output_cursor: session.program.outputCursor };
   },
   "input.send": async (session, input) => {
     requireRunning(session);
@@ -70,7 +70,7 @@ export const sessionHandlers: SessionHandlers = {
       await session.send(part);
       bytes += part.length;
     }
-    return { bytes, output_cursor: session.outputCursor };
+    return { bytes, output_cursor: session.program.outputCursor };
   },
   "screen.get": (session, { format, tail }) =>
     session.pane.terminal.atRest(() => {
@@ -80,14 +80,14 @@ export const sessionHandlers: SessionHandlers = {
         lines: tail === undefined ? screen.lines : lastLines(screen.lines, tail),
         last_activity_ms: session.activity.idleMs(),
         title: session.pane.terminal.title,
-        state: session.state(),
-        output_cursor: session.outputCursor,
+        state: session.program.state(),
+        output_cursor: session.program.outputCursor,
         generation: session.activity.generation,
       };
     }),
   "scrollback.get": ({ pane: { terminal } }, { grep, ...page }) =>
     terminal.atRest(() => (grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page))),
-  "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].endTold()),
+  "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].lifetime.endTold()),
   ...commandHandlers,
   ...elementHandlers,
 };

@@ -23,7 +23,7 @@ export async function awaitIdle(
       `the session was not idle for ${input.timeout_ms} ms within ${input.max_wait_ms} ms`,
       {
         generation: outcome.generation,
-        output_cursor: session.outputCursor,
+        output_cursor: session.program.outputCursor,
         decided_by: "timeout",
       },
     );
@@ -36,7 +36,7 @@ export async function awaitIdle(
       scrollback_lines: screen.total_lines,
       generation: outcome.generation,
       last_activity_ms: session.activity.idleMs(),
-      output_cursor: session.outputCursor,
+      output_cursor: session.program.outputCursor,
       decided_by: outcome.decided,
       running: session.exit === null,
       exit_code: session.exit?.code ?? null,

@@ -14,7 +14,8 @@ import { installScripts } from "../instance/scripts.ts";
 import { loadSettings, logLevelFor } from "../instance/settings.ts";
 import { reportFailure, reportReady } from "../instance/spawn.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Session, SessionRegistry } from "../session/session.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionRegistry } from "../session/session-port.ts";
 import { integrationFiles } from "../shell/integration.ts";
 import { createSession, wantsIntegration } from "./create.ts";
 import { HostServer } from "./server.ts";
@@ -39,7 +40,7 @@ export async function runHost(): Promise<void> {
   // Why it could not be done is said once, however often it is tried.
   const failed = new Set<string>();
   using _watcher = watchOwnSocket(hostSocket(instance, id), () => {
-    if (restoring || session.isEnding || session.isOver) return;
+    if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
     restoring = true;
     // The shell that a restart starts loads its scripts again.
     const restored = scripts ? () => void installScripts(instance, integrationFiles()) : () => {};
@@ -48,7 +49,7 @@ export async function runHost(): Promise<void> {
     });
   });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
-  process.on("SIGTERM", () => void session.kill("killed"));
+  process.on("SIGTERM", () => void session.lifetime.kill("killed"));
   await over.promise;
   await releaseSession(instance, id).catch((error) =>
     logger.warn("the session's files could not be removed", { error }),

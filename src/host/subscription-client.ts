@@ -29,7 +29,7 @@ export class StreamClient {
     this.ends = [
       session.streamOpened(),
       session.events.on("exited", (exit) => {
-        if (session.isEnding) this.stream?.close();
+        if (session.lifetime.isEnding) this.stream?.close();
         else this.exited(exit);
       }),
       session.events.on("destroyed", ({ reason, exit }) => {

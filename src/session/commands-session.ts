@@ -108,10 +108,10 @@ export class Commands {
     this.waiters.bell(this.port.text.offset);
   }
 
-  /** Somebody types (API input, an attached terminal): call before the bytes are written. */
-  typing(bytes: Uint8Array): void {
+  /** Somebody types (API input, an attached terminal): call before the program can have answered. `flags` were read before. */
+  typing(bytes: Uint8Array, flags = this.port.program.flags()): void {
     this.prompt.typed(bytes, this.recorder.phase === "prompt");
-    this.note(bytes);
+    this.note(bytes, flags);
   }
 
   /** The child has ended; call when its last output was parsed and `program.exit` is set. */
@@ -172,9 +172,9 @@ export class Commands {
     return this.runs.run(request);
   }
 
-  private note(bytes: Uint8Array): void {
+  private note(bytes: Uint8Array, flags = this.port.program.flags()): void {
     const running = this.recorder.phase !== "prompt";
-    this.echo.typed(bytes, this.port.program.flags(), running);
+    this.echo.typed(bytes, flags, running);
     this.observer.input();
   }
 
