@@ -8,8 +8,8 @@ import type { CommandRecorder } from "./recorder.ts";
 
 /** How long an interrupted or killed command has to end, in ms. */
 const STOP_MS = 2_000;
-/** A command that has not ended by then goes on with something that the signal did not reach, in ms. */
-const LOOP_MS = STOP_MS / 4;
+/** How often it is looked whether it goes on with something that the signal did not reach, in ms. */
+const LOOP_MS = STOP_MS / 20;
 
 export type Stop = "interrupt" | "kill";
 
@@ -35,7 +35,7 @@ export async function stopCommand(
   const known = recorder.get(id);
   if (known !== null && known.state !== "running") return { record: known, by: how };
   const by = how === "kill" && recorder.shellHoldsTerminal() === false ? "kill" : "interrupt";
-  const shellHeld = recorder.shellHoldsTerminal() === true;
+  let metShell = recorder.shellHoldsTerminal() === true;
   target.signal(by === "kill" ? "SIGKILL" : "SIGINT");
   let record: CommandRecord | null = null;
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
@@ -43,7 +43,8 @@ export async function stopCommand(
     if (record !== null) break;
     // A loop of the shell's own goes on with its next command: only an interrupt ends the loop. And an interrupt that
     // met the shell just before it handed the terminal to the command has not reached the command.
-    const missed = waited === 0 && shellHeld && recorder.shellHoldsTerminal() === false;
+    const missed = metShell && recorder.shellHoldsTerminal() === false;
+    if (missed) metShell = false;
     if (by === "kill" || missed) target.signal("SIGINT");
   }
   return record === null ? null : { record, by };
