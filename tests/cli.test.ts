@@ -407,6 +407,20 @@ describe("the server", () => {
     expect(blocked.stderr).toContain("is not a socket");
   });
 
+  test("instances that were given no address do not meet at one", async () => {
+    await using own = new Wsh();
+    const servers = ["u", "v"].map((name) => own.spawn(["-L", name, "server"]));
+    for (const name of ["u", "v"])
+      await until("it to listen", async () => (await own.run("-L", name, "persist")).code === 0);
+    const addresses = await Promise.all(
+      ["u", "v"].map(async (name) => JSON.parse(await own.ok("-L", name, "info", "--json")).server.addresses[0]),
+    );
+    expect(new Set(addresses).size).toBe(2);
+    for (const address of addresses) expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    for (const server of servers) server.kill("SIGTERM");
+    for (const server of servers) expect(await server.exited).toBe(0);
+  });
+
   test("on TCP the printed token lets in", async () => {
     await using own = new Wsh();
     const { addresses } = JSON.parse(await own.ok("server", "--ensure", "--bind", "127.0.0.1:0", "--json"));
@@ -447,7 +461,7 @@ describe("settings, scripts and completions", () => {
   test.each(["bash", "zsh", "fish"])("%s takes its completions and integration script", async (shell) => {
     const completions = await wsh.ok("completions", shell);
     expect(completions).toContain("reset-terminal");
-    expect(completions).toContain("wsh list --names");
+    expect(completions).toContain("list --names");
     const script = await wsh.ok("shell-integration", shell);
     expect(script.length).toBeGreaterThan(500);
     if (Bun.which(shell) === null) return;
@@ -479,6 +493,10 @@ describe("settings, scripts and completions", () => {
     expect(complete("att")).toBe("attach");
     expect(complete("attach", "")).toBe("alpha");
     expect(complete("-L", "t", "kill", "al")).toBe("alpha");
+    expect(complete("-L", "other", "kill", "al")).toBe("");
+    expect(complete("-L", "")).toBe("");
+    expect(complete("mcp", "--session", "al")).toBe("alpha");
+    expect(complete("server", "--hostname", "al")).toBe("");
     expect(complete("attach", "--re")).toBe("--read-only");
     expect(complete("screen", "alpha", "--format", "")).toBe("plain styled ansi");
     expect(complete("persist", "o")).toBe("on off");

@@ -2,19 +2,20 @@
 import type { CompletionCommand, Value } from "./completions.ts";
 
 export function bashCompletions(commands: readonly CompletionCommand[]): string {
-  return `_wsh_sessions() { COMPREPLY=($(compgen -W "$(wsh list --names 2>/dev/null)" -- "$cur")); }
+  return `_wsh_sessions() { COMPREPLY=($(compgen -W "$(wsh \${instance[@]+"\${instance[@]}"} list --names 2>/dev/null)" -- "$cur")); }
 _wsh() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= position=0 i word
+  local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} command= position=0 i word instance=()
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=\${COMP_WORDS[i]}
     case $word in
       --) return ;;
-      -L|--server-name|--socket) ((i++)) ;;
+      -L|--server-name|--socket) instance=("$word" "\${COMP_WORDS[i+1]}"); ((i++)) ;;
       -*) ;;
       *) if [ -z "$command" ]; then command=$word; else position=$((position + 1)); fi ;;
     esac
   done
+  case $prev in -L|--server-name|--socket) return ;; esac
   case $command in
     '') COMPREPLY=($(compgen -W "${commands.flatMap(({ names }) => names).join(" ")} --help --version -L --socket" -- "$cur")) ;;
 ${commands.map(branch).join("\n")}

@@ -73,12 +73,15 @@ function describeOptions(options: readonly Option[]): CompletionOption[] {
       short: option.short ?? null,
       long: option.long ?? null,
       summary: option.description,
-      value:
-        option.required || option.optional
-          ? valueNamed(/<([^>]+)>/.exec(option.flags)?.[1] ?? "", option.argChoices)
-          : null,
+      value: option.required || option.optional ? optionValue(option) : null,
     }));
   return [...described, help];
+}
+
+/** Names that options take are an instance's, a host's; only --session takes a session's. */
+function optionValue({ long, flags, argChoices }: Option): Value {
+  const value = valueNamed(/<([^>]+)>/.exec(flags)?.[1] ?? "", argChoices);
+  return value.kind === "session" && long !== "--session" ? { kind: "other" } : value;
 }
 
 /** The names of arguments in our own commands say what they take. */

@@ -4,9 +4,14 @@
  */
 import { type Command, Option } from "commander";
 import type { Instance } from "../instance/paths.ts";
+import type { SettingName } from "../instance/settings-keys.ts";
 import { WshError } from "../protocol/errors.ts";
+import { defaultInstanceName } from "../protocol/names.ts";
 import { collect, instanceOf, settingsOf, UsageError, wholeNumber } from "./context.ts";
 import { print, printJson } from "./print.ts";
+
+/** Loopback, at a port that the system chooses; `wsh info` says which. */
+const FREE_PORT = "127.0.0.1:0";
 
 interface ServerFlags {
   readonly bind?: string;
@@ -32,7 +37,7 @@ export function register(program: Command): void {
   program
     .command("server")
     .description("Serve the instance's sessions over HTTP, WebSocket and MCP, until SIGINT or SIGTERM; sessions go on.")
-    .option("--bind <address>", "TCP address HOST:PORT, or none (default: 127.0.0.1:8080)")
+    .option("--bind <address>", "TCP address HOST:PORT, or none (default: 127.0.0.1:8080; with -L: a free port)")
     .addOption(new Option("--token <token>", "token for TCP instead of the instance's own").env("WSH_TOKEN"))
     .addOption(new Option("--no-auth", "let everybody in who can reach the address").env("WSH_NO_AUTH"))
     .option("--force", "with --no-auth: also on an address that others reach")
@@ -87,6 +92,7 @@ async function serve(
     log_format: flags.logFormat,
   });
   const { values } = settings;
+  const isDefault = (name: SettingName): boolean => settings.originOf(name).from === "default";
   if ((values.tls_cert === "") !== (values.tls_key === "")) {
     throw new UsageError("TLS takes a certificate and its key", "Give both --tls-cert and --tls-key, or neither.");
   }
@@ -105,7 +111,8 @@ async function serve(
       file: values.log_file || undefined,
     }),
     hostname: hostname(values.hostname),
-    bind: parseBind(values.bind),
+    // Two instances that were given no address must not meet at one.
+    bind: parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind),
     token: flags.token ?? null,
     noAuth: !flags.auth,
     ephemeral: flags.ephemeral === true,
