@@ -1,7 +1,7 @@
 /**
- * Puts embedded files where other programs can read them: one directory for each content, in the runtime directory, made
- * whole under another name and renamed into place. A directory that is there is complete and ours (the runtime directory
- * is 0700), so it is used as it is.
+ * Puts embedded files where other programs can read them: one directory for each content, in the runtime directory (0700,
+ * so what is there is ours). Each file is written whole under another name and renamed into place, so that any number of
+ * hosts may do this at once, and one that a sweeper took away is there again.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,21 +18,13 @@ export function installScripts(instance: Instance, files: readonly ScriptFile[])
   const digest = Bun.hash(JSON.stringify(files)).toString(36);
   // The dot keeps it apart from instances' directories: no instance name has one.
   const directory = join(instance.runtimeDir, `shell.${digest}`);
-  const isWhole = (): boolean => files.every(({ name }) => fs.existsSync(join(directory, name)));
-  if (isWhole()) return directory;
-  const temporary = `${directory}.${process.pid}`;
   for (const { name, text } of files) {
-    const path = join(temporary, name);
+    const path = join(directory, name);
+    if (fs.existsSync(path)) continue;
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    fs.writeFileSync(path, text, { mode: 0o600 });
-  }
-  try {
-    fs.renameSync(temporary, directory);
-  } catch {
-    // Another host was quicker, and shells may be reading its files; or something swept some of them away.
-    const superfluous = isWhole() ? temporary : directory;
-    fs.rmSync(superfluous, { recursive: true, force: true });
-    if (superfluous === directory) fs.renameSync(temporary, directory);
+    const temporary = `${path}.${process.pid}.new`;
+    fs.writeFileSync(temporary, text, { mode: 0o600 });
+    fs.renameSync(temporary, path);
   }
   return directory;
 }
