@@ -4,7 +4,7 @@
  */
 import fs from "node:fs";
 import os from "node:os";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
 import { readServerInfo } from "../instance/info.ts";
 import { errorCode, type Instance, maxSocketPathBytes } from "../instance/paths.ts";
 import { probeSocket } from "../instance/probe.ts";
@@ -71,14 +71,37 @@ function directories({ runtimeDir, stateDir }: Instance): Finding[] {
 
 function directory(subject: string, path: string): Finding {
   const stat = lstat(path);
-  if (stat === null) return ok(subject, `${path} is not there yet`);
+  if (stat === null) {
+    const parent = existingParent(path);
+    if (isWritable(parent)) return ok(subject, `${path} is not there yet`);
+    return wrong(
+      subject,
+      `${path} cannot be made: ${parent} is not yours to write to`,
+      "Set HOME or the XDG variables.",
+    );
+  }
   if (stat.isSymbolicLink()) return wrong(subject, `${path} is a symbolic link`, "Replace it by a directory of yours.");
   if (!stat.isDirectory()) return wrong(subject, `${path} is not a directory`, "Move it away.");
   if (stat.uid !== process.getuid?.()) {
     return wrong(subject, `${path} belongs to user ${stat.uid}`, "Remove it, or set XDG_RUNTIME_DIR to one of yours.");
   }
   if ((stat.mode & 0o077) !== 0) return wrong(subject, `${path} is open to others`, `chmod 700 ${path}`);
+  if (!isWritable(path)) return wrong(subject, `${path} cannot be written to`, `chmod 700 ${path}`);
   return ok(subject, `${path}, yours alone`);
+}
+
+function existingParent(path: string): string {
+  const parent = dirname(path);
+  return parent === path || lstat(parent) !== null ? parent : existingParent(parent);
+}
+
+function isWritable(path: string): boolean {
+  try {
+    fs.accessSync(path, fs.constants.W_OK | fs.constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function files(instance: Instance): Finding[] {

@@ -59,7 +59,10 @@ const kinds = {
   host_crashed: { status: 503, hint: "The session's host process died; its log is in the state directory." },
   host_version: { status: 503, hint: "The session was started by another version of wsh; end it with that version." },
   server_unavailable: { status: 503, hint: "Start the server with `wsh server`." },
-  runtime_dir_unusable: { status: 500, hint: "Set XDG_RUNTIME_DIR to a directory of yours that can be written." },
+  runtime_dir_unusable: {
+    status: 500,
+    hint: "HOME, XDG_RUNTIME_DIR and XDG_STATE_HOME must name directories that you can write to.",
+  },
   unsafe_path: { status: 500, hint: "It must be yours, closed to others (chmod 700, files 600) and no symbolic link." },
   socket_path_too_long: { status: 400, hint: "Use a shorter runtime directory (XDG_RUNTIME_DIR, --socket) or name." },
   lock_busy: { status: 503, hint: "Another wsh holds the instance's lock; try again." },
