@@ -18,7 +18,7 @@ const SOAK_SECONDS = Number(process.env.WSH_SOAK_MINUTES ?? 0) * 60 || (FULL ? 1
  * Growth that is no leak, in KiB: the garbage collector's own mood. 1,000 cycles that leaked one 64 KB buffer each
  * would be 64 MB.
  */
-const MOOD_KIB = 30 * 1024;
+const MOOD_KIB = 48 * 1024;
 
 function facts(pid: number): { descriptors: number; threads: number } {
   return { descriptors: descriptorsOf(pid), threads: threadsOf(pid) };

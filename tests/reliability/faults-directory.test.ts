@@ -16,6 +16,7 @@ test("everything deleted: hosts and server come back, names and ids are the same
   await wsh.server();
   using terminal = AttachedTerminal.open(wsh, ["attach", "one"]);
   await terminal.shows("$");
+  await wsh.shows("two", "$");
   vanish(wsh.instance.runtimeDir);
 
   terminal.type("echo still$((40+2))\r");
@@ -55,6 +56,7 @@ test("a name that was taken meanwhile is not stolen back", async () => {
 test("one socket deleted, one name deleted: the session is found again", async () => {
   await using wsh = new Wsh();
   const { id, pid } = await wsh.session("s");
+  await wsh.shows("s", "$");
   rmSync(join(wsh.instance.hostsDir, `${id.slice(1)}.sock`));
   await until("the session", async () => (await wsh.list())[0]?.pid === pid);
   expect(await wsh.run("exec", "s", "--", "(exit 4)")).toMatchObject({ code: 4 });

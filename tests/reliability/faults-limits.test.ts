@@ -64,6 +64,8 @@ test("short files: logs that may not grow end nothing", async () => {
   mkdirSync(wsh.instance.stateDir, { recursive: true, mode: 0o700 });
   writeFileSync(wsh.instance.hostLog, "x".repeat(60 * 1024), { mode: 0o600 });
   expect(await runBehind(wsh, limited("-f 60"), "new", "short")).toMatchObject({ code: 0 });
+  // Its shell has started, and read what it needs.
+  await wsh.shows("short", "$");
   vanish(wsh.instance.runtimeDir);
   await until("the session to register again, which it logs", async () => (await wsh.list()).length === 1);
   expect(await wsh.run("exec", "short", ...WORKS)).toMatchObject({ code: 4, stdout: "works\n" });
