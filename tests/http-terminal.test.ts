@@ -115,7 +115,7 @@ describe("keys", () => {
   test("come after data, and data is pasted in brackets where the program asked for it", async () => {
     await listener("pasted", "\\033[?2004h");
     const send = (body: object) => http.post("/sessions/pasted/keys", body);
-    const answer = await send({ data: "a\u001b[201~b", paste: true, keys: ["Left"], submit: true });
+    const answer = await send({ data: "a\u001b[20\u001b[201~1~b", paste: true, keys: ["Left"], submit: true });
     expect(answer.status).toBe(204);
     expect(answer.headers.get("wsh-output-cursor")).toMatch(/^\d+$/);
     await received("pasted", "1b 5b 32 30 30 7e 61 62 1b 5b 32 30 31 7e 1b 5b 44 0d");

@@ -7,6 +7,8 @@ const MAX_INPUT_BYTES = 1024 * 1024;
 const encoder = new TextEncoder();
 const PASTE_BEGIN = encoder.encode("\x1b[200~");
 const PASTE_END = encoder.encode("\x1b[201~");
+/** The marker's last byte. */
+const TILDE = 0x7e;
 
 export interface Typing {
   readonly data?: string | undefined;
@@ -35,15 +37,15 @@ export function decodeInput(typing: Typing, modes: KeyModes & { readonly bracket
 
 /** An end marker inside the text would end the paste early and let the rest be typed: it is taken out. */
 function bracket(bytes: Uint8Array): Uint8Array {
-  const text = Buffer.from(bytes);
-  const pieces: Uint8Array[] = [PASTE_BEGIN];
-  let at = 0;
-  for (let end = text.indexOf(PASTE_END, at); end >= 0; end = text.indexOf(PASTE_END, at)) {
-    pieces.push(bytes.subarray(at, end));
-    at = end + PASTE_END.length;
+  const inside = new Uint8Array(bytes.length);
+  let length = 0;
+  for (const byte of bytes) {
+    inside[length++] = byte;
+    // Looked at in what is kept, since taking one out can join the halves of another.
+    const start = length - PASTE_END.length;
+    if (byte === TILDE && start >= 0 && PASTE_END.every((marker, at) => inside[start + at] === marker)) length = start;
   }
-  pieces.push(bytes.subarray(at), PASTE_END);
-  return new Uint8Array(Buffer.concat(pieces));
+  return new Uint8Array(Buffer.concat([PASTE_BEGIN, inside.subarray(0, length), PASTE_END]));
 }
 
 function fromBase64(text: string): Uint8Array {
