@@ -8,7 +8,7 @@ const SESSIONS = 10;
 /** Lines that fill the history of a session. */
 const FILL = HISTORY_LINES + 1_000;
 /** Time until start-up has been collected, in ms. */
-const SETTLE_MS = 4_000;
+const SETTLE_MS = 6_000;
 
 export const memory: Measure = {
   name: "memory",

@@ -3,8 +3,6 @@
  * Peers that connect before the session is ready wait for their hello.
  */
 import * as v from "valibot";
-import { parseInput, requireAccess } from "../operations/call.ts";
-import { findOperation } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/frames.ts";
 import type { Hello } from "../protocol/hello.ts";
@@ -13,14 +11,10 @@ import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/session-port.ts";
 import { type AttachPolicy, TerminalStream } from "./attach.ts";
 import { CommandStream } from "./command-stream.ts";
-import { type HandlerContext, sessionHandlers } from "./handlers.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
 import { StreamClient } from "./subscription-client.ts";
 
 const CallerGoneSchema = v.object({ id: v.string() });
-
-type AnyHandler = (session: Session, input: unknown, context: HandlerContext) => unknown;
-const handlers = sessionHandlers as unknown as Readonly<Record<string, AnyHandler>>;
 
 export class HostServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
@@ -29,6 +23,7 @@ export class HostServer implements PeerHandler {
   /** Callers with a connection of their own that came over a peer and may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private session: Session | null = null;
+  private operations: Promise<typeof import("./operate.ts")> | null = null;
 
   constructor(
     private readonly maxClients: number,
@@ -140,15 +135,10 @@ export class HostServer implements PeerHandler {
     while (this.peers.size > 0 && performance.now() < deadline) await Bun.sleep(5);
   }
 
-  private operate(session: Session, request: PeerRequest): unknown {
-    const operation = findOperation(request.op);
-    const handler = handlers[request.op];
-    if (operation === undefined || handler === undefined) {
-      throw new WshError("unknown_method", `this host knows no operation '${request.op}'`);
-    }
-    requireAccess(operation, request.access);
-    const { signal, caller, access } = request;
-    return handler(session, parseInput(operation, request.input), { signal, caller, access });
+  private async operate(session: Session, request: PeerRequest): Promise<unknown> {
+    this.operations ??= import("./operate.ts");
+    const { operate } = await this.operations;
+    return operate(session, request);
   }
 
   private async attach(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
