@@ -79,6 +79,14 @@ describe("a terminal that keeps hardly any history", () => {
     expect((await reader.read()).code).toBe(125);
   }, 30_000);
 
+  test("a program of a session of its own ends when nobody reads what it prints, as in a pipe", async () => {
+    const script = 'set -o pipefail; "$@" | head -n 1';
+    const child = Bun.spawn(["bash", "-c", script, "bash", ...wsh.command("exec", "--", "yes")], { env: wsh.env });
+    expect(await new Response(child.stdout).text()).toBe("y\n");
+    expect(await child.exited).toBe(141);
+    await until("it to end", async () => (await wsh.list()).every(({ name }) => name === "work"));
+  }, 30_000);
+
   test("in a shared session nobody waits for a slow reader: what it misses is counted", async () => {
     const lines = 80_000;
     const reader = slowly("work", "--", `yes ${"x".repeat(150)} | head -n ${lines}`);

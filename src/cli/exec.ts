@@ -10,7 +10,7 @@ import { MAX_WAIT_MS } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
 import { collect, instanceOf, seconds, UsageError, variables } from "./context.ts";
 import { ExecStream } from "./exec-stream.ts";
-import { print, printJson } from "./print.ts";
+import { print, printJson, whenReaderGoes } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 import { startSession } from "./start-session.ts";
 import { shellText, splitAtDashes } from "./words.ts";
@@ -83,7 +83,14 @@ async function execAtPrompt(
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   const started = await session.call("exec", { command, background: true });
   for (const warning of started.warnings ?? []) process.stderr.write(`wsh: ${warning}\n`);
-  if (typeof started.command_id === "number") return await watch(session, stream, started.command_id, options);
+  const { command_id: id } = started;
+  if (typeof id === "number") {
+    // What runs in a session that others see is not ours to end.
+    using _gone = whenReaderGoes(async () => {
+      if ((await session.call("commands.get", { id })).state === "running") sayItGoesOn(session);
+    });
+    return await watch(session, stream, id, options);
+  }
   // The shell refused the text (a syntax error) and has said why.
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
   if (options.json === true) return printJson(started);
@@ -120,6 +127,8 @@ async function execFresh(instance: Instance, command: string, options: ExecOptio
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
+  // As in a pipe: a program whose reader has gone must not run on for nobody.
+  using _gone = whenReaderGoes(() => session.call("session.kill", {}));
   await watch(session, stream, record.id, options);
 }
 
@@ -160,12 +169,16 @@ async function watch(
   const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
   const running = record.state === "running";
   if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
-  if (running) process.stderr.write(`wsh: the command goes on in session '${session.name}'\n`);
+  if (running) sayItGoesOn(session);
   process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
   if (json) {
     const stopped = onTimeout === "kill" ? "killed" : "interrupted";
     await printJson(await resultOf(session, record, stop && !running ? stopped : record.state));
   }
+}
+
+function sayItGoesOn({ name }: SessionClient): void {
+  process.stderr.write(`wsh: the command goes on in session '${name}'\n`);
 }
 
 /** The record when the command has ended, or as it is when the wait is over. */

@@ -58,6 +58,8 @@ async function follow(session: SessionClient, from: number, grep: string | undef
   for (let since = from; ; ) {
     const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });
     await print(more.text ?? "");
+    const { omitted_lines: missing = 0 } = more;
+    if (missing > 0) process.stderr.write(`wsh: ${missing} lines are missing: they came faster than they were read\n`);
     if (more.output_cursor === since && !(await session.call("session.get", {})).running) return;
     since = more.output_cursor;
   }

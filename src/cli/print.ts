@@ -11,6 +11,21 @@ const NOT_WRITTEN = 1;
 /** Node's stream says that everything is written while a pipe still holds it back; this sink's flush is exact. */
 let sink: Bun.FileSink | null = null;
 
+/** What is still to be done when the reader has gone. */
+let farewell: (() => Promise<unknown>) | null = null;
+/** How long that may take, in ms. */
+const FAREWELL_MS = 1_000;
+
+/** Until it is disposed: `act` runs before the command ends because nobody reads what it prints. */
+export function whenReaderGoes(act: () => Promise<unknown>): Disposable {
+  farewell = act;
+  return {
+    [Symbol.dispose]() {
+      farewell = null;
+    },
+  };
+}
+
 /** @param text with its own final newline */
 export async function print(text: string | Uint8Array): Promise<void> {
   if (text.length === 0) return;
@@ -20,7 +35,10 @@ export async function print(text: string | Uint8Array): Promise<void> {
     await sink.flush();
   } catch (error) {
     const { code = "EPIPE" } = error as NodeJS.ErrnoException;
-    if (code === "EPIPE" || code === "ECONNRESET") process.exit(READER_GONE);
+    if (code === "EPIPE" || code === "ECONNRESET") {
+      await Promise.race([farewell?.().catch(() => {}), Bun.sleep(farewell === null ? 0 : FAREWELL_MS)]);
+      process.exit(READER_GONE);
+    }
     process.stderr.write(`wsh: standard output cannot be written: ${code}\n`);
     process.exit(NOT_WRITTEN);
   }
