@@ -139,6 +139,16 @@ describe("keys", () => {
     expect(seen).toEqual(["\x1b"]);
   });
 
+  test("help goes with the next key, which is typed, but for Escape", async () => {
+    const { seen, push } = reader();
+    push("\x1c?x");
+    expect(seen.splice(0)).toEqual(["<help true>", "<help false>", "x"]);
+    push("\x1c?\x1b");
+    await until("the help to go", () => seen.includes("<help false>"));
+    push("y");
+    expect(seen).toEqual(["<help true>", "<help false>", "y"]);
+  });
+
   test("while somebody else holds the keyboard one press takes it back", () => {
     const { seen, keys, push } = reader();
     keys.captured = true;

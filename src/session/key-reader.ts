@@ -86,7 +86,11 @@ export class KeyReader {
         this.actions.reply(event.raw);
         continue;
       }
-      if (this.helping && event.kind === "key") this.showHelp(false);
+      if (this.helping && event.kind === "key") {
+        this.showHelp(false);
+        // Escape says that the help shall go, and nothing to the program; any other key is the next thing typed.
+        if (event.parsed?.key === "Escape" && event.parsed.modifiers.length === 0) continue;
+      }
       const { captured, prefix } = this;
       const { state, action } = prefixKey(this.pressed, event, { captured, prefix });
       this.pressed = state;
