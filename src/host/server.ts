@@ -11,6 +11,7 @@ import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/session-port.ts";
 import { type AttachPolicy, TerminalStream } from "./attach.ts";
 import { CommandStream } from "./command-stream.ts";
+import { FloodPriority } from "./flood-priority.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
 import { StreamClient } from "./subscription-client.ts";
 
@@ -52,6 +53,8 @@ export class HostServer implements PeerHandler {
     this.session = session;
     const tell = (event: string, fields: object = {}): void =>
       this.broadcast({ event, ...fields, info: session.info() });
+    const priority = new FloodPriority();
+    session.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
