@@ -41,9 +41,9 @@ export async function stopCommand(
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
     record = await within(clock, LOOP_MS, ended.promise);
     if (record !== null) break;
-    // A loop of the shell's own goes on with its next command: only an interrupt ends the loop. And an interrupt that
-    // met the shell just before it handed the terminal to the command has not reached the command.
-    const missed = metShell && recorder.shellHoldsTerminal() === false;
+    // A loop of the shell's own goes on with its next command: only an interrupt ends the loop, and each may fall
+    // between two commands. One that met the shell just before it handed the terminal over has not reached the command.
+    const missed = (metShell || how === "kill") && recorder.shellHoldsTerminal() === false;
     if (missed) metShell = false;
     if (by === "kill" || missed) target.signal("SIGINT");
   }
