@@ -165,6 +165,8 @@ async function watch(
     process.stderr.write(`wsh: ${stream.omittedLines} lines are missing: they came faster than they were read\n`);
   }
   const over = seen.state === "running";
+  // Nobody reads on, so nothing may wait for us.
+  stream?.[Symbol.dispose]();
   const stop = over && !wasLeft && onTimeout !== "leave";
   const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
   const running = record.state === "running";
