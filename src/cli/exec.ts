@@ -36,7 +36,7 @@ export function register(program: Command): void {
     .command("exec [words...]")
     .usage("[options] [NAME] -- COMMAND…")
     .description(
-      "Run a command at a session's prompt, print its output as it comes, and exit with its code: 128+n by signal n,\n" +
+      "Run a command at a session's prompt, print its output as it comes, and exit with its code: 128+n by signal n, " +
         `${TIMED_OUT} when the time is over, ${UNKNOWN} when the code is unknown. Without NAME it runs in a session of its own.\n` +
         "One word after -- is shell text; of several each is an argument. Ctrl+C interrupts the command; twice leaves it.",
     )

@@ -15,7 +15,7 @@ export function register(program: Command): void {
   program
     .command("run <name> [text...]")
     .description(
-      "Type a line into whatever runs, press Enter, wait until what that started has ended or waits for input,\n" +
+      "Type a line into whatever runs, press Enter, wait until what that started has ended or waits for input, " +
         "and print what came. For commands of a shell 'wsh exec' is more exact.",
     )
     .option("--keys <key...>", "press keys after the text, and no Enter")

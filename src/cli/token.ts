@@ -19,7 +19,7 @@ export function register(program: Command): void {
     .command("token [action] [name]")
     .usage("[create NAME [--access A] [--session S] | list | revoke NAME]")
     .description(
-      "Print the token that clients over TCP send as 'Authorization: Bearer TOKEN'; or create, list and revoke tokens\n" +
+      "Print the token that clients over TCP send as 'Authorization: Bearer TOKEN'; or create, list and revoke tokens " +
         "of less access. A new token is shown once; a revoked one is refused at once.",
     )
     .option("--access <access>", "create: observe (look), operate (act as well) or admin (everything)")

@@ -22,7 +22,7 @@ export function register(program: Command): void {
   program
     .command("wait <name> [condition...]")
     .description(
-      `Wait until one of the conditions holds and print which: ${simpleConditions.join(", ")},\n` +
+      `Wait until one of the conditions holds and print which: ${simpleConditions.join(", ")}, ` +
         "or the options below. Without any: prompt, waiting_for_input, password or exited.\n" +
         `Exit code ${TIMED_OUT} when the time is over first.`,
     )
