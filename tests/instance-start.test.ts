@@ -116,7 +116,17 @@ describe("starting a server", () => {
     const start = startServer(place.instance, { env: place.env, command, args: ["--max-sessions", "3"] });
     await expect(start).rejects.toMatchObject({ message: "the port 8080 is in use" });
     const { httpSocket } = place.instance;
-    const wanted = ["server", "--report", "--ephemeral", "--socket", httpSocket, "--bind", "none", "--max-sessions", "3"];
+    const wanted = [
+      "server",
+      "--report",
+      "--ephemeral",
+      "--socket",
+      httpSocket,
+      "--bind",
+      "none",
+      "--max-sessions",
+      "3",
+    ];
     expect(given).toEqual(wanted);
   });
 
