@@ -15,10 +15,19 @@ if (process.argv[2] !== undefined) {
   const open = await openPty(process.argv[2] === "bun-pty" ? "bun-pty" : "bun");
   const { promise, resolve } = Promise.withResolvers();
   const parts = [];
-  const pty = await open(
+  // Output may come before the opening is told of.
+  let pty = null;
+  let early = 0;
+  const take = (bytes) => {
+    parts.push(bytes);
+    if (pty === null) early += bytes.length;
+    else pty.ack(bytes.length);
+  };
+  pty = await open(
     { file: "/bin/sh", args: ["-c", "stty size; seq 1 2000; exit 5"], cwd: "/", env: { PATH: "/usr/bin:/bin" }, rows: 20, cols: 70 },
-    { data: (bytes) => { parts.push(bytes); pty.ack(bytes.length); }, exit: resolve },
+    { data: take, exit: resolve },
   );
+  pty.ack(early);
   const exit = await promise;
   pty.dispose();
   console.log(JSON.stringify({ exit, text: Buffer.concat(parts).toString() }));
