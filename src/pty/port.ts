@@ -33,6 +33,7 @@ export interface PtyExit {
   readonly signal: string | null;
 }
 
+/** Output may come before the promise of the opening has resolved. */
 export interface PtyEvents {
   /** Output, in order; the array is the receiver's own. Call `ack(bytes.length)` when it has been parsed. */
   data(bytes: Uint8Array): void;
