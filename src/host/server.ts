@@ -53,7 +53,7 @@ export class HostServer implements PeerHandler {
     this.session = session;
     const tell = (event: string, fields: object = {}): void =>
       this.broadcast({ event, ...fields, info: session.info() });
-    const priority = new FloodPriority();
+    const priority = new FloodPriority(() => session.viewers.count > 0);
     session.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
