@@ -27,6 +27,7 @@ describe("a terminal that keeps hardly any history", () => {
     ["a last line without its end", "seq 1 9; printf 'a  '; printf b", `${numbers(9)}a  b\n`],
     ["blanks at the ends of lines", "printf 'a  \\n\\n  b  \\n'", "a\n\n  b\n"],
     ["a screen that is cleared", "clear; seq 1 3; clear; echo x", "1\n2\n3\nx\n"],
+    ["one that is cleared within a write", "printf '1\\n\\n2\\n\\033[H\\033[2J\\033[Jx\\n'", "1\n\n2\nx\n"],
     ["a program with a screen of its own", "echo a; printf '\\e[?1049hx\\e[?1049l'; echo b", "a\nb\n"],
     ["nothing", "true", ""],
   ])("in a session: %s", async (_what, command, expected) => {
@@ -70,14 +71,14 @@ describe("a terminal that keeps hardly any history", () => {
     const { code, stderr, stdout } = await reader.read();
     expect({ code, stderr, length: stdout.length }).toEqual({ code: 3, stderr: "", length: numbers(200_000).length });
     expect(stdout === numbers(200_000)).toBe(true);
-  }, 30_000);
+  }, 60_000);
 
   test("a program that waits for its reader is ended by kill all the same", async () => {
     const reader = slowly("--", "exec", "yes");
     const name = await ownSession();
     await wsh.ok("kill", name);
     expect((await reader.read()).code).toBe(125);
-  }, 30_000);
+  }, 60_000);
 
   test("a program of a session of its own ends when nobody reads what it prints, as in a pipe", async () => {
     const script = 'set -o pipefail; "$@" | head -n 1';
@@ -85,7 +86,7 @@ describe("a terminal that keeps hardly any history", () => {
     expect(await new Response(child.stdout).text()).toBe("y\n");
     expect(await child.exited).toBe(141);
     await until("it to end", async () => (await wsh.list()).every(({ name }) => name === "work"));
-  }, 30_000);
+  }, 60_000);
 
   test("in a shared session nobody waits for a slow reader: what it misses is counted", async () => {
     const lines = 80_000;
@@ -96,5 +97,5 @@ describe("a terminal that keeps hardly any history", () => {
     expect(missing).toBeGreaterThan(0);
     expect(stdout.split("\n").length - 1 + missing).toBe(lines);
     expect(code).toBe(0);
-  }, 30_000);
+  }, 60_000);
 });

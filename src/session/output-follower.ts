@@ -57,8 +57,11 @@ export class OutputFollower {
     this.flush();
   }
 
-  /** The normal screen is written anew from line `top` on. */
+  /** The normal screen is about to be erased, and written anew from line `top` on: what stands there comes out before. */
   erased(top: number): void {
+    const { text } = this;
+    const standing = text.lines(this.line, text.lastLine());
+    this.takeUntil((standing.findLast((line) => line.text !== "")?.id ?? -1) + 1);
     this.turnTo(top);
     this.flush();
   }
