@@ -2,7 +2,7 @@
  * The few C library calls that Bun has no API for, on the descriptor of a terminal's master side. Loaded on first use
  * (~0.3 ms). Every call is non-blocking or returns at once, so that any thread may make it.
  *
- * read, write, poll, dup, pipe, tcgetattr, tcgetpgrp and ptsname take a fixed number of arguments. ioctl and fcntl are
+ * write, poll, dup, tcgetattr, tcgetpgrp, getpgid and ptsname take a fixed number of arguments. ioctl and fcntl are
  * variadic: on Apple silicon their variable arguments travel on the stack, which the padded signature reproduces.
  */
 
@@ -16,15 +16,14 @@ const libraries = darwin
   : ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`, "libc.so"];
 
 const fixed = {
-  read: { args: ["i32", "ptr", "usize"], returns: "i32" },
   write: { args: ["i32", "ptr", "usize"], returns: "i32" },
   close: { args: ["i32"], returns: "i32" },
   dup: { args: ["i32"], returns: "i32" },
-  pipe: { args: ["ptr"], returns: "i32" },
   poll: { args: ["ptr", "usize", "i32"], returns: "i32" },
   ptsname: { args: ["i32"], returns: "cstring" },
   tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
   tcgetpgrp: { args: ["i32"], returns: "i32" },
+  getpgid: { args: ["i32"], returns: "i32" },
   getrlimit: { args: ["i32", "ptr"], returns: "i32" },
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
 } as const;
@@ -74,5 +73,4 @@ export function libc(): Libc {
 }
 
 /** poll.h. */
-export const POLLIN = 0x1;
 export const POLLOUT = 0x4;
