@@ -79,7 +79,7 @@ describe("output split at every byte gives the same screen, events and stream", 
       for (let at = 1; at < bytes.length; at++) {
         const parts = open();
         void parts.terminal.write(bytes.slice(0, at));
-        void parts.terminal.write(bytes.slice(at));
+        await parts.terminal.write(bytes.slice(at));
         expect({ at, ...state(parts.terminal), log: parts.log, out: Buffer.concat(parts.out).toString() }).toEqual({
           at,
           ...wanted,
@@ -87,7 +87,7 @@ describe("output split at every byte gives the same screen, events and stream", 
         parts.terminal.dispose();
       }
       const single = open();
-      for (const byte of bytes) void single.terminal.write(Uint8Array.of(byte));
+      for (const byte of bytes) await single.terminal.write(Uint8Array.of(byte));
       expect({ ...state(single.terminal), log: single.log, out: Buffer.concat(single.out).toString() }).toEqual(wanted);
     });
   }

@@ -24,6 +24,7 @@ export class HostServer implements PeerHandler {
   /** Callers with a connection of their own that came over a peer and may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private session: Session | null = null;
+  private priority: FloodPriority | null = null;
   private operations: Promise<typeof import("./operate.ts")> | null = null;
 
   constructor(
@@ -53,7 +54,11 @@ export class HostServer implements PeerHandler {
     this.session = session;
     const tell = (event: string, fields: object = {}): void =>
       this.broadcast({ event, ...fields, info: session.info() });
-    const priority = new FloodPriority(() => session.viewers.count > 0);
+    const priority = new FloodPriority(
+      () => session.viewers.count > 0,
+      () => void this.loadOperations(),
+    );
+    this.priority = priority;
     session.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
@@ -139,9 +144,19 @@ export class HostServer implements PeerHandler {
   }
 
   private async operate(session: Session, request: PeerRequest): Promise<unknown> {
+    const answered = this.priority?.asked();
+    try {
+      const { operate } = await this.loadOperations();
+      return await operate(session, request);
+    } finally {
+      answered?.();
+    }
+  }
+
+  /** Loaded with the first request, for the sake of hosts that get none. */
+  private loadOperations(): Promise<typeof import("./operate.ts")> {
     this.operations ??= import("./operate.ts");
-    const { operate } = await this.operations;
-    return operate(session, request);
+    return this.operations;
   }
 
   private async attach(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {

@@ -13,7 +13,7 @@ import type { Classifier } from "./sequences.ts";
 const MAX_TAIL = 65_536;
 /** A chunk is hardly longer than this, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
 const MAX_CHUNK = 32_768;
-/** Parsing goes on for so long before the event loop runs. */
+/** Parsing goes on for so long, over however many writes, before the event loop runs. */
 const PORTION_MS = 4;
 
 export interface Chunk {
@@ -50,6 +50,8 @@ export class Intake {
   private muted = false;
   private disposed = false;
   private parsed = 0;
+  /** When parsing began since the event loop last ran; null when it has not. */
+  private began: number | null = null;
 
   constructor(
     classify: Classifier,
@@ -96,23 +98,33 @@ export class Intake {
     for (const waiter of this.restWaiters.splice(0)) waiter();
   }
 
-  /** Parse what waits; synchronous until a portion is used up. */
+  /**
+   * Parse what waits; synchronous until a portion is used up. A flood that is read as quickly as it is parsed comes as
+   * one chain of promises, in which the event loop never runs by itself: so portions go across writes.
+   */
   private async run(): Promise<void> {
     this.running = true;
-    let began = performance.now();
     for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
       const bytes = this.tail.length === 0 ? next.bytes : Buffer.concat([this.tail, next.bytes]);
       this.tail = EMPTY;
       for (let at = 0; at < bytes.length && !this.disposed; ) {
-        at = this.chunk(bytes, at);
-        if (at < bytes.length && performance.now() - began > PORTION_MS) {
-          await new Promise((resolve) => setImmediate(resolve));
-          began = performance.now();
-        }
+        const began = this.portionBegan();
+        if (performance.now() - began > PORTION_MS) await new Promise((resolve) => setImmediate(resolve));
+        if (!this.disposed) at = this.chunk(bytes, at);
       }
       next.done();
     }
     this.running = false;
+  }
+
+  private portionBegan(): number {
+    if (this.began === null) {
+      this.began = performance.now();
+      setImmediate(() => {
+        this.began = null;
+      });
+    }
+    return this.began;
   }
 
   /** Parse one chunk from `from` and report it; returns where the next begins. */
