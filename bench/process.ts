@@ -24,27 +24,34 @@ export function cpu(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS;
 }
 
-/** What a process has done since it began, all threads together. */
-export function work(pid: number): Work {
-  let wakeups = 0;
-  let ticks = 0;
+/** What each thread of a process has done since it began. */
+function work(pid: number): Map<string, Work> {
+  const threads = new Map<string, Work>();
   for (const thread of fs.readdirSync(`/proc/${pid}/task`)) {
-    const status = fs.readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
-    wakeups += Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1]);
-    const stat = fs.readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    ticks += Number(fields[11]) + Number(fields[12]);
+    try {
+      const status = fs.readFileSync(`/proc/${pid}/task/${thread}/status`, "utf8");
+      const wakeups = Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(status)?.[1]);
+      const [ran] = fs.readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ");
+      threads.set(thread, { wakeups, cpu: Number(ran) / 1e6 });
+    } catch {
+      // The thread has ended meanwhile.
+    }
   }
-  return { wakeups, cpu: (ticks * 1000) / TICKS };
+  return threads;
 }
 
-/** What these processes do in a while, each by itself. */
+/** What these processes do in a while, each by itself; of threads that end meanwhile nothing is known. */
 export async function workOver(pids: readonly number[], ms: number): Promise<Work[]> {
   const before = pids.map(work);
   await Bun.sleep(ms);
   return pids.map((pid, at) => {
-    const now = work(pid);
-    const then = before[at] ?? now;
-    return { wakeups: now.wakeups - then.wakeups, cpu: now.cpu - then.cpu };
+    let wakeups = 0;
+    let spent = 0;
+    for (const [thread, now] of work(pid)) {
+      const then = before[at]?.get(thread);
+      wakeups += now.wakeups - (then?.wakeups ?? 0);
+      spent += now.cpu - (then?.cpu ?? 0);
+    }
+    return { wakeups, cpu: spent };
   });
 }
