@@ -8,6 +8,7 @@ import type { Instance } from "../instance/paths.ts";
 import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
+import type { SessionInfo } from "../protocol/session.ts";
 import { collect, instanceOf, seconds, UsageError, variables } from "./context.ts";
 import { ExecStream } from "./exec-stream.ts";
 import { print, printJson, whenReaderGoes } from "./print.ts";
@@ -119,6 +120,11 @@ async function execFresh(instance: Instance, command: string, options: ExecOptio
     "number",
     { followed: wantsOutput(options) },
   );
+  // From here on its end is the command's, whoever ends it.
+  return await followFresh(instance, info, options).catch(endedUnderIt);
+}
+
+async function followFresh(instance: Instance, info: SessionInfo, options: ExecOptions): Promise<void> {
   using session = await SessionClient.open(instance, info.id);
   const [record] = await session.call("commands.list", {});
   if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its program`);
@@ -153,14 +159,8 @@ async function watch(
     },
   );
   const end = stream === null ? untilFinished(session, id, left.signal) : stream.follow(id, left.signal);
-  const seen = await end.catch((thrown: unknown) => {
-    const error = WshError.from(thrown);
-    if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
-    process.stderr.write(`wsh: the session was ended: ${error.message}\n`);
-    process.exitCode = UNKNOWN;
-    return null;
-  });
-  if (seen === null) return;
+  const seen = await end.catch(endedUnderIt);
+  if (seen === undefined) return;
   if (stream !== null && stream.omittedLines > 0) {
     process.stderr.write(`wsh: ${stream.omittedLines} lines are missing: they came faster than they were read\n`);
   }
@@ -181,6 +181,14 @@ async function watch(
 
 function sayItGoesOn({ name }: SessionClient): void {
   process.stderr.write(`wsh: the command goes on in session '${name}'\n`);
+}
+
+/** The session was ended while its command ran: how the command ended is not known. Anything else is thrown on. */
+function endedUnderIt(thrown: unknown): undefined {
+  const error = WshError.from(thrown);
+  if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
+  process.stderr.write(`wsh: the session was ended: ${error.message}\n`);
+  process.exitCode = UNKNOWN;
 }
 
 /** The record when the command has ended, or as it is when the wait is over. */
