@@ -8,8 +8,8 @@ const SESSIONS = 10;
 const WAITERS = 100;
 /** How long nothing happens, in ms. */
 const OVER_MS = 10_000;
-/** Time until start-up is over, in ms. */
-const SETTLE_MS = 3_000;
+/** Time until start-up is over, in ms: an engine collects and compiles for some twenty seconds more. */
+const SETTLE_MS = 30_000;
 
 export const idle: Measure = {
   name: "idle",
@@ -26,7 +26,7 @@ export const idle: Measure = {
     const quiet = await workOver(pids, OVER_MS);
     const waiting = Array.from({ length: WAITERS }, () =>
       stage
-        .post("/sessions/idle0/wait", { for: { type: "text", text: "never" }, max_wait_ms: 60_000 })
+        .post("/sessions/idle0/wait", { for: { type: "text", text: "never" }, max_wait_ms: 120_000 })
         .catch(() => null),
     );
     await Bun.sleep(SETTLE_MS);

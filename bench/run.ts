@@ -1,5 +1,6 @@
 /**
- * `bun run bench` measures everything and writes docs/performance.md; `bun run bench NAME…` measures some and prints.
+ * `bun run bench` measures everything and writes docs/performance.md; `bun run bench NAME…` measures some and
+ * replaces their parts of that page.
  * Each measure runs wsh beside its peers in turns. No figure here is a test: machines differ, and this one may be busy.
  * The executable is dist/wsh, or what WSH_BENCH_BINARY names.
  */
@@ -58,17 +59,23 @@ for (const measure of chosen) {
   reports.push(report);
   console.log(`\n${report.title}\n${table(report)}\ngoal: ${report.goal}`);
 }
-if (asked.length === 0) write(reports);
+write(reports, asked.length === 0);
 
 /** The part of the document below its mark is ours; what stands above it was written by hand and stays. */
-function write(all: readonly Report[]): void {
+function write(all: readonly Report[], anew: boolean): void {
   const mark = "<!-- measured: everything below is written by `bun run bench` -->";
-  const above = fs.existsSync(document) ? fs.readFileSync(document, "utf8").split(mark)[0] : "# Performance\n\n";
-  const parts = all.map(({ title, meaning, goal, ...rest }) => {
-    return `### ${title}\n\n${meaning}\n\nGoal: ${goal}.\n\n${table({ title, meaning, goal, ...rest })}\n`;
-  });
+  const [above = "# Performance\n\n", below = ""] = fs.existsSync(document)
+    ? fs.readFileSync(document, "utf8").split(mark)
+    : [];
+  const known = anew ? [] : below.split(/^(?=### )/m).slice(1);
+  const parts = new Map(known.map((part) => [part.slice(4, part.indexOf("\n")), `${part.trimEnd()}\n`]));
+  for (const report of all) {
+    const { title, meaning, goal } = report;
+    parts.set(title, `### ${title}\n\n${meaning}\n\nGoal: ${goal}.\n\n${table(report)}\n`);
+  }
+  const head = known.length === 0 ? machine() : (below.split(/^### /m)[0] ?? "").trim();
   fs.mkdirSync(join(root, "docs"), { recursive: true });
-  fs.writeFileSync(document, `${above}${mark}\n\n${machine()}\n\n${parts.join("\n")}`);
+  fs.writeFileSync(document, `${above}${mark}\n\n${head}\n\n${[...parts.values()].join("\n")}`);
   console.log("\ndocs/performance.md");
 }
 
