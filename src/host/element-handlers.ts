@@ -1,7 +1,6 @@
 /** Session operations on overlays, panels, focus, captured keys and screen mode. */
 import type { Caller } from "../operations/call.ts";
 import type { OperationOutput } from "../operations/table.ts";
-import { WshError } from "../protocol/errors.ts";
 import type { KeyboardOwner } from "../session/keyboard.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionHandlers } from "./handlers.ts";
@@ -21,7 +20,7 @@ type ElementOperation = Extract<
 
 export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "overlay.create": (session, input) => {
-    requireRunning(session);
+    session.requireRunning();
     return { id: session.elements.createOverlay(input).id };
   },
   "overlay.list": ({ elements }) => wire(elements.overlays()),
@@ -33,7 +32,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "overlay.delete": ({ elements }, { id }) => done(elements.delete("overlay", id)),
   "overlay.clear": ({ elements }) => done(elements.clear("overlay")),
   "panel.create": async (session, input) => {
-    requireRunning(session);
+    session.requireRunning();
     const { id } = session.elements.createPanel(input);
     await session.layOut();
     const { rows, cols } = session.pane.terminal;
@@ -50,7 +49,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   "element.batch": ({ elements }, { id, type, ...change }) => done(elements.batch(type, id, change)),
   "input.mode": (session) => inputMode(session),
   "input.capture": (session, { lease_ms }, { caller }) => {
-    requireRunning(session);
+    session.requireRunning();
     session.keyboard.capture(ownerOf(caller), lease_ms);
     return { ...inputMode(session), seq: session.keyboard.cursor(caller.id) };
   },
@@ -76,16 +75,6 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
     return { mode: elements.screenMode };
   },
 };
-
-/** @throws WshError session_ended */
-function requireRunning(session: Session): void {
-  if (session.exit === null) return;
-  const { code, signal } = session.exit;
-  throw new WshError("session_ended", `the program of session '${session.name}' has ended`, {
-    exit_code: code,
-    signal,
-  });
-}
 
 /** For changes that have nothing to answer. */
 function done(_nothing: unknown): Record<string, never> {

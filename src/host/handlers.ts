@@ -40,7 +40,7 @@ export const sessionHandlers: SessionHandlers = {
   },
   "session.detach": (session) => ({ detached: session.detachAll() }),
   "session.resize": async (session, size) => {
-    requireRunning(session);
+    session.requireRunning();
     await session.resize(size);
     return { ...session.size };
   },
@@ -63,7 +63,7 @@ export const sessionHandlers: SessionHandlers = {
     return { output_cursor: session.program.outputCursor };
   },
   "input.send": async (session, input) => {
-    requireRunning(session);
+    session.requireRunning();
     const parts = decodeInput(input, session.pane.terminal.modes);
     let bytes = 0;
     for (const part of parts) {
@@ -91,15 +91,6 @@ export const sessionHandlers: SessionHandlers = {
   ...commandHandlers,
   ...elementHandlers,
 };
-
-function requireRunning(session: Session): void {
-  if (session.exit === null) return;
-  const { code, signal } = session.exit;
-  throw new WshError("session_ended", `the program of session '${session.name}' has ended`, {
-    exit_code: code,
-    signal,
-  });
-}
 
 /** The newest `count` rows down to the last one that is not blank. */
 function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {

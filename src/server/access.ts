@@ -85,6 +85,6 @@ function hostNamesOf({ bind, hostname }: AccessOptions): Pick<GuardPolicy, "host
 }
 
 /** Whether others than this machine's own programs reach the address. */
-export function isExposed(bind: Bind | null): boolean {
+function isExposed(bind: Bind | null): boolean {
   return bind !== null && !isLoopback(bind.host);
 }

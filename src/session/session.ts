@@ -5,6 +5,7 @@
  *
  * Rows and columns: `outer` is the size that viewers or callers asked for; the pane gets what panels leave of it.
  */
+import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
@@ -139,6 +140,13 @@ export class Session {
     const old_name = this.currentName;
     this.currentName = name;
     this.events.emit("renamed", { old_name, new_name: name });
+  }
+
+  /** @throws WshError session_ended, with how it ended */
+  requireRunning(): void {
+    if (this.exit === null) return;
+    const { code, signal } = this.exit;
+    throw new WshError("session_ended", `the program of session '${this.name}' has ended`, { exit_code: code, signal });
   }
 
   /** Where panels are on the outer screen, and what they leave the program. */
