@@ -1,5 +1,5 @@
-/** Commands beside the bare process: how late their end is known, what a trivial one costs, what waiting costs. */
-import { type Figure, figure, percentile } from "./figure.ts";
+/** Commands and calls over HTTP: how late a command's end is known, beside the bare process; what a call costs, and waiting. */
+import { type Figure, figure, number, percentile } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
 import { workOver } from "./process.ts";
 import type { Stage } from "./stage.ts";
@@ -8,6 +8,9 @@ import type { Stage } from "./stage.ts";
 const ENDS = Number(process.env.N ?? 200);
 /** Trivial commands of each kind; a bare process of them costs a fork each. */
 const TRIVIAL = Number(process.env.N ?? 1_000);
+const READS = Number(process.env.N ?? 2_000);
+/** Reads under way at one time, when it is counted how many there are a second. */
+const TOGETHER = 8;
 const WAITERS = 100;
 /** How long the waiters are watched, in ms. */
 const WATCHED_MS = 5_000;
@@ -27,14 +30,16 @@ export const commandEnds: Measure = {
       await line("exec at a prompt", (command) => stage.post("/sessions/work/exec", { command })),
       await line("a bare process (bash -c)", (command) => bare(stage, command)),
     ];
+    const reads = await screens(stage);
     const waiting = await waiters(stage);
     return {
-      title: "A command's end → its result, and a whole call of true, ms",
+      title: "A command's end → its result, and whole calls over HTTP, ms",
       columns: ["end p50", "end p99", "true p50", "true p99"],
       lines,
-      goal: "end → result 5 ms p50, 15 ms p99; waiting costs nothing",
+      goal: "end → result 5 ms p50, 15 ms p99; a small call 0.5 ms; waiting costs nothing",
       meaning:
-        `${ENDS} commands that say when they end, then ${TRIVIAL} times true, one after another. ${WAITERS} calls that wait ` +
+        `${ENDS} commands that say when they end, then ${TRIVIAL} times true, one after another over the Unix socket. ` +
+        `${reads} ${WAITERS} calls that wait ` +
         `for a text cost the session's host ${waiting}, over ${WATCHED_MS / 1000} s in which nothing is printed.`,
     };
   },
@@ -49,13 +54,32 @@ async function line(who: string, run: (command: string) => Promise<unknown>): Pr
     if (Number.isNaN(ended)) throw new Error(`${who}: no time in ${JSON.stringify(answer)}`);
     late.push(arrived - ended);
   }
-  const whole: number[] = [];
-  for (let at = 0; at < TRIVIAL; at++) {
-    const began = performance.now();
-    await run("true");
-    whole.push(performance.now() - began);
-  }
+  const whole = await timed(TRIVIAL, () => run("true"));
   return { who, figures: [...spread(late), ...spread(whole)] };
+}
+
+async function timed(count: number, call: () => Promise<unknown>): Promise<number[]> {
+  const times: number[] = [];
+  for (let at = 0; at < count; at++) {
+    const began = performance.now();
+    await call();
+    times.push(performance.now() - began);
+  }
+  return times;
+}
+
+/** What a small call costs, alone and among others. */
+async function screens(stage: Stage): Promise<string> {
+  const read = async () => (await stage.get("/sessions/work/screen?format=plain")).text();
+  const alone = await timed(READS, read);
+  const began = performance.now();
+  await Promise.all(Array.from({ length: TOGETHER }, () => timed(READS / TOGETHER, read)));
+  const rate = (READS * 1000) / (performance.now() - began);
+  const [half, most] = [0.5, 0.99].map((share) => number(percentile(alone, share)));
+  return (
+    `Each of ${READS} reads of the screen takes ${half} ms, ${most} at p99; ${TOGETHER} callers at once get ` +
+    `${Math.round(rate)} a second together.`
+  );
 }
 
 function spread(times: readonly number[]): Figure[] {

@@ -11,6 +11,8 @@ const COMMANDS = 200;
 /** Calls under way at one time. */
 const TOGETHER = 50;
 const WAITS = 100;
+/** Time after the last call until memory was given back, in ms. */
+const REST_MS = 15_000;
 /** How long open waits are watched, in ms. */
 const WATCH_MS = 5_000;
 /** Characters that count as one token; libtmux-mcp's published figures are tokens of a tokenizer, so these are near, not equal. */
@@ -78,12 +80,16 @@ export const mcpCalls: Measure = {
     await Promise.all(callers);
     const rate = (CALLS * 1000) / (performance.now() - began);
 
-    const before = { server: pss(server), bridge: pss(lines.child.pid) };
+    const busy = pss(server);
+    await Bun.sleep(REST_MS);
+    const rest = { server: pss(server), bridge: pss(lines.child.pid) };
+    await lines.call("wsh_get_screen", look);
+    const before = pss(server);
     const never = { session: "work", any_of: [{ type: "text", text: "never" }], max_wait_ms: 300_000 };
     for (let at = 0; at < WAITS; at++) void lines.call("wsh_wait", never);
     await lines.call("wsh_get_screen", look);
     const [serverWork, bridgeWork] = await workOver([server, lines.child.pid], WATCH_MS);
-    const grown = pss(server) - before.server;
+    const grown = pss(server) - before;
 
     const line = (who: string, times: readonly number[]) => ({
       who,
@@ -102,7 +108,8 @@ export const mcpCalls: Measure = {
         `${CALLS} calls one after another, ${COMMANDS} commands that say when they end. ${TOGETHER} calls at once are answered at ` +
         `${Math.round(rate)} a second over stdio. ${WAITS} open waits cost ${grown.toFixed(1)} MB in the server and, in ${WATCH_MS / 1000} s, ` +
         `${serverWork?.cpu ?? 0} ms of its processor time and ${bridgeWork?.cpu ?? 0} ms of the bridge's. ` +
-        `The bridge holds ${before.bridge.toFixed(1)} MB, the server with the SDK loaded ${before.server.toFixed(1)} MB (PSS).`,
+        `The bridge holds ${rest.bridge.toFixed(1)} MB; the server with the SDK loaded ${rest.server.toFixed(1)} MB at rest, ` +
+        `${busy.toFixed(1)} after the last of all these calls (PSS).`,
     };
   },
 };

@@ -8,7 +8,6 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { paintEcho, paintFlood } from "./attach-paint.ts";
-import { command } from "./command.ts";
 import { commandEnds } from "./commands.ts";
 import { cost } from "./cost.ts";
 import { echo } from "./echo.ts";
@@ -29,7 +28,6 @@ const measures: readonly Measure[] = [
   paintFlood,
   cost,
   latency,
-  command,
   commandEnds,
   start,
   mcpStart,

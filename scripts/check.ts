@@ -44,6 +44,8 @@ async function runTests(files: readonly string[]): Promise<TestRun> {
     const lines = (rest + text).split("\n");
     rest = lines.pop() ?? "";
     for (const line of lines) {
+      // The summary names skipped and failed tests again.
+      if (/^\d+ tests? (skipped|failed):$/.test(line)) file = "";
       file = /^(tests\/\S+\.test\.ts):$/.exec(line)?.[1] ?? file;
       if (line.startsWith("(fail) ") && file !== "") broken.add(file);
     }

@@ -346,10 +346,21 @@ describe("wsh without a terminal", () => {
 
   test("the end of standard input detaches", async () => {
     await using own = new Wsh();
-    const result = await own.runWith({ input: "echo typed\n" }, "--name", "eof");
+    await own.session("eof");
+    const result = await own.runWith({ input: "echo typed\n" }, "attach", "eof");
     expect(result.code).toBe(0);
     expect(result.stderr).toContain("[detached from session 'eof']");
     await own.shows("eof", /^typed$/m);
+  });
+
+  test("without a terminal there is no shell to open: nothing is left behind, and what to use instead is said", async () => {
+    await using own = new Wsh();
+    const result = await own.runWith({ input: "echo typed\n" });
+    expect(result).toMatchObject({ code: 1, stdout: "" });
+    expect(result.stderr).toContain("is a terminal\n");
+    expect(result.stderr).toContain("wsh new");
+    expect(await own.list("--all")).toEqual([]);
+    expect(own.servers()).toEqual([]);
   });
 
   test("inside a session wsh refuses to nest, unless told", async () => {
@@ -473,14 +484,59 @@ describe("settings, scripts and completions", () => {
     }
   });
 
-  test("bash completes subcommands, options and the names of sessions", async () => {
-    await using own = new Wsh();
-    await own.session("alpha");
+  /** A directory for PATH in which `wsh` is the program under test. */
+  async function binOf(own: Wsh): Promise<string> {
     const bin = join(own.dir, "bin");
     mkdirSync(bin);
     const { program } = await import("./support/program.ts");
     writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`);
     chmodSync(join(bin, "wsh"), 0o755);
+    return bin;
+  }
+
+  test.skipIf(Bun.which("fish") === null)("fish completes the sessions of the instance that is named", async () => {
+    await using own = new Wsh();
+    await own.session("alpha");
+    await own.ok("-L", "u", "new", "beta");
+    const path = `${await binOf(own)}:${own.env.PATH}`;
+    writeFileSync(join(own.dir, "completions"), await own.ok("completions", "fish"));
+    const complete = (line: string): string => {
+      const script = `source completions; complete -C '${line}'`;
+      return Bun.spawnSync(["fish", "-c", script], { cwd: own.dir, env: { ...own.env, PATH: path } })
+        .stdout.toString()
+        .trim();
+    };
+    expect(complete("wsh attach ")).toBe("alpha");
+    expect(complete("wsh -L u attach ")).toBe("beta");
+    expect(complete("wsh attach --server-name u b")).toBe("beta");
+    expect(complete("wsh -Lu kill ")).toBe("beta");
+  });
+
+  test.skipIf(Bun.which("zsh") === null)("zsh completes the sessions of the instance that is named", async () => {
+    await using own = new Wsh();
+    await own.ok("-L", "u", "new", "beta");
+    const path = `${await binOf(own)}:${own.env.PATH}`;
+    writeFileSync(join(own.env.HOME ?? "", ".zshrc"), "PS1='$ '\n");
+    await own.session("alpha", "--shell", "zsh", "--env", `PATH=${path}`);
+    await own.shows("alpha", /^\$/m);
+    await own.ok("send", "alpha", 'eval "$(wsh completions zsh)"; clear; echo loa""ded', "--enter");
+    await own.shows("alpha", /^loaded$/m);
+    for (const [typed, shown] of [
+      ["wsh attach ", "wsh attach alpha"],
+      ["wsh -L u attach ", "wsh -L u attach beta"],
+      ["wsh attach --server-name u b", "wsh attach --server-name u beta"],
+      ["wsh -Lu kill ", "wsh -Lu kill beta"],
+    ] as const) {
+      await own.ok("send", "alpha", typed, "--keys", "Tab");
+      await own.shows("alpha", shown);
+      await own.ok("send", "alpha", "--keys", "Ctrl+C");
+    }
+  });
+
+  test("bash completes subcommands, options and the names of sessions", async () => {
+    await using own = new Wsh();
+    await own.session("alpha");
+    const bin = await binOf(own);
     writeFileSync(join(own.dir, "completions"), await own.ok("completions", "bash"));
     const complete = (...words: string[]): string => {
       const list = words.map((word) => `'${word}'`).join(" ");
@@ -494,6 +550,7 @@ describe("settings, scripts and completions", () => {
     expect(complete("attach", "")).toBe("alpha");
     expect(complete("-L", "t", "kill", "al")).toBe("alpha");
     expect(complete("-L", "other", "kill", "al")).toBe("");
+    expect(complete("-Lother", "kill", "al")).toBe("");
     expect(complete("-L", "")).toBe("");
     expect(complete("mcp", "--session", "al")).toBe("alpha");
     expect(complete("server", "--hostname", "al")).toBe("");

@@ -81,6 +81,16 @@ describe("a terminal that keeps hardly any history", () => {
     expect((await reader.read()).code).toBe(125);
   }, 60_000);
 
+  test("and by restart, also when it prints most while it is being ended", async () => {
+    const reader = slowly("--", "trap 'exec yes' HUP; echo ready; while :; do sleep 0.1; done");
+    const name = await ownSession();
+    await wsh.shows(name, "ready");
+    expect(await wsh.ok("restart", name)).toContain("restarted");
+    await wsh.shows(name, /^ready$/m);
+    await wsh.ok("kill", name);
+    await reader.read();
+  }, 60_000);
+
   test("a program of a session of its own ends when nobody reads what it prints, as in a pipe", async () => {
     const script = 'set -o pipefail; "$@" | head -n 1';
     const child = Bun.spawn(["bash", "-c", script, "bash", ...wsh.command("exec", "--", "yes")], { env: wsh.env });

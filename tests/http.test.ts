@@ -191,6 +191,14 @@ describe("a new session", () => {
   test("has a size of 1 to 1000, whatever is asked", async () => {
     const small = await http.create({ rows: 0, cols: 0, command: "sleep 1000" });
     expect(small).toMatchObject({ rows: 1, cols: 1 });
+    // A terminal of one column cannot be kept: the program is told of the two that are shown.
+    await http.create({ name: "narrow", rows: 2, cols: 1, command: "stty size | tr ' ' x > narrow; sleep 1000" });
+    const narrow = join(wsh.env.HOME ?? "", "narrow");
+    await until("its size", () => fs.existsSync(narrow) && fs.readFileSync(narrow, "utf8") !== "");
+    expect(fs.readFileSync(narrow, "utf8")).toBe("2x2\n");
+    expect((await http.session("narrow")).windows[0]?.panes[0]).toMatchObject({ rows: 2, cols: 2 });
+    expect((await http.get("/sessions/narrow/screen")).body).toMatchObject({ rows: 2, cols: 2 });
+    await http.kill("narrow");
     const large = await http.create({ rows: 65_535, cols: 1001, command: "sleep 1000" });
     expect(large).toMatchObject({ rows: 1000, cols: 1000 });
     await http.kill(small.name);
@@ -267,7 +275,8 @@ describe("nothing is left behind by a refusal", () => {
     [{ tags: ["ok", "t".repeat(65)] }, 400, "invalid_tag", /ttt/],
     [{ tags: ["a,b"] }, 400, "invalid_tag", /a,b/],
     [{ cwd: "/no/such/directory" }, 400, "cwd_not_found", /no.such.directory/],
-    [{ cwd: "/etc/passwd" }, 400, "cwd_not_found", /passwd/],
+    [{ cwd: "/etc/passwd" }, 400, "cwd_not_found", /passwd' is no directory/],
+    [{ cwd: `/${"x".repeat(5000)}` }, 400, "cwd_not_found", /xxx…' cannot be looked at: ENAMETOOLONG/],
     [{ cwd: "not/there" }, 400, "cwd_not_found", /not.there/],
     [{ cwd: "" }, 400, "cwd_not_found", /''/],
     [{ cwd: "/tmp\0" }, 400, "cwd_not_found", /./],
@@ -281,6 +290,7 @@ describe("nothing is left behind by a refusal", () => {
     [{ shell: "powerfish" }, 400, "unknown_shell", /powerfish/],
     [{ shell: "/no/such/shell" }, 400, "shell_not_found", /no.such.shell/],
     [{ shell: "/etc/passwd" }, 400, "shell_not_found", /passwd/],
+    [{ shell: `/${"x".repeat(5000)}` }, 400, "shell_not_found", /xxx/],
     [{ server: "elsewhere" }, 404, "server_not_found", /elsewhere/],
     [{ name: 7 }, 422, "invalid_request", /name/],
     [{ rows: "24" }, 422, "invalid_request", /rows/],
@@ -289,6 +299,9 @@ describe("nothing is left behind by a refusal", () => {
     [{ rows: 1.5 }, 422, "invalid_request", /rows/],
     [{ tags: "a" }, 422, "invalid_request", /tags/],
     [{ env: { A: 1 } }, 422, "invalid_request", /env/],
+    [{ env: [] }, 422, "invalid_request", /env.*Array/],
+    [{ env: ["A=b"] }, 422, "invalid_request", /env.*Array/],
+    [{ env: { A: "x".repeat(131_070) } }, 413, "payload_too_large", /env.A.*131072 bytes.*131071/],
     [{ if_exists: "replace" }, 422, "invalid_request", /if_exists/],
     [{ name_prefix: "a b" }, 422, "invalid_request", /name_prefix/],
   ];

@@ -175,6 +175,8 @@ describe("an overlay", () => {
     await canvas.delete("overlay", id);
     const shown = await terminal.sees(/^299978\n[\s\S]*^300000\n\$$/m);
     expect(shown).not.toContain("WATCH");
+    // What scrolled by goes there once the flood counts as over.
+    await until("the scrollback to end", async () => (await terminal.scrollback()).at(-1) === "299977");
     const above = await terminal.scrollback();
     const numbers = above.slice(-900).map(Number);
     expect(numbers).toEqual(Array.from({ length: 900 }, (_, i) => 299_978 - 900 + i));

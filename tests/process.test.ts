@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
-import { encodeJsonFrame, FrameDecoder, frameTypes, PROTOCOL_VERSION } from "../src/protocol/frames.ts";
+import { encodeJsonFrame, FrameDecoder, frameJson, frameTypes, PROTOCOL_VERSION } from "../src/protocol/frames.ts";
 import { failure, Http } from "./support/http.ts";
 import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
@@ -196,6 +196,23 @@ describe("a host that is stopped", () => {
     await until("everything to be gone", () => wsh.processes().length === 0);
     expect(await wsh.list("--all")).toEqual([]);
   });
+
+  test("and by wsh kill, with what runs in it; the others live, and its name is free", async () => {
+    await using wsh = new Wsh();
+    const hung = await wsh.session("hung");
+    await wsh.session("well");
+    await wsh.session("kind");
+    process.kill(hostOf(hung.pid), "SIGSTOP");
+    const { code, stdout, stderr } = await wsh.run("kill", "hung", "kind");
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: "Session 'hung' killed.\nSession 'kind' killed.\n",
+      stderr: "wsh: session 'hung' did not answer: its host was killed\n",
+    });
+    expect(await wsh.list("--all")).toMatchObject([{ name: "well", running: true }]);
+    await until("its program to end", () => !fs.existsSync(`/proc/${hung.pid}`));
+    await wsh.session("hung");
+  });
 });
 
 /** Listens as a host would that speaks another version of the protocol. */
@@ -214,6 +231,42 @@ function foreignHost(path: string, version: number): net.Server {
     })
     .listen(path);
 }
+
+test("a session is found as soon as it has its name, though its host has not said it yet", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("mine");
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const info = { ...(await http.session("mine")), name: "late", id: "@77" };
+  const watched = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const path = join(wsh.instance.hostsDir, "77.sock");
+  const host = net.createServer((socket) => {
+    const decoder = new FrameDecoder();
+    socket.on("error", () => {});
+    socket.on("data", async (bytes) => {
+      for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
+        if (frame.type === frameTypes.hello) {
+          const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "host" };
+          socket.write(encodeJsonFrame(frameTypes.hello, hello));
+          continue;
+        }
+        const { id, op } = frameJson(frame) as { id: number; op: string };
+        if (op === "host.watch") {
+          watched.resolve();
+          await told.promise;
+        }
+        socket.write(encodeJsonFrame(frameTypes.response, { id, result: info }));
+      }
+    });
+  });
+  host.listen(path);
+  await watched.promise;
+  fs.linkSync(path, join(wsh.instance.namesDir, "late"));
+  setTimeout(() => told.resolve(), 100);
+  expect(await http.session("late")).toMatchObject({ id: "@77", name: "late" });
+  host.close();
+});
 
 describe("what is not a host of ours", () => {
   test.each([PROTOCOL_VERSION + 1, PROTOCOL_VERSION - 1])(

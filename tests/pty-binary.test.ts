@@ -38,7 +38,7 @@ if (process.argv[2] !== undefined) {
 beforeAll(() => {
   mkdirSync(join(scratch, "src"));
   mkdirSync(empty);
-  for (const folder of ["pty", "protocol"])
+  for (const folder of ["pty", "instance", "protocol"])
     cpSync(join(root, "src", folder), join(scratch, "src", folder), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(scratch, "node_modules"));
   writeFileSync(join(scratch, "src/main.ts"), main);

@@ -1,5 +1,6 @@
 /** Who is kept out and how: other pages, other names, other users, the impatient; and what is recorded of whom. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHash, createHmac } from "node:crypto";
 import fs from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
@@ -314,7 +315,7 @@ describe("records", () => {
       peer: "127.0.0.1",
       target: "s",
       result: "ok",
-      input_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      input_hmac: expect.stringMatching(/^[0-9a-f]{64}$/),
       ts: expect.stringMatching(/Z$/),
     });
     expect(said.find(({ msg }) => msg === "server.persist.set")).toMatchObject({ result: "access_denied" });
@@ -327,7 +328,14 @@ describe("records", () => {
       { result: "invalid_request", target: "s" },
     ]);
     expect(said.find(({ msg }) => msg === "sessions.create")).toMatchObject({ token: "socket", peer: null });
-    expect(said.find(({ msg }) => msg === "ws.raw")).toMatchObject({ token: "own", target: "s", input_bytes: 11 });
+    const raw = said.find(({ msg }) => msg === "ws.raw");
+    expect(raw).toMatchObject({ token: "own", target: "s", input_bytes: 11 });
+    // Whoever has the key can prove it, whoever has the log alone cannot try what it was.
+    const keyFile = join(gateway.instance.stateDir, "t.audit.key");
+    const key = fs.readFileSync(keyFile, "utf8").trim();
+    expect(raw?.input_hmac).toBe(createHmac("sha256", key).update("raw-secret\r").digest("hex"));
+    expect(fs.statSync(keyFile).mode & 0o777).toBe(0o600);
+    expect(raw?.input_hmac).not.toBe(createHash("sha256").update("raw-secret\r").digest("hex"));
     expect(fs.readFileSync(path(), "utf8")).not.toMatch(/secret/);
     expect(fs.statSync(path()).mode & 0o777).toBe(0o600);
   });
@@ -425,7 +433,10 @@ describe("another user of this machine", () => {
         fs.mkdirSync(path);
         fs.chmodSync(path, 0o755);
       },
-      (path: string) => fs.symlinkSync("/tmp", path),
+      (path: string) => {
+        fs.mkdirSync(`${path}.elsewhere`, { mode: 0o700 });
+        fs.symlinkSync(`${path}.elsewhere`, path);
+      },
     ]) {
       const trap = fs.mkdtempSync("/tmp/wsh-trap-");
       prepare(join(trap, "wsh"));

@@ -93,6 +93,16 @@ describe("a shell that was asked for", () => {
     );
     expect(nowhere).toMatchObject({ ok: false, error: { code: "shell_not_found" } });
   });
+
+  test("that is wrong in $SHELL is named as what it is, whatever was to be run", () => {
+    for (const request of [{}, { command: "make all" }]) {
+      const wrong = planShell({ ...request, loginShell: true, integration: true }, facts({ SHELL: "/no/such" }));
+      expect(wrong).toMatchObject({
+        ok: false,
+        error: { code: "shell_not_found", message: expect.stringMatching(/\$SHELL.*\/no\/such/) },
+      });
+    }
+  });
 });
 
 describe("a command", () => {

@@ -176,6 +176,13 @@ describe("the echo of input", () => {
     expect(open()).toEqual(["Sure? ", "Ready", "fine by me", ""]);
   });
 
+  test("an echo that does not come is given up, however the output comes", () => {
+    const { echo, print } = tracker("");
+    echo.typed(bytes("x"), raw, true);
+    for (let line = 0; line < 600; line++) print(`${line}\n`);
+    expect(echo.pending).toBe(false);
+  });
+
   test("a password is not remembered", () => {
     const { echo, print, open } = tracker("Password: ");
     echo.typed(bytes("secret\n"), { canonical: true, echo: false }, true);
@@ -200,6 +207,15 @@ describe("the echo of input", () => {
     echo.prompt();
     print("ls\nfile\n");
     expect(open()).toEqual(["", "working", "$ ", "file", ""]);
+  });
+
+  test("what was typed just before the prompt is masked in both places, though they come at once", () => {
+    const { text, echo, print, open } = tracker("");
+    echo.typed(bytes("ls\n"), cooked, true);
+    text.print("ls\n$ ");
+    echo.prompt();
+    print("ls\nfile\n");
+    expect(open()).toEqual(["", "$ ", "file", ""]);
   });
 });
 

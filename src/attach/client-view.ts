@@ -46,6 +46,11 @@ export class SessionView {
     private readonly caps: OuterCaps,
   ) {}
 
+  /** Somebody else has written to the terminal: everything is painted anew. */
+  forget(): void {
+    this.shown = null;
+  }
+
   /** The program's bytes follow, its whole screen first. */
   relayBegins(): void {
     this.paintLatest();
@@ -68,16 +73,27 @@ export class SessionView {
     output.write(new Uint8Array(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])));
   }
 
-  picture(payload: Uint8Array): void {
+  /** @returns whether the terminal is brought to show it here, now or when it has taken what it has */
+  picture(payload: Uint8Array): boolean {
     const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
-    const { view, events } = applyFrame(this.latest, update);
+    const before = this.latest;
+    const { view, events } = applyFrame(before, update);
     this.latest = view;
+    if (update.shown === false) this.shown = null;
+    if (update.shown === true) {
+      const { rows, cols } = this.terminal.size;
+      const known = !this.due && this.shown !== null && this.shown === before;
+      this.shown = known && view.rows === rows && view.cols === cols ? view : null;
+      // Else the host could not know what stood there: everything is painted anew.
+      if (this.shown !== null) return false;
+    }
     this.scrolled = [...this.scrolled, ...events.scrolled].slice(-MAX_SCROLLED);
     this.bell ||= events.bell;
     this.clipboard = events.clipboard ?? this.clipboard;
     this.due = true;
     // A terminal that is slower than the pictures gets the newest of them when it has taken what it has.
     if (this.terminal.output.pending === 0) this.paintLatest();
+    return true;
   }
 
   /** Paints what waits: call when the terminal has taken everything, and before nothing more comes. */

@@ -7,6 +7,10 @@
  * A host that could open the terminal itself carries keys and the program's bytes without us, so that an echo crosses no
  * process of ours. Keys are left to it once the answers to our own questions are here; that all it sent was written is
  * told each time, since only then may it write itself. What remains here is painting, the size, and the way back.
+ *
+ * A person can stop us (`kill -TSTP`, `suspend` of a shell around us): the terminal is put back and the host lets go of
+ * it first, so that whoever has it then has it alone; in the foreground again, everything is painted anew. SIGSTOP gives
+ * no time for that: then the host notices (see person-terminal.ts), and only the rest is done.
  */
 import * as v from "valibot";
 import { Connection } from "../instance/connection.ts";
@@ -29,6 +33,8 @@ const INPUT_LIMIT = 1024 * 1024;
 const GOODBYE_MS = 300;
 /** How often that is looked at then, in ms. */
 const INPUT_POLL_MS = 5;
+/** How soon a stop has happened, in ms; one that has not by then is not to be: nobody could continue us. */
+const STOP_MS = 20;
 
 export interface AttachOptions {
   /** Of the session's host. */
@@ -80,6 +86,12 @@ class Client {
   private opened = false;
   /** Bytes of the program's since the host last began to relay. */
   private relayed = 0;
+  /** Pictures that the host has sent. */
+  private pictures = 0;
+  /** The host was told to read the keys. */
+  private keysLeft = false;
+  /** The process is about to be stopped, or is. */
+  private away = false;
   /** How the person left, while the host is asked to let go. */
   private leaving: Outcome | null = null;
 
@@ -106,6 +118,7 @@ class Client {
       close: () => this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null }),
     });
     terminal.output.onDrain = () => {
+      if (this.away) return;
       connection.resume();
       this.view.paintLatest();
       this.written();
@@ -114,6 +127,8 @@ class Client {
     for (const signal of ["SIGHUP", "SIGTERM"] as const) {
       process.on(signal, () => this.leave({ kind: "signalled", signal }));
     }
+    process.on("SIGTSTP", this.stop);
+    process.on("SIGCONT", () => this.continued());
     const attached = connection.request(
       "host.attach",
       {
@@ -151,7 +166,8 @@ class Client {
         this.written();
         break;
       case frameTypes.picture:
-        this.view.picture(frame.payload);
+        this.pictures++;
+        if (this.view.picture(frame.payload)) this.written();
         break;
       case frameTypes.event:
         this.event(frameJson(frame));
@@ -191,10 +207,40 @@ class Client {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
 
-  /** The terminal has everything that the host sent of the program's bytes. */
+  private readonly stop = (): void => void this.stopHere();
+
+  private async stopHere(): Promise<void> {
+    if (this.away || this.leaving !== null) return;
+    this.away = true;
+    const released = this.connection.request("host.release", {}, this.context).catch(() => {});
+    await Promise.race([released, Bun.sleep(GOODBYE_MS)]);
+    this.connection.pause();
+    await this.probe.settled();
+    await this.terminal.giveBack();
+    // As it would be without us; a session leader is not stopped, since nobody could continue it.
+    process.off("SIGTSTP", this.stop);
+    process.kill(process.pid, "SIGTSTP");
+    await Bun.sleep(STOP_MS);
+    process.on("SIGTSTP", this.stop);
+    if (this.away) this.continued();
+  }
+
+  /** Nobody knows what the terminal shows now, and the host does not touch it. */
+  private continued(): void {
+    const { connection, terminal } = this;
+    terminal.takeAgain();
+    this.away = false;
+    this.view.forget();
+    connection.send(frameTypes.resize, terminal.size);
+    if (this.keysLeft) this.tell("host.keys", {});
+    connection.resume();
+  }
+
+  /** The terminal has everything that the host sent. */
   private written(): void {
-    if (this.opened && this.relayed > 0 && this.terminal.output.pending === 0) {
-      this.tell("host.written", { bytes: this.relayed });
+    const { opened, away, relayed, pictures, terminal } = this;
+    if (opened && !away && relayed + pictures > 0 && terminal.output.pending === 0) {
+      this.tell("host.written", { bytes: relayed, pictures });
     }
   }
 
@@ -204,7 +250,11 @@ class Client {
     while (!this.keys.isAtRest && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
     if (this.leaving !== null || this.connection.isClosed) return;
     await this.terminal.stopReading();
-    this.tell("host.keys", {});
+    this.keysLeft = true;
+    // What crosses the connection now is rare, and a person may stay for days.
+    this.connection.rest();
+    // Not while somebody else has the terminal; then it is told with the return.
+    if (!this.away) this.tell("host.keys", {});
   }
 
   /** @returns a promise while the host does not take its input */

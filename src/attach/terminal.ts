@@ -38,6 +38,8 @@ export class OuterTerminal {
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   private restored = false;
   private left = false;
+  /** Somebody else has the terminal, as it was. */
+  private given = false;
   private knownSize: Size = currentSize();
   private readonly atExit = (): void => this.restoreNow();
 
@@ -64,17 +66,30 @@ export class OuterTerminal {
     return this.knownSize;
   }
 
-  /** Calls `resized` when the size changes, and after the process was stopped and continued. */
+  /** Calls `resized` when the size changes. */
   watchSize(resized: () => void): void {
-    const look = (): void => {
+    process.on("SIGWINCH", () => {
       this.knownSize = currentSize();
       resized();
-    };
-    process.on("SIGWINCH", look);
-    process.on("SIGCONT", () => {
-      this.raw?.enter();
-      look();
     });
+  }
+
+  /** The terminal as it was before, for whoever has it while this process is stopped. */
+  async giveBack(): Promise<void> {
+    await this.flushed();
+    this.given = true;
+    this.putBack();
+  }
+
+  /**
+   * After the process was continued. Without `giveBack` before, it stopped without a warning, and what stands on the
+   * terminal is left to be painted over. In the background the system stops the process here until it is its turn.
+   */
+  takeAgain(): void {
+    this.raw?.enter();
+    this.knownSize = currentSize();
+    if (this.given && tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
+    this.given = false;
   }
 
   /** Reads until the input ends; not awaited by its caller. */
@@ -103,10 +118,13 @@ export class OuterTerminal {
 
   /** Waits for the last bytes, then puts the terminal back. */
   async restore(): Promise<void> {
-    const deadline = performance.now() + FLUSH_MS;
-    while (this.output.pending > 0 && performance.now() < deadline) await Bun.sleep(1);
+    await this.flushed();
     this.restoreNow();
     process.off("exit", this.atExit);
+  }
+
+  private flushed(): Promise<void> {
+    return this.output.emptied(FLUSH_MS);
   }
 
   /** Not awaited, since the process may be ending. */
@@ -114,6 +132,10 @@ export class OuterTerminal {
     if (this.restored) return;
     this.restored = true;
     void this.reader?.cancel().catch(() => {});
+    this.putBack();
+  }
+
+  private putBack(): void {
     this.output.discard();
     if (tty.isatty(1)) this.output.write(this.closing());
     this.raw?.leave();
@@ -166,7 +188,7 @@ function sameDevice(input: number, output: number): PersonDevice | null {
   const path = terminalPath(input);
   const same = fs.fstatSync(output);
   if (path === null || same.ino !== ino || same.dev !== dev) return null;
-  return { path, device: dev, inode: ino, number: rdev };
+  return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
 }
 
 /** The path of the terminal behind a descriptor; of another one in another mount namespace. */

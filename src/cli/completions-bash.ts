@@ -11,6 +11,7 @@ _wsh() {
     case $word in
       --) return ;;
       -L|--server-name|--socket) instance=("$word" "\${COMP_WORDS[i+1]}"); ((i++)) ;;
+      -L*) instance=("$word") ;;
       -*) ;;
       *) if [ -z "$command" ]; then command=$word; else position=$((position + 1)); fi ;;
     esac

@@ -1,10 +1,28 @@
 /** Completions as a fish script. */
 import type { CompletionCommand, CompletionOption, Value } from "./completions.ts";
 
+/** Prints the sessions of the instance that the line names so far. */
+const sessions = `function __wsh_sessions
+  set -l words (commandline -opc)
+  set -l instance
+  for at in (seq 2 (count $words))
+    switch $words[$at]
+      case --
+        break
+      case -L --server-name --socket
+        set instance $words[$at] $words[(math $at + 1)]
+      case '-L*' '--server-name=*' '--socket=*'
+        set instance $words[$at]
+    end
+  end
+  wsh $instance list --names 2>/dev/null
+end`;
+
 export function fishCompletions(commands: readonly CompletionCommand[]): string {
   const names = commands.flatMap((command) => command.names);
   const none = `not __fish_seen_subcommand_from ${names.join(" ")}`;
   return `${[
+    sessions,
     "complete -c wsh -e",
     "complete -c wsh -f",
     `complete -c wsh -n ${quote(none)} -s L -l server-name -x -d 'instance to use'`,
@@ -39,7 +57,7 @@ function words(value: Value): string | null {
     case "choices":
       return value.choices.join(" ");
     case "session":
-      return "(wsh list --names 2>/dev/null)";
+      return "(__wsh_sessions)";
     case "path":
     case "other":
       return null;

@@ -3,11 +3,20 @@ import type { CompletionCommand, CompletionOption, Value } from "./completions.t
 
 export function zshCompletions(commands: readonly CompletionCommand[]): string {
   return `#compdef wsh
-_wsh_sessions() { local -a names; names=(\${(f)"$(wsh list --names 2>/dev/null)"}); compadd -a names }
+_wsh_sessions() { local -a names; names=(\${(f)"$(wsh $instance list --names 2>/dev/null)"}); compadd -a names }
 _wsh() {
   local context state state_descr line
   typeset -A opt_args
-  _arguments -C '(-L --server-name)'{-L,--server-name}'[instance to use]:name:' '--socket[its HTTP socket]:path:_files' \\
+  local -a instance
+  local -i i
+  for ((i = 2; i < CURRENT; i++)); do
+    case $words[i] in
+      --) break ;;
+      -L|--server-name|--socket) instance=($words[i] \${(Q)words[i+1]}) ;;
+      -L*|--server-name=*|--socket=*) instance=(\${(Q)words[i]}) ;;
+    esac
+  done
+  _arguments -C -A '-*' '(-L --server-name)'{-L,--server-name}'[instance to use]:name:' '--socket[its HTTP socket]:path:_files' \\
     '(- *)'{-h,--help}'[show the help]' '(- *)'{-V,--version}'[print the version]' '1: :->command' '*:: :->arguments'
   case $state in
     command)

@@ -38,8 +38,17 @@ export function instanceOf(command: Command): Instance {
 export async function settingsOf(instance: Instance, flags: SettingSources["flags"] = {}): Promise<LoadedSettings> {
   const { loadSettings } = await import("../instance/settings.ts");
   const settings = loadSettings(instance, { flags, env: process.env });
-  for (const warning of settings.warnings) process.stderr.write(`wsh: ${warning}\n`);
+  settings.warnings.forEach(warn);
   return settings;
+}
+
+const warned = new Set<string>();
+
+/** Tells the person once, however often and from wherever it is noticed. */
+export function warn(message: string): void {
+  if (warned.has(message)) return;
+  warned.add(message);
+  process.stderr.write(`wsh: ${message}\n`);
 }
 
 /** For options with a number: a whole one, at least `min`. */

@@ -2,16 +2,18 @@
 import type { Command } from "commander";
 import { instanceOf } from "./context.ts";
 import { forEachSession } from "./each-session.ts";
+import { endSession } from "./end-session.ts";
 import { print } from "./print.ts";
 
 export function register(program: Command): void {
   program
     .command("kill <name...>")
-    .description("End sessions: SIGHUP to everything in them, SIGKILL to what is left after kill_grace_ms.")
+    .description(
+      "End sessions: SIGHUP to everything in them, SIGKILL to what is left after kill_grace_ms.\n" +
+        "One that hangs is ended by force.",
+    )
     .action(async (names: string[], _options, command: Command) => {
-      await forEachSession(instanceOf(command), names, async (session) => {
-        await session.call("session.kill", {});
-        await print(`Session '${session.name}' killed.\n`);
-      });
+      const instance = instanceOf(command);
+      await forEachSession(names, async (name) => print(`Session '${await endSession(instance, name)}' killed.\n`));
     });
 }

@@ -2,6 +2,7 @@
  * `wsh` itself: a session of one's own, attached to. A server is started beside it, after the first picture is there, so
  * that agents can reach the session; without one everything here works all the same.
  */
+import tty from "node:tty";
 import { type Command, Option } from "commander";
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -46,6 +47,7 @@ export function configureOpen(program: Command): void {
 
 async function open(flags: OpenFlags, command: Command): Promise<void> {
   refuseNested(flags);
+  requireTerminal(flags);
   const instance = instanceOf(command);
   const { columns, rows } = process.stdout;
   const starting = startSession(
@@ -89,6 +91,14 @@ function refuseNested({ nested }: OpenFlags): void {
   const inside = process.env.WSH_SESSION;
   if (inside === undefined || inside === "" || nested === true) return;
   throw new WshError("nested_session", `this terminal is in session '${inside}' already`);
+}
+
+/** A shell that nobody can see or type into is not what was meant, and would be left behind. @throws WshError */
+function requireTerminal({ c }: OpenFlags): void {
+  if (c !== undefined || tty.isatty(0) || tty.isatty(1)) return;
+  throw new WshError("invalid_request", "neither standard input nor standard output is a terminal", {
+    hint: "`wsh new` starts a session in the background, `wsh -c COMMAND` runs a command.",
+  });
 }
 
 async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {

@@ -10,6 +10,9 @@ import { startHost } from "../instance/spawn.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget } from "../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+import { warn } from "./context.ts";
+
+const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.string()) });
 
 export interface Started {
   readonly info: SessionInfo;
@@ -39,7 +42,8 @@ export async function startSession(
     cwd: process.cwd(),
     nofile,
   };
-  const report = v.parse(v.object({ info: SessionInfoSchema }), await startHost(instance, spec));
+  const report = v.parse(ReportSchema, await startHost(instance, spec));
+  report.warnings.forEach(warn);
   const target = parseTarget(report.info.id);
   if (target.kind !== "pane") throw new WshError("internal_error", `'${report.info.id}' is not an id`);
   return { info: report.info, socket: hostSocket(instance, target.id) };

@@ -1,13 +1,12 @@
 /** `wsh stop`: ends every session and the server; without a server, ends the sessions itself. */
 import type { Command } from "commander";
 import type { Instance } from "../instance/paths.ts";
-import { listenerPid } from "../instance/probe.ts";
 import { cleanStale, listSessions } from "../instance/registry.ts";
 import { WshError } from "../protocol/errors.ts";
 import { instanceOf } from "./context.ts";
+import { endSession } from "./end-session.ts";
 import { print } from "./print.ts";
 import { askServer, isServerRunning } from "./server-client.ts";
-import { SessionClient } from "./session-client.ts";
 
 /** How long the server may take to be gone, in ms, and how often that is looked at (contract §2.3). */
 const GONE_PATIENCE_MS = 10_000;
@@ -44,22 +43,12 @@ async function untilGone(instance: Instance): Promise<void> {
 }
 
 /**
- * Ends what the server did not know of, or could not end; a host that hangs is killed, and its terminal's programs are
- * hung up with it. @throws the first host's refusal, after all were asked
+ * Ends what the server did not know of, or could not end.
+ * @throws the first host's refusal, after all were asked
  */
 async function endSessions(instance: Instance): Promise<number> {
   const ends = await Promise.allSettled(
-    listSessions(instance).map(async ({ id, name, socket }) => {
-      try {
-        using session = await SessionClient.open(instance, `@${id}`);
-        await session.call("session.kill", { reason: "server_stopped" });
-      } catch (thrown) {
-        const pid = WshError.from(thrown).code === "host_unavailable" ? listenerPid(socket) : null;
-        if (pid === null) throw thrown;
-        process.kill(pid, "SIGKILL");
-        process.stderr.write(`wsh: session '${name ?? `@${id}`}' did not answer: its host was killed\n`);
-      }
-    }),
+    listSessions(instance).map(({ id }) => endSession(instance, `@${id}`, "server_stopped")),
   );
   await cleanStale(instance);
   const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));

@@ -6,7 +6,8 @@
  *
  * Where the host could open the person's terminal itself, keys come from there, and once the client has written all that
  * it was sent of a relay, the rest goes there too. While it does, the client writes nothing: pictures wait until the
- * terminal has taken everything, and a new relay begins through the client again.
+ * terminal has taken everything, and a new relay begins through the client again. The echo of a key goes there before it
+ * is parsed: relayed, it is left out of the next chunk; beside a panel, it is compared with the next picture.
  */
 import * as v from "valibot";
 import {
@@ -27,21 +28,20 @@ import { translateMouse } from "../terminal/keys-mouse.ts";
 import { defaultPrefix, parsePrefix } from "../terminal/keys-prefix.ts";
 import { withColors } from "../terminal/profile.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood.ts";
+import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
+import { PaintedTerminal } from "./painted-terminal.ts";
 import { Painter } from "./painter.ts";
 import type { Peer } from "./peer.ts";
 import { PersonTerminal } from "./person-terminal.ts";
 
 /** Bytes that may wait for a relaying terminal before it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
-/** Time between two pictures, in ms: a screen shows sixty a second. */
-const FRAME_MS = 16;
-/** How long a program may hold back its screen by synchronized output before it is shown all the same, in ms. */
-const SYNCHRONIZED_MS = 150;
 /** How long a terminal may take for the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
 /** Sizes that follow each other within this time, in ms, as while a window is dragged, count as one. */
 const RESIZE_MS = 16;
-
+/** What a mouse event begins with. */
+const ESCAPE = 0x1b;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -61,22 +61,23 @@ export class TerminalStream implements Viewer {
   private readonly ends: (() => void)[] = [];
   private readonly flood = new FloodMeter();
   private readonly terminal: PersonTerminal | null;
+  private readonly painted: PaintedTerminal;
   private readonly keys: KeyReader;
   private mode: "opening" | "relay" | "paint" = "opening";
   /** The program's bytes go to the terminal without the client. */
   private direct = false;
   /** Bytes that went through the client since it last became a relay. */
   private relayed = 0;
+  /** Bytes at the beginning of the next chunk that the terminal has already. */
+  private ahead = 0;
+  /** The next chunk is short and moves nothing: what was typed, as a rule. */
+  private isEcho = false;
   private over = false;
   /** The session ended this stream before it had begun: first it shows what there is. */
   private ending: ViewerEnd | null = null;
   private help = false;
-  private paintTimer: Timer | null = null;
+  private readonly pacer: FramePacer;
   private resizeTimer: Timer | null = null;
-  /** A picture is about to be made between two chunks. */
-  private due = false;
-  private paintedAt = Number.NEGATIVE_INFINITY;
-  private dirtySince: number | null = null;
   /** What the client was last told of the keyboard. */
   private toldCaptured: boolean | null = null;
 
@@ -98,6 +99,8 @@ export class TerminalStream implements Viewer {
       scrollback: !attach.paint_only,
     });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
+    this.painted = new PaintedTerminal(this.terminal, (update) => peer.send(frameTypes.picture, update));
+    this.pacer = this.pacing();
     this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), {
       forward: (bytes) => this.typed(bytes),
       reply: () => {},
@@ -139,7 +142,8 @@ export class TerminalStream implements Viewer {
 
   /** The client has written what it was sent. When nothing more is on its way to it, the terminal is the host's. */
   written(input: unknown): void {
-    const { bytes } = v.parse(WrittenSchema, input);
+    const { bytes, pictures = 0 } = v.parse(WrittenSchema, input);
+    this.painted.confirmed(pictures);
     if (this.terminal === null || this.mode !== "relay" || this.over) return;
     this.direct ||= bytes === this.relayed && this.peer.outbox.pending === 0;
   }
@@ -150,7 +154,16 @@ export class TerminalStream implements Viewer {
     void this.terminal?.read(
       (bytes) => this.keys.push(bytes),
       () => this.end({ reason: "detached" }),
+      () => this.release(),
     );
+  }
+
+  /** The terminal is not the client's for now: nothing is read or written there until it takes it up again. */
+  release(): void {
+    if (this.over) return;
+    this.direct = false;
+    this.painted.lost();
+    this.terminal?.release();
   }
 
   /** What the person's terminal looks like: the newest one's colours are what programs are told. */
@@ -189,7 +202,7 @@ export class TerminalStream implements Viewer {
   close(): void {
     if (this.over) return;
     this.over = true;
-    clearTimeout(this.paintTimer ?? undefined);
+    this.pacer.close();
     clearTimeout(this.resizeTimer ?? undefined);
     for (const end of this.ends) end();
     this.terminal?.close();
@@ -204,8 +217,12 @@ export class TerminalStream implements Viewer {
     const { session } = this;
     const { events } = session;
     this.ends.push(
+      events.on("ahead", (bytes) => this.echoed(bytes)),
       events.on("chunk", ({ bytes }) => this.chunk(bytes)),
-      events.on("drawn", () => this.reconsider()),
+      events.on("drawn", () => {
+        this.painter.drawn();
+        this.reconsider();
+      }),
       events.on("resizing", () => this.beforeResize()),
       events.on("reset", () => this.reconsider()),
       events.on("inputMode", () => this.tellKeyboard()),
@@ -247,7 +264,7 @@ export class TerminalStream implements Viewer {
   /** Something that decides between relay and painting may have changed. May be called while a chunk is parsed. */
   private reconsider(): void {
     if (this.over) return;
-    if (this.mode === "paint") this.paintSoon();
+    if (this.mode === "paint") this.pacer.soon();
     else if (this.mode === "relay" && !this.isAlone()) {
       void this.session.pane.terminal.atRest(() => {
         if (this.mode === "relay" && !this.over && !this.isAlone()) this.startPainting();
@@ -258,16 +275,18 @@ export class TerminalStream implements Viewer {
   /** From here on the client gets the program's bytes; what it shows is made the session's screen first. */
   private relay(history: number): void {
     this.mode = "relay";
-    clearTimeout(this.paintTimer ?? undefined);
-    this.paintTimer = null;
-    this.dirtySince = null;
+    this.pacer.cancel();
     this.direct = false;
     this.relayed = 0;
+    // What was ahead of the emulator is not on the screen that is made here.
+    this.ahead = 0;
+    this.painted.forget();
     this.peer.send(frameTypes.event, { event: "relay" });
     this.pass(this.session.pane.terminal.serialize({ history }));
   }
 
   private pass(bytes: Uint8Array): void {
+    if (this.direct && this.terminal?.isHeld !== true) this.release();
     if (this.direct) {
       this.terminal?.output.write(bytes);
       return;
@@ -279,17 +298,45 @@ export class TerminalStream implements Viewer {
   private startPainting(history = 0): void {
     this.mode = "paint";
     this.painter.begin(history);
-    this.paintSoon();
+    this.pacer.soon();
+  }
+
+  /** The echo of a key: it goes out before it is parsed. */
+  private echoed(bytes: Uint8Array): void {
+    this.isEcho = true;
+    if (this.pending > 0 || this.resizeTimer !== null || this.over) return;
+    if (this.mode === "relay" && this.direct) {
+      this.pass(bytes);
+      this.ahead = bytes.length;
+      this.terminal?.handOver();
+    } else if (this.mode === "paint" && this.isNext(bytes)) this.painted.give(bytes);
+  }
+
+  /** A picture will be made of these bytes as soon as they are parsed, and nothing else be new in it. */
+  private isNext(bytes: Uint8Array): boolean {
+    const { painted } = this;
+    return (
+      this.pacer.isReady &&
+      !painted.isAhead &&
+      !this.flood.isFlooding &&
+      this.painter.mayBeTyped(bytes) &&
+      painted.isCurrent
+    );
   }
 
   /** Runs per chunk. */
   private chunk(bytes: Uint8Array): void {
+    const { ahead, isEcho } = this;
+    this.ahead = 0;
+    this.isEcho = false;
     this.flood.count(bytes.length);
+    this.painter.printed(bytes);
     if (this.mode === "paint") {
-      this.paintSoon();
+      this.pacer.printed(isEcho);
       return;
     }
-    if (bytes.length > 0) this.pass(bytes);
+    const news = ahead === 0 ? bytes : bytes.subarray(ahead);
+    if (news.length > 0) this.pass(news);
     const behind = this.pending > BEHIND_BYTES;
     if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
   }
@@ -314,7 +361,7 @@ export class TerminalStream implements Viewer {
     this.resizeTimer = size === this.size ? null : setTimeout(() => void this.applySize(), RESIZE_MS);
     if (this.over || this.resizeTimer !== null) return;
     this.painter.outerMoved();
-    this.paintSoon();
+    this.pacer.soon();
   }
 
   /** The session's screen is about to be wrapped anew. */
@@ -327,52 +374,40 @@ export class TerminalStream implements Viewer {
     }
   }
 
-  private paintSoon(): void {
-    if (this.paintTimer !== null || this.due || this.over) return;
-    this.dirtySince ??= performance.now();
-    const wait = this.paintedAt + FRAME_MS - performance.now();
-    if (wait <= 0) this.paintWhenReady();
-    else this.paintLater(wait);
-  }
-
-  private paintLater(ms: number): void {
-    this.paintTimer ??= setTimeout(() => {
-      this.paintTimer = null;
-      this.paintWhenReady();
-    }, ms);
-  }
-
-  private paintWhenReady(): void {
-    // The socket's drain, and the new size, call again.
-    if (this.over || this.pending > 0 || this.resizeTimer !== null) return;
+  private pacing(): FramePacer {
     const { terminal } = this.session.pane;
-    const held = performance.now() - (this.dirtySince ?? 0);
-    if (terminal.modes.synchronizedOutput && held < SYNCHRONIZED_MS) {
-      this.paintLater(FRAME_MS);
-      return;
-    }
-    this.due = true;
-    void terminal.atRest(() => {
-      this.due = false;
-      if (this.over || this.mode !== "paint" || this.resizeTimer !== null) return;
-      this.flood.count(0);
-      const relays = this.canRelay() && !this.painter.isAhead;
-      if (!relays || this.painter.owes) this.paintNow();
-      if (relays && this.canRelay() && !this.painter.isBehind) this.relay(0);
+    return new FramePacer({
+      isBlocked: () => this.over || this.pending > 0 || this.resizeTimer !== null,
+      isSynchronized: () => terminal.modes.synchronizedOutput,
+      atRest: (make) => void terminal.atRest(make),
+      paint: () => this.paint(),
     });
+  }
+
+  /** Runs between chunks: a picture, or the program's own bytes from here on. */
+  private paint(): void {
+    if (this.over || this.mode !== "paint" || this.resizeTimer !== null) return;
+    this.flood.count(0);
+    const relays = this.canRelay() && !this.painter.isAhead;
+    if (!relays || this.painter.owes) this.paintNow();
+    if (relays && this.canRelay() && !this.painter.isBehind) this.relay(0);
   }
 
   /** @param bare without what is drawn over and beside the program's screen */
   private paintNow(bare = false): void {
-    this.paintedAt = performance.now();
-    this.dirtySince = null;
+    this.pacer.began();
     const flooding = this.flood.isFlooding;
-    const update = this.painter.next({ size: this.size, help: this.help, flooding, bare });
-    if (update !== null) this.peer.send(frameTypes.picture, update);
+    const next = this.painter.next({ size: this.size, help: this.help, flooding, bare });
+    if (next !== null) this.painted.show(next.update, next.typed);
+    else if (this.painted.isAhead) {
+      // It was given what did not come: the picture is as it was, the terminal is not.
+      this.painter.forget();
+      this.pacer.later(FRAME_MS);
+    }
     if (bare) return;
-    if (this.painter.isBehind) this.paintLater(FRAME_MS);
+    if (this.painter.isBehind) this.pacer.later(FRAME_MS);
     // Silence does not tell that a flood is over: look once more.
-    if (flooding) this.paintLater(FLOOD_WINDOW_MS);
+    if (flooding) this.pacer.later(FLOOD_WINDOW_MS);
   }
 
   private drained(): void {
@@ -399,7 +434,7 @@ export class TerminalStream implements Viewer {
 
   /** Mouse events are told where the program has its rows; those on panels are not the program's. */
   private inProgramArea(bytes: Uint8Array): Uint8Array {
-    if (this.mode !== "paint") return bytes;
+    if (this.mode !== "paint" || !bytes.includes(ESCAPE)) return bytes;
     const { layout, pane } = this.session;
     const { offset } = this.painter;
     const { mouseTracking, mouseEncoding } = pane.terminal.modes;

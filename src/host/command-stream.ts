@@ -96,7 +96,7 @@ export class CommandStream {
   private get mayHold(): boolean {
     const { session } = this;
     return (
-      !session.lifetime.isEnding &&
+      !session.lifetime.isHangingUp &&
       session.program.runsOneCommand &&
       session.viewers.count === 0 &&
       session.streamCount === 0

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { claimSession, type NameRule } from "../instance/claim.ts";
 import type { HostSpec } from "../instance/host-spec.ts";
 import { hostname } from "../instance/identity.ts";
-import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { errorCode, type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { releaseSession } from "../instance/registry.ts";
 import { installScripts } from "../instance/scripts.ts";
 import type { Settings } from "../instance/settings-keys.ts";
@@ -28,8 +28,12 @@ const NONCE_LENGTH = 16;
 const FOLLOWER_PATIENCE_MS = 5_000;
 /** Longest command and stdin, in bytes (contract §1.2). */
 const MAX_TEXT_BYTES = 1024 * 1024;
-/** Longest argument with its NUL that Linux gives a program, in bytes (MAX_ARG_STRLEN: 32 pages). */
+/** Longest argument or variable with its NUL that Linux gives a program, in bytes (MAX_ARG_STRLEN: 32 pages). */
 const MAX_ARGUMENT_BYTES = 32 * 4096;
+/** Characters of a variable's name that an error repeats: more than names have. */
+const SHOWN_NAME = 64;
+/** Characters of a path that an error repeats. */
+const SHOWN_PATH = 256;
 
 export interface CreateOptions {
   readonly spec: HostSpec;
@@ -147,17 +151,27 @@ function nameRule({ create, naming }: HostSpec): NameRule {
  * home or the root serves.
  */
 function directory(asked: string | null, spec: HostSpec): string {
-  const isDirectory = (path: string): boolean => fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (asked !== null) {
-    const path = resolve(spec.cwd, asked);
-    if (asked !== "" && !asked.includes("\0") && isDirectory(path)) return path;
-    throw new WshError("cwd_not_found", `the directory '${asked}' does not exist`);
+  if (asked === null) return [spec.cwd, spec.env.HOME ?? "/"].find((path) => directoryFault(path) === null) ?? "/";
+  const path = resolve(spec.cwd, asked);
+  const fault = asked === "" || asked.includes("\0") ? "does not exist" : directoryFault(path);
+  if (fault === null) return path;
+  const shown = asked.length > SHOWN_PATH ? `${asked.slice(0, SHOWN_PATH)}…` : asked;
+  throw new WshError("cwd_not_found", `the directory '${shown}' ${fault}`);
+}
+
+/** What keeps a path from being a directory to start in; null: nothing. */
+function directoryFault(path: string): string | null {
+  try {
+    const stat = fs.statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return "does not exist";
+    return stat.isDirectory() ? null : "is no directory";
+  } catch (error) {
+    return `cannot be looked at: ${errorCode(error)}`; // EACCES, ENAMETOOLONG, ELOOP
   }
-  return [spec.cwd, spec.env.HOME ?? "/"].find(isDirectory) ?? "/";
 }
 
 /** @throws WshError invalid_request, payload_too_large */
-function checkTexts({ command, stdin }: HostSpec["create"]): void {
+function checkTexts({ command, env, stdin }: HostSpec["create"]): void {
   if (typeof command === "string") {
     if (command.includes("\0")) throw new WshError("invalid_request", "'command' holds a NUL character");
     if (command.trim() === "")
@@ -165,7 +179,10 @@ function checkTexts({ command, stdin }: HostSpec["create"]): void {
         hint: "Leave it out for a shell.",
       });
   }
-  requireArgument(command);
+  requirePassed("'command'", command ?? "", "Give a longer script as stdin of 'sh'.");
+  for (const [name, value] of Object.entries(env ?? {})) {
+    requirePassed(`'env.${name.slice(0, SHOWN_NAME)}'`, `${name}=${value}`, "Give the value in a file, or as stdin.");
+  }
   if (stdin !== undefined && typeof command !== "string") {
     throw new WshError("invalid_request", "'stdin' needs a command that reads it");
   }
@@ -178,13 +195,13 @@ function checkTexts({ command, stdin }: HostSpec["create"]): void {
   }
 }
 
-/** @throws WshError payload_too_large */
-function requireArgument(command: string | null | undefined): void {
-  const bytes = Buffer.byteLength(command ?? "");
+/** @throws WshError payload_too_large for what the system passes to no program as one argument or variable */
+function requirePassed(what: string, text: string, hint: string): void {
+  const bytes = Buffer.byteLength(text);
   if (process.platform !== "linux" || bytes < MAX_ARGUMENT_BYTES) return;
   const allowed = MAX_ARGUMENT_BYTES - 1;
-  const message = `'command' has ${bytes} bytes; the system passes ${allowed} as one argument of the shell`;
-  throw new WshError("payload_too_large", message, { hint: "Give a longer script as stdin of 'sh'." });
+  const message = `${what} has ${bytes} bytes; the system passes ${allowed} to a program in one piece`;
+  throw new WshError("payload_too_large", message, { hint });
 }
 
 /** Whether shells of the session load our scripts. */
@@ -209,11 +226,19 @@ function shellPlan(options: CreateOptions, env: Readonly<Record<string, string>>
       scriptsDir: integration ? installScripts(instance, integrationFiles()) : "",
       nonce,
       platform: process.platform,
-      findExecutable: (name) => Bun.which(name, { PATH: env.PATH ?? "/usr/bin:/bin" }),
+      findExecutable: (name) => executable(name, env.PATH ?? "/usr/bin:/bin"),
     },
   );
   if (!plan.ok) throw plan.error;
   return plan;
+}
+
+function executable(name: string, path: string): string | null {
+  try {
+    return Bun.which(name, { PATH: path });
+  } catch {
+    return null; // longer than a path can be
+  }
 }
 
 /** The program itself, or a small sh in front of it that opens its standard input and becomes it. */

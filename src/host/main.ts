@@ -5,6 +5,7 @@
  */
 import * as v from "valibot";
 import { restoreSession } from "../instance/claim.ts";
+import { GiveBack } from "../instance/give-back.ts";
 import { HostSpecSchema } from "../instance/host-spec.ts";
 import { createLogger, type Logger } from "../instance/log.ts";
 import { watchOwnSocket } from "../instance/own-socket.ts";
@@ -20,8 +21,6 @@ import { integrationFiles } from "../shell/integration.ts";
 import { createSession, wantsIntegration } from "./create.ts";
 import { HostServer } from "./server.ts";
 
-/** When start-up is over, in ms: its garbage and the code that ran once are given back (1.2 of 14 MB). */
-const TIDY_MS = 3_000;
 /** How long peers have to read the last frames before the host ends, in ms. */
 const FLUSH_MS = 2_000;
 
@@ -34,12 +33,11 @@ export async function runHost(): Promise<void> {
     process.exitCode = 1;
     return;
   }
-  const { session, server, instance, id, logger, scripts } = created;
-  reportReady({ info: session.info() });
-  setTimeout(() => {
-    Bun.gc(true);
-    Bun.shrink();
-  }, TIDY_MS).unref();
+  const { session, server, instance, id, logger, scripts, warnings } = created;
+  reportReady({ info: session.info(), warnings });
+  const memory = new GiveBack();
+  memory.worked();
+  session.events.on("chunk", () => memory.worked());
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
   let restoring = false;
@@ -72,6 +70,8 @@ async function begin(): Promise<{
   logger: Logger;
   /** Its shells load our scripts from the runtime directory. */
   scripts: boolean;
+  /** Of the settings, for whoever starts it. */
+  warnings: readonly string[];
 }> {
   const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
@@ -84,7 +84,8 @@ async function begin(): Promise<{
   const { session, id } = await createSession({ spec, instance, settings: settings.values, server, registryFor });
   server.serve(session);
   const scripts = wantsIntegration(spec, settings.values);
-  return { session, server, instance, id, logger: logger.with({ session: session.name, id }), scripts };
+  const { warnings } = settings;
+  return { session, server, instance, id, logger: logger.with({ session: session.name, id }), scripts, warnings };
 }
 
 function registryFor(instance: Instance, id: number): SessionRegistry {

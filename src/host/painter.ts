@@ -4,13 +4,15 @@
  * in order, also when the screen grows back over it. On the alternate screen and during a flood they wait; after a flood
  * the newest count. Call between chunks. Runs once per frame and client.
  */
-import { encodeFrame, type FrameUpdate, type FrameView, MAX_SCROLLED } from "../protocol/frame-view.ts";
-import { composeFrame, type Offset, type Sign } from "../session/frame.ts";
+import { encodeFrame, type FrameUpdate, type FrameView, MAX_SCROLLED, typedInPlace } from "../protocol/frame-view.ts";
+import { isPlain, isPrintable } from "../pty/echo.ts";
+import { type ClientFrame, composeFrame, type Offset } from "../session/frame.ts";
+import { KeptFrame } from "../session/frame-kept.ts";
 import { viewModes } from "../session/frame-modes.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../session/frame-signs.ts";
 import type { Session } from "../session/session.ts";
 import type { Size } from "../session/viewers.ts";
-import type { Row } from "../terminal/grid.ts";
+import type { Grid, Row } from "../terminal/grid.ts";
 import type { Position } from "../terminal/model.ts";
 
 /** Lines of history that a client may be given when it attaches and cannot be relayed to. */
@@ -41,6 +43,11 @@ export class Painter {
   /** The client's scrollback has, or `waiting` holds, every line before this place. */
   private top: Position = { line: 0, col: 0 };
   private waiting: Row[] = [];
+  private readonly kept = new KeptFrame();
+  /** Epoch of the terminal at the last update. */
+  private epoch = 0;
+  /** What a program prints now comes out in the plain style and as it is: seen, and nothing has come since to change it. */
+  private plain = false;
   private bell = false;
   private clipboard: { readonly selection: string; readonly base64: string } | null = null;
 
@@ -70,6 +77,27 @@ export class Painter {
     this.clipboard = null;
   }
 
+  /** What is drawn over or beside the program's screen has changed. */
+  drawn(): void {
+    this.kept.forget();
+  }
+
+  /** Output is to be parsed. Runs per chunk. */
+  printed(bytes: Uint8Array): void {
+    if (this.plain && !bytes.every(isPlain)) this.plain = false;
+  }
+
+  /**
+   * Whether a terminal that shows the last update may be given these bytes before they are parsed, since they will most
+   * likely be all that is new. What comes of it is compared with the next update's `typed`.
+   */
+  mayBeTyped(bytes: Uint8Array): boolean {
+    const { shown, plain, kept } = this;
+    if (!plain || shown === null || kept.isEmpty || this.epoch !== this.session.pane.terminal.epoch) return false;
+    const { visible, col } = shown.cursor;
+    return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
+  }
+
   /** Nobody knows what the client's terminal shows: the next frame is whole. */
   forget(): void {
     this.shown = null;
@@ -79,8 +107,11 @@ export class Painter {
   hold(): void {
     if (!this.options.scrollback) return;
     const { terminal } = this.session.pane;
+    const { top } = terminal;
+    // Most frames scroll nothing, and to look for what left the screen is to walk through what is kept above it.
+    if (!isAfter(top, this.top)) return;
     this.waiting.push(...terminal.rowsAbove(this.top, MAX_SCROLLED));
-    if (isAfter(terminal.top, this.top)) this.top = terminal.top;
+    this.top = top;
   }
 
   /** The client's terminal was resized and has moved its own lines as ours: what left the screen is where it belongs. */
@@ -108,9 +139,13 @@ export class Painter {
     return this.waiting.length > 0 && !this.session.pane.terminal.alternate;
   }
 
-  /** The next update; null when nothing changed. */
-  next(showing: Showing): FrameUpdate | null {
+  /**
+   * The next update; null when nothing changed. `typed` is all that is new on the terminal, when that is what was typed
+   * and a terminal that shows the update before needs to be given nothing else.
+   */
+  next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
     const view = this.compose(showing);
+    this.epoch = this.session.pane.terminal.epoch;
     const scrolled = this.scrolled(showing);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.shown;
@@ -120,7 +155,11 @@ export class Painter {
     const update = encodeFrame(before, view, events);
     const moved = before === null || JSON.stringify(before.cursor) !== JSON.stringify(view.cursor);
     const news = update.modes !== undefined || update.title !== undefined || events.bell || events.clipboard !== null;
-    return moved || news || update.lines.length > 0 || scrolled.length > 0 ? update : null;
+    if (!moved && !news && update.lines.length === 0 && scrolled.length === 0) return null;
+    const happened = scrolled.length > 0 || events.bell || events.clipboard !== null;
+    const typed = happened ? "" : typedInPlace(before, view, update);
+    if (typed !== "") this.plain = true;
+    return { update, typed };
   }
 
   private scrolled({ size, flooding }: Showing): Row[] {
@@ -131,17 +170,9 @@ export class Painter {
   }
 
   private compose({ size, help, bare }: Showing): FrameView {
-    const { session } = this;
-    const { terminal } = session.pane;
-    const { elements, layout } = session;
-    const { offset, ...frame } = composeFrame({
-      grid: terminal.grid(),
-      layout,
-      overlays: bare ? [] : elements.overlays(),
-      panels: bare ? [] : elements.panels(),
-      outer: size,
-      signs: bare ? [] : this.signs(help),
-    });
+    const { terminal } = this.session.pane;
+    const sign = bare ? null : this.sign(help);
+    const { offset, ...frame } = this.frame(terminal.grid(), size, sign, bare);
     this.offset = offset;
     return {
       ...frame,
@@ -150,11 +181,23 @@ export class Painter {
     };
   }
 
-  private signs(help: boolean): Sign[] {
+  private frame(grid: Grid, outer: Size, sign: string | null, bare: boolean): ClientFrame {
+    const { elements, layout } = this.session;
+    const alone = sign === null && !bare && !elements.hasOverlays;
+    const next = alone ? this.kept.next(grid, layout, outer) : null;
+    if (next !== null) return next;
+    const overlays = bare ? [] : elements.overlays();
+    const frame = composeFrame({ grid, layout, overlays, panels: bare ? [] : elements.panels(), outer, sign });
+    if (alone) this.kept.keep(frame, grid, layout);
+    else this.kept.forget();
+    return frame;
+  }
+
+  private sign(help: boolean): string | null {
     const { owner } = this.session.keyboard;
     const { prefix } = this.options;
-    if (help) return [prefixHelpSign(prefix)];
-    return owner === null ? [] : [keyboardHeldSign(owner.label, prefix)];
+    if (help) return prefixHelpSign(prefix);
+    return owner === null ? null : keyboardHeldSign(owner.label, prefix);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Socket } from "bun";
 import * as v from "valibot";
+import { quiet, type Wire } from "../instance/quiet-socket.ts";
 import type { Caller } from "../operations/call.ts";
 import type { Access } from "../operations/define.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -42,6 +43,8 @@ export class Peer {
   private readonly decoder = new FrameDecoder();
   private readonly running = new Map<number, AbortController>();
   private readonly helloTimer: Timer;
+  /** What carries the connection: the socket, until it is at rest. */
+  private wire: Wire;
   private greeted = false;
   private closed = false;
   private afterFlush: (() => void) | null = null;
@@ -52,7 +55,8 @@ export class Peer {
     private readonly socket: Socket<Peer>,
     private readonly handler: PeerHandler,
   ) {
-    this.outbox = new Outbox((bytes) => socket.write(bytes));
+    this.wire = socket;
+    this.outbox = new Outbox((bytes) => this.wire.write(bytes));
     this.helloTimer = setTimeout(() => this.close(), PEER_TIMEOUT_MS);
   }
 
@@ -90,8 +94,27 @@ export class Peer {
     else this.afterFlush = () => this.close();
   }
 
+  /** For a peer that stays and is mostly silent: its connection wakes nobody from now on. */
+  rest(): void {
+    if (this.closed || this.wire !== this.socket) return;
+    const events = {
+      data: (bytes: Uint8Array) => this.receive(bytes),
+      drain: () => this.drained(),
+      close: () => this.lost(),
+    };
+    quiet(this.socket, events, (wire) => {
+      this.wire = wire;
+      if (this.outbox.pending > 0) this.drained();
+    });
+  }
+
+  /** Bun's socket has ended, which is nothing to a connection that has left it. */
+  ended(): void {
+    if (this.wire === this.socket) this.lost();
+  }
+
   close(): void {
-    this.socket.end();
+    this.wire.end();
     this.lost();
   }
 

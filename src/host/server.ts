@@ -9,11 +9,13 @@ import type { Hello } from "../protocol/hello.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/session-port.ts";
-import { type AttachPolicy, TerminalStream } from "./attach.ts";
-import { CommandStream } from "./command-stream.ts";
+import type { AttachPolicy, TerminalStream } from "./attach.ts";
+import type { CommandStream } from "./command-stream.ts";
+import { FloodPace } from "./flood-pace.ts";
 import { FloodPriority } from "./flood-priority.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
-import { StreamClient } from "./subscription-client.ts";
+import { StreamCode, type Streams } from "./stream-code.ts";
+import type { StreamClient } from "./subscription-client.ts";
 
 const CallerGoneSchema = v.object({ id: v.string() });
 
@@ -26,6 +28,7 @@ export class HostServer implements PeerHandler {
   private session: Session | null = null;
   private priority: FloodPriority | null = null;
   private operations: Promise<typeof import("./operate.ts")> | null = null;
+  private readonly code = new StreamCode();
 
   constructor(
     private readonly maxClients: number,
@@ -43,8 +46,8 @@ export class HostServer implements PeerHandler {
         },
         data: (socket, bytes) => socket.data.receive(bytes),
         drain: (socket) => socket.data.drained(),
-        close: (socket) => socket.data?.lost(),
-        error: (socket) => socket.data?.lost(),
+        close: (socket) => socket.data?.ended(),
+        error: (socket) => socket.data?.ended(),
       },
     });
   }
@@ -57,6 +60,7 @@ export class HostServer implements PeerHandler {
     const priority = new FloodPriority(
       () => session.viewers.count > 0,
       () => void this.loadOperations(),
+      new FloodPace(() => session.pane.hold()),
     );
     this.priority = priority;
     session.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
@@ -82,43 +86,61 @@ export class HostServer implements PeerHandler {
         return {};
       case "host.watch":
         this.watchers.add(peer);
+        peer.rest();
         return session.info();
-      case "host.attach":
-        return this.attach(session, request, peer);
-      case "host.help":
-        this.terminalOf(peer).showHelp(request.input);
-        return {};
-      case "host.written":
-        this.terminalOf(peer).written(request.input);
-        return {};
-      case "host.keys":
-        this.terminalOf(peer).takeKeys();
-        return {};
-      case "host.colors":
-        this.terminalOf(peer).learnColors(request.input);
-        return {};
       case "host.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
         return {};
+      case "host.attach":
+      case "host.help":
+      case "host.written":
+      case "host.keys":
+      case "host.release":
+      case "host.colors":
       case "host.client":
-        this.client(session, peer);
-        return session.info();
       case "host.subscribe":
-        await this.client(session, peer).subscribe(request.input, request.access);
-        return {};
       case "host.follow":
-        return this.follow(session, request.input, peer);
       case "host.raw":
-        await this.client(session, peer).raw(request.input);
-        return session.info();
+        return this.streaming(session, request, peer, this.code.now ?? (await this.code.load()));
       default:
         if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
         return this.operate(session, request);
     }
   }
 
+  private async streaming(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+    if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
+    switch (request.op) {
+      case "host.attach":
+        return this.attach(session, request, peer, code);
+      case "host.client":
+        this.client(session, peer, code);
+        return session.info();
+      case "host.subscribe":
+        await this.client(session, peer, code).subscribe(request.input, request.access);
+        return {};
+      case "host.follow":
+        return this.follow(session, request.input, peer, code);
+      case "host.raw":
+        await this.client(session, peer, code).raw(request.input);
+        return session.info();
+    }
+    const stream = this.streams.get(peer);
+    if (!(stream instanceof code.TerminalStream)) {
+      throw new WshError("invalid_request", "this connection carries no terminal");
+    }
+    if (request.op === "host.help") stream.showHelp(request.input);
+    else if (request.op === "host.written") stream.written(request.input);
+    else if (request.op === "host.keys") {
+      stream.takeKeys();
+      peer.rest();
+    } else if (request.op === "host.release") stream.release();
+    else stream.learnColors(request.input);
+    return {};
+  }
+
   stream(frame: Frame, peer: Peer): void {
-    this.streams.get(peer)?.receive(frame);
+    this.code.inOrder(() => this.streams.get(peer)?.receive(frame));
   }
 
   closed(peer: Peer): void {
@@ -159,39 +181,33 @@ export class HostServer implements PeerHandler {
     return this.operations;
   }
 
-  private async attach(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
+  private async attach(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
-    const stream = new TerminalStream(session, peer, request.input, this.policy);
+    const stream = new code.TerminalStream(session, peer, request.input, this.policy);
     // Known before it has begun: keys and a new size may come at once, and so may the end.
     this.streams.set(peer, stream);
     await stream.start();
     return session.info();
   }
 
-  private terminalOf(peer: Peer): TerminalStream {
-    const stream = this.streams.get(peer);
-    if (stream instanceof TerminalStream) return stream;
-    throw new WshError("invalid_request", "this connection carries no terminal");
-  }
-
   /** The peer as a streaming client that is no terminal. @throws WshError resource_limit_reached */
-  private client(session: Session, peer: Peer): StreamClient {
+  private client(session: Session, peer: Peer, code: Streams): StreamClient {
     const known = this.streams.get(peer);
-    if (known instanceof StreamClient) return known;
+    if (known instanceof code.StreamClient) return known;
     if (known !== undefined) throw new WshError("invalid_request", "this connection carries a terminal already");
     this.requireRoom(session);
-    const client = new StreamClient(session, peer);
+    const client = new code.StreamClient(session, peer);
     this.streams.set(peer, client);
     return client;
   }
 
   /** A command's output for this peer, from now on. @throws WshError invalid_request, command_not_found */
-  private follow(session: Session, input: unknown, peer: Peer): unknown {
+  private follow(session: Session, input: unknown, peer: Peer, code: Streams): unknown {
     const known = this.streams.get(peer);
-    if (known instanceof CommandStream) return known.follow(input);
+    if (known instanceof code.CommandStream) return known.follow(input);
     if (known !== undefined) throw new WshError("invalid_request", "this connection carries a stream already");
-    const stream = new CommandStream(session, peer);
+    const stream = new code.CommandStream(session, peer);
     this.streams.set(peer, stream);
     return stream.follow(input);
   }

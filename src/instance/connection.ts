@@ -26,6 +26,7 @@ import {
 } from "../protocol/hello.ts";
 import { Outbox } from "../protocol/outbox.ts";
 import { VERSION } from "../protocol/version.ts";
+import { quiet, type Wire } from "./quiet-socket.ts";
 
 export interface ConnectionEvents {
   /** Frames that are neither hello nor response: events, output, pictures, the stream's end. */
@@ -46,6 +47,8 @@ export class Connection {
   private readonly decoder = new FrameDecoder();
   private readonly outbox: Outbox;
   private socket: Socket<undefined> | null = null;
+  /** What carries the connection: the socket, until it is at rest. */
+  private wire: Wire | null = null;
   private nextId = 1;
   private helloWaiter: PromiseWithResolvers<Hello> | null = Promise.withResolvers<Hello>();
   private closed = false;
@@ -54,7 +57,7 @@ export class Connection {
     readonly path: string,
     private events: ConnectionEvents,
   ) {
-    this.outbox = new Outbox((bytes) => this.socket?.write(bytes) ?? -1);
+    this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
   }
 
   /**
@@ -77,10 +80,11 @@ export class Connection {
         socket: {
           data: (_, bytes) => connection.receive(bytes),
           drain: () => void connection.outbox.drain(),
-          close: () => connection.lost(),
-          error: () => connection.lost(),
+          close: (socket) => connection.ended(socket),
+          error: (socket) => connection.ended(socket),
         },
       });
+      connection.wire = connection.socket;
     } catch (cause) {
       throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
     }
@@ -137,16 +141,37 @@ export class Connection {
   }
 
   pause(): void {
-    this.socket?.pause();
+    this.wire?.pause();
   }
 
   resume(): void {
-    this.socket?.resume();
+    this.wire?.resume();
+  }
+
+  /** For a connection that lasts and is mostly silent: it wakes nobody from now on. */
+  rest(): void {
+    const { socket } = this;
+    this.socket = null;
+    if (socket === null || this.closed) return;
+    const events = {
+      data: (bytes: Uint8Array) => this.receive(bytes),
+      drain: () => void this.outbox.drain(),
+      close: () => this.lost(),
+    };
+    quiet(socket, events, (wire) => {
+      this.wire = wire;
+      this.outbox.drain();
+    });
   }
 
   close(): void {
-    this.socket?.end();
+    this.wire?.end();
     this.lost();
+  }
+
+  /** Bun's socket has ended, which is nothing to a connection that has left it. */
+  private ended(socket: Socket<undefined>): void {
+    if (this.wire === null || this.wire === socket) this.lost();
   }
 
   private receive(bytes: Uint8Array): void {

@@ -1,5 +1,5 @@
 /**
- * The few system calls that neither Node's nor Bun's API offers, through bun:ffi: flock, dup2, FIONREAD,
+ * The few system calls that neither Node's nor Bun's API offers, through bun:ffi: flock, dup, dup2, FIONREAD,
  * and a connect that tells a dead listener from a busy one.
  * The library is opened at the first call, so that importing this module costs nothing; it is the C library that the
  * process already uses, by the name it has on glibc, musl and macOS. Nothing here keeps a descriptor.
@@ -29,6 +29,8 @@ const noEntry = 2;
 const lockExclusiveNonBlocking = 2 | 4;
 /** FIONREAD of ioctl(2) on Linux; macOS has another number and passes variadic arguments in another way. */
 const fionread = 0x541b;
+/** F_DUPFD_CLOEXEC of fcntl(2) on Linux. */
+const duplicateClosedOnExec = 1030;
 
 function open() {
   let failure: unknown;
@@ -37,6 +39,8 @@ function open() {
       const errno = dlopen(name, { [errnoFunction]: { args: [], returns: "ptr" } }).symbols[errnoFunction];
       const { symbols } = dlopen(name, {
         flock: { args: ["i32", "i32"], returns: "i32" },
+        fcntl: { args: ["i32", "i32", "i32"], returns: "i32" },
+        dup: { args: ["i32"], returns: "i32" },
         dup2: { args: ["i32", "i32"], returns: "i32" },
         ioctl: { args: ["i32", "u64", "ptr"], returns: "i32" },
         socket: { args: ["i32", "i32", "i32"], returns: "i32" },
@@ -129,6 +133,12 @@ export function detachStdio(): void {
   } finally {
     if (fd > 1) fs.closeSync(fd); // it is one of the two when that one was closed
   }
+}
+
+/** A second descriptor of the same open file that no program inherits; negative when there is none. */
+export function duplicate(fd: number): number {
+  // macOS needs no close-on-exec: Bun spawns there with POSIX_SPAWN_CLOEXEC_DEFAULT. (fcntl is variadic, as ioctl is.)
+  return isDarwin ? libc().dup(fd) : libc().fcntl(fd, duplicateClosedOnExec, 0);
 }
 
 /** Bytes that a read of this terminal or pipe would find (of a cooked terminal: whole lines). Null but on Linux. */

@@ -5,6 +5,7 @@
  */
 
 import fs from "node:fs";
+import { listenerPid } from "./probe.ts";
 
 /** Changes closer together than this, in ms, are one: a rename changes the number of links twice. */
 const debounceMs = 5;
@@ -16,8 +17,8 @@ const longestRetryMs = 10_000;
 const blindPollMs = 10_000;
 
 /**
- * Calls `lost` when the socket is no longer at its path, and again, ever less often, until one is there; then watches
- * that one. Runs until disposed; keeps no process alive.
+ * Calls `lost` when the socket at its path is gone or another process's, and again, ever less often, until one of this
+ * process is there; then watches that one. Runs until disposed; keeps no process alive.
  */
 export function watchOwnSocket(path: string, lost: () => void): Disposable {
   let watcher: fs.FSWatcher | null = null;
@@ -36,7 +37,8 @@ export function watchOwnSocket(path: string, lost: () => void): Disposable {
     const inode = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
     if (inode !== null && inode === watched && watcher !== null) return;
     stop();
-    if (inode === null) {
+    const owner = inode === null ? null : listenerPid(path);
+    if (inode === null || (owner !== null && owner !== process.pid)) {
       lookIn(patience);
       patience = Math.min(longestRetryMs, patience * 2);
       lost();

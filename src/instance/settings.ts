@@ -36,7 +36,7 @@ export type SettingOrigin =
 export interface LoadedSettings {
   readonly values: Settings;
   originOf(name: SettingName): SettingOrigin;
-  /** What is allowed in the file but has no effect, one sentence each. */
+  /** What has no effect: the file, or what is allowed in it; one sentence each. */
   readonly warnings: readonly string[];
 }
 
@@ -48,12 +48,13 @@ export interface SettingSources {
 
 /**
  * The settings of an instance. WshError invalid_setting, with `key` where one is wrong and `file`, `line` where a file
- * is; a file that was named (--config, WSH_CONFIG) must exist.
+ * is; a file that was named (--config, WSH_CONFIG) must exist, and the one at the default place may be forbidden to us.
  */
 export function loadSettings(instance: Instance, sources: SettingSources): LoadedSettings {
   const path = instance.configFile;
-  const config = readConfig(path, instance.configNamed);
-  const warnings = checkKeys(config, path);
+  const read = readConfig(path, instance.configNamed);
+  const config = read.kind === "text" ? read.config : null;
+  const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path);
   const given: Partial<Record<SettingName, unknown>> = {};
   const origins = new Map<SettingName, SettingOrigin>();
   for (const name of settingNames) {
@@ -138,7 +139,12 @@ function checkValue(name: SettingName, value: unknown, origin: SettingOrigin): u
   throw new WshError("invalid_setting", message, { key: name, ...place });
 }
 
-function readConfig(path: string, isNamed: boolean): ConfigText | null {
+type ReadConfig =
+  | { readonly kind: "text"; readonly config: ConfigText }
+  | { readonly kind: "absent" }
+  | { readonly kind: "forbidden"; readonly warning: string };
+
+function readConfig(path: string, isNamed: boolean): ReadConfig {
   let text: string;
   try {
     const size = fs.statSync(path).size;
@@ -149,13 +155,16 @@ function readConfig(path: string, isNamed: boolean): ConfigText | null {
   } catch (error) {
     if (error instanceof WshError) throw error;
     const code = errorCode(error);
-    if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return null;
+    if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return { kind: "absent" };
+    // As under sudo without -H: HOME is another user's, and nobody said that its settings are meant.
+    if (!isNamed && (code === "EACCES" || code === "EPERM")) {
+      return { kind: "forbidden", warning: `${path} may not be read (${code}): the default settings are used` };
+    }
     const reason = error instanceof Error ? error.message : String(error);
-    // As under sudo without -H: HOME is another user's.
     const hint = "Make it readable, or set HOME, XDG_CONFIG_HOME or WSH_CONFIG to what is yours.";
     throw new WshError("invalid_setting", `${path} cannot be read: ${reason}`, { file: path, hint }, { cause: error });
   }
-  return parseConfig(text, path);
+  return { kind: "text", config: parseConfig(text, path) };
 }
 
 /** WshError for the first key that is no setting; warnings for those that have no effect yet. */

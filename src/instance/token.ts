@@ -1,10 +1,12 @@
 /**
- * The instance's own token: whoever has it may do everything. Made at first need, kept plain in a file that only its
- * owner can read, never changed by us. Two processes that need it at once get the same one: it is written whole under
- * a name of its own and linked into place, and whoever loses that race reads the winner's.
+ * The instance's own secrets: its token (whoever has it may do everything) and the key of its audit log. Each is made at
+ * first need, kept plain in a file that only its owner can read, never changed by us. Two processes that need one at once
+ * get the same: it is written whole under a name of its own and linked into place, and whoever loses that race reads the
+ * winner's.
  */
 
 import fs from "node:fs";
+import { join } from "node:path";
 import { WshError } from "../protocol/errors.ts";
 import { checkOwnFile, errorCode, type Instance, prepareStateDir } from "./paths.ts";
 
@@ -28,27 +30,40 @@ export function randomToken(length: number = tokenLength): string {
 
 /** The token if one was made; null otherwise. WshError unsafe_path when its file is not ours alone. */
 export function readToken(instance: Instance): string | null {
-  if (!checkOwnFile(instance.tokenFile)) return null;
-  const token = fs.readFileSync(instance.tokenFile, "utf8").trim();
-  if (token.length >= shortestToken && /^[\x21-\x7e]+$/.test(token)) return token;
-  throw new WshError("unsafe_path", `${instance.tokenFile} holds no token of at least ${shortestToken} characters`, {
-    hint: "Delete the file; a new token is made at the next start of the server.",
-  });
+  return readSecret(instance.tokenFile);
 }
 
 /** The token, made now if there was none. */
 export function ensureToken(instance: Instance): string {
+  return ensureSecret(instance, instance.tokenFile);
+}
+
+/** The key of the audit log's digests, made now if there was none: without it nobody can try what was typed. */
+export function ensureAuditKey(instance: Instance): string {
+  return ensureSecret(instance, join(instance.stateDir, `${instance.name}.audit.key`));
+}
+
+function readSecret(path: string): string | null {
+  if (!checkOwnFile(path)) return null;
+  const secret = fs.readFileSync(path, "utf8").trim();
+  if (secret.length >= shortestToken && /^[\x21-\x7e]+$/.test(secret)) return secret;
+  throw new WshError("unsafe_path", `${path} holds no secret of at least ${shortestToken} characters`, {
+    hint: "Delete the file; a new one is made at the next start of the server.",
+  });
+}
+
+function ensureSecret(instance: Instance, path: string): string {
   prepareStateDir(instance);
-  const existing = readToken(instance);
+  const existing = readSecret(path);
   if (existing !== null) return existing;
-  const temporary = `${instance.tokenFile}.${process.pid}.${randomToken(8)}`;
-  const token = randomToken();
+  const temporary = `${path}.${process.pid}.${randomToken(8)}`;
+  const secret = randomToken();
   try {
-    fs.writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: "wx" });
-    fs.linkSync(temporary, instance.tokenFile);
-    return token;
+    fs.writeFileSync(temporary, `${secret}\n`, { mode: 0o600, flag: "wx" });
+    fs.linkSync(temporary, path);
+    return secret;
   } catch (error) {
-    const winner = errorCode(error) === "EEXIST" ? readToken(instance) : null;
+    const winner = errorCode(error) === "EEXIST" ? readSecret(path) : null;
     if (winner !== null) return winner;
     throw error;
   } finally {

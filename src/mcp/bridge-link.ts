@@ -3,6 +3,7 @@
  * so that a server that dies in the middle of one leaves no half of it on stdout.
  */
 import type { Socket } from "bun";
+import { quiet, type Wire } from "../instance/quiet-socket.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Outbox } from "../protocol/outbox.ts";
 import type { RequestId } from "./bridge-requests.ts";
@@ -30,11 +31,12 @@ export class Link {
   private parts: Uint8Array[] = [];
   private size = 0;
   private hello: PromiseWithResolvers<void> | null = Promise.withResolvers<void>();
-  private socket: Socket<undefined> | null = null;
+  /** What carries the connection: Bun's socket, until the hello. */
+  private wire: Wire | null = null;
   isLost = false;
 
   private constructor(private readonly events: LinkEvents) {
-    this.outbox = new Outbox((bytes) => this.socket?.write(bytes) ?? 0);
+    this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? 0);
   }
 
   /** @throws WshError server_unavailable when nobody listens, or what the server said instead of hello */
@@ -42,16 +44,18 @@ export class Link {
     const link = new Link(events);
     const greeted = link.hello?.promise;
     greeted?.catch(() => {});
+    let socket: Socket<undefined>;
     try {
-      link.socket = await Bun.connect({
+      socket = await Bun.connect({
         unix: path,
         socket: {
           data: (_, bytes) => link.receive(bytes),
           drain: () => link.drain(),
-          close: () => link.lose(),
-          error: () => link.lose(),
+          close: (ended) => link.ended(ended),
+          error: (ended) => link.ended(ended),
         },
       });
+      link.wire = socket;
     } catch (cause) {
       throw new WshError("server_unavailable", `no server listens at ${path}`, {}, { cause });
     }
@@ -62,6 +66,7 @@ export class Link {
     );
     try {
       await greeted;
+      link.rest(socket);
       return link;
     } finally {
       clearTimeout(timer);
@@ -81,18 +86,37 @@ export class Link {
   }
 
   pause(): void {
-    this.socket?.pause();
+    this.wire?.pause();
   }
 
   resume(): void {
-    this.socket?.resume();
+    this.wire?.resume();
   }
 
   /** Hangs up; `lost` is not called for it. */
   close(): void {
     this.isLost = true;
     this.drained?.resolve();
-    this.socket?.end();
+    this.wire?.end();
+  }
+
+  /** Between two calls of an agent lie minutes: nobody is to be woken in them. */
+  private rest(socket: Socket<undefined>): void {
+    if (this.isLost) return;
+    const events = {
+      data: (bytes: Uint8Array) => this.receive(bytes),
+      drain: () => this.drain(),
+      close: () => this.lose(),
+    };
+    quiet(socket, events, (wire) => {
+      this.wire = wire;
+      this.drain();
+    });
+  }
+
+  /** Bun's socket has ended, which is nothing to a connection that has left it. */
+  private ended(socket: Socket<undefined>): void {
+    if (this.wire === null || this.wire === socket) this.lose();
   }
 
   private drain(): void {
@@ -147,7 +171,7 @@ export class Link {
     if (this.isLost) return;
     this.isLost = true;
     this.drained?.resolve();
-    this.socket?.terminate();
+    this.wire?.end();
     const { hello } = this;
     this.hello = null;
     if (hello === null) this.events.lost();

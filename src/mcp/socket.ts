@@ -5,6 +5,7 @@
  */
 import type { Socket } from "bun";
 import * as v from "valibot";
+import { quiet, type Wire } from "../instance/quiet-socket.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Conversation, ConversationOptions } from "./conversation.ts";
@@ -38,18 +39,35 @@ interface Connection {
   hello: Uint8Array[];
   helloSize: number;
   conversation: Conversation | null;
+  /** What carries it: Bun's socket, until the conversation begins. */
+  wire: Wire;
   isOpen: boolean;
+  /** It has ended, and with it what its caller owns. */
+  readonly gone: () => void;
 }
 
 /** Listens; the directory guards who may connect. The caller has made sure that the path is free. */
 export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
-  const open = new Set<Socket<Connection>>();
+  const open = new Set<Connection>();
   const listener = Bun.listen<Connection>({
     unix: path,
     socket: {
       open(socket) {
-        socket.data = { hello: [], helloSize: 0, conversation: null, isOpen: true };
-        open.add(socket);
+        const connection: Connection = {
+          hello: [],
+          helloSize: 0,
+          conversation: null,
+          wire: socket,
+          isOpen: true,
+          gone() {
+            connection.isOpen = false;
+            connection.conversation?.end();
+            open.delete(connection);
+            options.changed?.(open.size);
+          },
+        };
+        socket.data = connection;
+        open.add(connection);
         void options.load();
         options.changed?.(open.size);
       },
@@ -60,10 +78,8 @@ export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
       },
       drain: (socket) => socket.data.conversation?.transport.drain(),
       close(socket) {
-        socket.data.isOpen = false;
-        socket.data.conversation?.end();
-        open.delete(socket);
-        options.changed?.(open.size);
+        // One that has left Bun's socket goes on without it.
+        if (socket.data.wire === socket) socket.data.gone();
       },
       error(socket) {
         socket.end();
@@ -76,7 +92,7 @@ export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
     },
     stop() {
       listener.stop(false);
-      for (const socket of open) socket.end();
+      for (const { wire } of open) wire.end();
     },
   };
 }
@@ -111,11 +127,21 @@ async function converse(
   { load }: McpSocketOptions,
 ): Promise<void> {
   const { Talk, options } = await load();
-  if (!socket.data.isOpen) return;
-  const conversation = new Talk(socket, caller, options);
-  socket.data.conversation = conversation;
+  const { data } = socket;
+  if (!data.isOpen) return;
+  const events = {
+    data: (bytes: Uint8Array) => data.conversation?.transport.push(bytes),
+    drain: () => data.conversation?.transport.drain(),
+    close: data.gone,
+  };
+  // Between two calls of an agent lie minutes: nobody is to be woken in them.
+  quiet(socket, events, (wire) => {
+    data.wire = wire;
+  });
+  const conversation = new Talk(data.wire, caller, options);
+  data.conversation = conversation;
   conversation.transport.push(rest);
-  socket.resume();
+  data.wire.resume();
 }
 
 /** @throws WshError invalid_request */

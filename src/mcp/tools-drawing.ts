@@ -27,6 +27,12 @@ function field<S extends v.GenericSchema>(schema: S, description: string) {
 
 const IdField = field(v.string(), "an element that exists: change it; absent: make one");
 const ListField = v.optional(v.pipe(v.boolean(), v.description("list what there is instead")), false);
+/** Of both kinds; ids and places stand before them. */
+const common = {
+  list: ListField,
+  focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
+  ttl_ms: field(v.number(), "goes by itself after this long"),
+};
 const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
 
 /** @throws WshError invalid_request saying what a new element lacks */
@@ -34,6 +40,26 @@ function needed<T>(value: T | null | undefined, name: string): T {
   if (value !== null && value !== undefined) return value;
   throw new WshError("invalid_request", `a new element needs '${name}'`, {
     hint: "Give it, or the id of an element that exists.",
+  });
+}
+
+const makesOrChanges = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
+
+function removal(kind: "overlay" | "panel", description: string) {
+  return tool({
+    name: `wsh_remove_${kind}`,
+    title: `Remove ${kind}s`,
+    description,
+    core: false,
+    access: "operate",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    parameters: v.object({ session: SessionField, id: RemoveIdField }),
+    output: v.object({ success: v.boolean(), status: v.string() }),
+    run: async ({ session, id }, ask) => {
+      if (id === undefined) await ask(`${kind}.clear`, {}, session);
+      else await ask(`${kind}.delete`, { id }, session);
+      return id === undefined ? { ...done, status: "cleared" } : { ...done, status: "removed", id };
+    },
   });
 }
 
@@ -45,7 +71,7 @@ export const overlay = tool({
     "Without id it is made (x, y, width, height); with id it is changed.",
   core: false,
   access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  annotations: makesOrChanges,
   parameters: v.object({
     session: SessionField,
     id: IdField,
@@ -56,9 +82,7 @@ export const overlay = tool({
     height: field(overlayFields.entries.height, "rows"),
     background: overlayFields.entries.background,
     spans: v.optional(overlayFields.entries.spans),
-    list: ListField,
-    focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
-    ttl_ms: field(v.number(), "goes by itself after this long"),
+    ...common,
   }),
   described: drawn,
   output: v.object({
@@ -84,21 +108,7 @@ export const overlay = tool({
   },
 });
 
-export const removeOverlay = tool({
-  name: "wsh_remove_overlay",
-  title: "Remove overlays",
-  description: "Remove an overlay, or all of them.",
-  core: false,
-  access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: SessionField, id: RemoveIdField }),
-  output: v.object({ success: v.boolean(), status: v.string() }),
-  run: async ({ session, id }, ask) => {
-    if (id === undefined) await ask("overlay.clear", {}, session);
-    else await ask("overlay.delete", { id }, session);
-    return id === undefined ? { ...done, status: "cleared" } : { ...done, status: "removed", id };
-  },
-});
+export const removeOverlay = removal("overlay", "Remove an overlay, or all of them.");
 
 export const panel = tool({
   name: "wsh_panel",
@@ -108,7 +118,7 @@ export const panel = tool({
     "Without id it is made (position, height); with id it is changed. visible is false where there is no room.",
   core: false,
   access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  annotations: makesOrChanges,
   parameters: v.object({
     session: SessionField,
     id: IdField,
@@ -117,9 +127,7 @@ export const panel = tool({
     z: field(v.number(), "higher is nearer to the edge"),
     background: panelFields.entries.background,
     spans: panelFields.entries.spans,
-    list: ListField,
-    focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
-    ttl_ms: field(v.number(), "goes by itself after this long"),
+    ...common,
   }),
   described: drawn,
   output: v.object({
@@ -150,21 +158,7 @@ async function roomLeft(ask: Ask, session: string, id: string) {
   return { visible, rows: pane?.rows ?? info.rows, cols: pane?.cols ?? info.cols };
 }
 
-export const removePanel = tool({
-  name: "wsh_remove_panel",
-  title: "Remove panels",
-  description: "Remove a panel, or all of them; the program gets the rows back.",
-  core: false,
-  access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: SessionField, id: RemoveIdField }),
-  output: v.object({ success: v.boolean(), status: v.string() }),
-  run: async ({ session, id }, ask) => {
-    if (id === undefined) await ask("panel.clear", {}, session);
-    else await ask("panel.delete", { id }, session);
-    return id === undefined ? { ...done, status: "cleared" } : { ...done, status: "removed", id };
-  },
-});
+export const removePanel = removal("panel", "Remove a panel, or all of them; the program gets the rows back.");
 
 export const inputMode = tool({
   name: "wsh_input_mode",
@@ -175,7 +169,7 @@ export const inputMode = tool({
     "Always release.",
   core: false,
   access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  annotations: makesOrChanges,
   parameters: v.object({
     session: SessionField,
     mode: field(v.picklist(["capture", "release"]), "take or give back the keyboard"),
@@ -217,7 +211,7 @@ export const screenMode = tool({
     "Without action: the mode.",
   core: false,
   access: "operate",
-  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+  annotations: makesOrChanges,
   parameters: v.object({ session: SessionField, action: field(v.picklist(["enter_alt", "exit_alt"]), "what to do") }),
   output: v.object({ mode: v.string() }),
   run: async ({ session, action }, ask) =>

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import type { Access, Operation } from "./define.ts";
+import { misplacedArray } from "./shape.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
 
 /** Who calls: shown to the person when they hold the keyboard, written to the audit log. */
@@ -57,11 +58,16 @@ export function requireAccess(operation: Operation, held: Access): void {
  * @throws WshError invalid_request (invalid_format for a bad format) naming the field and what was sent
  */
 export function parseInput<N extends OperationName>(operation: Operation<N>, input: unknown): ParsedInput<N> {
+  const misplaced = misplacedArray(operation.input, input);
+  if (misplaced !== null) throw mistake(misplaced, "Invalid type: Expected Object but received Array");
   const parsed = v.safeParse(operation.input, input ?? {}, { abortPipeEarly: true });
   if (parsed.success) return parsed.output as ParsedInput<N>;
   const [issue] = parsed.issues;
-  const path = v.getDotPath(issue) ?? "";
-  const where = path === "" ? "the request" : `'${path}'`;
-  const code = path === "format" ? "invalid_format" : "invalid_request";
-  throw new WshError(code, `${where}: ${issue.message}`, { field: path, schema: true });
+  throw mistake(v.getDotPath(issue) ?? "", issue.message);
+}
+
+function mistake(field: string, message: string): WshError {
+  const where = field === "" ? "the request" : `'${field}'`;
+  const code = field === "format" ? "invalid_format" : "invalid_request";
+  return new WshError(code, `${where}: ${message}`, { field, schema: true });
 }

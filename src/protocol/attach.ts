@@ -16,6 +16,8 @@ export const PersonDeviceSchema = v.object({
   device: v.number(),
   inode: v.number(),
   number: v.number(),
+  /** Of the client. A terminal is only read while that is not stopped and in the foreground. */
+  pid: v.optional(v.number()),
 });
 export type PersonDevice = v.InferOutput<typeof PersonDeviceSchema>;
 
@@ -46,8 +48,11 @@ const RgbSchema = v.optional(v.object({ r: LevelSchema, g: LevelSchema, b: Level
 export const TerminalColorsSchema = v.object({ foreground: RgbSchema, background: RgbSchema, cursor: RgbSchema });
 export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
 
-/** The terminal has taken so many bytes of the program's since it last became a relay, and none wait. */
-export const WrittenSchema = v.object({ bytes: v.number() });
+/**
+ * The terminal has taken so many bytes of the program's since it last became a relay, and shows so many pictures of those
+ * that were sent since the client attached; nothing waits.
+ */
+export const WrittenSchema = v.object({ bytes: v.number(), pictures: v.optional(v.number()) });
 
 /** What the host tells an attached terminal besides output and pictures. */
 export const AttachEventSchema = v.variant("event", [

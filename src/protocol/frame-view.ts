@@ -152,6 +152,11 @@ export const FrameUpdateSchema = v.object({
   scrolled: v.optional(v.array(WireLineSchema)),
   bell: v.optional(v.literal(true)),
   clipboard: v.optional(v.object({ selection: v.string(), base64: v.string() })),
+  /**
+   * The host has written on the terminal: it shows this already (true), or nobody knows what (false), and it is painted
+   * whole. Absent when the terminal shows what the client has painted last.
+   */
+  shown: v.optional(v.boolean()),
 });
 export type FrameUpdate = v.InferOutput<typeof FrameUpdateSchema>;
 
@@ -298,6 +303,31 @@ export function encodeFrame(prev: FrameView | null, next: FrameView, events: Fra
     ...(events.bell ? { bell: true as const } : {}),
     ...(events.clipboard === null ? {} : { clipboard: events.clipboard }),
   };
+}
+
+/**
+ * What was typed, when that is all that is new: printable ASCII in the plain style from where the cursor was up to where
+ * it is, which a terminal that shows the frame before shows when it gets these characters and nothing else. "" when there
+ * is more to it.
+ * @param update as made from the two, without events
+ */
+export function typedInPlace(prev: FrameView | null, next: FrameView, update: FrameUpdate): string {
+  if (prev === null || update.full || update.modes !== undefined || update.title !== undefined) return "";
+  const { row, col, visible, shape, blink } = next.cursor;
+  const { cursor: from } = prev;
+  // A blank changes no row, but moves the cursor.
+  if (update.lines.length > 1 || (update.lines[0]?.[0] ?? row) !== row) return "";
+  if (from.row !== row || col >= next.cols || !visible) return "";
+  if (!from.visible || from.shape !== shape || from.blink !== blink) return "";
+  const before = prev.lines[row] ?? [];
+  let typed = "";
+  for (const [at, cell] of (next.lines[row] ?? []).entries()) {
+    if (at < from.col || at >= col) {
+      if (!sameViewCell(cell, before[at])) return "";
+    } else if (isPlain(cell.style) && /^[ -~]$/.test(cell.text)) typed += cell.text;
+    else return "";
+  }
+  return typed;
 }
 
 /** Whether two sets of modes are the same. */

@@ -100,6 +100,11 @@ class BunPtyPty implements Pty {
     return slice.length;
   }
 
+  /** Only the package reads. */
+  answer(): null {
+    return null;
+  }
+
   ack(n: number): void {
     this.#unacknowledged = Math.max(0, this.#unacknowledged - n);
     this.#deliver();

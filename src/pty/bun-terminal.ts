@@ -13,7 +13,16 @@ import { WshError } from "../protocol/errors.ts";
 import { InputQueue } from "./input-queue.ts";
 import { Master } from "./master.ts";
 import { withOpenFiles } from "./open-files.ts";
-import { type Pty, type PtyEvents, type PtyExit, type PtyOpen, type PtySpawn, QUANTUM_BYTES } from "./port.ts";
+import {
+  ANSWER_US,
+  type Pty,
+  type PtyAnswer,
+  type PtyEvents,
+  type PtyExit,
+  type PtyOpen,
+  type PtySpawn,
+  QUANTUM_BYTES,
+} from "./port.ts";
 import { MasterReader } from "./reader.ts";
 import { sendSignal } from "./signal.ts";
 
@@ -81,6 +90,14 @@ class BunTerminalPty implements Pty {
 
   write(bytes: Uint8Array): Promise<void> {
     return this.#input.write(bytes);
+  }
+
+  answer(): PtyAnswer | null {
+    // A flood is read as it comes, and a program that does not read its input answers nothing.
+    if (!this.#reader.isWaiting || this.#unacknowledged > 0 || this.#input.queued > 0) return null;
+    if (this.#reported || this.#disposed) return null;
+    const bytes = this.#master.read(ANSWER_US);
+    return bytes === null ? null : { bytes, deliver: () => this.#arrived(bytes) };
   }
 
   ack(n: number): void {

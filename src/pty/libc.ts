@@ -1,24 +1,21 @@
 /**
  * The few C library calls that Bun has no API for, on the descriptor of a terminal's master side. Loaded on first use
- * (~0.3 ms). Every call is non-blocking or returns at once, so that any thread may make it.
+ * (~0.3 ms). Every call is non-blocking or returns at once, but for `pollWithin`, which takes as long as its caller says.
  *
- * write, poll, dup, tcgetattr, tcgetpgrp, getpgid and ptsname take a fixed number of arguments. ioctl and fcntl are
- * variadic: on Apple silicon their variable arguments travel on the stack, which the padded signature reproduces.
+ * read, pread, write, poll, tcgetattr, tcgetpgrp, getpgid and ptsname take a fixed number of arguments. ioctl is
+ * variadic: on Apple silicon its variable arguments travel on the stack, which the padded signature reproduces.
  */
 
 import { dlopen } from "bun:ffi";
+import { libraryNames } from "../instance/libc.ts";
 
 const darwin = process.platform === "darwin";
 
-/** In order of likelihood: glibc, musl (whose loader is its libc), macOS. */
-const libraries = darwin
-  ? ["libSystem.B.dylib"]
-  : ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`, "libc.so"];
-
 const fixed = {
+  read: { args: ["i32", "ptr", "usize"], returns: "i32" },
+  pread: { args: ["i32", "ptr", "usize", "i64"], returns: "i32" },
   write: { args: ["i32", "ptr", "usize"], returns: "i32" },
   close: { args: ["i32"], returns: "i32" },
-  dup: { args: ["i32"], returns: "i32" },
   poll: { args: ["ptr", "usize", "i32"], returns: "i32" },
   ptsname: { args: ["i32"], returns: "cstring" },
   tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
@@ -32,34 +29,50 @@ const fixed = {
 const padded = ["i32", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "ptr"] as const;
 const plain = ["i32", "u64", "ptr"] as const;
 
-/** Linux, include/uapi/linux/fcntl.h. */
-const F_DUPFD_CLOEXEC = 1030;
+/** Linux's own: poll with a time in nanoseconds, and calls that have no function. */
+const linux = {
+  ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
+  syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },
+} as const;
+
+/** Waits for one descriptor, at most so many microseconds: struct pollfd as two words. */
+type PollWithin = (watched: Int32Array, us: number) => number;
+
+function inNs(ppoll: (watched: Int32Array, n: number, time: BigInt64Array, signals: null) => number): PollWithin {
+  // struct timespec { time_t tv_sec; long tv_nsec; }
+  const time = new BigInt64Array(2);
+  return (watched, us) => {
+    time[1] = BigInt(us * 1_000);
+    return ppoll(watched, 1, time, null);
+  };
+}
+
+function inMs(poll: (watched: Int32Array, n: number, ms: number) => number): PollWithin {
+  return (watched, us) => poll(watched, 1, Math.ceil(us / 1_000));
+}
 
 function load() {
-  for (const [at, name] of libraries.entries()) {
+  for (const [at, name] of libraryNames.entries()) {
     try {
       const { symbols } = dlopen(name, fixed);
       if (darwin && process.arch === "arm64") {
         const { ioctl } = dlopen(name, { ioctl: { args: padded, returns: "i32" } }).symbols;
         const call = (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, 0, 0, 0, 0, 0, 0, data);
-        return { ...symbols, ioctl: call, duplicate: symbols.dup };
+        return { ...symbols, ioctl: call, pollWithin: inMs(symbols.poll), syscall: null };
       }
-      const { ioctl, fcntl } = dlopen(name, {
-        ioctl: { args: plain, returns: "i32" },
-        fcntl: { args: ["i32", "i32", "i32"], returns: "i32" },
-      }).symbols;
-      // macOS needs no close-on-exec here: Bun spawns there with POSIX_SPAWN_CLOEXEC_DEFAULT.
-      const duplicate = darwin ? symbols.dup : (fd: number) => fcntl(fd, F_DUPFD_CLOEXEC, 0);
+      const { ioctl } = dlopen(name, { ioctl: { args: plain, returns: "i32" } }).symbols;
+      const own = darwin ? null : dlopen(name, linux).symbols;
       return {
         ...symbols,
         ioctl: (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, data),
-        duplicate,
+        pollWithin: own === null ? inMs(symbols.poll) : inNs(own.ppoll),
+        syscall: own?.syscall ?? null,
       };
     } catch (error) {
-      if (at === libraries.length - 1) throw error;
+      if (at === libraryNames.length - 1) throw error;
     }
   }
-  throw new Error(`no C library among ${libraries.join(", ")}`);
+  throw new Error(`no C library among ${libraryNames.join(", ")}`);
 }
 
 export type Libc = ReturnType<typeof load>;
@@ -73,4 +86,5 @@ export function libc(): Libc {
 }
 
 /** poll.h. */
+export const POLLIN = 0x1;
 export const POLLOUT = 0x4;

@@ -6,7 +6,8 @@
  */
 
 import { readdirSync, readFileSync } from "node:fs";
-import { libc, POLLOUT } from "./libc.ts";
+import { duplicate } from "../instance/libc.ts";
+import { libc, POLLIN, POLLOUT } from "./libc.ts";
 import type { PtyFlags } from "./port.ts";
 
 const darwin = process.platform === "darwin";
@@ -21,7 +22,7 @@ function find(fits: (fd: number, tty: string) => boolean): { fd: number; tty: st
   for (const name of readdirSync("/dev/fd")) {
     const tty = otherSide(Number(name));
     if (tty === "" || !fits(Number(name), tty)) continue;
-    const fd = libc().duplicate(Number(name));
+    const fd = duplicate(Number(name));
     // Another thread may have closed the original, and its number may name something else by now.
     if (fd >= 0 && otherSide(fd) === tty && fits(fd, tty)) return { fd, tty };
     if (fd >= 0) libc().close(fd);
@@ -55,8 +56,16 @@ const ECHO = 0x8;
 /** Larger than any struct termios. */
 const TERMIOS_BYTES = 128;
 
+/** What one look at what a program answers takes; the rest is read as any output. */
+const ANSWER_BYTES = 4 * 1024;
+
 export class Master {
   #closed = false;
+  // Used over and over: a key asks for the flags and looks for its answer.
+  readonly #termios = new Uint8Array(TERMIOS_BYTES);
+  readonly #localFlags = new DataView(this.#termios.buffer, LFLAG_OFFSET, 4);
+  readonly #watched = new Int32Array(2);
+  readonly #answer = new Uint8Array(ANSWER_BYTES);
 
   /** @param fd owned from now on @param tty path of the other side */
   private constructor(
@@ -86,7 +95,7 @@ export class Master {
 
   /** A second descriptor of the same terminal, owned by the caller. */
   duplicate(): number {
-    const fd = libc().duplicate(this.fd);
+    const fd = duplicate(this.fd);
     if (fd < 0) throw new Error(`descriptor ${this.fd} of ${this.tty} cannot be duplicated`);
     return fd;
   }
@@ -96,6 +105,17 @@ export class Master {
     if (this.#closed) return -1;
     if (bytes.length === 0) return 0;
     return Math.max(0, libc().write(this.fd, bytes, bytes.length));
+  }
+
+  /** Output that is there or comes within `us` microseconds; null when none does. Blocks for so long. */
+  read(us: number): Uint8Array | null {
+    if (this.#closed) return null;
+    // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
+    this.#watched[0] = this.fd;
+    this.#watched[1] = POLLIN;
+    if (libc().pollWithin(this.#watched, us) <= 0 || (this.#watched[1] ?? 0) >>> 16 !== POLLIN) return null;
+    const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);
+    return length > 0 ? this.#answer.slice(0, length) : null;
   }
 
   /** Whether the terminal takes input now; for a descriptor on which a write would block. */
@@ -111,9 +131,8 @@ export class Master {
   }
 
   flags(): PtyFlags | null {
-    const termios = new Uint8Array(TERMIOS_BYTES);
-    if (this.#closed || libc().tcgetattr(this.fd, termios) !== 0) return null;
-    const local = new DataView(termios.buffer).getUint32(LFLAG_OFFSET, true);
+    if (this.#closed || libc().tcgetattr(this.fd, this.#termios) !== 0) return null;
+    const local = this.#localFlags.getUint32(0, true);
     return { canonical: (local & ICANON) !== 0, echo: (local & ECHO) !== 0 };
   }
 

@@ -8,6 +8,12 @@
 /** Unacknowledged output that an adapter may have delivered. Large enough to keep a parser busy for ~10 ms. */
 export const QUANTUM_BYTES = 256 * 1024;
 
+/**
+ * How long a program's answer to a key is waited for, in µs: an editor's comes in 60 to 200 (m), and nobody who asks the
+ * host something meanwhile notices half a millisecond.
+ */
+export const ANSWER_US = 500;
+
 export interface PtySpawn {
   /** Absolute path of the program. */
   readonly file: string;
@@ -47,6 +53,13 @@ export interface PtyFlags {
   readonly echo: boolean;
 }
 
+/** Output that was looked at before it is delivered. */
+export interface PtyAnswer {
+  readonly bytes: Uint8Array;
+  /** Delivers it as all output; to be called in the same turn. */
+  deliver(): void;
+}
+
 export interface Pty {
   readonly pid: number;
   /** Path of the terminal device (`/dev/pts/3`), null when it cannot be found. */
@@ -56,6 +69,11 @@ export interface Pty {
    * @throws WshError `input_send_failed` when the child does not read for 5 s, the queue is over its limit, or the PTY is gone.
    */
   write(bytes: Uint8Array): Promise<void>;
+  /**
+   * What the program answers to what was just written: output that comes within `ANSWER_US`, without a turn of the event
+   * loop. Null when none comes, when other output is to be delivered first, and where the adapter cannot tell.
+   */
+  answer(): PtyAnswer | null;
   /** The receiver has parsed n bytes; lets the adapter read on. */
   ack(n: number): void;
   resize(rows: number, cols: number): void;

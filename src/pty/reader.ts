@@ -27,6 +27,7 @@ export class MasterReader {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #resume: (() => void) | null = null;
   #paused = false;
+  #waiting = false;
   #hungUp = false;
   #closed = false;
 
@@ -42,6 +43,14 @@ export class MasterReader {
 
   get isPaused(): boolean {
     return this.#paused;
+  }
+
+  /**
+   * Everything that the stream has read was delivered: bytes that somebody else reads now come next. Bun runs what a read
+   * resolves before it looks at the next descriptor, so there is nothing between its buffer and us.
+   */
+  get isWaiting(): boolean {
+    return this.#waiting;
   }
 
   pause(): void {
@@ -70,7 +79,9 @@ export class MasterReader {
     this.#reader = reader;
     try {
       for (;;) {
+        this.#waiting = true;
         const { value, done } = await reader.read();
+        this.#waiting = false;
         if (done || this.#closed) break;
         this.#hungUp = false;
         this.#events.data(value);
@@ -79,6 +90,7 @@ export class MasterReader {
     } catch {
       // EIO: nobody has the other side open.
     }
+    this.#waiting = false;
     if (this.#closed) return;
     this.#reader = null;
     this.#hungUp = true;

@@ -8,9 +8,9 @@ import type { Call, CallContext } from "../operations/call.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { LifecycleEvent } from "../protocol/events.ts";
 import type { AppContext, AppEnv } from "./app.ts";
+import type { AuditLog } from "./audit.ts";
 import { requireSession } from "./call.ts";
 import type { Hosts } from "./hosts.ts";
-import type { CallRecord } from "./record.ts";
 import type { Tickets } from "./tickets.ts";
 import type { Door, WebSockets } from "./ws.ts";
 import { RawDoor } from "./ws-raw.ts";
@@ -22,8 +22,8 @@ export interface DoorsOptions {
   readonly call: Call;
   readonly sockets: WebSockets;
   readonly tickets: Tickets;
-  /** Writes down what was typed over a raw connection, when there is an audit log. */
-  readonly audit: (record: CallRecord) => void;
+  /** Null: nothing is written down. */
+  readonly audit: AuditLog | null;
   readonly limits: {
     readonly max_websockets: number;
     readonly max_subscriptions: number;
@@ -50,6 +50,7 @@ export class Doors {
   mount(app: Hono<AppEnv>): void {
     const { hosts, call, limits, tickets, audit } = this.options;
     const callerGone = (id: string): void => hosts.callerGone(id);
+    const written = audit?.write ?? (() => {});
     app.post("/auth/ws-ticket", (c) => c.json({ ticket: tickets.issue(c.get("verdict"), c.get("revoked")) }));
     app.get("/sessions/:name/ws/raw", async (c) => {
       const host = await this.hostOf(c);
@@ -57,15 +58,19 @@ export class Doors {
       const { access, caller } = context;
       const snapshot = ["1", "true"].includes(c.req.query("snapshot") ?? "");
       const began = performance.now();
-      const door = await RawDoor.open(host, { access, caller }, access, snapshot, (typed) => {
-        const ms = performance.now() - began;
-        audit({ operation: "ws.raw", input: null, context, result: "ok", ms, typed });
-      });
+      const record = audit && {
+        hasher: audit.hasher(),
+        write: (typed: { bytes: number; hmac: string }) => {
+          const ms = performance.now() - began;
+          audit.write({ operation: "ws.raw", input: null, context, result: "ok", ms, typed });
+        },
+      };
+      const door = await RawDoor.open(host, { access, caller }, access, snapshot, record);
       return this.upgrade(c, door);
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);
-      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit };
+      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit: written };
       return this.upgrade(c, await SessionDoor.open(options, host));
     });
     app.get("/ws/json", (c) => {
@@ -79,7 +84,7 @@ export class Doors {
         hosts,
         maxWaits: limits.max_waiters,
         callerGone,
-        audit,
+        audit: written,
         maxSubscriptions: limits.max_subscriptions,
         closed: (gone) => {
           this.serverDoors.delete(gone);

@@ -212,7 +212,13 @@ export class Hosts {
       if (host.connection === null && !registered.has(id)) this.hosts.delete(id);
     }
     for (const entry of entries) this.hosts.get(entry.id)?.registeredAs(entry);
-    await Promise.all(entries.filter((entry) => !this.hosts.has(entry.id)).map((entry) => this.open(entry)));
+    await Promise.all(entries.filter(({ id }) => this.isNew(id)).map((entry) => this.open(entry)));
+  }
+
+  /** Not known yet, or only that it is there: its name comes with the answer that is under way. */
+  private isNew(id: number): boolean {
+    const host = this.hosts.get(id);
+    return host === undefined || (host.connection !== null && this.opening.has(id));
   }
 
   private lookUp(target: ReturnType<typeof parseTarget>): Host | undefined {
@@ -226,9 +232,7 @@ export class Hosts {
   }
 
   private open(entry: SessionEntry): Promise<void> {
-    const under = this.opening.get(entry.id);
-    if (under !== undefined) return under;
-    const promise = this.connect(entry).finally(() => this.opening.delete(entry.id));
+    const promise = this.opening.get(entry.id) ?? this.connect(entry).finally(() => this.opening.delete(entry.id));
     this.opening.set(entry.id, promise);
     // A hanging host must not hold up whoever scans.
     return Promise.race([promise, Bun.sleep(LIST_PATIENCE_MS)]);
@@ -255,6 +259,7 @@ export class Hosts {
       this.hosts.set(entry.id, host);
       // Events come from here on: what happened since the hello is in the answer.
       host.info = v.parse(SessionInfoSchema, await connection.request("host.watch", {}, CONTEXT));
+      connection.rest();
       this.listener?.created(host.info);
     } catch (thrown) {
       const error = WshError.from(thrown);

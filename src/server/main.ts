@@ -3,6 +3,7 @@
  * `wsh stop`, or by the ephemeral rule. It holds no session: SIGTERM leaves them all running.
  */
 import { claimServer, releaseServer } from "../instance/claim-server.ts";
+import { GiveBack } from "../instance/give-back.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/info.ts";
 import { originalNofile } from "../instance/nofile.ts";
 import { watchOwnSocket } from "../instance/own-socket.ts";
@@ -10,9 +11,11 @@ import { checkRuntimeDir, type Instance } from "../instance/paths.ts";
 import { probeSocket } from "../instance/probe.ts";
 import { unlinkSocket } from "../instance/registry.ts";
 import type { Settings } from "../instance/settings-keys.ts";
+import { ensureAuditKey } from "../instance/token.ts";
 import { McpDoor, type McpDoorOptions } from "../mcp/door.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
+import { takeShortTurns } from "../pty/time-slice.ts";
 import { type AccessOptions, createAccess } from "./access.ts";
 import { type AppContext, createApp } from "./app.ts";
 import { auditFile, auditLog } from "./audit.ts";
@@ -51,6 +54,7 @@ export interface ServerOptions extends AccessOptions {
 
 /** Runs until the server ends. @throws WshError server_already_running, invalid_request (address, token) */
 export async function runServer(options: ServerOptions): Promise<void> {
+  takeShortTurns(true);
   const { instance, logger, settings } = options;
   // Before any child is started: it takes its variable out of the environment.
   originalNofile();
@@ -61,6 +65,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   // What `wsh persist` chose, in this run or an earlier one; being started by hand is no choice for later servers.
   let chosen = options.ephemeral && info.persist;
 
+  let stopping = false;
   const state: ServerState = {
     instance,
     hostname: options.hostname,
@@ -75,6 +80,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
       writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: persistent });
     },
     async stop() {
+      stopping = true;
       const count = await stopSessions(hosts);
       // The answer is on its way first.
       setTimeout(() => ended.resolve("stopped by request"), ANSWER_MS);
@@ -86,7 +92,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
     persistent: () => state.persistent,
     sessions: () => hosts.unfinished,
     holders: () => mcp.bridges + doors.holders,
-    end: () => ended.resolve("ephemeral and without sessions"),
+    end() {
+      // Who asked it to stop gets an answer.
+      if (!stopping) ended.resolve("ephemeral and without sessions");
+    },
   });
 
   const sockets = new WebSockets(
@@ -101,15 +110,18 @@ export async function runServer(options: ServerOptions): Promise<void> {
     bridges: mcp.bridges,
     uptimeS: (Date.now() - state.startedAt) / 1000,
   }));
-  const audit = settings.audit ? [auditLog(auditFile(instance, settings.audit_file))] : [];
-  const call = recorded(createCall(hosts, createHandlers(hosts, state)), [metrics.count, ...audit]);
+  const memory = new GiveBack();
+  const audit = settings.audit ? auditLog(auditFile(instance, settings.audit_file), ensureAuditKey(instance)) : null;
+  const watching = [metrics.count, () => memory.worked()];
+  const sinks = audit === null ? watching : [...watching, audit.write];
+  const call = recorded(createCall(hosts, createHandlers(hosts, state)), sinks);
   const tickets = new Tickets(settings.max_tickets);
   const doors = new Doors({
     hosts,
     call,
     sockets,
     tickets,
-    audit: audit[0] ?? (() => {}),
+    audit,
     limits: settings,
     changed: () => lifecycle.changed(),
   });
@@ -125,7 +137,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
       return { [Symbol.dispose]: () => void listeners.delete(changed) };
     },
     callerGone: (id) => hosts.callerGone(id),
-    changed: () => lifecycle.changed(),
+    changed() {
+      memory.worked();
+      lifecycle.changed();
+    },
   });
   const app = createApp({
     call,
@@ -187,6 +202,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   }
   process.on("SIGHUP", () => reloadTls(listening, options));
   logger.info("server listens", { socket: instance.httpSocket, addresses: state.addresses, pid: process.pid });
+  memory.worked();
   options.ready({ ...info, addresses: [...state.addresses] });
   let returning = false;
   const watch = watchOwnSocket(instance.httpSocket, () => {

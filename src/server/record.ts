@@ -13,7 +13,7 @@ export interface CallRecord {
   readonly result: string;
   readonly ms: number;
   /** Of what was typed over a connection, instead of `input`. */
-  readonly typed?: { readonly bytes: number; readonly sha256: string };
+  readonly typed?: { readonly bytes: number; readonly hmac: string };
 }
 
 export function recorded(call: Call, sinks: readonly ((record: CallRecord) => void)[]): Call {

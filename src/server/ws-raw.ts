@@ -11,19 +11,24 @@ import { HostStream } from "./ws-stream.ts";
 const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 const encoder = new TextEncoder();
 
+/** What was typed over one connection, as a digest. */
+export interface TypedRecord {
+  readonly hasher: Bun.CryptoHasher;
+  write(typed: { readonly bytes: number; readonly hmac: string }): void;
+}
+
 export class RawDoor implements Door {
   private socket: WebSocketPeer | null = null;
   private stream: HostStream | null = null;
   private ended: string | null = null;
   private readonly early: Uint8Array[] = [];
 
-  private readonly digest = new Bun.CryptoHasher("sha256");
   private typed = 0;
 
-  private constructor(private readonly closed: (typed: { bytes: number; sha256: string }) => void) {}
+  private constructor(private readonly record: TypedRecord | null) {}
 
   /**
-   * @param closed told at the end what was typed, as a digest
+   * @param record where it is written down at the end what was typed
    * @throws WshError of HostStream.open: nothing is upgraded then
    */
   static async open(
@@ -31,9 +36,9 @@ export class RawDoor implements Door {
     context: RequestContext,
     access: Access,
     snapshot: boolean,
-    closed: (typed: { bytes: number; sha256: string }) => void,
+    record: TypedRecord | null,
   ): Promise<RawDoor> {
-    const door = new RawDoor(closed);
+    const door = new RawDoor(record);
     const stream = await HostStream.open(host, context, {
       output: (bytes) => door.output(bytes),
       end: (reason) => door.end(reason),
@@ -58,7 +63,7 @@ export class RawDoor implements Door {
     const { stream, socket } = this;
     if (stream === null) return;
     const bytes = typeof data === "string" ? encoder.encode(data) : new Uint8Array(data);
-    this.digest.update(bytes);
+    this.record?.hasher.update(bytes);
     this.typed += bytes.length;
     stream.type(bytes);
     if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not take its input");
@@ -71,7 +76,7 @@ export class RawDoor implements Door {
   close(): void {
     this.socket = null;
     this.stream?.close();
-    this.closed({ bytes: this.typed, sha256: this.digest.digest("hex") });
+    this.record?.write({ bytes: this.typed, hmac: this.record.hasher.digest("hex") });
   }
 
   private output(bytes: Uint8Array): void {

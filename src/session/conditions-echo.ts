@@ -31,8 +31,9 @@ interface Expected {
   readonly text: string;
   /** Where it must begin; null when it is looked for at the end of lines. */
   at: TextPosition | null;
-  /** First line that is looked at. */
+  /** First line that is looked at, and the last. */
   from: number;
+  to: number;
   readonly until: number;
 }
 
@@ -102,6 +103,8 @@ export class EchoTracker {
     const { ahead } = this;
     this.ahead = [];
     if (ahead.length === 0) return;
+    // The terminal's own echo may stand before the prompt in the same chunk.
+    this.update();
     this.expected = [];
     this.await(ahead, this.text.position());
   }
@@ -125,11 +128,13 @@ export class EchoTracker {
     const now = this.clock.now();
     const cursor = this.text.position();
     for (let first = this.expected[0]; first !== undefined; first = this.expected[0]) {
-      const expired = now > first.until || cursor.line > first.from + MAX_DISTANCE;
+      const expired = now > first.until || cursor.line > first.to;
       if (!expired && !this.found(first, cursor)) return;
       this.expected.shift();
       const next = this.expected[0];
-      if (next !== undefined) next.from = Math.max(next.from, first.from);
+      if (next === undefined) return;
+      next.from = Math.max(next.from, first.from);
+      next.to = next.from + MAX_DISTANCE;
     }
   }
 
@@ -143,7 +148,8 @@ export class EchoTracker {
     const until = this.clock.now() + ECHO_MS;
     for (const text of lines) {
       if (this.expected.length >= MAX_LINES) return;
-      this.expected.push({ text, at: this.expected.length === 0 ? at : null, from: at.line, until });
+      const first = this.expected.length === 0;
+      this.expected.push({ text, at: first ? at : null, from: at.line, to: at.line + MAX_DISTANCE, until });
     }
   }
 

@@ -126,8 +126,13 @@ function isWholeAt(line: Row, col: number): boolean {
   return width === 2 ? line[col + 1]?.width === 0 : line[col - 1]?.width === 2;
 }
 
+/** Rows that were looked at and are whole: between two frames hardly any changes, and a row never does, it is replaced. */
+const wholeRows = new WeakSet<Row>();
+
 function isWhole(line: Row): boolean {
+  if (wholeRows.has(line)) return true;
   for (let col = 0; col < line.length; col++) if (!isWholeAt(line, col)) return false;
+  wholeRows.add(line);
   return true;
 }
 

@@ -1,16 +1,13 @@
 /**
- * The few lines that wsh itself shows above everything: who holds the keyboard, help on the prefix key, a notice.
+ * The few lines that wsh itself shows above everything: who holds the keyboard, help on the prefix key.
  *
  * Pure. What must stay true: the person can always read how to get the keyboard back; text that comes from elsewhere
- * (a holder's name, a notice) is cleaned and cut, and can neither hide that nor fill the screen.
+ * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
  */
-import type { Sign } from "./frame.ts";
 import { cleanText, clusters } from "./frame-text.ts";
 
 /** Cells of a holder's name; beyond it the way out would leave a terminal of 80 columns. */
 const LONGEST_HOLDER = 24;
-/** Cells of a notice, which is a sentence and not a document. */
-const LONGEST_NOTICE = 200;
 
 /** Cuts to so many cells, with an ellipsis where something is missing. */
 function cut(text: string, cells: number): string {
@@ -29,25 +26,12 @@ function cut(text: string, cells: number): string {
  * @param holder who captured the keyboard, as it called itself
  * @param prefix label of the key that takes it back
  */
-export function keyboardHeldSign(holder: string, prefix: string): Sign {
+export function keyboardHeldSign(holder: string, prefix: string): string {
   const name = cut(holder, LONGEST_HOLDER);
-  return {
-    row: -1,
-    align: "fill",
-    text: ` keyboard held by ${name === "" ? "an agent" : name} — ${prefix} takes it back `,
-  };
+  return ` keyboard held by ${name === "" ? "an agent" : name} — ${prefix} takes it back `;
 }
 
 /** Shown on prefix `?` until the next key. */
-export function prefixHelpSign(prefix: string): Sign {
-  return {
-    row: -1,
-    align: "fill",
-    text: ` ${prefix} again: detach · l: send ${prefix} itself · ?: this help · other keys: send both `,
-  };
-}
-
-/** A sentence for the person, at the right of the last row, or above it when that is taken. */
-export function noticeSign(text: string, row: -1 | -2 = -1): Sign {
-  return { row, align: "right", text: ` ${cut(text, LONGEST_NOTICE)} ` };
+export function prefixHelpSign(prefix: string): string {
+  return ` ${prefix} again: detach · l: send ${prefix} itself · ?: this help · other keys: send both `;
 }

@@ -13,7 +13,6 @@ import {
   type Overlay,
   type Panel,
 } from "../protocol/elements.ts";
-import { sameViewCell } from "../protocol/frame-view.ts";
 import type { Color } from "../protocol/screen.ts";
 import {
   BOLD,
@@ -26,7 +25,7 @@ import {
   UNDERLINE,
 } from "../terminal/grid.ts";
 import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./frame-canvas.ts";
-import { type Cluster, cleanText, clusters, textWidth } from "./frame-text.ts";
+import { cleanText, clusters } from "./frame-text.ts";
 import type { Layout, Size } from "./layout.ts";
 
 /** What of the session's frame a smaller terminal does not show, above and to the left. */
@@ -48,14 +47,6 @@ export interface ClientFrame extends Frame {
   readonly offset: Offset;
 }
 
-/** One line of ours above everything else, in the client's coordinates: who holds the keyboard, help, a notice. */
-export interface Sign {
-  /** From the top, 0-based; negative from the bottom, -1 being the last row. */
-  readonly row: number;
-  readonly align: "left" | "right" | "fill";
-  readonly text: string;
-}
-
 export interface FrameInput {
   readonly grid: Grid;
   /** Of the panels below, on the session's outer size. */
@@ -65,7 +56,8 @@ export interface FrameInput {
   readonly panels: readonly Panel[];
   /** Size of this client's terminal. */
   readonly outer: Size;
-  readonly signs?: readonly Sign[];
+  /** A line of ours above everything else, on the client's last row: who holds the keyboard, or help. */
+  readonly sign?: string | null;
 }
 
 /** No terminal of ours is higher (contract §1.2), so no text needs more lines. */
@@ -94,22 +86,16 @@ export function composeFrame(input: FrameInput): ClientFrame {
   }
   const whole = { ...session, lines: canvas.finish(), cursor, offset: nothingCut };
   const sized = session.rows === outer.rows && session.cols === outer.cols ? whole : fitToClient(whole, outer);
-  return input.signs === undefined || input.signs.length === 0 ? sized : drawSigns(sized, input.signs);
-}
-
-/** Rows that differ, in order. Frames of different sizes differ in all rows. */
-export function diffFrames(prev: Frame | null, next: Frame): number[] {
-  const all = next.lines.map((_, row) => row);
-  if (prev === null || prev.rows !== next.rows || prev.cols !== next.cols) return all;
-  return all.filter((row) => !sameRow(prev.lines[row] ?? [], next.lines[row] ?? []));
-}
-
-function sameRow(a: Row, b: Row): boolean {
-  return a === b || (a.length === b.length && a.every((cell, col) => sameViewCell(cell, b[col])));
+  return input.sign == null ? sized : drawSign(sized, input.sign);
 }
 
 /** The cursor on the outer screen; hidden where an overlay lies on it or the program's screen is cut. */
-function placeCursor(cursor: GridCursor, layout: Layout, session: Size, overlays: readonly Overlay[]): GridCursor {
+export function placeCursor(
+  cursor: GridCursor,
+  layout: Layout,
+  session: Size,
+  overlays: readonly Overlay[],
+): GridCursor {
   const row = layout.top + Math.min(cursor.row, layout.ptyRows - 1);
   const col = Math.min(cursor.col, session.cols - 1);
   const covered = overlays.some(({ x, y, width, height }) => {
@@ -227,27 +213,14 @@ function fitToClient(frame: Frame, outer: Size): ClientFrame {
   };
 }
 
-function drawSigns(frame: ClientFrame, signs: readonly Sign[]): ClientFrame {
+function drawSign(frame: ClientFrame, text: string): ClientFrame {
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);
   });
-  for (const { row, align, text } of signs) {
-    const at = row < 0 ? frame.rows + row : row;
-    const line: Cluster[] = clusters(cleanText(text).replaceAll("\n", " ").slice(0, longestNeeded(frame.cols)));
-    const width = Math.min(
-      frame.cols,
-      line.reduce((sum, cluster) => sum + cluster.width, 0),
-    );
-    const col = align === "right" ? frame.cols - width : 0;
-    const box: Box = { row: at, col, height: 1, width: align === "fill" ? frame.cols : width };
-    canvas.fill(box, signStyle);
-    canvas.text(at, col, line, signStyle, box);
-  }
+  const line = clusters(cleanText(text).replaceAll("\n", " ").slice(0, longestNeeded(frame.cols)));
+  const box: Box = { row: frame.rows - 1, col: 0, height: 1, width: frame.cols };
+  canvas.fill(box, signStyle);
+  canvas.text(box.row, 0, line, signStyle, box);
   return { ...frame, lines: canvas.finish() };
-}
-
-/** Cells that a sign's text takes, for those who place several in a row. */
-export function signWidth(text: string): number {
-  return textWidth(cleanText(text));
 }

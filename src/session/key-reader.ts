@@ -72,7 +72,7 @@ export class KeyReader {
     if (!this.isAtRest) return false;
     const { prefix } = this;
     const typed = prefix !== null && prefix.key.modifiers.length === 0;
-    return !typed && bytes.every((byte) => byte >= 0x20 || byte === 0x0d || byte === 0x09 || byte === 0x0a);
+    return !typed && bytes.every(isText);
   }
 
   private act(events: readonly InputEvent[]): void {
@@ -120,6 +120,10 @@ export class KeyReader {
 }
 
 const EMPTY = new Uint8Array(0);
+
+function isText(byte: number): boolean {
+  return byte >= 0x20 || byte === 0x0d || byte === 0x09 || byte === 0x0a;
+}
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));

@@ -52,6 +52,11 @@ export class Lifetime {
     return this.killing !== null;
   }
 
+  /** Its program is being ended, for good or for its successor: nobody may hold it up. */
+  get isHangingUp(): boolean {
+    return this.killing !== null || this.replaced !== null;
+  }
+
   /**
    * Starts the program again in the same place; who asks while that is being done gets the same start.
    * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)

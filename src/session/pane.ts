@@ -5,6 +5,7 @@
  */
 
 import { WshError } from "../protocol/errors.ts";
+import { isEcho } from "../pty/echo.ts";
 import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
@@ -32,40 +33,55 @@ export interface PaneSink extends Omit<TerminalSink, "reply"> {
   exit(exit: PtyExit): void;
   /** The screen is about to be wrapped anew, between two chunks. */
   resizing(): void;
+  /** Output that any terminal shows as it is will be the next chunk, or its beginning. */
+  ahead(bytes: Uint8Array): void;
 }
 
 /** RIS: a restarted program begins on a terminal in its first state. */
 const RESET = new TextEncoder().encode("\x1bc");
+
+/** The emulator's smallest width: a program that is told of one column would print what is shown in two. */
+const MIN_COLS = 2;
+
+function possible({ rows, cols }: { readonly rows: number; readonly cols: number }) {
+  return { rows, cols: Math.max(MIN_COLS, cols) };
+}
 
 export class Pane {
   readonly terminal: TerminalModel;
   private current: Pty | null = null;
   private ended: PtyExit | null = null;
   private asked: { readonly rows: number; readonly cols: number };
-  /** What the PTY has; the emulator has no less than two columns. */
+  /** What PTY and emulator have. */
   private size: { readonly rows: number; readonly cols: number };
+  /** Bytes that were given to the emulator. */
+  private taken = 0;
   /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
   private generation = 0;
   private readonly holds = new Set<object>();
   /** Parsed, and not acknowledged yet because somebody holds the program. */
   private owed = 0;
+  /** The last output was the echo of a key, or could have been. */
+  private echoes = true;
+  /** What was told of ahead last. */
+  private shown: Uint8Array | null = null;
 
   constructor(
     private readonly options: PaneOptions,
     private readonly sink: PaneSink,
   ) {
     const { spawn, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles } = options;
-    this.size = { rows: spawn.rows, cols: spawn.cols };
+    this.size = possible(spawn);
     this.asked = this.size;
     this.terminal = new TerminalModel(
-      { rows: spawn.rows, cols: spawn.cols, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles },
+      { ...this.size, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles },
       { ...sink, reply: (bytes) => void this.current?.write(bytes).catch(() => {}) },
     );
   }
 
   /** @throws WshError session_create_failed when the program cannot be started */
   start(): Promise<void> {
-    return this.launch(this.options.spawn);
+    return this.launch({ ...this.options.spawn, ...this.size });
   }
 
   get id(): string {
@@ -99,9 +115,23 @@ export class Pane {
     await this.live().write(bytes);
   }
 
+  /**
+   * Somebody typed: does what is to be done `before` the program's answer is parsed, while the program works on it. One
+   * that answers with more than an echo is not waited for: it goes on, and is better read when it has come further.
+   */
+  answered(before: () => void): void {
+    const answer = this.echoes ? (this.current?.answer() ?? null) : null;
+    if (answer !== null) this.show(answer.bytes);
+    try {
+      before();
+    } finally {
+      answer?.deliver();
+    }
+  }
+
   /** Of several sizes asked for while a chunk is parsed, the last counts. */
   async resize(rows: number, cols: number): Promise<void> {
-    this.asked = { rows, cols };
+    this.asked = possible({ rows, cols });
     await this.terminal.atRest(() => {
       const { rows, cols } = this.asked;
       if (rows === this.size.rows && cols === this.size.cols) return;
@@ -120,7 +150,7 @@ export class Pane {
   /** Ends what still runs and starts the same program again, at the size that the pane has now. */
   async restart(): Promise<void> {
     this.current?.dispose();
-    await this.terminal.write(RESET);
+    await this.parse(RESET);
     await this.launch({ ...this.options.spawn, ...this.size });
   }
 
@@ -163,7 +193,8 @@ export class Pane {
         data: (bytes) => {
           if (generation !== this.generation) return;
           const { length } = bytes;
-          parsing = this.terminal.write(bytes).then(() => {
+          this.show(bytes);
+          parsing = this.parse(bytes).then(() => {
             if (generation !== this.generation) return;
             if (pty === null) early += length;
             else this.acknowledge(length);
@@ -180,6 +211,29 @@ export class Pane {
     }
     this.current = pty;
     this.acknowledge(early);
+  }
+
+  private parse(bytes: Uint8Array): Promise<void> {
+    this.taken += bytes.length;
+    return this.terminal.write(bytes);
+  }
+
+  /**
+   * Tells of the echo of a key before it is parsed, which takes longer than everything else on its way. Only where no
+   * byte waits for the emulator and no sequence is open.
+   */
+  private show(bytes: Uint8Array): void {
+    if (this.shown === bytes) return;
+    this.echoes = isEcho(bytes);
+    if (this.taken !== this.terminal.offset || !this.echoes) return;
+    let now = true;
+    void this.terminal.atRest(() => {
+      // Who has to wait for the end of a sequence comes too late.
+      if (!now) return;
+      this.shown = bytes;
+      this.sink.ahead(bytes);
+    });
+    now = false;
   }
 
   private acknowledge(bytes: number): void {

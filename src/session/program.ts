@@ -60,6 +60,7 @@ export class Program {
         clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
         reset: (reason) => events.emit("reset", reason),
         resizing: () => events.emit("resizing", undefined),
+        ahead: (bytes) => events.emit("ahead", bytes),
         retired: (lines) => this.commands.retired(lines),
         // The end of a line that began further up is gone: what is printed there next begins another.
         erased: ({ line, col }) => this.commands.erased(col > 0 ? line + 1 : line),

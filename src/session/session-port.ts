@@ -62,6 +62,8 @@ export type Chunk = Parameters<TerminalSink["chunk"]>[0];
 export interface SessionEvents extends Record<string, unknown> {
   /** Parsed output, as clients may see it. */
   chunk: Chunk;
+  /** The next chunk begins with these bytes: for terminals that are relayed to, which need not wait for the emulator. */
+  ahead: Uint8Array;
   /** Anything in SessionInfo that does not change with every key. */
   info: undefined;
   renamed: { readonly old_name: string; readonly new_name: string };

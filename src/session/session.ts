@@ -22,6 +22,9 @@ import { Program } from "./program.ts";
 import type { SessionEvents, SessionOptions, SessionRegistry } from "./session-port.ts";
 import { type Size, Viewers } from "./viewers.ts";
 
+/** What a person types in one go is hardly longer; of a paste the program's answer is no echo to be waited for. */
+const KEY_BYTES = 16;
+
 export class Session {
   readonly events = new Emitter<SessionEvents>();
   readonly activity: Activity;
@@ -262,9 +265,11 @@ export class Session {
     if (!this.keyboard.type(viewer, bytes, secret)) return;
     this.typedAt = this.clock.now();
     // What a stopped program does not read is refused by the PTY's limit; a person sees that nothing appears.
-    // Sent first, noted while the program works: its answer is not read before this turn is over.
     this.pane.send(bytes).catch(() => {});
-    this.commands.typing(bytes, flags);
+    const note = (): void => this.commands.typing(bytes, flags);
+    // Noted before the answer is parsed, but not before it is shown.
+    if (bytes.length <= KEY_BYTES && !secret) this.pane.answered(note);
+    else note();
   }
 
   /** A person at an attached terminal typed within the last `ms`. */

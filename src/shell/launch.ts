@@ -65,7 +65,8 @@ const fallbackShell = "/bin/sh";
 export function planShell(request: ShellRequest, facts: ShellFacts): ShellPlan | ShellFailure {
   const asShell = request.command === undefined ? null : shellOfCommand(request.command);
   const wanted = asShell?.shell ?? request.shell ?? (facts.env.SHELL || fallbackShell);
-  const found = resolveShell(wanted, facts);
+  const isOwn = asShell === null && request.shell === undefined && wanted === facts.env.SHELL;
+  const found = resolveShell(wanted, facts, isOwn);
   if (typeof found !== "string") return { ok: false, error: found };
   const kind = shellKind(found);
   if (request.command !== undefined && asShell === null) {
@@ -108,8 +109,11 @@ function isSupportedName(name: string): boolean {
   return supportedShells.some((supported) => supported === name);
 }
 
-/** The shell's absolute path, or why there is none. */
-function resolveShell(wanted: string, facts: ShellFacts): string | WshError {
+/**
+ * The shell's absolute path, or why there is none.
+ * @param isOwn it was taken from $SHELL, which nobody may have thought of
+ */
+function resolveShell(wanted: string, facts: ShellFacts, isOwn: boolean): string | WshError {
   const isPath = wanted.includes("/");
   const name = isPath ? wanted : wanted.toLowerCase();
   if (!isPath && wanted !== facts.env.SHELL && !isSupportedName(name.replace(/-?[\d.]+$/, ""))) {
@@ -117,7 +121,10 @@ function resolveShell(wanted: string, facts: ShellFacts): string | WshError {
   }
   const file = facts.findExecutable(name);
   if (file !== null) return file;
-  return new WshError("shell_not_found", isPath ? `${wanted} is not an executable file` : `${name} is not in PATH`);
+  const reason = isPath ? `${wanted} is not an executable file` : `${name} is not in PATH`;
+  if (!isOwn) return new WshError("shell_not_found", reason);
+  const hint = "Set SHELL to the path of a shell, or name one (--shell, 'shell').";
+  return new WshError("shell_not_found", `the shell of $SHELL: ${reason}`, { hint });
 }
 
 function bareShell(file: string, kind: ShellKind, login: boolean): Omit<ShellPlan, "integration"> {

@@ -158,11 +158,22 @@ function hasCore(terminal: Terminal): terminal is Terminal & Core {
   return typeof pen === "object" && pen !== null && "extended" in pen && "updateExtended" in pen;
 }
 
+/** xterm's own pen; it has no public way to it. */
+function currentPen(terminal: Terminal): Core["_core"]["_inputHandler"]["_curAttrData"] {
+  if (!hasCore(terminal)) throw new TypeError("this version of @xterm/headless keeps its pen in another place");
+  return terminal._core._inputHandler._curAttrData;
+}
+
 /** A copy of the pen. The serialize addon reads the same field: xterm has no public way. */
 export function penOf(terminal: Terminal): Pen {
-  if (!hasCore(terminal)) throw new TypeError("this version of @xterm/headless keeps its pen in another place");
-  const { fg, bg, extended } = terminal._core._inputHandler._curAttrData;
+  const { fg, bg, extended } = currentPen(terminal);
   return { fg, bg, extended: { _ext: extended._ext, urlId: extended.urlId } };
+}
+
+/** Whether what is drawn next has the default style, without a link. */
+export function hasPlainPen(terminal: Terminal): boolean {
+  const { fg, bg } = currentPen(terminal);
+  return fg === 0 && bg === 0;
 }
 
 /**
@@ -170,8 +181,7 @@ export function penOf(terminal: Terminal): Pen {
  * and compares them all at every character: a link left open under a flood slowed parsing by a factor of hundreds.
  */
 export function setPenLink(terminal: Terminal, id: number): void {
-  if (!hasCore(terminal)) throw new TypeError("this version of @xterm/headless keeps its pen in another place");
-  const pen = terminal._core._inputHandler._curAttrData;
+  const pen = currentPen(terminal);
   const extended = pen.extended.clone();
   extended.urlId = id;
   Object.assign(pen, { extended });

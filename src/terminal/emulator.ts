@@ -13,6 +13,7 @@ import { HOT_ROWS, HotWindow } from "./hot.ts";
 import { LinkTable } from "./links.ts";
 import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
+import { PassingLines } from "./passing.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { QueryResponder } from "./queries.ts";
 
@@ -63,6 +64,7 @@ interface Parts {
   readonly modes: ModeTracker;
   readonly queries: QueryResponder;
   readonly hot: HotWindow;
+  readonly passing: PassingLines;
 }
 
 const encoder = new TextEncoder();
@@ -70,12 +72,12 @@ const encoder = new TextEncoder();
 const ERASE_ABOVE = encoder.encode("\x1b[D\x1b[1J\x1b[C\x1b[X");
 
 export class Emulator {
-  readonly history: History;
   readonly links = new LinkTable();
   profile: TerminalProfile;
   title = "";
   /** As the shell last said (OSC 7). */
   cwd: string | null = null;
+  private readonly packed: History;
   private parts: Parts;
   private onAlternate = false;
   /** Offset at the end of the slice that is being parsed. */
@@ -87,12 +89,16 @@ export class Emulator {
     private readonly sink: EmulatorSink,
   ) {
     this.profile = options.profile;
-    this.history = new History(options.cols, (lines) => this.sink.retired?.(lines));
+    this.packed = new History(options.cols, (lines) => this.sink.retired?.(lines));
     this.parts = this.start(options.rows, options.cols, -1);
   }
 
-  get terminal(): Terminal {
-    return this.parts.terminal;
+  get rows(): number {
+    return this.parts.terminal.rows;
+  }
+
+  get cols(): number {
+    return this.parts.terminal.cols;
   }
 
   get modes(): ModeTracker {
@@ -103,12 +109,39 @@ export class Emulator {
     return this.parts.queries;
   }
 
+  /** Whether the alternate screen is up. */
+  get alternate(): boolean {
+    return this.onAlternate;
+  }
+
+  get terminal(): Terminal {
+    this.settle();
+    return this.parts.terminal;
+  }
+
   get hot(): HotWindow {
+    this.settle();
     return this.parts.hot;
+  }
+
+  get history(): History {
+    this.settle();
+    return this.packed;
+  }
+
+  /** Take lines that need no parsing, of those that begin before `limit`; returns where they end. */
+  pass(bytes: Uint8Array, from: number, limit: number): number {
+    return this.parts.passing.take(bytes, from, limit);
+  }
+
+  /** Hold history to its limits: call after every chunk. */
+  trim(): void {
+    this.parts.passing.trim();
   }
 
   /** Parse a slice, which scrolls at most `MAX_SCROLL` rows; `end` is the offset at its end. */
   parse(slice: Uint8Array, end: number): void {
+    this.settle();
     this.sliceEnd = end;
     try {
       this.feed(slice);
@@ -129,6 +162,8 @@ export class Emulator {
 
   /** Where the cursor of the normal screen is. */
   position(): Position {
+    const { passing } = this.parts;
+    if (!passing.isEmpty) return passing.position;
     const { cursorX, cursorY } = this.terminal.buffer.normal;
     return this.hot.position(cursorY, cursorX);
   }
@@ -159,15 +194,16 @@ export class Emulator {
     terminal.loadAddon(new UnicodeGraphemesAddon());
     const { historyLines, historyBytes } = this.options;
     const limits = { rows: historyLines, bytes: historyBytes };
-    const hot = new HotWindow(terminal, this.history, this.links, limits, lastLine);
+    const hot = new HotWindow(terminal, this.packed, this.links, limits, lastLine);
     const modes = new ModeTracker(terminal);
+    const passing = new PassingLines(terminal, modes, hot, (bytes) => parseNow(terminal, bytes));
     const say = (text: string): void => this.sink.reply(encoder.encode(text));
     const queries = new QueryResponder(terminal, modes, () => this.profile, say);
     terminal.onData((data) => {
       if (data !== "") say(data);
     });
     this.listen(terminal);
-    return { terminal, modes, queries, hot };
+    return { terminal, modes, queries, hot, passing };
   }
 
   private restart(error: unknown): void {
@@ -183,14 +219,20 @@ export class Emulator {
     this.sink.reset("parser_restart");
   }
 
-  /**
-   * xterm parses at once what is written after input: with nothing queued before, `write` is synchronous. Otherwise it
-   * would wait for a timer, 1 ms a write.
-   */
   private feed(bytes: Uint8Array): void {
-    this.hot.prepare();
-    this.terminal.input("", true);
-    this.terminal.write(bytes);
+    const { terminal, hot } = this.parts;
+    hot.prepare();
+    parseNow(terminal, bytes);
+  }
+
+  private settle(): void {
+    const { passing } = this.parts;
+    if (passing.isEmpty) return;
+    try {
+      passing.settle();
+    } catch (error) {
+      this.restart(error);
+    }
   }
 
   private listen(terminal: Terminal): void {
@@ -294,4 +336,13 @@ export class Emulator {
     this.sink.reset("hard_reset");
     return false;
   }
+}
+
+/**
+ * xterm parses at once what is written after input: with nothing queued before, `write` is synchronous. Otherwise it
+ * would wait for a timer, 1 ms a write.
+ */
+function parseNow(terminal: Terminal, bytes: Uint8Array): void {
+  terminal.input("", true);
+  terminal.write(bytes);
 }

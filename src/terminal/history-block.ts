@@ -3,8 +3,8 @@
  * of 80 characters takes about 100 bytes and a flood makes no object for a line. What goes beyond Latin-1, or has links
  * and fancy underlines, is kept beside them, by piece.
  *
- * A block never changes. The builder is the block that is being filled: it can be read like one, and it alone can lose
- * its last piece again.
+ * Packed pieces never change. The builder is what is being filled: it can be read like them, and it alone can lose its
+ * last piece again.
  */
 import { CELL_WORDS, type StoredRow, simpleCode } from "./cells.ts";
 import { rowStarts, type Segment, type SegmentBuilder } from "./lines.ts";
@@ -24,8 +24,26 @@ interface Special {
   readonly extras: readonly Extra[] | null;
 }
 
-/** Packed pieces. Arrays have one entry a piece; ends are exclusive. */
+/** Pieces of lines that follow one another, in whatever form they are kept. */
 export interface Pieces {
+  readonly count: number;
+  /** Memory held, by estimate. */
+  readonly bytes: number;
+  /** Whether every piece begins its line. */
+  readonly whole: boolean;
+  /** The line of a piece. */
+  id(at: number): number;
+  begins(at: number): boolean;
+  text(at: number): string;
+  segment(at: number): Segment;
+  /** Characters of the pieces `from` to `to` (exclusive) together. */
+  textLength(from: number, to: number): number;
+  /** Rows of the pieces `from` to `to` when each is wrapped at `cols`. */
+  rowCount(from: number, to: number, cols: number): number;
+}
+
+/** What packed pieces consist of. Arrays have one entry a piece; ends are exclusive. */
+interface Packed {
   readonly count: number;
   readonly firstId: number;
   /** Beyond firstId. */
@@ -43,12 +61,77 @@ export interface Pieces {
   readonly bytes: number;
 }
 
-export interface Block extends Pieces {
-  /** At the history's width. */
-  rows: number;
+export class PackedPieces implements Pieces {
+  constructor(private readonly packed: Packed) {}
+
+  get count(): number {
+    return this.packed.count;
+  }
+
+  get bytes(): number {
+    return this.packed.bytes;
+  }
+
+  get whole(): boolean {
+    return this.packed.offsets === null;
+  }
+
+  id(at: number): number {
+    const { firstId, ids } = this.packed;
+    return firstId + (ids[at] ?? 0);
+  }
+
+  begins(at: number): boolean {
+    return (this.packed.offsets?.[at] ?? 0) === 0;
+  }
+
+  text(at: number): string {
+    const { specials, textEnds, text } = this.packed;
+    const special = specials?.get(at)?.text;
+    if (special !== undefined && special !== null) return special;
+    const start = at === 0 ? 0 : (textEnds[at - 1] ?? 0);
+    return text.toString("latin1", start, textEnds[at] ?? 0);
+  }
+
+  segment(at: number): Segment {
+    const { packed } = this;
+    const special = packed.specials?.get(at);
+    const runStart = at === 0 ? 0 : (packed.runEnds?.[at - 1] ?? 0);
+    const runEnd = packed.runEnds?.[at] ?? 0;
+    return {
+      id: this.id(at),
+      offset: packed.offsets?.[at] ?? 0,
+      cells: packed.cells[at] ?? 0,
+      text: this.text(at),
+      units: special?.units ?? null,
+      runs: runEnd > runStart ? packed.runs.slice(runStart, runEnd) : null,
+      extras: special?.extras ?? null,
+    };
+  }
+
+  textLength(from: number, to: number): number {
+    const { textEnds, specials } = this.packed;
+    let length = (to === 0 ? 0 : (textEnds[to - 1] ?? 0)) - (from === 0 ? 0 : (textEnds[from - 1] ?? 0));
+    for (const [at, { text }] of specials ?? []) if (at >= from && at < to) length += text?.length ?? 0;
+    return length;
+  }
+
+  rowCount(from: number, to: number, cols: number): number {
+    const { packed } = this;
+    let rows = 0;
+    for (let at = from; at < to; at++) {
+      const cells = packed.cells[at] ?? 0;
+      if (cells <= cols) rows++;
+      else if (packed.specials?.get(at)?.units == null) rows += Math.ceil(cells / cols);
+      else rows += rowStarts(this.segment(at), cols).length;
+    }
+    return rows;
+  }
 }
 
-export class BlockBuilder implements Pieces {
+export class BlockBuilder implements Packed {
+  /** What is packed so far. */
+  readonly pieces = new PackedPieces(this);
   count = 0;
   firstId = 0;
   readonly ids = new Uint16Array(BLOCK_PIECES);
@@ -125,12 +208,12 @@ export class BlockBuilder implements Pieces {
     this.specials?.delete(at);
   }
 
-  /** The pieces so far as a block; the builder is empty then. */
-  seal(rows: number): Block {
+  /** The pieces so far, on their own; the builder is empty then. */
+  seal(): PackedPieces {
     const { count, firstId, length, runWords, specials, bytes } = this;
     const text = Buffer.allocUnsafeSlow(length);
     this.text.copy(text, 0, 0, length);
-    const block: Block = {
+    const pieces = new PackedPieces({
       count,
       firstId,
       ids: this.ids.slice(0, count),
@@ -142,10 +225,9 @@ export class BlockBuilder implements Pieces {
       runEnds: runWords === 0 ? null : this.runEnds.slice(0, count),
       specials: specials === null || specials.size === 0 ? null : specials,
       bytes,
-      rows,
-    };
+    });
     this.clear();
-    return block;
+    return pieces;
   }
 
   clear(): void {
@@ -194,7 +276,7 @@ export class BlockBuilder implements Pieces {
   }
 }
 
-/** Lines that history lets go of: the pieces `from` to `to` of a block, which nothing changes any more. */
+/** Lines that history lets go of: the pieces `from` to `to` of some that nothing changes any more. */
 export class RetiredLines {
   constructor(
     private readonly pieces: Pieces,
@@ -209,68 +291,25 @@ export class RetiredLines {
 
   /** Whether every piece begins its line. */
   get whole(): boolean {
-    return this.pieces.offsets === null;
+    return this.pieces.whole;
   }
 
   id(index: number): number {
-    return idOf(this.pieces, this.from + index);
+    return this.pieces.id(this.from + index);
   }
 
   begins(index: number): boolean {
-    return (this.pieces.offsets?.[this.from + index] ?? 0) === 0;
+    return this.pieces.begins(this.from + index);
   }
 
   text(index: number): string {
-    return textOf(this.pieces, this.from + index);
+    return this.pieces.text(this.from + index);
   }
 
   /** Characters of the pieces `from` to `to` (exclusive) together. */
   length(from: number, to: number): number {
-    const { textEnds, specials } = this.pieces;
-    const start = this.from + from;
-    const end = this.from + to;
-    let length = (end === 0 ? 0 : (textEnds[end - 1] ?? 0)) - (start === 0 ? 0 : (textEnds[start - 1] ?? 0));
-    for (const [at, { text }] of specials ?? []) if (at >= start && at < end) length += text?.length ?? 0;
-    return length;
+    return this.pieces.textLength(this.from + from, this.from + to);
   }
-}
-
-export function idOf(pieces: Pieces, at: number): number {
-  return pieces.firstId + (pieces.ids[at] ?? 0);
-}
-
-export function unpack(pieces: Pieces, at: number): Segment {
-  const special = pieces.specials?.get(at);
-  const runStart = at === 0 ? 0 : (pieces.runEnds?.[at - 1] ?? 0);
-  const runEnd = pieces.runEnds?.[at] ?? 0;
-  return {
-    id: idOf(pieces, at),
-    offset: pieces.offsets?.[at] ?? 0,
-    cells: pieces.cells[at] ?? 0,
-    text: textOf(pieces, at),
-    units: special?.units ?? null,
-    runs: runEnd > runStart ? pieces.runs.slice(runStart, runEnd) : null,
-    extras: special?.extras ?? null,
-  };
-}
-
-/** Rows of the pieces `from` to `to` when each is wrapped at `cols`. */
-export function countRows(pieces: Pieces, from: number, to: number, cols: number): number {
-  let rows = 0;
-  for (let at = from; at < to; at++) {
-    const cells = pieces.cells[at] ?? 0;
-    if (cells <= cols) rows++;
-    else if (pieces.specials?.get(at)?.units == null) rows += Math.ceil(cells / cols);
-    else rows += rowStarts(unpack(pieces, at), cols).length;
-  }
-  return rows;
-}
-
-function textOf(pieces: Pieces, at: number): string {
-  const special = pieces.specials?.get(at)?.text;
-  if (special !== undefined && special !== null) return special;
-  const start = at === 0 ? 0 : (pieces.textEnds[at - 1] ?? 0);
-  return pieces.text.toString("latin1", start, pieces.textEnds[at] ?? 0);
 }
 
 function specialBytes({ text, units }: Special): number {

@@ -8,7 +8,8 @@
  */
 
 import type { StoredRow } from "./cells.ts";
-import { type Block, BlockBuilder, countRows, idOf, type Pieces, RetiredLines, unpack } from "./history-block.ts";
+import { BlockBuilder, type Pieces, RetiredLines } from "./history-block.ts";
+import type { RawLines } from "./history-raw.ts";
 import { rowStarts, type Segment, type SegmentBuilder } from "./lines.ts";
 
 export type { RetiredLines } from "./history-block.ts";
@@ -18,6 +19,12 @@ export interface HistoryRow {
   readonly segment: Segment;
   readonly from: number;
   readonly to: number;
+}
+
+interface Block {
+  readonly pieces: Pieces;
+  /** At the history's width. */
+  rows: number;
 }
 
 export class History {
@@ -49,7 +56,7 @@ export class History {
   /** Id of the oldest line; null when there is none. */
   get firstId(): number | null {
     const block = this.blocks[0];
-    if (block !== undefined) return idOf(block, this.dropped);
+    if (block !== undefined) return block.pieces.id(this.dropped);
     return this.open.count > 0 ? this.open.firstId : null;
   }
 
@@ -59,12 +66,12 @@ export class History {
     this.cols = cols;
     this.blockRows = 0;
     for (const block of this.blocks) {
-      block.rows = countRows(block, 0, block.count, cols);
+      block.rows = block.pieces.rowCount(0, block.pieces.count, cols);
       this.blockRows += block.rows;
     }
     const head = this.blocks[0];
-    this.droppedRows = head === undefined ? 0 : countRows(head, 0, this.dropped, cols);
-    this.openRows = countRows(this.open, 0, this.open.count, cols);
+    this.droppedRows = head === undefined ? 0 : head.pieces.rowCount(0, this.dropped, cols);
+    this.openRows = this.open.pieces.rowCount(0, this.open.count, cols);
   }
 
   /** A line of one row; false when it is not plain (see `append`). */
@@ -82,6 +89,12 @@ export class History {
     this.appended();
   }
 
+  /** Lines as they were printed. */
+  appendRaw(pieces: RawLines): void {
+    if (this.open.count > 0) this.seal();
+    this.push({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols) });
+  }
+
   /** Drop what is at or after `offset` cells into line `id`. */
   truncate(id: number, offset: number): void {
     for (;;) {
@@ -91,9 +104,9 @@ export class History {
         this.unseal(block);
         continue;
       }
-      const segment = unpack(this.open, this.open.count - 1);
+      const segment = this.open.pieces.segment(this.open.count - 1);
       if (segment.id < id || (segment.id === id && segment.offset + segment.cells <= offset && offset > 0)) return;
-      this.openRows -= countRows(this.open, this.open.count - 1, this.open.count, this.cols);
+      this.openRows -= this.open.pieces.rowCount(this.open.count - 1, this.open.count, this.cols);
       this.open.pop();
       if (segment.id === id && segment.offset < offset) {
         this.open.addSegment(cutSegment(segment, offset - segment.offset));
@@ -115,23 +128,24 @@ export class History {
       const from = this.dropped;
       const left = block.rows - this.droppedRows;
       const surplus = this.rows - maxRows;
-      let to = block.count;
+      const { pieces } = block;
+      let to = pieces.count;
       if (this.bytes <= maxBytes && surplus < left) {
         // Rows of the pieces that go: one each, but for long ones.
         let rows = 0;
-        for (to = from; rows < surplus && to < block.count; to++) rows += countRows(block, to, to + 1, this.cols);
+        for (to = from; rows < surplus && to < pieces.count; to++) rows += pieces.rowCount(to, to + 1, this.cols);
         this.droppedRows += rows;
       }
       this.dropped = to;
-      this.retired(new RetiredLines(block, from, to));
-      if (to === block.count) this.shift(block);
+      this.retired(new RetiredLines(pieces, from, to));
+      if (to === pieces.count) this.shift(block);
     }
   }
 
   clear(): void {
     if (this.open.count > 0) this.seal();
     for (let block = this.blocks[0]; block !== undefined; block = this.blocks[0]) {
-      this.retired(new RetiredLines(block, this.dropped, block.count));
+      this.retired(new RetiredLines(block.pieces, this.dropped, block.pieces.count));
       this.shift(block);
     }
   }
@@ -139,12 +153,12 @@ export class History {
   /** Segments of lines `fromId` to `toId`, oldest first. */
   *segments(fromId: number, toId: number): Generator<Segment> {
     for (const { pieces, first } of this.parts()) {
-      if (pieces.count === 0 || idOf(pieces, pieces.count - 1) < fromId) continue;
-      if (pieces.firstId > toId) return;
+      if (pieces.count === 0 || pieces.id(pieces.count - 1) < fromId) continue;
+      if (pieces.id(0) > toId) return;
       for (let at = first; at < pieces.count; at++) {
-        const id = idOf(pieces, at);
+        const id = pieces.id(at);
         if (id > toId) return;
-        if (id >= fromId) yield unpack(pieces, at);
+        if (id >= fromId) yield pieces.segment(at);
       }
     }
   }
@@ -159,8 +173,8 @@ export class History {
         continue;
       }
       for (let at = first; at < pieces.count && row < to; at++) {
-        const rows = countRows(pieces, at, at + 1, this.cols);
-        if (row + rows > from) yield* wrapped(unpack(pieces, at), this.cols, from - row, to - row);
+        const rows = pieces.rowCount(at, at + 1, this.cols);
+        if (row + rows > from) yield* wrapped(pieces.segment(at), this.cols, from - row, to - row);
         row += rows;
       }
     }
@@ -168,31 +182,35 @@ export class History {
 
   /** Everything in order: which pieces, from which one on, and the rows of those. */
   private *parts(): Generator<{ readonly pieces: Pieces; readonly first: number; readonly rows: number }> {
-    for (const [index, block] of this.blocks.entries()) {
-      if (index === 0) yield { pieces: block, first: this.dropped, rows: block.rows - this.droppedRows };
-      else yield { pieces: block, first: 0, rows: block.rows };
+    for (const [index, { pieces, rows }] of this.blocks.entries()) {
+      if (index === 0) yield { pieces, first: this.dropped, rows: rows - this.droppedRows };
+      else yield { pieces, first: 0, rows };
     }
-    yield { pieces: this.open, first: 0, rows: this.openRows };
+    yield { pieces: this.open.pieces, first: 0, rows: this.openRows };
   }
 
   /** Count the piece just added to the end. */
   private appended(): void {
-    this.openRows += countRows(this.open, this.open.count - 1, this.open.count, this.cols);
+    this.openRows += this.open.pieces.rowCount(this.open.count - 1, this.open.count, this.cols);
   }
 
   private seal(): void {
-    const block = this.open.seal(this.openRows);
+    const rows = this.openRows;
     this.openRows = 0;
+    this.push({ pieces: this.open.seal(), rows });
+  }
+
+  private push(block: Block): void {
     this.blocks.push(block);
     this.blockRows += block.rows;
-    this.blockBytes += block.bytes;
+    this.blockBytes += block.pieces.bytes;
   }
 
   /** The first block is dropped whole. */
   private shift(block: Block): void {
     this.blocks.shift();
     this.blockRows -= block.rows;
-    this.blockBytes -= block.bytes;
+    this.blockBytes -= block.pieces.bytes;
     this.dropped = 0;
     this.droppedRows = 0;
   }
@@ -200,14 +218,15 @@ export class History {
   /** Bring a block that was taken off the end back to where pieces can be removed. */
   private unseal(block: Block): void {
     this.blockRows -= block.rows;
-    this.blockBytes -= block.bytes;
+    this.blockBytes -= block.pieces.bytes;
     const first = this.blocks.length === 0 ? this.dropped : 0;
     if (this.blocks.length === 0) {
       this.dropped = 0;
       this.droppedRows = 0;
     }
-    for (let at = first; at < block.count; at++) {
-      this.open.addSegment(unpack(block, at));
+    for (let at = first; at < block.pieces.count; at++) {
+      if (this.open.isFull) this.seal();
+      this.open.addSegment(block.pieces.segment(at));
       this.appended();
     }
   }

@@ -11,6 +11,7 @@
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import { CELL_WORDS, cellWidth, HAS_CONTENT, type StoredRow, storedRow, usedCells } from "./cells.ts";
 import type { History } from "./history.ts";
+import type { RawLines } from "./history-raw.ts";
 import { type Segment, SegmentBuilder } from "./lines.ts";
 import type { LinkTable } from "./links.ts";
 import type { Position } from "./marks.ts";
@@ -26,6 +27,8 @@ const SEGMENT_CELLS = 4_096;
 export class HotWindow {
   /** First row of the normal buffer that is not in history. */
   private boundary = 0;
+  /** Rows before this one are not what history ends with: lines have passed them by (`passing.ts`). */
+  private stale = 0;
   /** The line of the row above the boundary, and its cells up to there. */
   private lastId: number;
   private lastCells = 0;
@@ -70,10 +73,15 @@ export class HotWindow {
     return storedRow(this.buffer, this.start + index);
   }
 
-  /** Hold history to its limits: call after every chunk. */
-  trim(): void {
+  /** Hold history to its limits, with so many rows that are neither there nor on the screen: call after every chunk. */
+  trim(above = this.unpacked): void {
+    this.history.trim(Math.max(0, this.limits.rows - above), this.limits.bytes);
+  }
+
+  /** Rows above the screen that are not in history. */
+  get unpacked(): number {
     this.sync();
-    this.history.trim(Math.max(0, this.limits.rows - (this.buffer.baseY - this.boundary)), this.limits.bytes);
+    return this.buffer.baseY - this.boundary;
   }
 
   private get start(): number {
@@ -140,7 +148,40 @@ export class HotWindow {
   retireAll(): void {
     this.sync();
     this.pack(this.buffer.baseY);
+    this.restart();
+  }
+
+  /** The rows above the cursor go to history: lines that are not shown yet will push them out, and go after them. */
+  retireToCursor(): void {
+    this.sync();
+    this.pack(this.buffer.baseY + this.buffer.cursorY);
+  }
+
+  /** The lines after those in history go there too, as they were printed; the last has `cells`. */
+  appendRaw(lines: RawLines, cells: number): void {
+    this.lastId += lines.count;
+    this.lastCells = cells;
+    this.history.appendRaw(lines);
+  }
+
+  /** The next line after those in history, or the beginning of it, goes there too: `cells` of what `build` adds. */
+  append(cells: number, build: (builder: SegmentBuilder) => void): void {
+    build(this.builder);
+    this.lastId++;
+    this.lastCells = cells;
+    this.history.append(this.lastId, 0, this.builder);
+  }
+
+  /** Only the newest `rows` rows above the cursor's, and those from there on, come after what is in history. */
+  passedBy(rows: number): void {
+    this.restart();
+    this.boundary = this.buffer.baseY + this.buffer.cursorY - rows;
+    this.stale = this.boundary;
+  }
+
+  private restart(): void {
     this.boundary = 0;
+    this.stale = 0;
     this.seen.row = -1;
     this.marker?.dispose();
     this.marker = null;
@@ -153,8 +194,11 @@ export class HotWindow {
     this.marker?.dispose();
     this.marker = null;
     this.seen.row = -1;
-    this.unpack();
     const { terminal, buffer } = this;
+    if (this.boundary > this.stale) this.unpack();
+    if (this.stale > 0) terminal.options.scrollback = buffer.length - terminal.rows - this.stale;
+    this.boundary = 0;
+    this.stale = 0;
     const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / cols) : 1;
     // Room for every row that reflow can make, so that nothing is dropped unpacked.
     terminal.options.scrollback = Math.max(HOT_ROWS, buffer.length * wraps + rows);
@@ -209,6 +253,7 @@ export class HotWindow {
     const dropped = this.markerRow - marker.line;
     if (dropped === 0) return;
     this.boundary = Math.max(0, this.boundary - dropped);
+    this.stale = Math.max(0, this.stale - dropped);
     if (this.seen.row >= 0) this.seen.row -= dropped;
     this.markerRow = marker.line;
   }
@@ -253,23 +298,22 @@ export class HotWindow {
 
   /** Take the rows that the emulator still holds back out of history. */
   private unpack(): void {
-    if (this.boundary === 0) return;
+    const { stale } = this;
     let starts = 0;
     let cells = 0;
-    for (let at = 0; at < this.boundary; at++) {
+    for (let at = stale; at < this.boundary; at++) {
       const row = storedRow(this.buffer, at);
       if (!row.isWrapped) starts++;
       if (starts > 0) continue;
       const next = storedRow(this.buffer, at + 1);
       cells += next.isWrapped ? wrappedCells(row, next) : usedCells(row);
     }
-    const wrapped = storedRow(this.buffer, 0).isWrapped;
+    const wrapped = storedRow(this.buffer, stale).isWrapped;
     const id = this.lastId - starts + (wrapped ? 0 : 1);
     const offset = wrapped ? Math.max(0, this.lineCells(id, starts === 0) - cells) : 0;
     this.history.truncate(id, offset);
     this.lastId = wrapped ? id : id - 1;
     this.lastCells = offset;
-    this.boundary = 0;
   }
 
   /** Cells of line `id` that are in history. */

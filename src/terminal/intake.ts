@@ -24,6 +24,8 @@ export interface Chunk {
 }
 
 export interface IntakePort {
+  /** Take lines that need no parsing, of those that begin between `from` and `limit`; returns where they end. */
+  pass(bytes: Uint8Array, from: number, limit: number): number;
   /** Parse a slice; `end` is the offset at its end. */
   parse(slice: Uint8Array, end: number): void;
   /** SO (1) or SI (0) came by. */
@@ -133,6 +135,8 @@ export class Intake {
     const cuts: number[] = [];
     let at = from;
     while (at < bytes.length && at - from < MAX_CHUNK) {
+      if (!this.scanner.inside) at = this.port.pass(bytes, at, Math.min(bytes.length, from + MAX_CHUNK));
+      if (at === bytes.length || at - from >= MAX_CHUNK) break;
       let slice = this.scanner.next(bytes, at);
       if (slice.end === at) {
         if (!slice.unfinished || bytes.length - at <= MAX_TAIL) {

@@ -151,7 +151,7 @@ export class SegmentBuilder {
   /** Add the first `count` cells of a row. */
   add(row: StoredRow, count: number, links: LinkTable): void {
     if (!this.isWide) {
-      if (this.bytes.length < this.length + count) this.bytes = Buffer.concat([this.bytes], 2 * (this.length + count));
+      this.reserve(count);
       const { bytes, length } = this;
       const data = row._data;
       let x = 0;
@@ -166,6 +166,38 @@ export class SegmentBuilder {
     if (this.isWide) this.addWide(row, count);
     this.addRuns(row, count, links);
     this.cells += count;
+  }
+
+  /** Add characters of ASCII in one style: `count` of `bytes` from `from` on, none when it is not positive. */
+  addText(bytes: Uint8Array, from: number, count: number, fg: number, bg: number): void {
+    if (count <= 0) return;
+    this.reserve(count);
+    const { bytes: target, length } = this;
+    for (let at = 0; at < count; at++) target[length + at] = bytes[from + at] ?? 0;
+    this.addStyled(count, fg, bg);
+  }
+
+  /** Add cells that nothing was written to. */
+  addBlanks(count: number): void {
+    if (count <= 0) return;
+    this.reserve(count);
+    this.bytes.fill(32, this.length, this.length + count);
+    this.addStyled(count, 0, 0);
+  }
+
+  private reserve(count: number): void {
+    if (this.bytes.length < this.length + count) this.bytes = Buffer.concat([this.bytes], 2 * (this.length + count));
+  }
+
+  private addStyled(count: number, fg: number, bg: number): void {
+    const before = this.cells;
+    this.length += count;
+    this.cells += count;
+    if (this.runWords === 0) {
+      if (fg === 0 && bg === 0) return;
+      if (before > 0) this.addRun(before, 0, 0, 0);
+    }
+    this.addRun(this.cells, fg >>> 0, (bg & BG_VISIBLE) >>> 0, 0);
   }
 
   /** From now on cells are not one byte each. */

@@ -80,10 +80,11 @@ export class TerminalModel {
     const { nonce, hideClipboard = false } = options;
     const classify = classifier({ nonce, hideClipboard, hideTitles: this.hideTitles });
     this.intake = new Intake(classify, cols, {
+      pass: (bytes, from, limit) => this.emulator.pass(bytes, from, limit),
       parse: (slice, end) => this.emulator.parse(slice, end),
       shift: (set) => this.emulator.modes.shiftTo(set),
       chunk: (chunk) => {
-        this.emulator.hot.trim();
+        this.emulator.trim();
         this.epochNow++;
         this.sink.chunk(chunk);
       },
@@ -91,11 +92,11 @@ export class TerminalModel {
   }
 
   get rows(): number {
-    return this.emulator.terminal.rows;
+    return this.emulator.rows;
   }
 
   get cols(): number {
-    return this.emulator.terminal.cols;
+    return this.emulator.cols;
   }
 
   /** Output bytes parsed since the session began. */
@@ -118,7 +119,7 @@ export class TerminalModel {
   }
 
   get alternate(): boolean {
-    return this.emulator.terminal.buffer.active.type === "alternate";
+    return this.emulator.alternate;
   }
 
   get modes(): TerminalModes {

@@ -56,7 +56,8 @@ interface BufferState {
   kitty: number[];
 }
 
-const TAB_WIDTH = 8;
+/** Columns from one default tab stop to the next. */
+export const TAB_WIDTH = 8;
 /** Kitty keyboard: levels of the stack, as kitty limits it. */
 const KITTY_LEVELS = 16;
 const KITTY_FLAGS = 0x1f;
@@ -121,6 +122,17 @@ export class ModeTracker {
 
   get cursorVisible(): boolean {
     return this.visible;
+  }
+
+  /** Nothing is set that would change where or how plain text is printed. */
+  get isPlain(): boolean {
+    const { insertMode, wraparoundMode } = this.terminal.modes;
+    const { top, bottom, tabs } = this.active;
+    const { rows, cols } = this.terminal;
+    if (insertMode || !wraparoundMode || top !== 0 || bottom !== rows - 1) return false;
+    if (this.charsets[this.shift] !== "B") return false;
+    for (let x = 0; x < cols; x++) if (tabs.has(x) !== (x % TAB_WIDTH === 0)) return false;
+    return true;
   }
 
   /** DECSCUSR as last set, 0 for the terminal's own. */

@@ -6,24 +6,24 @@ import type { Attach } from "../../src/protocol/attach.ts";
 import { frameTypes } from "../../src/protocol/frames.ts";
 import { parseTarget } from "../../src/protocol/names.ts";
 
+/** What a person's client asks for: nothing but the screen. */
+export const attachment: Attach = {
+  rows: 24,
+  cols: 80,
+  scrollback: "none",
+  read_only: false,
+  paint_only: false,
+  prefix: null,
+};
+export const personContext = { caller: { kind: "cli", id: "person", connected: true }, access: "admin" } as const;
+
 export class Person implements Disposable {
   private constructor(private readonly connection: Connection) {}
 
   static async attach(instance: Instance, session: string): Promise<Person> {
     const entry = findSession(instance, parseTarget(session));
     const { connection } = await Connection.open(entry.socket, "attach");
-    const attach: Attach = {
-      rows: 24,
-      cols: 80,
-      scrollback: "none",
-      read_only: false,
-      paint_only: false,
-      prefix: null,
-    };
-    await connection.request("host.attach", attach, {
-      caller: { kind: "cli", id: "person", connected: true },
-      access: "admin",
-    });
+    await connection.request("host.attach", attachment, personContext);
     return new Person(connection);
   }
 

@@ -1,0 +1,18 @@
+/** What the echo of a key looks like: a few bytes that every terminal shows alike, whatever came before. */
+
+/** Longer output is none. */
+const ECHO_BYTES = 64;
+
+export function isEcho(bytes: Uint8Array): boolean {
+  return bytes.length <= ECHO_BYTES && bytes.every(isPlain);
+}
+
+/** ASCII characters, backspace and line ends. */
+export function isPlain(byte: number): boolean {
+  return isPrintable(byte) || byte === 0x08 || byte === 0x0a || byte === 0x0d;
+}
+
+/** ASCII that is shown. */
+export function isPrintable(byte: number): boolean {
+  return byte >= 0x20 && byte < 0x7f;
+}
