@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { claimServer, releaseServer } from "../src/instance/claim-server.ts";
+import { bindAside, claimServer, releaseServer } from "../src/instance/claim-server.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../src/instance/info.ts";
 import { originalNofile } from "../src/instance/nofile.ts";
 import { prepareRuntimeDir, resolveInstance } from "../src/instance/paths.ts";
@@ -160,12 +160,12 @@ describe("being the instance's server", () => {
   test("there is one; a dead one's sockets are replaced", async () => {
     using place = testInstance();
     const { instance } = place;
-    const first = await claimServer(instance, () => listen(instance.httpSocket));
+    const first = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
     expect(fs.statSync(instance.httpSocket).mode & 0o777).toBe(0o600);
-    const second = claimServer(instance, () => listen(instance.httpSocket));
+    const second = claimServer(instance, () => bindAside(instance.httpSocket, listen));
     await expect(second).rejects.toMatchObject({ code: "server_already_running" });
     first[Symbol.dispose]();
-    using third = await claimServer(instance, () => listen(instance.httpSocket));
+    using third = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
     await releaseServer(instance, () => third[Symbol.dispose]());
     expect(fs.existsSync(instance.httpSocket)).toBe(false);
   });

@@ -350,12 +350,15 @@ describe("watching", () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
     fs.rmSync(place.instance.runtimeDir, { recursive: true });
-    using _thief = await session(place.instance, "dev");
+    using thief = await session(place.instance, "dev");
+    // The counters are gone too; the id is still in use.
+    expect(thief.id).not.toBe(dev.id);
     const listeners: Disposable[] = [];
-    const restored = await restoreSession(place.instance, { id: dev.id + 5, name: "dev", ended: false }, (path) => {
+    const restored = await restoreSession(place.instance, { id: dev.id, name: "dev", ended: false }, (path) => {
       listeners.push(listen(path));
     });
-    expect(restored.name).toBe("0");
+    expect(restored).toMatchObject({ id: dev.id, name: "0" });
+    expect(names(place.instance)).toEqual(["0", "dev"]);
     for (const listener of listeners) listener[Symbol.dispose]();
   });
 });

@@ -1,7 +1,8 @@
 /**
  * One server per instance: binding happens under the registry's lock, after it is certain that nobody answers at the
  * server's sockets. Files of a dead server are removed there; a path that is not a socket stops the start. Unlinking at
- * the end is under the same lock, so that an ending server cannot take its successor's sockets away.
+ * the end is under the same lock and spares what somebody answers, so that an ending server cannot take its successor's
+ * sockets away.
  */
 
 import fs from "node:fs";
@@ -18,10 +19,20 @@ export async function claimServer<T>(instance: Instance, bind: () => T | Promise
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
     for (const path of serverSockets(instance)) clearSocket(instance, path);
-    const bound = await bind();
-    for (const path of serverSockets(instance)) if (isSocket(path)) fs.chmodSync(path, 0o600);
-    return bound;
+    return await bind();
   });
+}
+
+/**
+ * Binds a listener beside the path, which must be free, and moves its socket there, readable by its owner alone. Bun
+ * unlinks the path it bound when the listener stops, whoever's socket lies there by then: it may be a successor's.
+ */
+export function bindAside<T>(path: string, bind: (aside: string) => T): T {
+  const aside = `${path}~`;
+  const bound = bind(aside);
+  fs.chmodSync(aside, 0o600);
+  fs.renameSync(aside, path);
+  return bound;
 }
 
 /** Runs `close`, which stops listening, and removes the sockets if they are still there. */
@@ -48,8 +59,4 @@ function clearSocket(instance: Instance, path: string): void {
       hint: "Move the file away; wsh removes only sockets.",
     });
   }
-}
-
-function isSocket(path: string): boolean {
-  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() ?? false;
 }

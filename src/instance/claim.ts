@@ -1,7 +1,7 @@
 /**
  * How a host gets its place in the registry: an id that was never given before, a bound socket and a name, all under
  * the registry's lock, or nothing. Ids and automatic names come from counters kept in NAME/counters; where that file
- * is lost or unreadable they go on above the highest number in use. The session limit counts live sessions; ended ones
+ * is lost or unreadable they go on above the highest number in use, by a host with a deleted socket too. The session limit counts live sessions; ended ones
  * that are kept for reading have the same limit again, so that quick commands do not keep a person from a session.
  */
 
@@ -10,7 +10,16 @@ import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, defaultSessionName, nextNumericName, numericName } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "./paths.ts";
-import { cleanStaleLocked, linkName, removeOwn, type SessionEntry, snapshot, unlinkSocket } from "./registry.ts";
+import { listenerPid } from "./probe.ts";
+import {
+  cleanStaleLocked,
+  highestId,
+  linkName,
+  removeOwn,
+  type SessionEntry,
+  snapshot,
+  unlinkSocket,
+} from "./registry.ts";
 
 /**
  * How a session is named: as asked; by the next number; `default` while it is free, else the next number (plain
@@ -61,7 +70,9 @@ export async function claimSession(instance: Instance, request: ClaimRequest): P
 
 /**
  * Registers a running session again after its runtime directory was deleted: same id, and same name unless another
- * session took it meanwhile, in which case it gets a number. `bind` binds a new listener.
+ * session took it meanwhile, in which case it gets a number. `bind` binds a new listener. WshError
+ * session_create_failed when another host answers at the id's socket, which can be only where the system does not tell
+ * what is bound (boundUnder): taking it from each other in turn would lose both.
  */
 export async function restoreSession(
   instance: Instance,
@@ -71,6 +82,10 @@ export async function restoreSession(
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, () => {
     const { entries } = snapshot(instance);
+    const holder = listenerPid(hostSocket(instance, session.id));
+    if (holder !== null && holder !== process.pid) {
+      throw new WshError("session_create_failed", `process ${holder} has the socket of session @${session.id}`);
+    }
     const counters = readCounters(instance, entries);
     const isTaken = !session.ended && isLiveName(instance, entries, session.name);
     const name = isTaken
@@ -176,10 +191,12 @@ function readCounters(instance: Instance, entries: readonly SessionEntry[]): Cou
     // Absent at first; where it cannot be read, what is in use says enough.
   }
   const stored = /^(\d{1,9}) (\d{1,9})$/m.exec(text);
-  const highestId = entries.reduce((highest, entry) => Math.max(highest, entry.id), 0);
-  if (stored !== null) return { id: Math.max(Number(stored[1]), highestId + 1), name: Number(stored[2]) };
+  if (stored !== null) {
+    const above = entries.reduce((highest, entry) => Math.max(highest, entry.id), 0) + 1;
+    return { id: Math.max(Number(stored[1]), above), name: Number(stored[2]) };
+  }
   const numbers = entries.map((entry) => (entry.name === null ? -1 : (numericName(entry.name) ?? -1)));
-  return { id: highestId + 1, name: Math.max(-1, ...numbers) + 1 };
+  return { id: highestId(instance, entries) + 1, name: Math.max(-1, ...numbers) + 1 };
 }
 
 /** What is no socket may lie where a host's would be: it stays, and that id is not given. */

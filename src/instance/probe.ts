@@ -37,3 +37,18 @@ export function listenerPid(path: string): number | null {
   const outcome = tryConnect(path);
   return outcome.kind === "connected" ? outcome.pid : null;
 }
+
+/**
+ * The paths under a directory where somebody's socket was bound and still is open, deleted or not: the kernel remembers
+ * what the file system has lost. Empty where it does not say (macOS).
+ */
+export function boundUnder(directory: string): string[] {
+  let table: string;
+  try {
+    table = fs.readFileSync("/proc/net/unix", "utf8");
+  } catch {
+    return [];
+  }
+  const paths = table.split("\n").map((line) => line.slice(line.indexOf(directory)));
+  return paths.filter((path) => path.startsWith(`${directory}/`));
+}

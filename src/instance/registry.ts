@@ -8,12 +8,12 @@
  */
 
 import fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, decodeName, encodeName, formatTarget, type Target } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkRuntimeDir, errorCode, hostSocket, type Instance } from "./paths.ts";
-import { probeSocket, type SocketState } from "./probe.ts";
+import { boundUnder, probeSocket, type SocketState } from "./probe.ts";
 
 /** macOS ignores case in file names by default. */
 const foldsCase = process.platform === "darwin";
@@ -66,6 +66,12 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
   if (target.kind === "pane") return entries.find((entry) => entry.id === target.id);
   const named = entries.filter((entry) => entry.name === target.name);
   return named.find((entry) => !entry.ended) ?? named.at(-1);
+}
+
+/** The highest id in use, 0 when none is: that of a host too whose socket was deleted and which is about to bind it again. */
+export function highestId(instance: Instance, entries: readonly SessionEntry[]): number {
+  const bound = boundUnder(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
+  return Math.max(0, ...entries.map(({ id }) => id), ...bound);
 }
 
 /** Whether the host's socket is still where it was bound: false after somebody deleted the runtime directory. */

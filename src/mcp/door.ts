@@ -2,6 +2,7 @@
  * MCP as the gateway sees it: a socket to listen on for bridges, a handler for `/mcp`, and a way to stop. The SDK is
  * loaded by the first caller, so that a server that nobody asks over MCP neither waits for it nor has it in memory.
  */
+import { bindAside } from "../instance/claim-server.ts";
 import type { Call } from "../operations/call.ts";
 import { Changes, type SessionFeed } from "./changes.ts";
 import type { ConversationOptions } from "./conversation.ts";
@@ -47,11 +48,11 @@ export class McpDoor {
   /** Listens for bridges. The path must be free; another socket that was there before goes on with its bridges. */
   listen(path: string): void {
     const { changed } = this.options;
-    const socket = listenMcp(path, {
+    const options = {
       load: () => (this.conversation ??= this.loadConversation()),
       ...(changed === undefined ? {} : { changed: () => changed(this.bridges) }),
-    });
-    this.sockets.push(socket);
+    };
+    this.sockets.push(bindAside(path, (aside) => listenMcp(aside, options)));
   }
 
   /** Answers a request to `/mcp` that was let in. Its time limit must be off: an answer may be a stream. */

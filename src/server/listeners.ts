@@ -4,6 +4,7 @@
  */
 import fs from "node:fs";
 import type { Hono } from "hono";
+import { bindAside } from "../instance/claim-server.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { AppEnv } from "./app.ts";
 import { type Bind, listenTcp, listenUnix, type SocketHandlers, type TlsFiles, type TlsPem } from "./listen.ts";
@@ -45,7 +46,7 @@ export class Listeners {
   /** Listens on the Unix socket, which must be free; again when its file was deleted: what is connected stays. */
   listenUnix(): void {
     const { httpSocket, app, handlers } = this.options;
-    this.unix.push(listenUnix(httpSocket, app, handlers));
+    this.unix.push(bindAside(httpSocket, (path) => listenUnix(path, app, handlers)));
   }
 
   /** Origins over TCP. */

@@ -53,6 +53,21 @@ test("a name that was taken meanwhile is not stolen back", async () => {
   expect(list).toHaveLength(young === null ? 1 : 2);
 });
 
+test("a server that did not look while another took its place ends", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("s");
+  const first = await wsh.server();
+  process.kill(first.pid, "SIGSTOP");
+  rmSync(wsh.instance.httpSocket);
+  rmSync(wsh.instance.mcpSocket);
+  const second = await wsh.server();
+  process.kill(first.pid, "SIGCONT");
+  await until("the first to end", () => Bun.deepEquals(wsh.servers(), [second.pid]));
+  // Its sockets are the second one's: it took neither of them along.
+  expect((await wsh.fetch("/sessions")).status).toBe(200);
+  expect(existsSync(wsh.instance.mcpSocket)).toBe(true);
+});
+
 test("one socket deleted, one name deleted: the session is found again", async () => {
   await using wsh = new Wsh();
   const { id, pid } = await wsh.session("s");
