@@ -344,6 +344,8 @@ describe("wsh_wait, wsh_get_output, wsh_get_scrollback, wsh_get_status", () => {
     const session = await shell();
     const first = await good("wsh_exec", { session, command: "echo one" });
     await good("wsh_exec", { session, command: "printf 'two\\nthree\\n'" });
+    // The prompt is output too, and comes after the command's end.
+    await good("wsh_wait", { session, any_of: ["prompt"] });
     const since = await good("wsh_get_output", { session, since: first.output_cursor });
     expect(since.text).toContain("two\nthree");
     expect(since.text).not.toContain("one\n");

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import type { Socket } from "bun";
-import { quiet, type Wire } from "../src/instance/quiet-socket.ts";
+import { Wire } from "../src/instance/wire.ts";
 import { McpInstance } from "./support/mcp-instance.ts";
 import { hasTmux, PersonTerminal } from "./support/person-terminal.ts";
 import { PATIENCE_MS, until } from "./support/until.ts";
@@ -74,24 +74,26 @@ class Pair implements AsyncDisposable {
     closed: 0,
     wire: null,
   };
-  private listener: Bun.UnixSocketListener<undefined> | null = null;
+  private listener: { stop(): void } | null = null;
   nearSocket: Socket<undefined> | null = null;
-  private farSocket: Socket<undefined> | null = null;
 
   static async open(): Promise<Pair> {
     const pair = new Pair();
+    const { far } = pair;
     const unix = join(pair.dir, "s");
-    pair.listener = Bun.listen({
-      unix,
-      socket: {
-        open: (socket) => {
-          pair.farSocket = socket;
+    pair.listener = Wire.listen(unix, (wire) => {
+      far.wire = wire;
+      return {
+        data: (bytes) => {
+          far.text += Buffer.from(bytes).toString();
         },
-        data: (_, bytes) => {
-          pair.far.text += bytes.toString();
+        drain: () => {
+          far.drained++;
         },
-        close: () => {},
-      },
+        close: () => {
+          far.closed++;
+        },
+      };
     });
     pair.nearSocket = await Bun.connect({
       unix,
@@ -105,33 +107,18 @@ class Pair implements AsyncDisposable {
         },
       },
     });
-    await until("the far end", () => pair.farSocket);
+    await until("the far end", () => far.wire);
     return pair;
   }
 
   rest(): void {
-    const { far } = this;
-    if (this.farSocket === null) throw new Error("no far end");
-    const events = {
-      data: (bytes: Uint8Array) => {
-        far.text += Buffer.from(bytes).toString();
-      },
-      drain: () => {
-        far.drained++;
-      },
-      close: () => {
-        far.closed++;
-      },
-    };
-    quiet(this.farSocket, events, (wire) => {
-      far.wire = wire;
-    });
+    this.far.wire?.rest();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.nearSocket?.terminate();
     this.far.wire?.end();
-    this.listener?.stop(true);
+    this.listener?.stop();
     fs.rmSync(this.dir, { recursive: true });
   }
 }

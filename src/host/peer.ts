@@ -2,9 +2,8 @@
  * One connection to a host, as the host sees it: hello, requests with their cancellation, one stream, events. A peer that
  * breaks the framing is closed; a peer that does not read only fills its own outbox, which the stream watches.
  */
-import type { Socket } from "bun";
 import * as v from "valibot";
-import { quiet, type Wire } from "../instance/quiet-socket.ts";
+import type { Wire, WireEvents } from "../instance/wire.ts";
 import type { Caller } from "../operations/call.ts";
 import type { Access } from "../operations/define.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -43,8 +42,6 @@ export class Peer {
   private readonly decoder = new FrameDecoder();
   private readonly running = new Map<number, AbortController>();
   private readonly helloTimer: Timer;
-  /** What carries the connection: the socket, until it is at rest. */
-  private wire: Wire;
   private greeted = false;
   private closed = false;
   private afterFlush: (() => void) | null = null;
@@ -52,15 +49,19 @@ export class Peer {
   onDrain: (() => void) | null = null;
 
   constructor(
-    private readonly socket: Socket<Peer>,
+    private readonly wire: Wire,
     private readonly handler: PeerHandler,
   ) {
-    this.wire = socket;
     this.outbox = new Outbox((bytes) => this.wire.write(bytes));
     this.helloTimer = setTimeout(() => this.close(), PEER_TIMEOUT_MS);
   }
 
-  receive(bytes: Uint8Array): void {
+  /** What the peer is to hear of its connection. */
+  get events(): WireEvents {
+    return { data: (bytes) => this.receive(bytes), drain: () => this.drained(), close: () => this.lost() };
+  }
+
+  private receive(bytes: Uint8Array): void {
     try {
       for (const frame of this.decoder.push(bytes)) this.dispatch(frame);
     } catch {
@@ -68,7 +69,7 @@ export class Peer {
     }
   }
 
-  drained(): void {
+  private drained(): void {
     if (!this.outbox.drain()) return;
     this.afterFlush?.();
     this.onDrain?.();
@@ -96,21 +97,7 @@ export class Peer {
 
   /** For a peer that stays and is mostly silent: its connection wakes nobody from now on. */
   rest(): void {
-    if (this.closed || this.wire !== this.socket) return;
-    const events = {
-      data: (bytes: Uint8Array) => this.receive(bytes),
-      drain: () => this.drained(),
-      close: () => this.lost(),
-    };
-    quiet(this.socket, events, (wire) => {
-      this.wire = wire;
-      if (this.outbox.pending > 0) this.drained();
-    });
-  }
-
-  /** Bun's socket has ended, which is nothing to a connection that has left it. */
-  ended(): void {
-    if (this.wire === this.socket) this.lost();
+    this.wire.rest();
   }
 
   close(): void {
@@ -119,7 +106,7 @@ export class Peer {
   }
 
   /** The connection is gone: ends what it waited for. */
-  lost(): void {
+  private lost(): void {
     if (this.closed) return;
     this.closed = true;
     clearTimeout(this.helloTimer);

@@ -3,6 +3,7 @@
  * Peers that connect before the session is ready wait for their hello.
  */
 import * as v from "valibot";
+import { Wire } from "../instance/wire.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/frames.ts";
 import type { Hello } from "../protocol/hello.ts";
@@ -37,18 +38,10 @@ export class HostServer implements PeerHandler {
 
   /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
   listen(path: string): { stop(): void } {
-    return Bun.listen<Peer>({
-      unix: path,
-      socket: {
-        open: (socket) => {
-          socket.data = new Peer(socket, this);
-          this.peers.add(socket.data);
-        },
-        data: (socket, bytes) => socket.data.receive(bytes),
-        drain: (socket) => socket.data.drained(),
-        close: (socket) => socket.data?.ended(),
-        error: (socket) => socket.data?.ended(),
-      },
+    return Wire.listen(path, (wire) => {
+      const peer = new Peer(wire, this);
+      this.peers.add(peer);
+      return peer.events;
     });
   }
 

@@ -3,7 +3,6 @@
  * that waits for an answer ends when the connection does, with an error that says why. Frames are handed on in order;
  * `pause` stops reading, so that the host sees a slow reader as a full socket.
  */
-import type { Socket } from "bun";
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import {
@@ -26,7 +25,7 @@ import {
 } from "../protocol/hello.ts";
 import { Outbox } from "../protocol/outbox.ts";
 import { VERSION } from "../protocol/version.ts";
-import { quiet, type Wire } from "./quiet-socket.ts";
+import { Wire } from "./wire.ts";
 
 export interface ConnectionEvents {
   /** Frames that are neither hello nor response: events, output, pictures, the stream's end. */
@@ -46,8 +45,6 @@ export class Connection {
   private readonly waiting = new Map<number, Waiting>();
   private readonly decoder = new FrameDecoder();
   private readonly outbox: Outbox;
-  private socket: Socket<undefined> | null = null;
-  /** What carries the connection: the socket, until it is at rest. */
   private wire: Wire | null = null;
   private nextId = 1;
   private helloWaiter: PromiseWithResolvers<Hello> | null = Promise.withResolvers<Hello>();
@@ -75,16 +72,11 @@ export class Connection {
     const hello = connection.helloWaiter?.promise ?? Promise.reject(new Error("no hello expected"));
     hello.catch(() => {});
     try {
-      connection.socket = await Bun.connect({
-        unix: path,
-        socket: {
-          data: (_, bytes) => connection.receive(bytes),
-          drain: () => void connection.outbox.drain(),
-          close: (socket) => connection.ended(socket),
-          error: (socket) => connection.ended(socket),
-        },
+      connection.wire = await Wire.connect(path, {
+        data: (bytes) => connection.receive(bytes),
+        drain: () => void connection.outbox.drain(),
+        close: () => connection.lost(),
       });
-      connection.wire = connection.socket;
     } catch (cause) {
       throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
     }
@@ -150,28 +142,12 @@ export class Connection {
 
   /** For a connection that lasts and is mostly silent: it wakes nobody from now on. */
   rest(): void {
-    const { socket } = this;
-    this.socket = null;
-    if (socket === null || this.closed) return;
-    const events = {
-      data: (bytes: Uint8Array) => this.receive(bytes),
-      drain: () => void this.outbox.drain(),
-      close: () => this.lost(),
-    };
-    quiet(socket, events, (wire) => {
-      this.wire = wire;
-      this.outbox.drain();
-    });
+    this.wire?.rest();
   }
 
   close(): void {
     this.wire?.end();
     this.lost();
-  }
-
-  /** Bun's socket has ended, which is nothing to a connection that has left it. */
-  private ended(socket: Socket<undefined>): void {
-    if (this.wire === null || this.wire === socket) this.lost();
   }
 
   private receive(bytes: Uint8Array): void {

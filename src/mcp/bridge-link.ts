@@ -2,8 +2,7 @@
  * One connection of the bridge to the server: hello, then bytes. What comes back is cut into lines, each handed on whole,
  * so that a server that dies in the middle of one leaves no half of it on stdout.
  */
-import type { Socket } from "bun";
-import { quiet, type Wire } from "../instance/quiet-socket.ts";
+import { Wire } from "../instance/wire.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Outbox } from "../protocol/outbox.ts";
 import type { RequestId } from "./bridge-requests.ts";
@@ -31,7 +30,6 @@ export class Link {
   private parts: Uint8Array[] = [];
   private size = 0;
   private hello: PromiseWithResolvers<void> | null = Promise.withResolvers<void>();
-  /** What carries the connection: Bun's socket, until the hello. */
   private wire: Wire | null = null;
   isLost = false;
 
@@ -44,18 +42,12 @@ export class Link {
     const link = new Link(events);
     const greeted = link.hello?.promise;
     greeted?.catch(() => {});
-    let socket: Socket<undefined>;
     try {
-      socket = await Bun.connect({
-        unix: path,
-        socket: {
-          data: (_, bytes) => link.receive(bytes),
-          drain: () => link.drain(),
-          close: (ended) => link.ended(ended),
-          error: (ended) => link.ended(ended),
-        },
+      link.wire = await Wire.connect(path, {
+        data: (bytes) => link.receive(bytes),
+        drain: () => link.drain(),
+        close: () => link.lose(),
       });
-      link.wire = socket;
     } catch (cause) {
       throw new WshError("server_unavailable", `no server listens at ${path}`, {}, { cause });
     }
@@ -66,7 +58,8 @@ export class Link {
     );
     try {
       await greeted;
-      link.rest(socket);
+      // Between two calls of an agent lie minutes: nobody is to be woken in them.
+      if (!link.isLost) link.wire.rest();
       return link;
     } finally {
       clearTimeout(timer);
@@ -98,25 +91,6 @@ export class Link {
     this.isLost = true;
     this.drained?.resolve();
     this.wire?.end();
-  }
-
-  /** Between two calls of an agent lie minutes: nobody is to be woken in them. */
-  private rest(socket: Socket<undefined>): void {
-    if (this.isLost) return;
-    const events = {
-      data: (bytes: Uint8Array) => this.receive(bytes),
-      drain: () => this.drain(),
-      close: () => this.lose(),
-    };
-    quiet(socket, events, (wire) => {
-      this.wire = wire;
-      this.drain();
-    });
-  }
-
-  /** Bun's socket has ended, which is nothing to a connection that has left it. */
-  private ended(socket: Socket<undefined>): void {
-    if (this.wire === null || this.wire === socket) this.lose();
   }
 
   private drain(): void {

@@ -3,9 +3,8 @@
  * connection is one caller; what it owns ends with it. The conversation's code, and the SDK with it, is loaded by the
  * first connection: most servers never have one, and it costs 20 ms and 25 MB.
  */
-import type { Socket } from "bun";
 import * as v from "valibot";
-import { quiet, type Wire } from "../instance/quiet-socket.ts";
+import { Wire, type WireEvents } from "../instance/wire.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { Conversation, ConversationOptions } from "./conversation.ts";
@@ -34,114 +33,104 @@ export interface McpSocket {
   stop(): void;
 }
 
-/** What is known of one connection; `conversation` once the hello was good and the code is there. */
-interface Connection {
-  hello: Uint8Array[];
-  helloSize: number;
-  conversation: Conversation | null;
-  /** What carries it: Bun's socket, until the conversation begins. */
-  wire: Wire;
-  isOpen: boolean;
-  /** It has ended, and with it what its caller owns. */
-  readonly gone: () => void;
-}
-
 /** Listens; the directory guards who may connect. The caller has made sure that the path is free. */
 export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
-  const open = new Set<Connection>();
-  const listener = Bun.listen<Connection>({
-    unix: path,
-    socket: {
-      open(socket) {
-        const connection: Connection = {
-          hello: [],
-          helloSize: 0,
-          conversation: null,
-          wire: socket,
-          isOpen: true,
-          gone() {
-            connection.isOpen = false;
-            connection.conversation?.end();
-            open.delete(connection);
-            options.changed?.(open.size);
-          },
-        };
-        socket.data = connection;
-        open.add(connection);
-        void options.load();
-        options.changed?.(open.size);
-      },
-      data(socket, bytes) {
-        const { conversation } = socket.data;
-        if (conversation === null) greet(socket, bytes, options);
-        else conversation.transport.push(bytes);
-      },
-      drain: (socket) => socket.data.conversation?.transport.drain(),
-      close(socket) {
-        // One that has left Bun's socket goes on without it.
-        if (socket.data.wire === socket) socket.data.gone();
-      },
-      error(socket) {
-        socket.end();
-      },
-    },
+  const open = new Set<Bridge>();
+  const changed = (): void => options.changed?.(open.size);
+  const listener = Wire.listen(path, (wire) => {
+    const bridge = new Bridge(wire, options.load, () => {
+      open.delete(bridge);
+      changed();
+    });
+    open.add(bridge);
+    void options.load();
+    changed();
+    return bridge;
   });
   return {
     get connections() {
       return open.size;
     },
     stop() {
-      listener.stop(false);
-      for (const { wire } of open) wire.end();
+      listener.stop();
+      for (const bridge of open) bridge.end();
     },
   };
 }
 
-/** Collects the first line, answers it, and hands what follows to the conversation. */
-function greet(socket: Socket<Connection>, bytes: Uint8Array, options: McpSocketOptions): void {
-  const { data } = socket;
-  const end = bytes.indexOf(0x0a);
-  data.hello.push(new Uint8Array(end === -1 ? bytes : bytes.subarray(0, end)));
-  data.helloSize += bytes.length;
-  try {
-    if (end === -1) {
-      if (data.helloSize <= MAX_HELLO_BYTES) return;
-      throw new WshError("invalid_request", `the first line is over ${MAX_HELLO_BYTES} bytes`);
-    }
-    const caller = callerOf(Buffer.concat(data.hello).toString());
-    data.hello = [];
-    const answer: ServerHello = { wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid };
-    socket.write(`${JSON.stringify(answer)}\n`);
-    socket.pause();
-    void converse(socket, caller, new Uint8Array(bytes.subarray(end + 1)), options);
-  } catch (thrown) {
-    socket.end(`${JSON.stringify({ error: WshError.from(thrown).toBody() })}\n`);
-  }
-}
+/** One connection; `conversation` once the hello was good and the code is there. */
+class Bridge implements WireEvents {
+  private hello: Uint8Array[] = [];
+  private helloSize = 0;
+  private conversation: Conversation | null = null;
+  private isOpen = true;
 
-/** Nothing is read while the code is loaded; what came with the hello is handed on first. */
-async function converse(
-  socket: Socket<Connection>,
-  caller: McpCaller,
-  rest: Uint8Array,
-  { load }: McpSocketOptions,
-): Promise<void> {
-  const { Talk, options } = await load();
-  const { data } = socket;
-  if (!data.isOpen) return;
-  const events = {
-    data: (bytes: Uint8Array) => data.conversation?.transport.push(bytes),
-    drain: () => data.conversation?.transport.drain(),
-    close: data.gone,
-  };
-  // Between two calls of an agent lie minutes: nobody is to be woken in them.
-  quiet(socket, events, (wire) => {
-    data.wire = wire;
-  });
-  const conversation = new Talk(data.wire, caller, options);
-  data.conversation = conversation;
-  conversation.transport.push(rest);
-  data.wire.resume();
+  constructor(
+    private readonly wire: Wire,
+    private readonly load: McpSocketOptions["load"],
+    /** It has ended, and with it what its caller owns. */
+    private readonly gone: () => void,
+  ) {}
+
+  data(bytes: Uint8Array): void {
+    if (this.conversation === null) this.greet(bytes);
+    else this.conversation.transport.push(bytes);
+  }
+
+  drain(): void {
+    this.conversation?.transport.drain();
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.conversation?.end();
+    this.gone();
+  }
+
+  /** Hangs up. */
+  end(): void {
+    this.wire.end();
+    this.close();
+  }
+
+  /** Collects the first line, answers it, and hands what follows to the conversation. */
+  private greet(bytes: Uint8Array): void {
+    const end = bytes.indexOf(0x0a);
+    this.hello.push(new Uint8Array(end === -1 ? bytes : bytes.subarray(0, end)));
+    this.helloSize += bytes.length;
+    try {
+      if (end === -1) {
+        if (this.helloSize <= MAX_HELLO_BYTES) return;
+        throw new WshError("invalid_request", `the first line is over ${MAX_HELLO_BYTES} bytes`);
+      }
+      const caller = callerOf(Buffer.concat(this.hello).toString());
+      this.hello = [];
+      this.say({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);
+      this.wire.pause();
+      void this.converse(caller, new Uint8Array(bytes.subarray(end + 1)));
+    } catch (thrown) {
+      this.say({ error: WshError.from(thrown).toBody() });
+      this.end();
+    }
+  }
+
+  /** A line that any fresh socket takes in one piece. */
+  private say(value: unknown): void {
+    this.wire.write(Buffer.from(`${JSON.stringify(value)}\n`));
+  }
+
+  /** Nothing is read while the code is loaded; what came with the hello is handed on first. */
+  private async converse(caller: McpCaller, rest: Uint8Array): Promise<void> {
+    const { Talk, options } = await this.load();
+    if (!this.isOpen) return;
+    // Between two calls of an agent lie minutes: nobody is to be woken in them.
+    this.wire.rest();
+    const conversation = new Talk(this.wire, caller, options);
+    this.conversation = conversation;
+    conversation.transport.push(rest);
+    this.wire.resume();
+  }
 }
 
 /** @throws WshError invalid_request */
