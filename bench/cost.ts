@@ -5,7 +5,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { type Figure, figure } from "./figure.ts";
-import { corpora, prepare, program } from "./flood.ts";
+import { corpora, prepare, program, timed } from "./flood.ts";
 import type { Measure } from "./measure.ts";
 import { tmuxPid } from "./memory.ts";
 import { cpu } from "./process.ts";
@@ -48,13 +48,14 @@ async function floodCosts(stage: Stage): Promise<{ wsh: Figure[]; tmux: Figure[]
   const spent = { wsh: corpora.map((): number[] => []), tmux: corpora.map((): number[] => []) };
   await stage.run(...stage.tmux("new-session", "-d", "-x", "80", "-y", "24", "sleep 1000"));
   const server = await tmuxPid(stage);
+  const command = `bash -c '${program(join(stage.dir, "next"))}'`;
   for (let round = 0; round < ROUNDS; round++) {
     for (const [column, [, output]] of corpora.entries()) {
       const path = join(stage.dir, `cost${round}-${column}`);
-      const script = join(stage.dir, "cost.sh");
-      fs.writeFileSync(script, program(output(stage.dir), path));
+      const next = join(stage.dir, "next");
+      fs.writeFileSync(next, timed(output(stage.dir), path));
       const known = new Set(stage.pids(" host"));
-      await stage.run(stage.wsh, "new", "cost", "--", `bash ${script}`);
+      await stage.run(stage.wsh, "new", "cost", "--", command);
       const host = stage.pids(" host").find((pid) => !known.has(pid)) ?? 0;
       const begun = cpu(host);
       await stage.run(stage.wsh, "send", "cost", "x");
@@ -62,7 +63,7 @@ async function floodCosts(stage: Stage): Promise<{ wsh: Figure[]; tmux: Figure[]
       spent.wsh[column]?.push(cpu(host) - begun);
       await stage.run(stage.wsh, "kill", "cost");
       fs.rmSync(path);
-      await stage.run(...stage.tmux("new-session", "-d", "-s", "cost", "-x", "80", "-y", "24", `bash ${script}`));
+      await stage.run(...stage.tmux("new-session", "-d", "-s", "cost", "-x", "80", "-y", "24", command));
       const before = cpu(server);
       await stage.run(...stage.tmux("send-keys", "-t", "cost", "x"));
       await until("the output to be taken", () => fs.existsSync(path));

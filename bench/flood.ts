@@ -10,24 +10,24 @@ const ROUNDS = 5;
 /** Size of the generated corpora, in bytes. */
 const CORPUS = 12e6;
 
+/** Runs the script `next` at every key that it is typed. */
+export function program(next: string): string {
+  return `stty -echo -icanon; printf flood-ready; while IFS= read -rN1 _; do . ${next}; done`;
+}
+
 /**
- * The end is the terminal's own word: a question (DSR) stands behind the output, and it answers when it has parsed all
- * before it. A program that only wrote would be done while buffers are full.
+ * One output, timed. Its end is the terminal's own word: a question (DSR) stands behind the output, and it answers when
+ * it has parsed all before it. A program that only wrote would be done while buffers are full.
  */
-export function program(output: string, result: string): string {
+export function timed(output: string, result: string): string {
   return [
-    "stty -echo -icanon",
-    "printf flood-ready",
-    "IFS= read -rN1 _",
     "began=$EPOCHREALTIME",
     output,
     "printf '\\e[6n'",
     "IFS= read -rd R _",
     "ended=$EPOCHREALTIME",
-    "printf '\\r\\nflood-over'",
     `printf '%s %s' $began $ended >${result}.new; mv ${result}.new ${result}`,
-    "exec sleep 1000",
-  ].join("; ");
+  ].join("\n");
 }
 
 export const corpora: readonly (readonly [name: string, command: (dir: string) => string])[] = [
@@ -59,85 +59,84 @@ function generate(path: string, part: (i: number) => string): void {
   fs.writeFileSync(path, parts.join(""));
 }
 
-type Runner = (script: string) => Promise<() => unknown>;
+/** A session that runs the program. */
+interface Session {
+  /** A key for the program. */
+  type(): unknown;
+  end(): unknown;
+}
 
 interface Peer {
   readonly who: string;
   readonly detached: boolean;
-  readonly start: Runner;
+  /** Every output is the first of a session of its own. */
+  readonly fresh?: boolean;
+  readonly open: () => Promise<Session>;
 }
 
-function peers(stage: Stage): Peer[] {
+function peers(stage: Stage, script: string): Peer[] {
   let count = 0;
-  const shell = (script: string): string[] => ["bash", "-c", script];
-  const quoted = (script: string): string => `bash -c '${script.replaceAll("'", "'\\''")}'`;
-  const attached = (window: Window, end: () => Promise<unknown>) => async () => {
-    window[Symbol.dispose]();
-    await end();
-  };
-  const wsh = async (script: string): Promise<string> => {
+  const command = `bash -c '${script}'`;
+  const wsh = async (): Promise<string> => {
     const name = `flood${++count}`;
-    await stage.run(stage.wsh, "new", name, "--", quoted(script));
+    await stage.run(stage.wsh, "new", name, "--", command);
     return name;
   };
-  const tmux = async (script: string): Promise<string> => {
+  const tmux = async (): Promise<string> => {
     const name = `flood${++count}`;
-    await stage.run(...stage.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "24", quoted(script)));
+    await stage.run(...stage.tmux("new-session", "-d", "-s", name, "-x", "80", "-y", "24", command));
     return name;
+  };
+  const seen = async (window: Window, end: () => unknown): Promise<Session> => {
+    await window.sees("flood-ready");
+    return {
+      type: () => window.type("x"),
+      async end() {
+        window[Symbol.dispose]();
+        await end();
+      },
+    };
+  };
+  const wshDetached = async (): Promise<Session> => {
+    const name = await wsh();
+    return {
+      type: () => stage.run(stage.wsh, "send", name, "x"),
+      end: () => stage.run(stage.wsh, "kill", name),
+    };
+  };
+  const wshAttached = async (): Promise<Session> => {
+    const name = await wsh();
+    return seen(stage.window(stage.wsh, "attach", name), () => stage.run(stage.wsh, "kill", name));
   };
   const list: Peer[] = [
-    {
-      who: "wsh",
-      detached: true,
-      async start(script) {
-        const name = await wsh(script);
-        await stage.run(stage.wsh, "send", name, "x");
-        return () => stage.run(stage.wsh, "kill", name);
-      },
-    },
+    { who: "wsh", detached: true, open: wshDetached },
+    { who: "wsh, new sessions", detached: true, fresh: true, open: wshDetached },
     {
       who: "tmux",
       detached: true,
-      async start(script) {
-        const name = await tmux(script);
-        await stage.run(...stage.tmux("send-keys", "-t", name, "x"));
-        return () => stage.run(...stage.tmux("kill-session", "-t", name));
+      async open() {
+        const name = await tmux();
+        return {
+          type: () => stage.run(...stage.tmux("send-keys", "-t", name, "x")),
+          end: () => stage.run(...stage.tmux("kill-session", "-t", name)),
+        };
       },
     },
-    {
-      who: "wsh",
-      detached: false,
-      async start(script) {
-        const name = await wsh(script);
-        const window = stage.window(stage.wsh, "attach", name);
-        await window.sees("flood-ready");
-        window.type("x");
-        return attached(window, () => stage.run(stage.wsh, "kill", name));
-      },
-    },
+    { who: "wsh", detached: false, open: wshAttached },
+    { who: "wsh, new sessions", detached: false, fresh: true, open: wshAttached },
     {
       who: "tmux",
       detached: false,
-      async start(script) {
-        const name = await tmux(script);
+      async open() {
+        const name = await tmux();
         const window = stage.window(...stage.tmux("attach", "-t", name));
-        await window.sees("flood-ready");
-        window.type("x");
-        return attached(window, () => stage.run(...stage.tmux("kill-session", "-t", name)));
+        return seen(window, () => stage.run(...stage.tmux("kill-session", "-t", name)));
       },
     },
   ];
   if (installed("screen")) {
-    list.push({
-      who: "screen",
-      detached: false,
-      async start(script) {
-        const window = stage.window(...stage.screen(...shell(script)));
-        await window.sees("flood-ready");
-        window.type("x");
-        return () => window[Symbol.dispose]();
-      },
-    });
+    const open = (): Promise<Session> => seen(stage.window(...stage.screen("bash", "-c", script)), () => {});
+    list.push({ who: "screen", detached: false, open });
   }
   return list;
 }
@@ -151,21 +150,32 @@ export function prepare(stage: Stage): void {
 function flood(detached: boolean): Measure["run"] {
   return async (stage) => {
     prepare(stage);
-    const taking = peers(stage).filter((peer) => peer.detached === detached);
+    const next = join(stage.dir, "next");
+    const taking = peers(stage, program(next)).filter((peer) => peer.detached === detached);
     const times = taking.map(() => corpora.map((): number[] => []));
+    const lasting = await Promise.all(taking.map((peer) => (peer.fresh ? null : peer.open())));
     let result = 0;
+    const take = async (session: Session, output: string): Promise<number> => {
+      const path = join(stage.dir, `result${++result}`);
+      fs.writeFileSync(next, timed(output, path));
+      await session.type();
+      await until("the output to be taken", () => fs.existsSync(path));
+      const [began = 0, ended = 0] = fs.readFileSync(path, "utf8").split(" ").map(Number);
+      return (ended - began) * 1000;
+    };
+    for (const session of lasting) {
+      for (const [, output] of corpora) if (session !== null) await take(session, output(stage.dir));
+    }
     for (let round = 0; round < ROUNDS; round++) {
       for (const [column, [, output]] of corpora.entries()) {
-        for (const [row, peer] of taking.entries()) {
-          const path = join(stage.dir, `result${++result}`);
-          const end = await peer.start(program(output(stage.dir), path));
-          await until(`${peer.who} to take the output`, () => fs.existsSync(path));
-          const [began = 0, ended = 0] = fs.readFileSync(path, "utf8").split(" ").map(Number);
-          times[row]?.[column]?.push((ended - began) * 1000);
-          await end();
+        for (const [row, { open }] of taking.entries()) {
+          const session = lasting[row] ?? (await open());
+          times[row]?.[column]?.push(await take(session, output(stage.dir)));
+          if (lasting[row] === null) await session.end();
         }
       }
     }
+    for (const session of lasting) await session?.end();
     const lines = taking.map(({ who }, row): Line => {
       return { who, figures: (times[row] ?? []).map((samples): Figure => figure(samples)) };
     });
@@ -177,7 +187,8 @@ function flood(detached: boolean): Measure["run"] {
       meaning:
         `From the first byte to the terminal's answer to a question behind the last one; ${ROUNDS} rounds, all in turns, 80×24, the same ` +
         `history. The first column is 26 MB of short lines, the others are ${CORPUS / 1e6} MB of generated output: coloured listings, ` +
-        "and a full-screen program that redraws.",
+        "and a full-screen program that redraws. Every session has shown all three before, as tmux's server has; new sessions " +
+        "of wsh, whose host has yet to compile its code, have a line of their own.",
     } satisfies Report;
   };
 }

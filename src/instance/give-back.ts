@@ -1,11 +1,15 @@
 /**
  * Gives memory back when a process that has worked is quiet. The engine collects by how much is allocated, so what a flood
  * or a thousand calls leave behind stays until the next ones; it looks again by itself only after ten seconds. Here it is
- * told at the first pause, and only when that is worth its milliseconds. No timer runs while nothing is done.
+ * told at the first pause, and only when that is worth its milliseconds. Compiled code goes too, but later, when nobody
+ * seems to come back: whoever does finds it warm (the next flood would take a tenth longer (m)). No timer runs while
+ * nothing is done.
  */
 
 /** A pause this long, in ms, is the end of the work: longer than a person thinks between two commands of a row. */
 const QUIET_MS = 3_000;
+/** After this long, in ms, it was the last for some time, and some 5 MB of code go. */
+const LEFT_MS = 60_000;
 /** Growth that is worth a collection, in bytes: it takes 10 to 20 ms of a processor, so an `ls` must not cause one. */
 const WORTH_BYTES = 4 * 1024 * 1024;
 /** Code that nobody has run since one collection is given up by the next (a server after 2,000 calls: 32, 27, 19 MB). */
@@ -14,36 +18,70 @@ const ROUNDS = 2;
 export class GiveBack {
   private workedAt = 0;
   private timer: Timer | null = null;
-  /** Resident memory when it was last at rest, in bytes. */
+  /** Nothing is left to do but to give up code. */
+  private isLeaving = false;
+  private isStarting = true;
+  /** Resident memory after the last collection, in bytes, and when code was last given up. */
+  private level = 0;
   private rest = 0;
 
-  /** At the first pause memory is given back in any case: start-up is over then. */
+  /**
+   * At the first pause everything is given back in any case: start-up is over then, and its code runs no more.
+   * @param collect `all`: code too
+   */
   constructor(
-    private readonly collect: () => void = giveBack,
+    private readonly collect: (all: boolean) => void = giveBack,
     private readonly resident: () => number = process.memoryUsage.rss,
     private readonly quietMs = QUIET_MS,
+    private readonly leftMs = LEFT_MS,
   ) {}
 
   /** Runs once per request and per chunk of output. */
   worked(): void {
     this.workedAt = performance.now();
-    if (this.timer === null) this.wait(this.quietMs, () => this.pause());
+    if (this.timer !== null && !this.isLeaving) return;
+    clearTimeout(this.timer ?? undefined);
+    this.isLeaving = false;
+    this.wait(this.quietMs, () => this.pause());
   }
 
   private pause(): void {
     const left = this.workedAt + this.quietMs - performance.now();
     if (left > 0) this.wait(left, () => this.pause());
-    else if (this.resident() > this.rest + WORTH_BYTES) this.round(ROUNDS);
+    else if (this.isStarting) {
+      this.isStarting = false;
+      this.round(ROUNDS);
+    } else if (this.resident() > this.level + WORTH_BYTES) {
+      this.collect(false);
+      this.settle(() => this.leave());
+    } else this.leave();
+  }
+
+  /** Code goes too, if that is worth it and nobody comes back. */
+  private leave(): void {
+    if (this.level <= this.rest + WORTH_BYTES) return;
+    this.isLeaving = true;
+    this.wait(this.leftMs, () => {
+      this.isLeaving = false;
+      this.round(ROUNDS);
+    });
   }
 
   private round(rounds: number): void {
+    this.collect(true);
+    this.settle(() => {
+      if (rounds > 1) this.round(rounds - 1);
+      else this.rest = this.level;
+    });
+  }
+
+  /** The allocator returns pages some time after they are free: then it is known what is left. */
+  private settle(then: () => void): void {
     const began = performance.now();
-    this.collect();
-    // The allocator returns pages some time after they are free.
     this.wait(this.quietMs, () => {
+      this.level = this.resident();
       if (this.workedAt > began) this.pause();
-      else if (rounds > 1) this.round(rounds - 1);
-      else this.rest = this.resident();
+      else then();
     });
   }
 
@@ -56,8 +94,8 @@ export class GiveBack {
   }
 }
 
-/** Also lets go of code that runs no more; without that little comes back. */
-function giveBack(): void {
+/** Letting go of code that runs no more gives back most. */
+function giveBack(all: boolean): void {
   Bun.gc(true);
-  Bun.shrink();
+  if (all) Bun.shrink();
 }
