@@ -71,6 +71,12 @@ class Watched {
   /** Every line so far, those that history has let go of included: it may hold a few more than it must. */
   private lines(): string[] {
     const { lines } = this.terminal.text({ line: 0, col: 0 });
+    // Read one by one they are the same, and so is what stands before a column; of the first the beginning may be gone.
+    for (const { id, line } of lines.slice(1).slice(-60)) {
+      expect([id, this.terminal.line(id)]).toEqual([id, String(line)]);
+      const before = /^[ -~]*$/.test(String(line)) ? 7 : this.terminal.unitsBefore({ line: id, col: 7 });
+      expect([id, this.terminal.unitsBefore({ line: id, col: 7 })]).toEqual([id, before]);
+    }
     const all = new Map(this.retired);
     for (const [at, { id, line }] of lines.entries()) {
       // Of a long line, the beginning may be gone.

@@ -213,6 +213,21 @@ export class HotWindow {
     this.watch();
   }
 
+  /** The row that is all of line `id`; null when it has several, or is in history. Runs per key, for the cursor's line. */
+  soleRow(id: number): StoredRow | null {
+    this.sync();
+    const { buffer, seen } = this;
+    const { length } = buffer;
+    const known = seen.row >= this.boundary && seen.line < id;
+    let line = known ? seen.line : this.lastId;
+    for (let at = known ? seen.row : this.boundary; at < length && line < id; at++) {
+      const row = storedRow(buffer, at);
+      if (!row.isWrapped) line++;
+      if (line === id) return at + 1 < length && storedRow(buffer, at + 1).isWrapped ? null : row;
+    }
+    return null;
+  }
+
   /** Segments of the lines `fromId` to `toId` that are not in history. */
   *segments(fromId: number, toId: number): Generator<Segment> {
     this.sync();

@@ -44,8 +44,8 @@ export interface Segment {
 
 let scratch = Buffer.allocUnsafe(1_024);
 
-/** Text of cells that hold one Latin-1 character each, else null. */
-function simpleText(row: StoredRow, from: number, to: number): string | null {
+/** Text of cells that hold one Latin-1 character each, else null; what was never written is spaces. */
+export function simpleText(row: StoredRow, from: number, to: number): string | null {
   if (scratch.length < to - from) scratch = Buffer.allocUnsafe(to - from);
   const data = row._data;
   for (let x = from; x < to; x++) {

@@ -3,9 +3,10 @@
  * is of the moment between two chunks at which it was asked for.
  */
 import type { Format, Line } from "../protocol/screen.ts";
+import { usedCells } from "./cells.ts";
 import type { History } from "./history.ts";
 import type { HotWindow } from "./hot.ts";
-import { joinLine, type Segment, segmentSpans, trimSpaces, unitAt } from "./lines.ts";
+import { joinLine, type Segment, segmentSpans, simpleText, trimSpaces, unitAt } from "./lines.ts";
 import type { Position } from "./marks.ts";
 
 export interface TextLine {
@@ -53,6 +54,9 @@ export class Transcript {
 
   /** A line's text, trailing blanks cut; null when it is not kept. */
   text(id: number): string | null {
+    const sole = this.source.hot.soleRow(id);
+    const simple = sole === null ? null : simpleText(sole, 0, usedCells(sole));
+    if (simple !== null) return trimSpaces(simple);
     for (const { segments } of this.lines(id, id))
       return part(segments, 0, Number.POSITIVE_INFINITY, "plain") as string;
     return null;
@@ -60,6 +64,8 @@ export class Transcript {
 
   /** UTF-16 units of a line before a cell; cells past what was written count as blanks. */
   unitsBefore({ line, col }: Position): number {
+    const sole = this.source.hot.soleRow(line);
+    if (sole !== null && simpleText(sole, 0, Math.min(col, usedCells(sole))) !== null) return col;
     let units = 0;
     let cells = 0;
     for (const { segments } of this.lines(line, line)) {
