@@ -23,8 +23,6 @@ import type { StreamEnd } from "../protocol/hello.ts";
 import { KeyReader } from "../session/key-reader.ts";
 import type { Session } from "../session/session.ts";
 import type { Size, Viewer, ViewerEnd } from "../session/viewers.ts";
-import { decodeKeys, initialKeyState } from "../terminal/keys-decode.ts";
-import { translateMouse } from "../terminal/keys-mouse.ts";
 import { defaultPrefix, parsePrefix } from "../terminal/keys-prefix.ts";
 import { withColors } from "../terminal/profile.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood.ts";
@@ -33,6 +31,7 @@ import { PaintedTerminal } from "./painted-terminal.ts";
 import { Painter } from "./painter.ts";
 import type { Peer } from "./peer.ts";
 import { PersonTerminal } from "./person-terminal.ts";
+import { forProgram } from "./program-mouse.ts";
 
 /** Bytes that may wait for a relaying terminal before it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
@@ -40,8 +39,6 @@ const BEHIND_BYTES = 256 * 1024;
 const LAST_BYTES_MS = 1_000;
 /** Sizes that follow each other within this time, in ms, as while a window is dragged, count as one. */
 const RESIZE_MS = 16;
-/** What a mouse event begins with. */
-const ESCAPE = 0x1b;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -428,23 +425,7 @@ export class TerminalStream implements Viewer {
   private typed(bytes: Uint8Array): void {
     if (this.readOnly || this.over) return;
     if (this.session.viewers.acted(this.id)) void this.session.resize();
-    const typed = this.inProgramArea(bytes);
+    const typed = this.mode === "paint" ? forProgram(bytes, this.session, this.painter.offset) : bytes;
     if (typed.length > 0) this.session.typed(this.id, typed);
-  }
-
-  /** Mouse events are told where the program has its rows; those on panels are not the program's. */
-  private inProgramArea(bytes: Uint8Array): Uint8Array {
-    if (this.mode !== "paint" || !bytes.includes(ESCAPE)) return bytes;
-    const { layout, pane } = this.session;
-    const { offset } = this.painter;
-    const { mouseTracking, mouseEncoding } = pane.terminal.modes;
-    const isElsewhere = layout.top + layout.bottom + offset.top + offset.left > 0;
-    if (!isElsewhere || mouseTracking === "none" || mouseEncoding === "sgr-pixels") return bytes;
-    const { events, state } = decodeKeys(initialKeyState, bytes);
-    const area = { rows: layout.ptyRows, cols: layout.ptyCols };
-    const parts = events.flatMap(({ kind, raw }) =>
-      kind === "mouse" ? (translateMouse(raw, layout.top - offset.top, area, -offset.left) ?? []) : [raw],
-    );
-    return new Uint8Array(Buffer.concat([...parts, state.rest]));
   }
 }
