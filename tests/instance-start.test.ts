@@ -170,6 +170,16 @@ describe("being the instance's server", () => {
     expect(fs.existsSync(instance.httpSocket)).toBe(false);
   });
 
+  test("one that died between binding and taking its place is in nobody's way", async () => {
+    using place = testInstance();
+    const { instance } = place;
+    prepareRuntimeDir(instance);
+    listen(`${instance.httpSocket}~`)[Symbol.dispose]();
+    expect(fs.existsSync(`${instance.httpSocket}~`)).toBe(true);
+    using _server = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
+    expect(fs.readdirSync(instance.runtimeDir).filter((name) => name.includes("http"))).toEqual(["default.http.sock"]);
+  });
+
   test("what is no socket is never removed", async () => {
     using place = testInstance();
     prepareRuntimeDir(place.instance);

@@ -70,14 +70,12 @@ test.each([
 });
 
 test("a program that says nothing holds up nobody for long, and its next output is not lost", async () => {
-  const { pty, shown } = await start(
-    "stty raw -echo; printf .; head -c1 >/dev/null; sleep 0.05; printf late; exec cat",
-  );
+  const { pty, shown } = await start("stty raw -echo; printf .; head -c1 >/dev/null; sleep 1; printf late; exec cat");
   await pty.write(Buffer.from("x"));
   const began = performance.now();
   expect(pty.answer()).toBeNull();
-  // A hundred times what it should, for a machine under load.
-  expect(performance.now() - began).toBeLessThan(50);
+  // A thousand times what it should, for a machine under load.
+  expect(performance.now() - began).toBeLessThan(500);
   await until("the late output", () => shown() === "late");
   pty.dispose();
   expect(pty.answer()).toBeNull();

@@ -346,6 +346,23 @@ describe("watching", () => {
     for (const listener of listeners) listener[Symbol.dispose]();
   });
 
+  test.if(process.platform === "linux")("what somebody else has bound uses up no ids", async () => {
+    using place = testInstance();
+    const { hostsDir } = place.instance;
+    // As in a directory of his own, and as in a file system of his own.
+    const elsewhere = join(place.dir, "else", hostsDir);
+    const bound: Disposable[] = [];
+    for (const dir of [elsewhere, hostsDir]) fs.mkdirSync(dir, { recursive: true, mode: 0o700 });
+    for (const path of [join(elsewhere, "7.sock"), join(hostsDir, "999999999.sock")]) {
+      bound.push(listen(path));
+      fs.rmSync(path);
+    }
+    using first = await session(place.instance, "dev");
+    expect(first.id).toBe(1);
+    expect(names(place.instance)).toEqual(["dev"]);
+    for (const listener of bound) listener[Symbol.dispose]();
+  });
+
   test("a restored session whose name was taken gets a number", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");

@@ -39,6 +39,18 @@ test("a connection that ends while the code is loaded leaves nothing behind", as
   expect(session).toMatchObject({ name: "one", attached: 0, clients: 0 });
 });
 
+test("nonsense that comes meanwhile ends its own connection, and nothing else", async () => {
+  await using wsh = new Wsh();
+  const { pid } = await wsh.session("one");
+  const ended = Promise.withResolvers<void>();
+  const { socket } = findSession(wsh.instance, parseTarget("one"));
+  const { connection } = await Connection.open(socket, "attach", { close: () => ended.resolve() });
+  connection.request("host.attach", attachment, personContext).catch(() => {});
+  connection.send(frameTypes.resize, { rows: "x" });
+  await ended.promise;
+  expect(await wsh.list()).toMatchObject([{ name: "one", pid, running: true }]);
+});
+
 test("what waits for the code goes on behind the requests that do", async () => {
   const code = new StreamCode();
   const order: string[] = [];

@@ -186,3 +186,40 @@ describe("a flood at once is as a flood by sips", () => {
     });
   }
 });
+
+describe("crafted output at once is as it is by sips", () => {
+  const plain = (count: number): string => "plain line\r\n".repeat(count);
+  const full = plain(3_040);
+  /** A bar: what came before is looked at. */
+  const cases: [name: string, text: string, cols?: number][] = [
+    [
+      "a line of many tabs, then many lines",
+      `${plain(300)}${`a${"\t".repeat(10)}b`.repeat(200)}\r\n${plain(3_000)}end`,
+    ],
+    ["a line of many tabs among the last", `${full}${`a${"\t".repeat(10)}b`.repeat(200)}\r\n${plain(30)}end`],
+    ["many tabs that make rows", `${full}${`a${"\t".repeat(10)}b`.repeat(1_600)}\r\nend`],
+    ["tabs without stops", `${full}\x1b[3g${"a\tb".repeat(3_000)}\r\nend`],
+    ["jumps to the last column", `${full}${"\x1b[999Gab".repeat(1_500)}\r\nend`],
+    ["jumps to a place that was saved", `${full}\x1b[999G\x1b7${"\x1b8ab".repeat(2_500)}\r\nend`],
+    ["one tall line", `${full}|${"x".repeat(4_000)}\r\n`, 2],
+    ["one tall line that goes on", `${full}${"x".repeat(4_000)}`, 3],
+    ["a line that is not as tall", `${full}|${"x".repeat(4_000)}\r\n`, 5],
+    ["more parameters than are read", `${plain(300)}\x1b[${"1;".repeat(33)}0mX\r\n${plain(3_000)}end`],
+    ["as many parameters as are read", `${plain(300)}\x1b[${"1;".repeat(31)}0mX\r\n${plain(3_000)}end`],
+    ["a colour for underlines to come", `\x1b[58;5;1m${plain(300)}\x1b[0mX\r\n${plain(3_000)}\x1b[4mend`],
+  ];
+  test.each(cases)("%s", async (_, text, cols = 80) => {
+    const gulps = new Watched(24, cols, 20_000);
+    const sips = new Watched(24, cols, 20_000);
+    for (const part of `${"\r\n".repeat(30)}${text}`.split("|")) {
+      await gulps.write(Buffer.from(part), 65_536);
+      await sips.write(Buffer.from(part), 500);
+      expect(gulps.terminal.lastLine).toBe(sips.terminal.lastLine);
+    }
+    expect(gulps.terminal.position()).toEqual(sips.terminal.position());
+    expect(gulps.state(false)).toEqual(sips.state(false));
+    expect(Buffer.from(gulps.terminal.serialize({ history: 0 }))).toEqual(
+      Buffer.from(sips.terminal.serialize({ history: 0 })),
+    );
+  });
+});

@@ -62,8 +62,15 @@ export class Peer {
   }
 
   private receive(bytes: Uint8Array): void {
-    try {
+    this.guarded(() => {
       for (const frame of this.decoder.push(bytes)) this.dispatch(frame);
+    });
+  }
+
+  /** Does what the peer has asked for; what cannot be understood of it closes the connection, and ends nothing else. */
+  guarded(act: () => void): void {
+    try {
+      act();
     } catch {
       this.close();
     }

@@ -133,7 +133,7 @@ export class HostServer implements PeerHandler {
   }
 
   stream(frame: Frame, peer: Peer): void {
-    this.code.inOrder(() => this.streams.get(peer)?.receive(frame));
+    this.code.inOrder(() => peer.guarded(() => this.streams.get(peer)?.receive(frame)));
   }
 
   closed(peer: Peer): void {

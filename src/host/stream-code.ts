@@ -20,11 +20,16 @@ export class StreamCode {
 
   load(): Promise<Streams> {
     this.early ??= [];
-    this.loading ??= this.loadOnce();
+    this.loading ??= this.loadOnce().catch((error) => {
+      // Who asks next tries again; what waited was for streams that never began.
+      this.loading = null;
+      this.early = null;
+      throw error;
+    });
     return this.loading;
   }
 
-  /** Runs once per frame of a stream. */
+  /** Runs once per frame of a stream. `deliver` must not throw: it may run later. */
   inOrder(deliver: () => void): void {
     if (this.early === null) deliver();
     else this.early.push(deliver);

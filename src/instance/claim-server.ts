@@ -18,7 +18,8 @@ import { probeSocket } from "./probe.ts";
 export async function claimServer<T>(instance: Instance, bind: () => T | Promise<T>): Promise<T> {
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
-    for (const path of serverSockets(instance)) clearSocket(instance, path);
+    // What is left of a start that was cut short (bindAside) goes too.
+    for (const path of serverSockets(instance)) for (const each of [path, besides(path)]) clearSocket(instance, each);
     return await bind();
   });
 }
@@ -27,12 +28,21 @@ export async function claimServer<T>(instance: Instance, bind: () => T | Promise
  * Binds a listener beside the path, which must be free, and moves its socket there, readable by its owner alone. Bun
  * unlinks the path it bound when the listener stops, whoever's socket lies there by then: it may be a successor's.
  */
-export function bindAside<T>(path: string, bind: (aside: string) => T): T {
-  const aside = `${path}~`;
+export function bindAside<T extends { stop(): unknown }>(path: string, bind: (aside: string) => T): T {
+  const aside = besides(path);
   const bound = bind(aside);
-  fs.chmodSync(aside, 0o600);
-  fs.renameSync(aside, path);
+  try {
+    fs.chmodSync(aside, 0o600);
+    fs.renameSync(aside, path);
+  } catch (error) {
+    void bound.stop();
+    throw error;
+  }
   return bound;
+}
+
+function besides(path: string): string {
+  return `${path}~`;
 }
 
 /** Runs `close`, which stops listening, and removes the sockets if they are still there. */

@@ -72,7 +72,7 @@ export async function claimSession(instance: Instance, request: ClaimRequest): P
  * Registers a running session again after its runtime directory was deleted: same id, and same name unless another
  * session took it meanwhile, in which case it gets a number. `bind` binds a new listener. WshError
  * session_create_failed when another host answers at the id's socket, which can be only where the system does not tell
- * what is bound (boundUnder): taking it from each other in turn would lose both.
+ * what is bound (boundIn): taking it from each other in turn would lose both.
  */
 export async function restoreSession(
   instance: Instance,

@@ -6,6 +6,7 @@
  */
 
 import fs from "node:fs";
+import { dirname } from "node:path";
 import { tryConnect } from "./libc.ts";
 import { maxSocketPathBytes } from "./paths.ts";
 
@@ -39,16 +40,17 @@ export function listenerPid(path: string): number | null {
 }
 
 /**
- * The paths under a directory where somebody's socket was bound and still is open, deleted or not: the kernel remembers
- * what the file system has lost. Empty where it does not say (macOS).
+ * The paths in a directory where somebody's socket was bound and still is open, deleted or not: the kernel remembers what
+ * the file system has lost. Empty where it does not say (macOS).
  */
-export function boundUnder(directory: string): string[] {
+export function boundIn(directory: string): string[] {
   let table: string;
   try {
     table = fs.readFileSync("/proc/net/unix", "utf8");
   } catch {
     return [];
   }
-  const paths = table.split("\n").map((line) => line.slice(line.indexOf(directory)));
-  return paths.filter((path) => path.startsWith(`${directory}/`));
+  // Num RefCount Protocol Flags Type St Inode Path; others' sockets are in it, and their names are their choice.
+  const paths = table.split("\n").map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1] ?? "");
+  return paths.filter((path) => dirname(path) === directory);
 }

@@ -13,11 +13,16 @@ import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, decodeName, encodeName, formatTarget, type Target } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkRuntimeDir, errorCode, hostSocket, type Instance } from "./paths.ts";
-import { boundUnder, probeSocket, type SocketState } from "./probe.ts";
+import { boundIn, probeSocket, type SocketState } from "./probe.ts";
 
 /** macOS ignores case in file names by default. */
 const foldsCase = process.platform === "darwin";
 const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
+/**
+ * A larger id is no host's that has lost its socket: in a file system of his own somebody else can have bound any path,
+ * and must not use up the numbers.
+ */
+const MAX_BOUND_ID = 99_999_999;
 const endedPattern = /^(.+)~(\d+)$/;
 
 /** One host, as the file system shows it. */
@@ -70,8 +75,9 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
 
 /** The highest id in use, 0 when none is: that of a host too whose socket was deleted and which is about to bind it again. */
 export function highestId(instance: Instance, entries: readonly SessionEntry[]): number {
-  const bound = boundUnder(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
-  return Math.max(0, ...entries.map(({ id }) => id), ...bound);
+  const bound = boundIn(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
+  const believed = bound.filter((id) => id <= MAX_BOUND_ID);
+  return Math.max(0, ...entries.map(({ id }) => id), ...believed);
 }
 
 /** Whether the host's socket is still where it was bound: false after somebody deleted the runtime directory. */

@@ -103,12 +103,12 @@ export class Wire {
     if (socket === null || !this.isOpen) return;
     const fd = duplicateOf(socket);
     if (fd === null) return;
-    this.carrier = new QuietSocket(fd, {
-      data: (bytes) => this.events.data(bytes),
+    const events = {
+      data: (bytes: Uint8Array) => this.events.data(bytes),
       drain: () => this.events.drain(),
       close: () => this.lost(),
-    });
-    if (this.isPaused) this.carrier.pause();
+    };
+    this.carrier = new QuietSocket(fd, events, this.isPaused);
     // The other end does not notice, since the duplicate is open.
     socket.terminate();
     this.events.drain();
@@ -153,7 +153,9 @@ class QuietSocket implements Carrier {
   constructor(
     private readonly fd: number,
     private readonly events: WireEvents,
+    isPaused: boolean,
   ) {
+    if (isPaused) this.pause();
     this.reader = Bun.file(fd).stream().getReader();
     void this.read();
   }
@@ -197,12 +199,18 @@ class QuietSocket implements Carrier {
     if (!this.isClosed) this.events.drain();
   }
 
+  private async untilResumed(): Promise<void> {
+    while (this.resumed !== null) await this.resumed.promise;
+  }
+
   private async read(): Promise<void> {
     while (!this.isClosed) {
-      await this.resumed?.promise;
+      await this.untilResumed();
       // ECONNRESET: the other side is gone with something of ours unread.
       const { value, done } = await this.reader.read().catch(() => ({ value: undefined, done: true }));
       if (done || value === undefined) break;
+      // It may have been paused, or closed, while that was read.
+      await this.untilResumed();
       if (!this.isClosed) this.events.data(value);
     }
     if (this.isClosed) return;

@@ -170,10 +170,10 @@ export function penOf(terminal: Terminal): Pen {
   return { fg, bg, extended: { _ext: extended._ext, urlId: extended.urlId } };
 }
 
-/** Whether what is drawn next has the default style, without a link. */
+/** Whether what is drawn next has the default style, without a link and without a colour for underlines to come. */
 export function hasPlainPen(terminal: Terminal): boolean {
-  const { fg, bg } = currentPen(terminal);
-  return fg === 0 && bg === 0;
+  const { fg, bg, extended } = currentPen(terminal);
+  return fg === 0 && bg === 0 && extended._ext === 0;
 }
 
 /**

@@ -14,15 +14,12 @@ import { RawLines } from "./history-raw.ts";
 import { HOT_ROWS, type HotWindow } from "./hot.ts";
 import type { Position } from "./marks.ts";
 import type { ModeTracker } from "./modes.ts";
-import { LineReader, MAX_LINE_BYTES, rowsOf, usedCellsOf } from "./plain-line.ts";
+import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowsOf, usedCellsOf } from "./plain-line.ts";
 
 /** A flood begins with so many bytes of plain lines at once; below it the emulator is as quick. */
 const MIN_RUN_BYTES = 2_048;
 /** Rows that stand above the screen when the emulator has seen what is kept for it: a taller screen brings them back. */
 const ROWS_ABOVE = 256;
-/** Rows that are parsed at once while rows have to be packed to make room for them; within `MAX_SCROLL`. */
-const ROWS_AT_ONCE = 256;
-
 /** Fewer lines than these are packed one by one when they go to history. */
 const MIN_RAW_LINES = 32;
 /** More are kept in several blocks: history reads and drops a block's lines one after the other. */
@@ -251,14 +248,14 @@ export class PassingLines {
     this.hot.append(count, (builder) => this.reader.pack(bytes, starts[next] ?? 0, this.terminal.cols, count, builder));
   }
 
-  /** In portions for each of which there is room. */
+  /** In portions for each of which there is room: the rows of one line at most, within `MAX_SCROLL`. */
   private parseLines({ bytes, starts, words, end, next }: Batch): void {
     let from = starts[next] ?? end;
     let rows = 0;
     for (let at = next; at <= starts.length; at++) {
       const height = rowsOf(words[at] ?? 0);
       const start = starts[at] ?? end;
-      if (start === end || rows + height > ROWS_AT_ONCE) {
+      if (start === end || rows + height > MAX_LINE_ROWS) {
         this.hot.prepare();
         this.parse(bytes.subarray(from, start));
         from = start;

@@ -26,8 +26,12 @@ import { TAB_WIDTH } from "./modes.ts";
 
 /** Longer lines are left to the emulator, in bytes: they are rare, and history keeps them in pieces. */
 export const MAX_LINE_BYTES = 4_096;
+/** So are those that take more rows, so that one line alone never scrolls what a slice may not (`rest.ts`). */
+export const MAX_LINE_ROWS = 256;
 /** No parameter of an SGR that is known here is larger. */
 const MAX_PARAM = 255;
+/** xterm ignores what comes behind so many parameters of one sequence. */
+const MAX_PARAMS = 32;
 
 const TAB = 0x09;
 const LF = 0x0a;
@@ -131,6 +135,7 @@ export class LineReader {
     const end = bytes[i] === CR && bytes[i + 1] === CR ? i + 1 : i;
     if (bytes[end] !== CR || bytes[end + 1] !== LF) return this.measureStyled(bytes, from, limit, cols);
     const cells = i - from;
+    if (cells > MAX_LINE_ROWS * cols) return this.refuse(from);
     let used = i;
     while (used > from && bytes[used - 1] === SPACE) used--;
     this.word = wordOf(cells, used - from, cols) | SIMPLE;
@@ -145,6 +150,7 @@ export class LineReader {
     let x = 0;
     let style = 0;
     let i = from;
+    const room = Math.min(USED, MAX_LINE_ROWS * cols);
     this.isPart = false;
     for (; i < limit; i++) {
       const c = bytes[i] ?? 0;
@@ -162,6 +168,7 @@ export class LineReader {
         let value = 0;
         let color = 0;
         let wanted = 0;
+        let params = 1;
         let at = i + 2;
         for (; at < limit; at++) {
           const d = bytes[at] ?? 0;
@@ -192,7 +199,7 @@ export class LineReader {
             color = 0;
           }
           value = 0;
-          if (d === SEMICOLON) continue;
+          if (d === SEMICOLON && ++params <= MAX_PARAMS) continue;
           if (d !== SGR || color !== 0) return false;
           break;
         }
@@ -205,6 +212,7 @@ export class LineReader {
       } else {
         const end = c === CR && bytes[i + 1] === CR ? i + 1 : i;
         if (c !== CR || style !== 0 || (end + 1 < limit && bytes[end + 1] !== LF)) return false;
+        if (cells > room) return false;
         if (end + 1 < limit) {
           this.word = wordOf(cells, used, cols);
           this.end = end + 2;
@@ -216,7 +224,13 @@ export class LineReader {
     }
     this.end = i;
     this.cells = cells;
-    this.isPart = limit === bytes.length;
+    this.isPart = limit === bytes.length && cells <= room;
+    return false;
+  }
+
+  private refuse(at: number): boolean {
+    this.end = at;
+    this.isPart = false;
     return false;
   }
 

@@ -9,13 +9,20 @@
  */
 import { type Classifier, clampCount, type Sequence, type SequenceKind } from "./sequences.ts";
 
-/** Rows that one slice can scroll at most: line feeds (256), long rows (128), one REP on top (101). */
+/**
+ * Rows that one slice can scroll at most: line feeds, and jumps to the last column, from where a character or two wrap
+ * (256), long rows (128), one REP on top (101).
+ */
 export const MAX_SCROLL = 512;
 const ROWS_PER_SLICE = 256;
 const WRAPPED_ROWS_PER_SLICE = 128;
 /** Bytes of a string sequence (OSC, DCS, APC) that the emulator gets to see: more than any title, link or clipboard. */
 const STRING_LIMIT = 1_048_576;
 
+/** Sequences that leave the cursor where it is and are common: styles, erasing. Any other counts as a row. */
+const STAYS = new Set([..."mJK"].map((c) => c.charCodeAt(0)));
+
+const TAB = 0x09;
 const ESC = 0x1b;
 const CAN = 0x18;
 const SUB = 0x1a;
@@ -77,7 +84,7 @@ export class RestScanner {
         i++;
         continue;
       }
-      if (c >= 0x0a && c <= 0x0c) {
+      if (c >= TAB && c <= 0x0c) {
         i++;
         if (++this.rows >= ROWS_PER_SLICE) break;
         continue;
@@ -161,8 +168,8 @@ export class RestScanner {
   private introduced(bytes: Uint8Array, start: number, body: number, c: number): number {
     const kind = kindOf(c);
     if (kind === "esc") {
-      // IND and NEL scroll.
-      if (c === 0x44 || c === 0x45) this.rows++;
+      // IND and NEL scroll, DECRC jumps.
+      this.rows++;
       return this.found("esc", start, body - 1, body);
     }
     if (kind === "csi") return this.csi(bytes, start, body);
@@ -178,7 +185,7 @@ export class RestScanner {
       if (c === CAN || c === SUB) return p + 1;
       if (c < 0x20) this.embedded(bytes, p);
       else if (c >= 0x40 && c < 0x7f) {
-        this.rows += clampCount(bytes, body, p, this.cols);
+        if (!STAYS.has(c)) this.rows += Math.max(1, clampCount(bytes, body, p, this.cols));
         return this.found("csi", start, body, p + 1);
       }
     }

@@ -23,6 +23,8 @@ import {
 
 export class OuterScreen {
   readonly terminal: Terminal;
+  /** The beginning of a character: xterm loses some that are cut by two writes (U+200D), as no terminal should. */
+  private begun: Uint8Array = new Uint8Array(0);
 
   constructor(rows: number, cols: number, scrollback = 5000) {
     this.terminal = new Terminal({ rows, cols, scrollback, allowProposedApi: true });
@@ -30,7 +32,21 @@ export class OuterScreen {
   }
 
   write(bytes: Uint8Array | string): Promise<void> {
-    return new Promise((done) => this.terminal.write(bytes, done));
+    return new Promise((done) => this.terminal.write(typeof bytes === "string" ? bytes : this.whole(bytes), done));
+  }
+
+  /** Those characters that have ended. */
+  private whole(bytes: Uint8Array): Uint8Array {
+    const all = Buffer.concat([this.begun, bytes]);
+    let end = all.length;
+    for (let back = 1; back <= Math.min(3, all.length); back++) {
+      const byte = all[all.length - back] ?? 0;
+      const length = byte < 0xc2 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : byte < 0xf5 ? 4 : 1;
+      if (length > back) end = all.length - back;
+      if (byte < 0x80 || byte > 0xbf) break;
+    }
+    this.begun = all.subarray(end);
+    return new Uint8Array(all.subarray(0, end));
   }
 
   /** Lines above the screen, as text. */

@@ -50,17 +50,16 @@ export async function session(
 }
 
 /** Accepts connections at a path and leaves the socket file behind when disposed, as a killed process does. */
-export function listen(path: string): Disposable {
+export function listen(path: string): Disposable & { stop(): void } {
   const listener = Bun.listen({ unix: path, socket: { data() {} } });
-  return {
-    [Symbol.dispose]() {
-      const kept = `${path}.kept`;
-      const isThere = fs.existsSync(path);
-      if (isThere) fs.renameSync(path, kept); // stop() would unlink it
-      listener.stop(true);
-      if (isThere) fs.renameSync(kept, path);
-    },
+  const stop = (): void => {
+    const kept = `${path}.kept`;
+    const isThere = fs.existsSync(path);
+    if (isThere) fs.renameSync(path, kept); // stop() would unlink it
+    listener.stop(true);
+    if (isThere) fs.renameSync(kept, path);
   };
+  return { stop, [Symbol.dispose]: stop };
 }
 
 /** Waits until the condition holds; fails after `ms`. */
