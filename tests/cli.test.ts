@@ -370,6 +370,16 @@ describe("wsh without a terminal", () => {
     expect(refused.stderr).toContain("this terminal is in session 'outer' already");
     expect((await own.runWith({ env: { WSH_SESSION: "outer" } }, "--nested", "-c", "exit 4")).code).toBe(4);
   });
+
+  test("inside a session attach refuses that very session, which would show itself for ever", async () => {
+    await using own = new Wsh();
+    await own.session("mirror");
+    await own.session("other", "--", "exit 5");
+    const env = { WSH_SESSION: "mirror", WSH_SOCKET: own.instance.httpSocket };
+    const refused = await own.runWith({ env }, "attach", "mirror");
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("in session 'mirror' already") });
+    expect((await own.runWith({ env }, "attach", "other")).stderr).not.toContain("already");
+  });
 });
 
 describe("the server", () => {

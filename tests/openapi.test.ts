@@ -62,6 +62,14 @@ describe("the document", () => {
     expect(silent).toEqual([]);
   });
 
+  test("says how a session is renamed, and what a subscription takes", () => {
+    const text = JSON.stringify(document);
+    const { paths, components } = JSON.parse(text);
+    const body = paths["/sessions/{name}"].patch.requestBody.content["application/json"].schema;
+    expect(Object.keys(body.properties)).toContain("name");
+    expect(components.schemas.Subscription.properties.events.items.enum).toContain("diffs");
+  });
+
   test("points only to what is there", () => {
     const schemas = (document.components as { schemas: Node }).schemas;
     for (const [path, { $ref }] of nodes(document)) {

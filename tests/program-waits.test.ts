@@ -90,6 +90,22 @@ describe.if(isLinux)("run returns", () => {
 });
 
 describe.if(isLinux)("the state says", () => {
+  test("prompt when a command has ended, though the prompt may still be on its way", async () => {
+    for (let round = 0; round < 10; round++) {
+      const { command_id } = await door.exec("sleep 0.05", { background: true });
+      expect(await door.until("command_finished", { command_id })).toMatchObject({ state: "prompt" });
+    }
+  });
+
+  test.skipIf(isMissing("python3"))("where a REPL ends, and only what came after the input is output", async () => {
+    await door.run("python3 -q\n", { max_wait_ms: 10_000 });
+    expect((await door.run("print(40 + 2)\n")).output).toContain("42");
+    const left = await door.run("exit()\n");
+    expect(left).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
+    expect(left.output).not.toContain("42");
+    await door.until("prompt");
+  });
+
   test("that a sleep is not idle work that is finished", async () => {
     const { command_id } = await door.exec("sleep 1.5", { background: true });
     const idle = await door.wait(["prompt", "waiting_for_input", { type: "idle", ms: 500 }]);

@@ -99,6 +99,14 @@ describe("queries", () => {
       "\x1b[?1;2c\x1b[1;3R\x1b]11;rgb:1010/1010/1010\x1b\\\x1bP>|wsh\x1b\\\x1b[8;24;80t\x1b[4;384;640t\x1b[?997;1n\x1bP!|00000000\x1b\\\x1bP1+r524742=382f382f38\x1b\\\x1bP1$r1 q\x1b\\",
     );
   });
+
+  test("device control strings are not passed on: without a proper end some terminals take in all that follows", async () => {
+    const { seen, print } = open(3, 40);
+    await print("\x1bPqabc");
+    await print("\x1b[1mbold\x1b[m\x1bPq#0~~\x1b\\ \x1b[?3hwide\x1b[?3;4l\x1b[?25l.");
+    expect(shown(seen)).toBe("\x1b[1mbold\x1b[m wide\x1b[?25l.");
+  });
+
   test("that would type the program's own text, or read the clipboard, stay unanswered", async () => {
     const { seen, print } = open();
     await print("\x1b]2;evil\x07\x1b[21t\x1b]52;c;?\x07\x1b[?u\x1b[20t\x05\x1b_Gi=1,a=q;AAAA\x1b\\.");

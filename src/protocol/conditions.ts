@@ -41,17 +41,20 @@ export const simpleConditions = [
 export const SimpleConditionSchema = v.picklist(simpleConditions);
 export type SimpleCondition = v.InferOutput<typeof SimpleConditionSchema>;
 
-export const ConditionSchema = v.union([
-  SimpleConditionSchema,
-  v.object({ type: SimpleConditionSchema }),
-  v.object({ type: v.literal("idle"), ms: v.optional(WaitMsSchema, DEFAULT_IDLE_MS) }),
-  v.object({ type: v.literal("text"), text: PatternSchema }),
-  v.object({
-    type: v.literal("regex"),
-    pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
-    flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
-  }),
-]);
+export const ConditionSchema = v.union(
+  [
+    SimpleConditionSchema,
+    v.object({ type: SimpleConditionSchema }),
+    v.object({ type: v.literal("idle"), ms: v.optional(WaitMsSchema, DEFAULT_IDLE_MS) }),
+    v.object({ type: v.literal("text"), text: PatternSchema }),
+    v.object({
+      type: v.literal("regex"),
+      pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
+      flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
+    }),
+  ],
+  `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"} or {"type":"regex","pattern":"^ok"}`,
+);
 /** As a caller writes it: a name, or an object with a type. */
 export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
 

@@ -139,8 +139,7 @@ function methodsText(): string {
     "## WebSocket methods",
     'Send `{"id", "method", "params"}`; the answer is `{"id", "method", "result"}` or `{"id", "method", "error"}`. On ' +
       "`/ws/json` methods of a session take `session` beside `method`. Parameters and results are those of the HTTP " +
-      "operation. `subscribe` takes `events`, `format`, `interval_ms` and `idle_timeout_ms`, and replaces the " +
-      "subscription before it.",
+      "operation. `subscribe` takes a Subscription (see Shapes), and replaces the one before it; what it sends is below.",
     `| method | what it does | access | scope | operation |\n|---|---|---|---|---|\n${rows.join("\n")}`,
   ].join("\n\n");
 }

@@ -53,6 +53,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   "SessionInfo.id": "id of the pane, `@` and a number; a target that outlives the name",
   "CommandRecord.id": "counts the session's commands from 1",
   "element.batch.id": "id of the overlay or panel",
+  "Subscription.idle_timeout_ms": "silence that is reported as idle, in ms; 0: it is not reported",
+  "Subscription.interval_ms": "least time between two reports of a changing screen, in ms",
   idle_ms: "milliseconds since something last happened",
   index: "place among its siblings, from 0",
   indexed: "colour of the palette, 0 to 255",

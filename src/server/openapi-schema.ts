@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { CommandRecordSchema, StepResultSchema } from "../protocol/commands.ts";
 import { ConditionSchema } from "../protocol/conditions.ts";
 import { ElementSpanSchema, OverlaySchema, PanelSchema, RegionWriteSchema } from "../protocol/elements.ts";
-import { LifecycleEventSchema, SessionEventSchema } from "../protocol/events.ts";
+import { LifecycleEventSchema, SessionEventSchema, SubscriptionSchema } from "../protocol/events.ts";
 import { LineSchema, ScreenSchema, SpanSchema } from "../protocol/screen.ts";
 import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../protocol/session.ts";
 import { fieldDescriptions } from "./openapi-fields.ts";
@@ -30,6 +30,7 @@ const named: Readonly<Record<string, readonly [schema: v.GenericSchema, descript
   Panel: [PanelSchema, "A strip at the top or bottom whose rows the program does not get."],
   ElementSpan: [ElementSpanSchema, "Text of an overlay or panel with its look."],
   RegionWrite: [RegionWriteSchema, "Text at a place inside an overlay or panel."],
+  Subscription: [SubscriptionSchema, "What `subscribe` takes on a WebSocket."],
   SessionEvent: [SessionEventSchema, "What a subscription sends over a WebSocket."],
   LifecycleEvent: [LifecycleEventSchema, "What every server-level WebSocket hears of sessions."],
 };

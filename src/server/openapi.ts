@@ -90,7 +90,8 @@ const errorSchema: Json = {
 function describe(operation: Operation<OperationName>, binding: HttpBinding, index: number): Json {
   const inPath = new Set([...binding.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? ""));
   const entries = Object.entries(entriesOf(operation.input)).filter(([name]) => binding.fixed?.[name] === undefined);
-  const others = entries.filter(([name]) => !inPath.has(name));
+  // The path's name is the session's; a field of that name is the operation's own (a rename).
+  const others = entries.filter(([name]) => !inPath.has(name) || (name === "name" && operation.scope === "session"));
   const source = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
   const parameters = [
     ...[...inPath].map((name) => pathParameter(operation, name)),

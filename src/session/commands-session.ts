@@ -12,8 +12,8 @@ import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
 import type { Clock, ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "./exec-port.ts";
 import { PromptInput } from "./exec-prompt.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./exec-run.ts";
-import type { Stop } from "./exec-stop.ts";
-import { processCwd } from "./foreground.ts";
+import type { Leader, Stop } from "./exec-stop.ts";
+import { processCwd, processExecutable } from "./foreground.ts";
 import type { ProgramState } from "./program-state.ts";
 import { type ObserverPort, StateObserver } from "./program-state-observer.ts";
 import { CommandRecorder, defaultRecorderLimits, type RecorderLimits } from "./recorder.ts";
@@ -71,7 +71,11 @@ export class Commands {
     this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
     this.recorder.on({ prompt: () => this.prompt.prompt(), started: () => this.prompt.started() });
     const send = (bytes: Uint8Array): Promise<void> => this.send(bytes);
-    this.execs = new Exec({ ...parts, target, prompt: this.prompt, send, cwd });
+    const leader = (): Leader | null => {
+      const pid = program.foreground();
+      return pid === null ? null : { pid, executable: processExecutable(pid) };
+    };
+    this.execs = new Exec({ ...parts, target, leader, prompt: this.prompt, send, cwd });
     const type = (bytes: Uint8Array): Promise<void> => {
       this.prompt.typed(bytes, this.recorder.phase === "prompt");
       return this.send(bytes);

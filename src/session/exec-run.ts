@@ -178,7 +178,8 @@ class Run implements Disposable {
   private output(): CutOutput {
     const { recorder, text, echo } = this.port;
     const { outputLimit } = this.request;
-    const own = this.command === null || this.started > 1 ? null : recorder.output(this.command.id);
+    // Of a command that ran before, a REPL, only what came after this input.
+    const own = this.command === null || this.started !== 1 ? null : recorder.output(this.command.id);
     const kept = own ?? linesBetween(text, this.from, text.position(), outputLimit, (line) => echo.masks(line));
     return cutOutput(kept, outputLimit);
   }

@@ -13,8 +13,15 @@ const LOOP_MS = STOP_MS / 20;
 
 export type Stop = "interrupt" | "kill";
 
+/** Who leads the group in the foreground, and the file that it runs; null where that is not known. */
+export interface Leader {
+  readonly pid: number;
+  readonly executable: string | null;
+}
+
 export interface StopPort {
   readonly target: Pick<ExecTarget, "signal">;
+  leader(): Leader | null;
   readonly recorder: CommandRecorder;
   readonly clock: Clock;
 }
@@ -36,14 +43,19 @@ export async function stopCommand(
   if (known !== null && known.state !== "running") return { record: known, by: how };
   const by = how === "kill" && recorder.shellHoldsTerminal() === false ? "kill" : "interrupt";
   let metShell = recorder.shellHoldsTerminal() === true;
+  let met = port.leader();
   target.signal(by === "kill" ? "SIGKILL" : "SIGINT");
   let record: CommandRecord | null = null;
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
     record = await within(clock, LOOP_MS, ended.promise);
     if (record !== null) break;
     // A loop of the shell's own goes on with its next command: only an interrupt ends the loop, and each may fall
-    // between two commands. One that met the shell just before it handed the terminal over has not reached the command.
-    const missed = (metShell || how === "kill") && recorder.shellHoldsTerminal() === false;
+    // between two commands. One that met the shell just before it handed the terminal over has not reached the command,
+    // nor has one that met its child before that had become the command.
+    const now = port.leader();
+    const early = met !== null && now?.pid === met.pid && now.executable !== met.executable;
+    met = now;
+    const missed = early || ((metShell || how === "kill") && recorder.shellHoldsTerminal() === false);
     if (missed) metShell = false;
     if (by === "kill" || missed) target.signal("SIGINT");
   }

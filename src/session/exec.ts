@@ -11,7 +11,7 @@ import { cutOutput, type KeptLines } from "./commands.ts";
 import { linesBetween } from "./commands-output.ts";
 import type { Clock, ExecTarget, TerminalText, TextPosition } from "./exec-port.ts";
 import type { PromptInput } from "./exec-prompt.ts";
-import { type Stop, stopCommand } from "./exec-stop.ts";
+import { type Leader, type Stop, stopCommand } from "./exec-stop.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
 
@@ -52,6 +52,8 @@ export interface ExecPort {
   readonly recorder: CommandRecorder;
   readonly observer: StateObserver;
   readonly prompt: PromptInput;
+  /** Who leads the group in the foreground. */
+  leader(): Leader | null;
   /** Writes what exec types, known as such to all who look for echo. */
   send(bytes: Uint8Array): Promise<void>;
   /** Directory of the shell now. */

@@ -103,6 +103,16 @@ function ttyPath(tty: number): string | null {
   return major >= 136 && major <= 143 ? `/dev/pts/${(major - 136) * 256 + minor}` : null;
 }
 
+/** Path of the file that a process runs; null when it cannot be known. */
+export function processExecutable(pid: number): string | null {
+  try {
+    return fs.readlinkSync(`/proc/${pid}/exe`);
+  } catch {
+    // Ended, another user's, or no /proc.
+    return null;
+  }
+}
+
 /** Directory of a process; null when it cannot be known. */
 export function processCwd(pid: number): string | null {
   try {

@@ -48,6 +48,8 @@ const MAX_REPEAT_ROWS = 100;
 /** Window operations that stay: save and restore the title. */
 const TITLE_STACK: ReadonlySet<number> = new Set([22, 23]);
 
+const COLUMN_MODES: ReadonlySet<number> = new Set([3, 40]);
+
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export interface ClassifierOptions {
@@ -67,8 +69,9 @@ export function classifier({ nonce, hideClipboard, hideTitles }: ClassifierOptio
       case "esc":
         // DECID.
         return end - sequence.start === 2 && bytes[end - 1] === 0x5a ? "cut" : "keep";
+      // What a DCS draws (sixel) is not in the picture that we keep, and of one that has no proper end some terminals
+      // take all that follows for its contents, tmux among them.
       case "dcs":
-        return isDcsQuery(bytes, body, end) ? "cut" : "keep";
       case "string":
         return "cut";
       case "osc":
@@ -77,8 +80,7 @@ export function classifier({ nonce, hideClipboard, hideTitles }: ClassifierOptio
     }
   };
   const hides = (bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean => {
-    if (kind === "string") return true;
-    if (kind === "dcs") return isDcsQuery(bytes, body, end);
+    if (kind === "string" || kind === "dcs") return true;
     if (kind !== "osc") return false;
     const number = oscNumber(bytes, body, end);
     if (TITLE_OSCS.has(number)) return hideTitles;
@@ -124,23 +126,15 @@ function isCsiQuery(bytes: Uint8Array, body: number, finalAt: number): boolean {
     case "i": // print
     case "?i":
       return true;
+    // DECCOLM, and what allows it: some terminals clear themselves then.
+    case "?h":
+    case "?l":
+      return COLUMN_MODES.has(numberAt(bytes, body + 1, finalAt));
     case "t":
       return !TITLE_STACK.has(numberAt(bytes, body, finalAt));
     default:
       return false;
   }
-}
-
-function isDcsQuery(bytes: Uint8Array, body: number, end: number): boolean {
-  for (let p = body; p < end; p++) {
-    const c = bytes[p] ?? 0;
-    if (c >= 0x40) {
-      const before = p > body ? bytes[p - 1] : 0;
-      // DECRQSS is $q, XTGETTCAP +q; sixel, a bare q, draws.
-      return (c === 0x71 || c === 0x51) && (before === 0x24 || before === 0x2b);
-    }
-  }
-  return false;
 }
 
 function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | null, hideClipboard: boolean): Verdict {
