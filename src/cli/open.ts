@@ -97,7 +97,7 @@ function refuseNested({ nested }: OpenFlags): void {
 function requireTerminal({ c }: OpenFlags): void {
   if (c !== undefined || tty.isatty(0) || tty.isatty(1)) return;
   throw new WshError("invalid_request", "neither standard input nor standard output is a terminal", {
-    hint: "`wsh new` starts a session in the background, `wsh -c COMMAND` runs a command.",
+    hint: "`wsh new` starts a session in the background, `wsh exec -- COMMAND` runs a command.",
   });
 }
 
