@@ -70,6 +70,9 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
     ]);
 
     await good("wsh_exec", { session: "life", command: "sleep 60", background: true });
+    // Before that the signal is the shell's, which takes no notice of it.
+    const foreground = async () => (await good("wsh_get_status", { session: "life" })).foreground?.name;
+    await until("the command to hold the terminal", async () => (await foreground()) === "sleep");
     expect(await manage("signal", { signal: "TERM" })).toMatchObject({ status: "signalled", signal: "SIGTERM" });
     const ended = await good("wsh_wait", { session: "life", any_of: ["command_finished"], command_id: 2 });
     expect(ended.command.exit_code).toBe(143);
