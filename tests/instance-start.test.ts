@@ -5,6 +5,7 @@ import { bindAside, claimServer, releaseServer } from "../src/instance/claim-ser
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../src/instance/info.ts";
 import { originalNofile } from "../src/instance/nofile.ts";
 import { prepareRuntimeDir, resolveInstance } from "../src/instance/paths.ts";
+import { listenerPid, probeSocket } from "../src/instance/probe.ts";
 import { selfCommand, startHost, startServer } from "../src/instance/spawn.ts";
 import { fakeDaemon as fake, listen, testInstance, until } from "./support/registry.ts";
 
@@ -179,6 +180,27 @@ describe("being the instance's server", () => {
     using _server = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
     expect(fs.readdirSync(instance.runtimeDir).filter((name) => name.includes("http"))).toEqual(["default.http.sock"]);
   });
+
+  test.if(process.platform === "linux")(
+    "one whose sockets a child holds for a moment longer is waited for",
+    async () => {
+      using place = testInstance();
+      const { instance } = place;
+      prepareRuntimeDir(instance);
+      // Listens, starts a child that has the socket for a while, and is killed.
+      const script = [
+        "import os, signal, socket, sys, time",
+        "s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()",
+        "if os.fork() == 0: time.sleep(0.3); os._exit(0)",
+        "os.kill(os.getpid(), signal.SIGKILL)",
+      ].join("\n");
+      await Bun.spawn(["python3", "-c", script, instance.httpSocket], { stdio: ["ignore", "ignore", "inherit"] })
+        .exited;
+      expect(probeSocket(instance.httpSocket)).toBe("alive");
+      using _server = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
+      expect(listenerPid(instance.httpSocket)).toBe(process.pid);
+    },
+  );
 
   test("what is no socket is never removed", async () => {
     using place = testInstance();

@@ -58,22 +58,16 @@ async function wait(
     signal,
   });
   const { match, groups, lineId, command } = outcome;
-  const state = outcome.state?.state ?? session.program.state();
   return {
     session: session.name,
     decided_by: outcome.decidedBy,
-    state: outcome.decidedBy === "command_finished" && isBackAtShell(session) ? "prompt" : state,
+    state: outcome.state?.state ?? session.program.state(),
     output_cursor: outcome.outputCursor,
     ...(match === undefined ? {} : { match }),
     ...(groups === undefined ? {} : { groups: [...groups] }),
     ...(lineId === undefined ? {} : { line_id: lineId }),
     ...(command === undefined ? {} : { command }),
   };
-}
-
-/** The command has ended, and the shell's prompt is there or on its way. */
-function isBackAtShell({ commands }: Session): boolean {
-  return ["ended", "drawing", "prompt"].includes(commands.recorder.phase);
 }
 
 async function run(

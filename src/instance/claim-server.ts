@@ -8,8 +8,12 @@
 import fs from "node:fs";
 import { WshError } from "../protocol/errors.ts";
 import { withLock } from "./lock.ts";
-import { type Instance, prepareRuntimeDir } from "./paths.ts";
-import { probeSocket } from "./probe.ts";
+import { errorCode, type Instance, prepareRuntimeDir } from "./paths.ts";
+import { listenerPid, probeSocket } from "./probe.ts";
+
+/** Longest life of a socket whose process is gone, in ms: a thousand times what starting a program takes. */
+const ORPHAN_MS = 1_000;
+const LOOK_MS = 5;
 
 /**
  * Runs `bind`, which listens on httpSocket and mcpSocket (and TCP), as the instance's only server, and returns its
@@ -19,7 +23,9 @@ export async function claimServer<T>(instance: Instance, bind: () => T | Promise
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
     // What is left of a start that was cut short (bindAside) goes too.
-    for (const path of serverSockets(instance)) for (const each of [path, besides(path)]) clearSocket(instance, each);
+    for (const path of serverSockets(instance)) {
+      for (const each of [path, besides(path)]) await clearSocket(instance, each);
+    }
     return await bind();
   });
 }
@@ -54,11 +60,34 @@ export async function releaseServer(instance: Instance, close: () => void | Prom
   });
 }
 
+/**
+ * A server that is killed while it starts a process lives on in it for a moment as far as its sockets go: until that
+ * process runs its own program. They are answered by the kernel alone then, and will be dead.
+ */
+async function orphanGone(path: string): Promise<void> {
+  const deadline = performance.now() + ORPHAN_MS;
+  while (performance.now() < deadline) {
+    const pid = listenerPid(path);
+    if (pid === null || isProcess(pid)) return;
+    await Bun.sleep(LOOK_MS);
+  }
+}
+
+function isProcess(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errorCode(error) !== "ESRCH";
+  }
+}
+
 function serverSockets(instance: Instance): readonly string[] {
   return [instance.httpSocket, instance.mcpSocket];
 }
 
-function clearSocket(instance: Instance, path: string): void {
+async function clearSocket(instance: Instance, path: string): Promise<void> {
+  await orphanGone(path);
   const state = probeSocket(path);
   if (state === "dead") fs.rmSync(path, { force: true });
   if (state === "alive") {

@@ -157,6 +157,10 @@ export function classify(known: ProgramKnowledge): ProgramState {
     const why = settled ? "the shell shows its prompt" : "the shell shows its prompt and is busy";
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: settled ? "ready" : "working", settled };
   }
+  if ((known.phase === "ended" || known.phase === "drawing") && ownShell && reader === null) {
+    const why = "the shell is about to show its prompt";
+    return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "working", settled: false };
+  }
   if (relay?.opaque !== true && flags?.canonical === true && !flags.echo) {
     const seen = facts === null || facts.members.length === 0 ? "hidden" : membersDo(facts.members);
     if (reader !== null || seen === "unknown" || seen === "hidden") {
