@@ -1,8 +1,9 @@
 /**
- * A session that has flooded for a while, with nobody looking at it, stands back for others where they crowd the
- * processors: its host gets less of them, in turns of the usual length, and in the worst crowd reads its program in bursts
- * (`flood-pace.ts`). Alone it does not, since it would only be slower (m: a flood took 1.85 s instead of 1.7). Of 16 floods on two cores a call to a quiet session took 47 ms before, then 4 to 8
- * with the lower weight alone, now 2 to 3 (m). When the flood is over, or somebody attaches or asks, all is as before.
+ * A session that has flooded for a while, with nobody looking at it, stands back for others where they crowd the processors:
+ * its host gets less of them, in turns of the usual length, and in the worst crowd reads its program in bursts
+ * (`flood-pace.ts`). Alone it does not, since it would only be slower (m: a flood took 1.85 s instead of 1.7). Of 16
+ * floods on two cores a call to a quiet session took 47 ms before, then 4 to 8 with the lower weight alone, now 2 to 3
+ * (m). When the flood is over, or somebody attaches or asks, all is as before.
  *
  * Linux groups processes by process session and shares the processor among the groups; a host has a session of its own,
  * so it is the group whose weight counts, and that may be lowered and raised again without privileges (sched(7),

@@ -1,8 +1,9 @@
 /**
- * How a host gets its place in the registry: an id that was never given before, a bound socket and a name, all under
- * the registry's lock, or nothing. Ids and automatic names come from counters kept in NAME/counters; where that file
- * is lost or unreadable they go on above the highest number in use, by a host with a deleted socket too. The session limit counts live sessions; ended ones
- * that are kept for reading have the same limit again, so that quick commands do not keep a person from a session.
+ * How a host gets its place in the registry: an id that was never given before, a bound socket and a name, all under the
+ * registry's lock, or nothing. Ids and automatic names come from counters kept in NAME/counters; where that file is lost
+ * or unreadable they go on above the highest number in use, by a host with a deleted socket too. The session limit counts
+ * live sessions; ended ones that are kept for reading have the same limit again, so that quick commands do not keep a
+ * person from a session.
  */
 
 import fs from "node:fs";
@@ -12,8 +13,8 @@ import { withLock } from "./lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "./paths.ts";
 import { listenerPid } from "./probe.ts";
 import {
+  boundIds,
   cleanStaleLocked,
-  highestId,
   linkName,
   removeOwn,
   type SessionEntry,
@@ -191,12 +192,10 @@ function readCounters(instance: Instance, entries: readonly SessionEntry[]): Cou
     // Absent at first; where it cannot be read, what is in use says enough.
   }
   const stored = /^(\d{1,9}) (\d{1,9})$/m.exec(text);
-  if (stored !== null) {
-    const above = entries.reduce((highest, entry) => Math.max(highest, entry.id), 0) + 1;
-    return { id: Math.max(Number(stored[1]), above), name: Number(stored[2]) };
-  }
+  const highestId = Math.max(0, ...entries.map(({ id }) => id));
+  if (stored !== null) return { id: Math.max(Number(stored[1]), highestId + 1), name: Number(stored[2]) };
   const numbers = entries.map((entry) => (entry.name === null ? -1 : (numericName(entry.name) ?? -1)));
-  return { id: highestId(instance, entries) + 1, name: Math.max(-1, ...numbers) + 1 };
+  return { id: Math.max(highestId, ...boundIds(instance)) + 1, name: Math.max(-1, ...numbers) + 1 };
 }
 
 /** What is no socket may lie where a host's would be: it stays, and that id is not given. */

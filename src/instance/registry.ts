@@ -73,11 +73,10 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
   return named.find((entry) => !entry.ended) ?? named.at(-1);
 }
 
-/** The highest id in use, 0 when none is: that of a host too whose socket was deleted and which is about to bind it again. */
-export function highestId(instance: Instance, entries: readonly SessionEntry[]): number {
+/** Ids of hosts whose sockets are open, those too whose socket was deleted and which are about to bind it again. */
+export function boundIds(instance: Instance): number[] {
   const bound = boundIn(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
-  const believed = bound.filter((id) => id <= MAX_BOUND_ID);
-  return Math.max(0, ...entries.map(({ id }) => id), ...believed);
+  return bound.filter((id) => id <= MAX_BOUND_ID);
 }
 
 /** Whether the host's socket is still where it was bound: false after somebody deleted the runtime directory. */

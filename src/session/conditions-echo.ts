@@ -8,7 +8,7 @@
  * Bounded: lines remembered, their length, how long, and how many masks are kept.
  */
 import type { PtyFlags } from "../pty/port.ts";
-import { type Clock, lineOf, type TerminalText, type TextPosition } from "./exec-port.ts";
+import type { Clock, TerminalText, TextPosition } from "./exec-port.ts";
 
 /** Input lines that wait for their echo; a longer paste is remembered by its first lines. */
 const MAX_LINES = 64;
@@ -156,7 +156,7 @@ export class EchoTracker {
   private found(expected: Expected, cursor: TextPosition): boolean {
     if (expected.at !== null) {
       const { line, index } = expected.at;
-      const shown = (lineOf(this.text, line) ?? "").slice(index);
+      const shown = (this.text.line(line) ?? "").slice(index);
       const length = commonLength(shown, expected.text);
       if (length === expected.text.trimEnd().length) {
         this.mask(line, { start: index, end: index + expected.text.length });

@@ -20,8 +20,8 @@ export interface RenderedLine {
 }
 
 /**
- * The rendered output, read between chunks and at marks. A read walks the emulator's hot window (~30 µs), so lines are
- * asked for together.
+ * The rendered output, read between chunks and at marks. Reading several lines walks the emulator's hot window (~30 µs),
+ * so they are asked for together.
  */
 export interface TerminalText {
   /** Output bytes parsed since the session began. */
@@ -34,6 +34,8 @@ export interface TerminalText {
   screenTop(): number;
   /** Id of the last line of the normal screen that was written, or the cursor's if that is lower. */
   lastLine(): number;
+  /** Text of one logical line, trailing blanks cut; null when it is not kept. Cheap for the cursor's. */
+  line(id: number): string | null;
   /** Logical lines of normal screen and history, from one id to another inclusive; those that are kept, in order. */
   lines(first: number, last: number): readonly RenderedLine[];
   /** Rows of the alternate screen from the top, soft wraps not joined; empty while the normal screen is shown. */
@@ -54,11 +56,6 @@ export interface RetiredLines {
   text(index: number): string;
   /** Characters of those from `from` to `to` (exclusive) together. */
   length(from: number, to: number): number;
-}
-
-/** Text of one line; null when it is not kept. */
-export function lineOf(text: TerminalText, id: number): string | null {
-  return text.lines(id, id)[0]?.text ?? null;
 }
 
 /** Shell integration's marks (OSC 133 A/B/C/D, 633 E), in the order of the stream. */

@@ -4,7 +4,7 @@
  * Anything typed since the prompt counts, erased or not, for the line editor alone knows what is left of it. What was
  * typed before the prompt, while a command ran, counts when the prompt shows it.
  */
-import { lineOf, type TerminalText, type TextPosition } from "./exec-port.ts";
+import type { TerminalText, TextPosition } from "./exec-port.ts";
 
 /** Reports of the terminal (focus, cursor place, mouse, colours) that are no typing. */
 const REPORTS =
@@ -39,6 +39,6 @@ export class PromptInput {
     if (!this.ahead) return true;
     const cursor = text.position();
     if (cursor.line !== inputStart.line) return false;
-    return (lineOf(text, cursor.line) ?? "").slice(inputStart.index, cursor.index).trim() === "";
+    return (text.line(cursor.line) ?? "").slice(inputStart.index, cursor.index).trim() === "";
   }
 }

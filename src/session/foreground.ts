@@ -105,18 +105,17 @@ function ttyPath(tty: number): string | null {
 
 /** Path of the file that a process runs; null when it cannot be known. */
 export function processExecutable(pid: number): string | null {
-  try {
-    return fs.readlinkSync(`/proc/${pid}/exe`);
-  } catch {
-    // Ended, another user's, or no /proc.
-    return null;
-  }
+  return processLink(pid, "exe");
 }
 
 /** Directory of a process; null when it cannot be known. */
 export function processCwd(pid: number): string | null {
+  return processLink(pid, "cwd");
+}
+
+function processLink(pid: number, name: "cwd" | "exe"): string | null {
   try {
-    return fs.readlinkSync(`/proc/${pid}/cwd`);
+    return fs.readlinkSync(`/proc/${pid}/${name}`);
   } catch {
     // Ended, another user's, or no /proc.
     return null;

@@ -70,10 +70,6 @@ export class SessionText implements TerminalText {
   }
 
   lines(first: number, last: number): readonly { readonly id: number; readonly text: string }[] {
-    if (first === last) {
-      const text = this.terminal.line(first);
-      return text === null ? [] : [{ id: first, text }];
-    }
     const { lines } = this.terminal.text({ line: first, col: 0 }, { line: last, col: Number.POSITIVE_INFINITY });
     return lines.map(({ id, line }) => ({ id, text: typeof line === "string" ? line : "" }));
   }

@@ -1,7 +1,7 @@
 /**
- * Reads lines that show the same on every terminal: printable ASCII, tabs to the default stops, colours, and an end, CR
- * LF, or CR CR LF as a file with such ends comes out of a terminal. They begin and end in the default style at the left edge, so that a flood of them can be counted and kept
- * without an emulator (`passing.ts`).
+ * Reads lines that show the same on every terminal: printable ASCII, tabs to the default stops, colours, and an end, CR LF,
+ * or CR CR LF as a file with such ends comes out of a terminal. They begin and end in the default style at the left edge,
+ * so that a flood of them can be counted and kept without an emulator (`passing.ts`).
  *
  * `measure` decides and counts, once per byte of a flood; `pack` reads a line that was measured, for those few that
  * somebody looks at. What must stay true: whatever `measure` does not know for certain ends it, and the emulator takes

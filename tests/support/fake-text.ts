@@ -29,6 +29,10 @@ export class FakeText implements TerminalText {
     return this.shown.length - 1;
   }
 
+  line(id: number): string | null {
+    return this.lines(id, id)[0]?.text ?? null;
+  }
+
   lines(first: number, last: number) {
     return this.shown
       .map((text, id) => ({ id, text: text.trimEnd() }))
