@@ -1,11 +1,12 @@
 /**
  * Structured logs: one line per event, as text for people or as JSON for programs, to stderr or to a file. Logging
- * never fails its caller: a full disk or a closed pipe loses the line. A file is bounded: past its size it becomes
- * FILE.1 and a new one begins. Values come from outside, so control characters are escaped: a line stays a line.
+ * never fails its caller: a full disk or a closed pipe loses the line, and the next one that is written tells how many
+ * were lost. A file is bounded: past its size it becomes FILE.1 and a new one begins. Values come from outside, so control characters are escaped: a line stays a line.
  */
 
 import fs from "node:fs";
 import { dirname } from "node:path";
+import { LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
 export type LogFormat = "text" | "json";
@@ -36,7 +37,10 @@ const urgency: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2
 const largestLogBytes = 4 * 1024 * 1024;
 
 export function createLogger(options: LoggerOptions): Logger {
-  const write = options.write ?? (options.file ? fileSink(options.file) : stderrSink);
+  const lines = new LineWriter((lost) =>
+    formatLine(options.format, new Date(), "warn", "lines_lost", { ...options.fields, lines: lost }),
+  );
+  const write = options.write ?? (options.file ? fileSink(options.file, lines) : stderrSink(lines));
   return loggerWith(options, write, options.fields ?? {});
 }
 
@@ -88,12 +92,12 @@ function escapeControls(text: string): string {
   return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 
-function stderrSink(line: string): void {
-  fs.writeSync(2, line);
+function stderrSink(lines: LineWriter): (line: string) => void {
+  return (line) => void lines.write(2, line);
 }
 
 /** Appends to a file that is opened at the first line; at a failure to open, tries again with the next line. */
-function fileSink(path: string): (line: string) => void {
+function fileSink(path: string, lines: LineWriter): (line: string) => void {
   let fd: number | null = null;
   let size = 0;
   return (line) => {
@@ -105,7 +109,7 @@ function fileSink(path: string): (line: string) => void {
       fd = openLogFile(path);
       size = fs.fstatSync(fd).size;
     }
-    size += fs.writeSync(fd, line);
+    size += lines.write(fd, line);
   };
 }
 
@@ -117,6 +121,7 @@ export function openLogFile(path: string): number {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const size = fs.lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size > largestLogBytes) fs.renameSync(path, `${path}.1`);
-  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = fs.constants;
-  return fs.openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = fs.constants;
+  // For reading, too: whoever appends looks whether the line before was written whole.
+  return fs.openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
 }

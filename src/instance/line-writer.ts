@@ -1,0 +1,47 @@
+/**
+ * Writes whole lines into a file that other processes append to as well. A full disk takes a part of a line, or none:
+ * that line is lost and counted. What comes after it never continues a torn line, whoever tore it, and says first how
+ * many of this process's lines are missing.
+ */
+
+import fs from "node:fs";
+
+const NEWLINE = 0x0a;
+
+export class LineWriter {
+  private lost = 0;
+  private torn = false;
+  private readonly lastByte = new Uint8Array(1);
+
+  /** @param notice the line that tells how many lines are missing */
+  constructor(private readonly notice: (lost: number) => string) {}
+
+  /** Returns the bytes written. Throws what the system says, after counting the line as lost. */
+  write(fd: number, line: string): number {
+    const gap = this.endsTorn(fd) ? "\n" : "";
+    const head = gap + (this.lost === 0 ? "" : this.notice(this.lost));
+    const bytes = Buffer.from(head + line);
+    let written = 0;
+    try {
+      written = fs.writeSync(fd, bytes);
+    } finally {
+      this.torn = written > 0 ? written < bytes.length : this.torn;
+      if (written === bytes.length) this.lost = 0;
+      // The notice may have gone out whole before the line that was cut.
+      else this.lost = (written >= Buffer.byteLength(head) && head.length > gap.length ? 0 : this.lost) + 1;
+    }
+    return written;
+  }
+
+  /** Another process may have torn it; a descriptor that cannot be read says only what this one did. */
+  private endsTorn(fd: number): boolean {
+    try {
+      const stat = fs.fstatSync(fd);
+      if (!stat.isFile()) return false;
+      if (stat.size === 0) return false;
+      return fs.readSync(fd, this.lastByte, 0, 1, stat.size - 1) === 1 && this.lastByte[0] !== NEWLINE;
+    } catch {
+      return this.torn;
+    }
+  }
+}
