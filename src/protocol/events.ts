@@ -132,11 +132,17 @@ export const SessionEventSchema = v.variant("event", [
 ]);
 export type SessionEvent = v.InferOutput<typeof SessionEventSchema>;
 
-/** What every server-level WebSocket hears without subscribing. */
+/**
+ * What every server-level WebSocket hears without subscribing. `session_destroyed` comes when the program ends; the
+ * session stays readable by its id for its grace period.
+ */
 export const LifecycleEventSchema = v.variant("event", [
   v.object({
     event: v.literal("session_created"),
-    params: v.object({ name: v.string(), session: SessionInfoSchema }),
+    params: v.object({
+      ...v.pick(SessionInfoSchema, ["name", "pid", "command", "rows", "cols", "tags"]).entries,
+      session: SessionInfoSchema,
+    }),
   }),
   v.object({
     event: v.literal("session_renamed"),

@@ -32,7 +32,7 @@ export interface HostEvent {
 export interface HostsListener {
   created(info: SessionInfo): void;
   /** session_renamed, session_tags_changed, session_exited and what else a host tells its server. */
-  event(info: SessionInfo, event: WireEvent): void;
+  event(info: SessionInfo, event: WireEvent, leaving: boolean): void;
   destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
 }
 
@@ -311,8 +311,8 @@ export class Hosts {
         exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
         signal: typeof event.signal === "string" ? event.signal : null,
       };
-    } else if (event.event !== "info") {
-      this.listener?.event(host.info, event);
+    } else {
+      this.listener?.event(host.info, event, host.isLeaving);
     }
   }
 

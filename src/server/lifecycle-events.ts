@@ -3,20 +3,34 @@ import type { LifecycleEvent } from "../protocol/events.ts";
 import type { WireEvent } from "../protocol/hello.ts";
 import type { EndReason, SessionInfo } from "../protocol/session.ts";
 
+export interface Exit {
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+}
+
 export const lifecycleEvents = {
   created(session: SessionInfo): LifecycleEvent {
-    return { event: "session_created", params: { name: session.name, session } };
+    const { name, pid, command, rows, cols, tags } = session;
+    return { event: "session_created", params: { name, pid, command, rows, cols, tags, session } };
   },
 
-  destroyed(
-    session: SessionInfo,
-    reason: EndReason,
-    exit: { readonly exit_code: number | null; readonly signal: string | null },
-  ): LifecycleEvent {
+  exited(session: SessionInfo, exit: Exit): LifecycleEvent {
+    return { event: "session_exited", params: { name: session.name, ...exit, session } };
+  },
+
+  /** How a program ended, as its `session_exited` says. */
+  exitOf(event: WireEvent): Exit {
+    return {
+      exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
+      signal: typeof event.signal === "string" ? event.signal : null,
+    };
+  },
+
+  destroyed(session: SessionInfo, reason: EndReason, exit: Exit): LifecycleEvent {
     return { event: "session_destroyed", params: { name: session.name, reason, ...exit, session } };
   },
 
-  /** Null for what concerns nobody outside. */
+  /** A rename, or tags that changed; null for what concerns nobody outside. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {
@@ -33,16 +47,6 @@ export const lifecycleEvents = {
             added: strings(event.added),
             removed: strings(event.removed),
             tags: strings(event.tags),
-            session,
-          },
-        };
-      case "session_exited":
-        return {
-          event: "session_exited",
-          params: {
-            name,
-            exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
-            signal: typeof event.signal === "string" ? event.signal : null,
             session,
           },
         };

@@ -17,6 +17,7 @@ import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import { takeShortTurns } from "../pty/time-slice.ts";
 import { type AccessOptions, createAccess } from "./access.ts";
+import { Announcements } from "./announcements.ts";
 import { type AppContext, createApp } from "./app.ts";
 import { auditFile, auditLog } from "./audit.ts";
 import { createCall } from "./call.ts";
@@ -25,7 +26,6 @@ import { Doors } from "./doors.ts";
 import { createHandlers, type ServerState } from "./handlers.ts";
 import { Hosts } from "./hosts.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import { lifecycleEvents } from "./lifecycle-events.ts";
 import type { TlsFiles } from "./listen.ts";
 import { Listeners } from "./listeners.ts";
 import { Metrics } from "./metrics.ts";
@@ -173,28 +173,29 @@ export async function runServer(options: ServerOptions): Promise<void> {
     return bound;
   });
 
+  const announcements = new Announcements((event) => {
+    if (event.event !== "session_tags_changed") sessionsChanged();
+    doors.broadcast(event);
+  });
   await hosts.start({
     created: (session) => {
       lifecycle.used();
-      sessionsChanged();
-      doors.broadcast(lifecycleEvents.created(session));
+      announcements.created(session);
       logger.debug("session found", { name: session.name, id: session.id });
     },
-    event: (session, event) => {
-      logger.debug(event.event, { name: session.name, id: session.id });
-      if (event.event === "session_renamed") sessionsChanged();
+    event: (session, event, leaving) => {
+      if (event.event !== "info") logger.debug(event.event, { name: session.name, id: session.id });
       // The answer that told it is on its way first.
       if (event.event === "session_end_told") setTimeout(() => lifecycle.changed(), ANSWER_MS);
-      const told = lifecycleEvents.of(session, event);
-      if (told !== null) doors.broadcast(told);
+      announcements.event(session, event, leaving);
     },
     destroyed: (session, reason, exit) => {
       logger.info("session ended", { name: session.name, id: session.id, reason, ...exit });
-      sessionsChanged();
-      doors.broadcast(lifecycleEvents.destroyed(session, reason, exit));
+      announcements.destroyed(session, reason, exit);
       lifecycle.changed();
     },
   });
+  announcements.begin(hosts.all.map(({ info }) => info));
   if (hosts.all.length > 0) lifecycle.used();
 
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
