@@ -163,10 +163,10 @@ describe("every host", () => {
         const created = planChange(host, scope, where, launch);
         expect(created.kind).toBe("create");
         expect(applyChange(created)).toBeUndefined();
-        expect(created.file.startsWith(where.home)).toBe(true);
-        const text = readFileSync(created.file, "utf8");
+        expect(created.place.file.startsWith(where.home)).toBe(true);
+        const text = readFileSync(created.place.file, "utf8");
         expect(text).toContain("/opt/wsh");
-        expect(statSync(created.file).mode & 0o777).toBe(0o600);
+        expect(statSync(created.place.file).mode & 0o777).toBe(0o600);
 
         expect(planChange(host, scope, where, launch).kind).toBe("none");
         const moved = planChange(host, scope, where, { command: "/new/wsh", args: ["mcp"] });
@@ -175,7 +175,7 @@ describe("every host", () => {
         expect(readFileSync(backup ?? "", "utf8")).toBe(text);
 
         applyChange(planChange(host, scope, where, undefined));
-        expect(readFileSync(created.file, "utf8")).not.toContain("/new/wsh");
+        expect(readFileSync(created.place.file, "utf8")).not.toContain("/new/wsh");
         expect(planChange(host, scope, where, undefined).kind).toBe("none");
       });
     }
@@ -202,7 +202,7 @@ describe("every host", () => {
     const file = join(where.cwd, "opencode.jsonc");
     writeFileSync(file, '{ "mcp": { "servers": {} } } // v2\n');
     const change = planChange(hostNamed("opencode"), "project", where, launch);
-    expect(change.file).toBe(file);
+    expect(change.place.file).toBe(file);
     expect(readJsonc(change.after)).toMatchObject({ mcp: { servers: { wsh: { type: "local" } } } });
     expect(change.after).toContain("// v2");
   });

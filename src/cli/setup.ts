@@ -11,6 +11,7 @@ import { print } from "./print.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "./setup/change.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "./setup/hosts.ts";
 import { launchFor } from "./setup/launch.ts";
+import { type Place, placeOf } from "./setup/place.ts";
 
 interface SetupOptions {
   readonly scope: HostScope;
@@ -68,15 +69,20 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
   const change = planChange(host, options.scope, places, options.remove === true ? undefined : launch);
   if (change.kind === "none") {
     const state = options.remove === true ? "does not know wsh" : "is set up already";
-    return `${host.title} ${state}: ${change.file}\n`;
+    return `${host.title} ${state}: ${shown(change.place)}\n`;
   }
   if (options.dryRun === true) {
-    return `Would ${change.kind} in ${change.file}:\n${describeDifference(change.before ?? "", change.after)}\n`;
+    return `Would ${change.kind} in ${shown(change.place)}:\n${describeDifference(change.before ?? "", change.after)}\n`;
   }
   const backup = applyChange(change);
   const verb = { create: "Created", add: "Added to", update: "Updated in", remove: "Removed from" }[change.kind];
   const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
-  return `${verb} ${change.file}\n${kept}${host.after}\n`;
+  return `${verb} ${shown(change.place)}\n${kept}${host.after}\n`;
+}
+
+/** A link is never followed without saying so. */
+function shown({ file, target }: Place): string {
+  return file === target ? file : `${file} (in fact ${target})`;
 }
 
 function overview(places: Places): string {
@@ -106,8 +112,9 @@ function stateIn(host: AiHost, scope: HostScope, places: Places): string {
   const file = fileOf(host, scope, places);
   if (file === undefined) return "n/a";
   try {
-    return entryIn(host, file) === undefined ? "-" : "wsh";
+    return entryIn(host, placeOf(file, scope, places.cwd)) === undefined ? "-" : "wsh";
   } catch (thrown) {
-    return WshError.from(thrown).code === "invalid_setting" ? "unreadable" : "-";
+    const { code } = WshError.from(thrown);
+    return code === "invalid_setting" || code === "unsafe_path" ? "unreadable" : "-";
   }
 }

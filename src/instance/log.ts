@@ -6,6 +6,7 @@
 
 import fs from "node:fs";
 import { dirname } from "node:path";
+import { WshError } from "../protocol/errors.ts";
 import { LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
@@ -119,9 +120,16 @@ function fileSink(path: string, lines: LineWriter): (line: string) => void {
  */
 export function openLogFile(path: string): number {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const size = fs.lstatSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  if (size > largestLogBytes) fs.renameSync(path, `${path}.1`);
-  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR } = fs.constants;
-  // For reading, too: whoever appends looks whether the line before was written whole.
-  return fs.openSync(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  const before = fs.lstatSync(path, { throwIfNoEntry: false });
+  if (before !== undefined && before.size > largestLogBytes) fs.renameSync(path, `${path}.1`);
+  const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR, O_WRONLY } = fs.constants;
+  // For reading, too: whoever appends looks whether the line before was written whole. Not a pipe, which would then
+  // have a reader for ever.
+  const access = before === undefined || before.isFile() ? O_RDWR : O_WRONLY;
+  const fd = fs.openSync(path, access | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
+  const { uid } = fs.fstatSync(fd);
+  if (uid === 0 || uid === process.getuid?.()) return fd;
+  // Somebody else put it there, in a directory that others may fill, to read what we write.
+  fs.closeSync(fd);
+  throw new WshError("unsafe_path", `${path} belongs to user ${uid}`);
 }

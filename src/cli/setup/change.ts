@@ -1,34 +1,18 @@
 /**
- * Plans and performs the change of one host's file. A plan is a value: what the file is, what it will be, why. Writing
- * replaces the file by rename after the old one was copied beside it, follows a symbolic link to its target and keeps
- * the mode, so a reader sees the old file or the new one and never half of one.
+ * Plans and performs the change of one host's file. A plan is a value: what the file is, what it will be, why.
  */
-import { randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { existsSync } from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
 import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type Places } from "./hosts.ts";
 import { at, readJsonc, removeFromJsonc, setInJsonc } from "./jsonc.ts";
+import { type Place, placeOf, textOf } from "./place.ts";
+import { replaceFile } from "./replace-file.ts";
 import { readToml, removeFromToml, setInToml } from "./toml.ts";
-
-/** New files hold no secret of ours, but their neighbours often do: for the owner alone. */
-const NEW_FILE_MODE = 0o600;
 
 export interface Change {
   readonly host: AiHost;
   readonly scope: HostScope;
-  readonly file: string;
+  readonly place: Place;
   /** The entry as it stands, undefined when there is none. */
   readonly found: unknown;
   /** Text of the file, undefined when it does not exist. */
@@ -44,8 +28,8 @@ export function fileOf(host: AiHost, scope: HostScope, places: Places): string |
 }
 
 /** The entry that a host has for wsh, undefined when there is none. Throws what reading the file throws. */
-export function entryIn(host: AiHost, file: string): unknown {
-  const text = textOf(file);
+export function entryIn(host: AiHost, place: Place): unknown {
+  const text = textOf(place);
   if (text === undefined) return undefined;
   const root = host.syntax === "toml" ? readToml(text) : readJsonc(text);
   return at(root, [...host.servers(root), ENTRY_NAME]);
@@ -63,13 +47,14 @@ export function planChange(host: AiHost, scope: HostScope, places: Places, launc
       hint: `Use --scope ${has}.`,
     });
   }
-  const before = textOf(file);
+  const place = placeOf(file, scope, places.cwd);
+  const before = textOf(place);
   try {
     const root = host.syntax === "toml" ? readToml(before ?? "") : readJsonc(before ?? "");
     const path = [...host.servers(root), ENTRY_NAME];
     const found = at(root, path);
     const after = edited(host, before ?? "", path, launch);
-    return { host, scope, file, before, after, found, kind: kindOf(before, after, found, launch) };
+    return { host, scope, place, before, after, found, kind: kindOf(before, after, found, launch) };
   } catch (thrown) {
     const error = WshError.from(thrown);
     throw new WshError(error.code, `${file}: ${error.message}`, error.details, { cause: thrown });
@@ -92,35 +77,8 @@ function kindOf(before: string | undefined, after: string, found: unknown, launc
 }
 
 /** Writes the change. Returns the path of the copy of the old file, undefined when there was none. */
-export function applyChange(change: Change): string | undefined {
-  if (change.kind === "none") return undefined;
-  const target = change.before === undefined ? change.file : realpathSync(change.file);
-  mkdirSync(dirname(target), { recursive: true });
-  const mode = change.before === undefined ? NEW_FILE_MODE : statSync(target).mode & 0o777;
-  const backup = change.before === undefined ? undefined : `${change.file}.before-wsh`;
-  if (backup !== undefined) {
-    copyFileSync(target, backup);
-    chmodSync(backup, mode);
-  }
-  const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
-  try {
-    writeFileSync(fresh, change.after, { mode });
-    chmodSync(fresh, mode);
-    renameSync(fresh, target);
-  } finally {
-    rmSync(fresh, { force: true });
-  }
-  return backup;
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
-    const message = cause instanceof Error ? cause.message : String(cause);
-    throw new WshError("invalid_setting", `${file} cannot be read: ${message}`, {}, { cause });
-  }
+export function applyChange({ kind, place, before, after }: Change): string | undefined {
+  return kind === "none" ? undefined : replaceFile(place, before, after);
 }
 
 /** The lines that differ, with a little around them, for --dry-run. */

@@ -1,8 +1,20 @@
 /**
  * Sets or removes one server in a JSON file with comments. Only the bytes of the entry change: comments, order, other
- * keys and the file's own indentation stay. A file that does not parse is refused, never repaired.
+ * keys and the file's own indentation stay. A file that does not parse is refused, never repaired; so is one in which a
+ * key of ours stands twice, of which programs read different ones. The result is parsed again and must hold what was
+ * meant.
  */
-import { applyEdits, type FormattingOptions, modify, type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import {
+  applyEdits,
+  type FormattingOptions,
+  type JSONPath,
+  modify,
+  type Node,
+  type ParseError,
+  parse,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
 import { WshError } from "../../protocol/errors.ts";
 
 /** Hosts that read these files accept comments and trailing commas, and so do we. */
@@ -32,21 +44,77 @@ export function readJsonc(text: string): unknown {
 export function setInJsonc(text: string, path: readonly string[], entry: Readonly<Record<string, unknown>>): string {
   const formattingOptions = formatOf(text);
   let result = text.trim() === "" ? `{}${formattingOptions.eol}` : text;
-  const existing = at(readJsonc(result), path);
-  if (typeof existing !== "object" || existing === null) {
-    return applyEdits(result, modify(result, [...path], entry, { formattingOptions }));
+  const root = readJsonc(result);
+  checkPath(root, result, path);
+  const existing = at(root, path);
+  if (!isObject(existing)) {
+    const whole = edited(result, path, entry, formattingOptions);
+    return verified(whole, withValue(root, path, entry));
   }
   for (const [key, value] of Object.entries(entry)) {
     if (Bun.deepEquals(at(existing, [key]), value)) continue;
-    result = applyEdits(result, modify(result, [...path, key], value, { formattingOptions }));
+    result = edited(result, [...path, key], value, formattingOptions);
   }
-  return result;
+  return verified(result, withValue(root, path, { ...existing, ...entry }));
 }
 
 /** The text without the entry at `path`. */
 export function removeFromJsonc(text: string, path: readonly string[]): string {
-  if (at(readJsonc(text), path) === undefined) return text;
-  return applyEdits(text, modify(text, [...path], undefined, { formattingOptions: formatOf(text) }));
+  const root = readJsonc(text);
+  if (at(root, path) === undefined) return text;
+  checkPath(root, text, path);
+  return verified(edited(text, path, undefined, formatOf(text)), withValue(root, path, undefined));
+}
+
+function edited(text: string, path: readonly string[], value: unknown, formattingOptions: FormattingOptions): string {
+  return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
+}
+
+/** @throws WshError invalid_setting where a key on the way stands twice or leads to no object */
+function checkPath(root: unknown, text: string, path: readonly string[]): void {
+  let node: Node | undefined = parseTree(withoutMark(text), [], PARSE_OPTIONS);
+  const seen: JSONPath = [];
+  for (const key of [...path, null]) {
+    if (node?.type !== "object") break;
+    const twice = doubled(node, key);
+    if (twice !== undefined) {
+      const line = text.slice(0, twice.offset).split("\n").length;
+      throw new WshError("invalid_setting", `line ${line}: the key ${twice.value} stands there a second time`, {
+        hint: "Programs read different ones. Leave one of them first; the file was left as it is.",
+      });
+    }
+    node = node.children?.find(({ children }) => children?.[0]?.value === key)?.children?.[1];
+    if (key === null) break;
+    seen.push(key);
+    const value = at(root, seen.map(String));
+    if (seen.length === path.length || value === undefined || isObject(value)) continue;
+    throw new WshError("invalid_setting", `'${seen.join(".")}' is not a JSON object`, {
+      hint: "Correct the file first; it was left as it is.",
+    });
+  }
+}
+
+/** The second key of an object that is like an earlier one: `key`, or any where null is given. */
+function doubled(object: Node, key: string | null): { offset: number; value: string } | undefined {
+  const found = new Set<unknown>();
+  for (const { children } of object.children ?? []) {
+    const [name] = children ?? [];
+    if (name === undefined || (key !== null && name.value !== key)) continue;
+    if (found.has(name.value)) return { offset: name.offset, value: JSON.stringify(name.value) };
+    found.add(name.value);
+  }
+  return undefined;
+}
+
+function verified(text: string, wanted: unknown): string {
+  if (Bun.deepEquals(readJsonc(text), wanted)) return text;
+  throw new WshError("invalid_setting", "the file is written in a way that cannot be edited here", {
+    hint: "Edit it by hand; it was left as it is.",
+  });
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What is found by following keys from a parsed root, undefined when there is nothing. */
@@ -57,6 +125,16 @@ export function at(root: unknown, path: readonly string[]): unknown {
     value = Reflect.get(value, key);
   }
   return value;
+}
+
+/** A copy of a parsed root with another value at `path`; undefined takes the last key out. */
+export function withValue(root: unknown, path: readonly string[], value: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return value;
+  const base = typeof root === "object" && root !== null ? { ...root } : {};
+  const inner = withValue(at(base, [key]), rest, value);
+  const others = Object.fromEntries(Object.entries(base).filter(([name]) => name !== key));
+  return inner === undefined ? others : { ...others, [key]: inner };
 }
 
 /** A byte order mark is kept in the text; the parser must not see it. Same length, so that offsets agree. */

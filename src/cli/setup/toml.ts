@@ -4,7 +4,7 @@
  * table written inline or with dotted keys) shows when the result is parsed again, and is refused with the lines to add.
  */
 import { WshError } from "../../protocol/errors.ts";
-import { at } from "./jsonc.ts";
+import { at, withValue } from "./jsonc.ts";
 
 interface Statement {
   readonly start: number;
@@ -121,15 +121,6 @@ function pruned(value: unknown): unknown {
     .map(([key, inner]) => [key, pruned(inner)] as const)
     .filter(([, inner]) => !(typeof inner === "object" && inner !== null && Object.keys(inner).length === 0));
   return Object.fromEntries(entries);
-}
-
-function withValue(root: unknown, path: readonly string[], value: unknown): unknown {
-  const [key, ...rest] = path;
-  if (key === undefined) return value;
-  const base = typeof root === "object" && root !== null ? { ...root } : {};
-  const inner = withValue(at(base, [key]), rest, value);
-  const others = Object.fromEntries(Object.entries(base).filter(([name]) => name !== key));
-  return inner === undefined ? others : { ...others, [key]: inner };
 }
 
 function apply(text: string, edits: readonly { start: number; end: number; text: string }[]): string {

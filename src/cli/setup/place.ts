@@ -1,0 +1,72 @@
+/**
+ * Where a host's file really is, and its text. A repository may hold symbolic links: below the directory of a project a
+ * file or directory is followed only as long as it stays in there; links of the user's own are followed and named.
+ */
+import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, sep } from "node:path";
+import { WshError } from "../../protocol/errors.ts";
+import type { HostScope } from "./hosts.ts";
+
+/** Largest file that is read, in bytes: Claude Code keeps histories beside its servers; anything larger is a mistake. */
+const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
+
+export interface Place {
+  /** As the host names it. */
+  readonly file: string;
+  /** Where it is when every link is followed; the file itself may not exist yet. */
+  readonly target: string;
+}
+
+/** @throws WshError unsafe_path for a link that leads nowhere or, in a project, out of it */
+export function placeOf(file: string, scope: HostScope, cwd: string): Place {
+  const target = follow(file);
+  if (scope === "project") {
+    const root = realpathSync(cwd);
+    if (!target.startsWith(root.endsWith(sep) ? root : root + sep)) throw leadsOut(file, target, "out of the project");
+    if (target.slice(root.length).split(sep).includes(".git")) throw leadsOut(file, target, "into its .git directory");
+  }
+  return { file, target };
+}
+
+/** Resolves as much of the path as exists. */
+function follow(file: string): string {
+  const stat = lstatSync(file, { throwIfNoEntry: false });
+  if (stat !== undefined) {
+    try {
+      return realpathSync(file);
+    } catch (cause) {
+      throw new WshError(
+        "unsafe_path",
+        `${file} is a symbolic link that leads nowhere`,
+        { hint: LINK_HINT },
+        { cause },
+      );
+    }
+  }
+  const parent = dirname(file);
+  return parent === file ? file : join(follow(parent), basename(file));
+}
+
+const LINK_HINT = "Nothing was written. Replace the link by a file or directory, or edit what it leads to by hand.";
+
+function leadsOut(file: string, target: string, where: string): WshError {
+  return new WshError("unsafe_path", `${file} leads ${where}, to ${target}`, { hint: LINK_HINT });
+}
+
+/** The text of a file, undefined when there is none. @throws WshError invalid_setting when it cannot be read as text */
+export function textOf({ file, target }: Place): string | undefined {
+  const refuse = (reason: string, cause?: unknown): WshError =>
+    new WshError("invalid_setting", `${file} ${reason}`, { hint: "It was left as it is." }, { cause });
+  try {
+    const stat = statSync(target);
+    if (!stat.isFile()) throw refuse("is not a regular file");
+    if (stat.size > LARGEST_FILE_BYTES) throw refuse(`has ${stat.size} bytes, which is no configuration`);
+    // Text that does not decode would be written back as other bytes.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(target));
+  } catch (cause) {
+    if (cause instanceof WshError) throw cause;
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return undefined;
+    if (cause instanceof TypeError) throw refuse("is not text in UTF-8", cause);
+    throw refuse(`cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Replaces a file whole: a reader sees the old one or the new one. Everything is created under a name that did not
+ * exist, never through a link, in the real directory of the file; the old text stays beside it.
+ */
+import { randomUUID } from "node:crypto";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { errorCode } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Place, textOf } from "./place.ts";
+
+/** New files hold no secret of ours, but their neighbours often do: for the owner alone. */
+const NEW_FILE_MODE = 0o600;
+/** Copies of older states that may lie beside a file before the person must tidy up. */
+const MOST_BACKUPS = 100;
+
+/**
+ * @param before text that was read, undefined when there was no file
+ * @returns path of the copy of the old text, undefined when there was none
+ * @throws WshError conflict when the file is no longer what was read
+ */
+export function replaceFile(place: Place, before: string | undefined, after: string): string | undefined {
+  const { target } = place;
+  mkdirSync(dirname(target), { recursive: true });
+  if (textOf(place) !== before) {
+    throw new WshError("invalid_setting", `${place.file} was changed meanwhile`, { hint: "Run wsh setup again." });
+  }
+  const mode = before === undefined ? NEW_FILE_MODE : statSync(target).mode & 0o777;
+  const backup = before === undefined ? undefined : keepCopy(target, before, mode);
+  const fresh = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
+  try {
+    create(fresh, after, mode);
+    renameSync(fresh, target);
+  } finally {
+    rmSync(fresh, { force: true });
+  }
+  return backup;
+}
+
+/** `FILE.before-wsh`, or `FILE.before-wsh.2` and so on: an older copy, or what lies there by that name, stays. */
+function keepCopy(target: string, text: string, mode: number): string {
+  for (let count = 1; count <= MOST_BACKUPS; count += 1) {
+    const path = `${target}.before-wsh${count === 1 ? "" : `.${count}`}`;
+    try {
+      create(path, text, mode);
+      return path;
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
+  }
+  throw new WshError("invalid_setting", `${MOST_BACKUPS} copies named ${target}.before-wsh… exist already`, {
+    hint: "Delete those that you do not need.",
+  });
+}
+
+/** O_EXCL refuses what exists, links that lead nowhere too. */
+function create(path: string, text: string, mode: number): void {
+  const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
+  const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  try {
+    fchmodSync(fd, mode);
+    writeFileSync(fd, text);
+    fsyncSync(fd);
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
