@@ -72,6 +72,10 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
       listener = server.listen(path);
     },
   });
+  if (claim.tooOld.length > 0) {
+    const { askToGiveWay } = await import("./give-way.ts");
+    void askToGiveWay(instance, claim.tooOld);
+  }
   try {
     stdinFile = create.stdin === undefined ? null : writeStdin(instance, claim.id, create.stdin);
     const env = { ...environmentFor(claim.name), ...plan.set };

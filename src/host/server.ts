@@ -77,6 +77,8 @@ export class HostServer implements PeerHandler {
     switch (request.op) {
       case "host.ping":
         return {};
+      case "host.give_way":
+        return { gone: session.lifetime.giveWay() };
       case "host.watch":
         this.watchers.add(peer);
         peer.rest();

@@ -2,8 +2,8 @@
  * How a host gets its place in the registry: an id that was never given before, a bound socket and a name, all under the
  * registry's lock, or nothing. Ids and automatic names come from counters kept in NAME/counters; where that file is lost
  * or unreadable they go on above the highest number in use, by a host with a deleted socket too. The session limit counts
- * live sessions; ended ones that are kept for reading have the same limit again, so that quick commands do not keep a
- * person from a session.
+ * live sessions. As many ended ones again may be kept for reading; beyond that the oldest have to give way, so that quick
+ * commands never keep anyone from a session.
  */
 
 import fs from "node:fs";
@@ -45,6 +45,11 @@ export interface Claim {
   readonly socket: string;
 }
 
+/** A claim, and the ended sessions that are too many now, the one that ended first in front. */
+export interface ClaimResult extends Claim {
+  readonly tooOld: readonly SessionEntry[];
+}
+
 interface Counters {
   /** The next session's id. */
   readonly id: number;
@@ -53,19 +58,36 @@ interface Counters {
 }
 
 /**
+ * Time from a refusal to the second and last try, in ms: a program's end is known to its starter some milliseconds before
+ * the registry says so.
+ */
+const END_NOTED_MS = 100;
+
+/**
  * Registers a session. The name is checked and the limit applied before `bind` runs.
  * WshError invalid_session_name, session_name_conflict, max_sessions_reached, lock_busy.
  */
-export async function claimSession(instance: Instance, request: ClaimRequest): Promise<Claim> {
+export async function claimSession(instance: Instance, request: ClaimRequest): Promise<ClaimResult> {
+  try {
+    return await claimOnce(instance, request);
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "max_sessions_reached") throw thrown;
+    await Bun.sleep(END_NOTED_MS);
+    return claimOnce(instance, request);
+  }
+}
+
+function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResult> {
   if (request.name.kind === "exact") checkSessionName(request.name.name);
   prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, () => {
+  return withLock(instance.lockFile, async () => {
     const entries = withinLimit(instance, request.maxSessions);
     const counters = skipOccupied(instance, readCounters(instance, entries));
     const { id } = counters;
     const name = chooseName(instance, request.name, entries, counters);
     writeCounters(instance, { id: id + 1, name: name.next });
-    return bindAndLink(instance, id, name.text, request.bind);
+    const claim = await bindAndLink(instance, id, name.text, request.bind);
+    return { ...claim, tooOld: tooOld(entries, request.maxSessions) };
   });
 }
 
@@ -119,8 +141,18 @@ function withinLimit(instance: Instance, maxSessions: number): readonly SessionE
 }
 
 function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean {
-  const ended = entries.filter((entry) => entry.ended).length;
-  return entries.length - ended < maxSessions && ended <= maxSessions;
+  return entries.filter((entry) => !entry.ended).length < maxSessions;
+}
+
+/** The ended sessions past the limit, the one that ended first in front: its last link was made then. */
+function tooOld(entries: readonly SessionEntry[], maxSessions: number): readonly SessionEntry[] {
+  const ended = entries.filter((entry) => entry.ended);
+  if (ended.length <= maxSessions) return [];
+  const linkedAt = new Map(
+    ended.map(({ id, socket }) => [id, fs.lstatSync(socket, { throwIfNoEntry: false })?.ctimeMs ?? 0]),
+  );
+  ended.sort((a, b) => (linkedAt.get(a.id) ?? 0) - (linkedAt.get(b.id) ?? 0));
+  return ended.slice(0, ended.length - maxSessions);
 }
 
 function chooseName(

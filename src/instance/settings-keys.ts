@@ -130,7 +130,12 @@ export const settingsSchema = v.object({
   }),
 
   // Limits; beyond them: max_sessions_reached for sessions, resource_limit_reached for the rest
-  max_sessions: integer(256, 1, most, "Live sessions of an instance."),
+  max_sessions: integer(
+    256,
+    1,
+    most,
+    "Live sessions of an instance; as many ended ones stay readable, then the oldest gives way.",
+  ),
   max_clients: integer(64, 1, most, "Streaming clients of a session."),
   max_websockets: integer(256, 1, most, "WebSockets at the server's own level."),
   max_mcp_sessions: integer(256, 1, most, "MCP sessions over HTTP."),

@@ -117,6 +117,13 @@ export class Lifetime {
     };
   }
 
+  /** Ends an ended session early, in favour of newer ones. @returns whether it did: not while its result is being read */
+  giveWay(): boolean {
+    if (this.graceTimer === null || this.keepers > 0 || this.killing !== null || this.restarting !== null) return false;
+    this.destroy("exited");
+    return true;
+  }
+
   /** The program waits with its output until somebody follows it, at most so long. */
   awaitFollower(ms: number): void {
     const hold = this.port.program.pane.hold();

@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { type Claim, claimSession, type NameRule } from "../../src/instance/claim.ts";
+import { type ClaimResult, claimSession, type NameRule } from "../../src/instance/claim.ts";
 import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
 
 export interface TestInstance extends Disposable {
@@ -30,7 +30,7 @@ export function testInstance(name = "default"): TestInstance {
   };
 }
 
-export interface TestSession extends Claim, Disposable {}
+export interface TestSession extends ClaimResult, Disposable {}
 
 /** A registered session whose host is a listener in this process; disposing stops it as a host's death would. */
 export async function session(

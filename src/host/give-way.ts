@@ -1,0 +1,32 @@
+/**
+ * A new session's process asks the ended sessions that are past the limit to end now, oldest first. One whose result is
+ * being read stays; one that does not answer has nothing left but text, and is killed. Loaded only when there are any.
+ */
+import { Connection } from "../instance/connection.ts";
+import type { Instance } from "../instance/paths.ts";
+import { listenerPid } from "../instance/probe.ts";
+import { cleanStale, type SessionEntry } from "../instance/registry.ts";
+import { WshError } from "../protocol/errors.ts";
+
+/** Never rejects: the next new session asks again. */
+export async function askToGiveWay(instance: Instance, entries: readonly SessionEntry[]): Promise<void> {
+  const dead: number[] = [];
+  for (const { id, socket } of entries) if (!(await ask(socket))) dead.push(id);
+  if (dead.length > 0) await cleanStale(instance, dead).catch(() => []);
+}
+
+/** @returns whether its process was there and answered */
+async function ask(socket: string): Promise<boolean> {
+  try {
+    const { connection } = await Connection.open(socket, "cli");
+    const caller = { kind: "cli", id: `host:${process.pid}`, connected: true } as const;
+    await connection.request("host.give_way", {}, { caller, access: "admin" });
+    connection.close();
+    return true;
+  } catch (thrown) {
+    const { code } = WshError.from(thrown);
+    const pid = code === "host_unavailable" ? listenerPid(socket) : null;
+    if (pid !== null && pid !== process.pid) process.kill(pid, "SIGKILL");
+    return code !== "host_unavailable" && code !== "session_not_found";
+  }
+}
