@@ -1,6 +1,7 @@
 /**
  * `bun run check`: types, lint and format, then every test over a freshly built binary. `--full` adds the slow sizes
- * (WSH_TEST_FULL=1). Ends with the plain line `N passed, N failed`.
+ * (WSH_TEST_FULL=1). Ends with the plain line `N passed, N failed`, and how
+ * many were skipped.
  */
 import { join } from "node:path";
 
@@ -9,6 +10,7 @@ const full = process.argv.includes("--full");
 const env: Record<string, string | undefined> = { ...process.env, ...(full ? { WSH_TEST_FULL: "1" } : {}) };
 let passed = 0;
 let failed = 0;
+let skipped = 0;
 
 function step(name: string, command: string[]): boolean {
   const started = performance.now();
@@ -23,6 +25,8 @@ function step(name: string, command: string[]): boolean {
 interface TestRun {
   readonly passed: number;
   readonly failed: number;
+  /** Tests of a program that is not installed, and the slow sizes without `--full`. */
+  readonly skipped: number;
   /** Files with a test that failed. */
   readonly files: readonly string[];
 }
@@ -53,7 +57,12 @@ async function runTests(files: readonly string[]): Promise<TestRun> {
   const code = await run.exited;
   const count = (word: string): number => Number(new RegExp(`^\\s*(\\d+) ${word}`, "m").exec(tail)?.[1] ?? 0);
   const wrong = count("fail");
-  return { passed: count("pass"), failed: wrong === 0 && code !== 0 ? 1 : wrong, files: [...broken] };
+  return {
+    passed: count("pass"),
+    failed: wrong === 0 && code !== 0 ? 1 : wrong,
+    skipped: count("skip"),
+    files: [...broken],
+  };
 }
 
 /**
@@ -64,6 +73,7 @@ async function tests(): Promise<void> {
   const first = await runTests([]);
   passed += first.passed;
   failed += first.failed;
+  skipped += first.skipped;
   if (first.files.length === 0) return;
   const again = new Set((await runTests(first.files)).files);
   for (const file of first.files) console.log(`${again.has(file) ? "BROKEN  " : "UNSTEADY"}  ${file}`);
@@ -73,5 +83,5 @@ step("system packages", [join(root, "scripts/system-packages")]);
 step("types", [process.execPath, "x", "tsc", "--noEmit"]);
 step("lint and format", [process.execPath, "x", "biome", "check", "."]);
 if (step("build", [process.execPath, "run", "build.ts"])) await tests();
-console.log(`${passed} passed, ${failed} failed`);
+console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 process.exit(failed === 0 ? 0 : 1);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import fs from "node:fs";
 import { join } from "node:path";
 import { Http } from "./support/http.ts";
+import { isMissing } from "./support/programs.ts";
 import { SessionDoor } from "./support/session-door.ts";
 import { Wsh } from "./support/wsh.ts";
 
@@ -90,7 +91,7 @@ async function start(shell: string, rc: string): Promise<SessionDoor> {
 }
 
 for (const [shell, files] of Object.entries(rcFiles)) {
-  describe.skipIf(Bun.which(shell) === null)(`in ${shell} with`, () => {
+  describe.skipIf(isMissing(shell))(`in ${shell} with`, () => {
     for (const [what, rc] of Object.entries(files)) {
       test(what, async () => {
         const door = await start(shell, rc);

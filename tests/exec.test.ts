@@ -1,13 +1,14 @@
 /** Commands at a session's prompt, over HTTP: whatever they are, their end, code and output are exact. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { failure, Http } from "./support/http.ts";
+import { isMissing } from "./support/programs.ts";
 import { SessionDoor } from "./support/session-door.ts";
 import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
 
 setDefaultTimeout(30_000);
 const isFull = process.env.WSH_TEST_FULL === "1";
-const shells = ["bash", "zsh", "fish"].filter((shell) => Bun.which(shell) !== null);
+const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
 
 let wsh: Wsh;
 let http: Http;

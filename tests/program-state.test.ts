@@ -10,6 +10,7 @@ import {
   type ProgramKnowledge,
   type ProgramState,
 } from "../src/session/program-state.ts";
+import { isMissing } from "./support/programs.ts";
 
 /** ICANON and ECHO of termios c_lflag on Linux. */
 const ICANON = 2;
@@ -248,7 +249,7 @@ const cases: Readonly<Record<string, Case>> = {
 
 describe.if(process.platform === "linux")("the state of a program", () => {
   for (const [name, it] of Object.entries(cases)) {
-    const missing = it.needs !== undefined && Bun.which(it.needs) === null;
+    const missing = it.needs !== undefined && isMissing(it.needs);
     test.skipIf(missing)(
       name,
       async () => {

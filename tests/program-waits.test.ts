@@ -3,13 +3,13 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import fs from "node:fs";
 import { join } from "node:path";
 import { Http } from "./support/http.ts";
+import { isMissing } from "./support/programs.ts";
 import { SessionDoor } from "./support/session-door.ts";
 import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
 
 setDefaultTimeout(30_000);
 const isLinux = process.platform === "linux";
-const isMissing = (...programs: readonly string[]): boolean => programs.some((name) => Bun.which(name) === null);
 
 let wsh: Wsh;
 let http: Http;

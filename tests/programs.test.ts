@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Span } from "../src/protocol/screen.ts";
 import { Http } from "./support/http.ts";
 import { hasTmux, PersonTerminal } from "./support/person-terminal.ts";
+import { isMissing } from "./support/programs.ts";
 import { Wsh } from "./support/wsh.ts";
 
 let wsh: Wsh;
@@ -17,10 +18,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
 });
-
-function has(...programs: readonly string[]): boolean {
-  return programs.every((program) => Bun.which(program) !== null);
-}
 
 /** A bash at its prompt in a directory of its own. */
 async function shell(name: string, size: object = {}): Promise<string> {
@@ -58,7 +55,7 @@ test("bash: history, completion, line editing, job control, colours", async () =
   expect(await http.ended("bash")).toMatchObject({ exit_code: 5 });
 });
 
-test.if(has("vim"))("vim: a file is written, found again, edited and left", async () => {
+test.if(!isMissing("vim"))("vim: a file is written, found again, edited and left", async () => {
   const cwd = await shell("vim");
   await http.type("vim", "vim -u NONE -N letter.txt\r");
   const empty = await http.shows("vim", ({ alternate_active, lines }) => alternate_active && lines[1] === "~");
@@ -81,7 +78,7 @@ test.if(has("vim"))("vim: a file is written, found again, edited and left", asyn
   await http.kill("vim");
 });
 
-test.if(has("less"))("less: paged, searched, and the screen before it comes back", async () => {
+test.if(!isMissing("less"))("less: paged, searched, and the screen before it comes back", async () => {
   const cwd = await shell("less");
   fs.writeFileSync(join(cwd, "numbers"), Array.from({ length: 500 }, (_, i) => `number ${i + 1}\n`).join(""));
   await http.type("less", "LESS= less numbers\r");
@@ -103,7 +100,7 @@ test.if(has("less"))("less: paged, searched, and the screen before it comes back
   await http.kill("less");
 });
 
-test.if(has("python3"))("python3: a REPL that remembers, an error, and its end", async () => {
+test.if(!isMissing("python3"))("python3: a REPL that remembers, an error, and its end", async () => {
   await shell("python", { rows: 40 });
   await http.type("python", "python3 -q\r");
   await http.shows("python", /^>>>/m);
@@ -126,7 +123,7 @@ test.if(has("python3"))("python3: a REPL that remembers, an error, and its end",
   await http.kill("python");
 });
 
-test.if(has("top"))("top: a screen that renews itself, sorted by a key, left by q", async () => {
+test.if(!isMissing("top"))("top: a screen that renews itself, sorted by a key, left by q", async () => {
   await shell("top", { rows: 20, cols: 100 });
   await http.type("top", "top -d 0.2\r");
   const screen = await http.shows("top", /^ *PID +USER/m);
@@ -145,7 +142,7 @@ test.if(has("top"))("top: a screen that renews itself, sorted by a key, left by 
   await http.kill("top");
 });
 
-test.if(has("git", "less"))("git log in its pager", async () => {
+test.if(!isMissing("git", "less"))("git log in its pager", async () => {
   const cwd = await shell("git");
   const git = (...args: readonly string[]): void => {
     const { exitCode, stderr } = Bun.spawnSync(["git", "-c", "user.name=Ada", "-c", "user.email=a@b.c", ...args], {
@@ -192,7 +189,7 @@ while True:
     os.write(1, b"\\x1b[2J\\x1b[H")
 `;
 
-test.if(hasTmux && has("python3"))(
+test.if(hasTmux && !isMissing("python3"))(
   "questions to the terminal have one answer each, however many terminals look on",
   async () => {
     const script = join(wsh.dir, "ask.py");

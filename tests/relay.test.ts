@@ -5,6 +5,7 @@ import net from "node:net";
 import { join } from "node:path";
 import { Http } from "./support/http.ts";
 import { program } from "./support/program.ts";
+import { isMissing } from "./support/programs.ts";
 import { SessionDoor } from "./support/session-door.ts";
 import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
@@ -120,7 +121,7 @@ describe.if(isLinux)("inside the session", () => {
     expect(await door.exec("echo outer")).toMatchObject({ output: "outer" });
   });
 
-  test.skipIf(Bun.which("script") === null)("a program with a terminal of its own is a relay", async () => {
+  test.skipIf(isMissing("script"))("a program with a terminal of its own is a relay", async () => {
     const door = await SessionDoor.shell(http, "carried", { shell: "bash" });
     const begun = await door.run(`script -qc 'printf "ask> "; read x; echo got $x' /dev/null\n`, { timeout_ms: 500 });
     expect(begun.decided_by).toBe("idle");
@@ -132,7 +133,7 @@ describe.if(isLinux)("inside the session", () => {
     expect(await door.run("me\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
   });
 
-  test.skipIf(!isRoot || Bun.which("sudo") === null)("sudo as another user", async () => {
+  test.skipIf(!isRoot || isMissing("sudo"))("sudo as another user", async () => {
     const door = await SessionDoor.shell(http, "sudo", { shell: "bash" });
     const asked = await door.run("cd /; sudo -n -u nobody sh -c 'read -p \"name? \" x; echo $x; exit 5'\n", {
       timeout_ms: 500,
@@ -165,7 +166,7 @@ describe.if(isLinux && isRoot && Bun.which("setpriv") !== null)("as a user witho
     await own[Symbol.asyncDispose]();
   });
 
-  test.skipIf(Bun.which("su") === null)(
+  test.skipIf(isMissing("su"))(
     "a password that another user's program asks for is one, by the terminal's flags",
     async () => {
       const door = await SessionDoor.shell(there, "su", { shell: "bash" });

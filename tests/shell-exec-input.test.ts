@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { execInput } from "../src/shell/exec-input.ts";
+import { testWith } from "./support/programs.ts";
 import { ShellTerminal } from "./support/shell-terminal.ts";
 
 setDefaultTimeout(30_000);
@@ -60,7 +61,7 @@ describe("what exec types runs exactly, as one command", () => {
     ["fish", fish],
   ] as const) {
     for (const bracketedPaste of [true, false]) {
-      test(`${kind} ${bracketedPaste ? "with" : "without"} bracketed paste`, async () => {
+      testWith(kind)(`${kind} ${bracketedPaste ? "with" : "without"} bracketed paste`, async () => {
         await using shell = ShellTerminal.start(kind, { files: rc });
         await shell.prompt();
         if (!bracketedPaste && kind === "bash") await shell.run("bind 'set enable-bracketed-paste off'");
@@ -90,7 +91,7 @@ describe("what exec types runs exactly, as one command", () => {
   }
 
   for (const kind of ["bash", "zsh"] as const) {
-    test(`${kind}: a plain command is in the history as it is`, async () => {
+    testWith(kind)(`${kind}: a plain command is in the history as it is`, async () => {
       await using shell = ShellTerminal.start(kind, { files: rc });
       await shell.prompt();
       await shell.run(execInput("echo plain", kind, { bracketedPaste: true }).text);

@@ -1,8 +1,10 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { testWith } from "./support/programs.ts";
 import { findText, type ShellOptions, ShellTerminal } from "./support/shell-terminal.ts";
 
+const test = testWith("fish");
 setDefaultTimeout(30_000);
 
 const prompt = "function fish_greeting; end\nfunction fish_prompt; echo -n '> '; end\n";

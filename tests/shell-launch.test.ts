@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { childEnvironment, type SessionIdentity } from "../src/shell/environment.ts";
 import { integrationFiles, portableScript } from "../src/shell/integration.ts";
 import { planShell, type ShellFacts, type ShellPlan, type ShellRequest } from "../src/shell/launch.ts";
+import { testWith } from "./support/programs.ts";
 import { ShellTerminal } from "./support/shell-terminal.ts";
 
 const paths: Readonly<Record<string, string>> = {
@@ -215,7 +216,7 @@ describe("the portable script", () => {
     ["zsh", ".zshrc"],
     ["fish", ".config/fish/config.fish"],
   ] as const) {
-    test(`at the end of ${rc} marks commands, unverified`, async () => {
+    testWith(shell)(`at the end of ${rc} marks commands, unverified`, async () => {
       await using terminal = ShellTerminal.start(shell, { integration: false, files: { [rc]: portableScript(shell) } });
       await terminal.prompt();
       const { exit, marks } = await terminal.run("sh -c 'exit 3'");
@@ -224,7 +225,7 @@ describe("the portable script", () => {
       expect(terminal.output).not.toContain("wsh=");
     });
 
-    test(`sourced in a session of ${shell} that is marked already changes nothing`, async () => {
+    testWith(shell)(`sourced in a session of ${shell} that is marked already changes nothing`, async () => {
       await using terminal = ShellTerminal.start(shell, { files: { [rc]: portableScript(shell) } });
       await terminal.prompt();
       const { sequence, marks } = await terminal.run("sh -c 'exit 3'");

@@ -1,8 +1,10 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { testWith } from "./support/programs.ts";
 import { findText, type ShellOptions, ShellTerminal } from "./support/shell-terminal.ts";
 
+const test = testWith("zsh");
 setDefaultTimeout(30_000);
 
 async function zsh(rc = "", options: ShellOptions = {}): Promise<ShellTerminal> {

@@ -3,9 +3,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { Gateway, TOKEN } from "./support/gateway.ts";
+import { isMissing } from "./support/programs.ts";
 import { until } from "./support/until.ts";
 
-const hasOpenssl = Bun.which("openssl") !== null && Bun.which("curl") !== null;
+const hasOpenssl = !isMissing("openssl", "curl");
 if (!hasOpenssl) console.warn("SKIPPED: tests of TLS need openssl and curl");
 
 let gateway: Gateway;

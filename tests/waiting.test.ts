@@ -7,6 +7,7 @@ import { Budget, openPieces, regexFinder } from "../src/session/conditions-match
 import { type Clock, systemClock } from "../src/session/exec-port.ts";
 import { FakeText } from "./support/fake-text.ts";
 import { failure, LiveCommands } from "./support/live-commands.ts";
+import { isMissing } from "./support/programs.ts";
 
 /** Time that the test moves. */
 class TestClock implements Clock {
@@ -333,7 +334,7 @@ describe("waiting in a session", () => {
     expect(late.decidedBy).toBe("timeout");
   });
 
-  test.skipIf(Bun.which("python3") === null)("a line of the python REPL returns when it is ready again", async () => {
+  test.skipIf(isMissing("python3"))("a line of the python REPL returns when it is ready again", async () => {
     await using live = await new LiveCommands().ready();
     const start = await live.run("python3 -q\r");
     expect(start).toMatchObject({ decidedBy: "waiting_for_input" });

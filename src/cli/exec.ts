@@ -4,6 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import { codeOf } from "../attach/outcome.ts";
+import type { HostSpec } from "../instance/host-spec.ts";
 import type { Instance } from "../instance/paths.ts";
 import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../protocol/commands.ts";
 import { MAX_WAIT_MS } from "../protocol/conditions.ts";
@@ -103,19 +104,29 @@ function wantsOutput({ json, background }: ExecOptions): boolean {
   return json !== true && background !== true;
 }
 
-/** The session's own program is its one command. */
-async function execFresh(instance: Instance, command: string, options: ExecOptions): Promise<void> {
+/**
+ * The session's own program is its one command. `wsh -c` into a pipe is this, too.
+ *
+ * @param start what the session is given besides the command
+ */
+export async function execFresh(
+  instance: Instance,
+  command: string,
+  options: ExecOptions,
+  { tags = [], ...start }: Partial<HostSpec["create"]> = {},
+): Promise<void> {
   const { info } = await startSession(
     instance,
     {
-      command,
       name_prefix: "exec-",
-      tags: ["exec"],
       cwd: options.cwd ?? null,
       env: options.env === undefined ? null : variables(options.env),
       rows: 24,
       cols: 80,
       ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),
+      ...start,
+      command,
+      tags: ["exec", ...tags],
     },
     "number",
     { followed: wantsOutput(options) },

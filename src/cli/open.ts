@@ -2,6 +2,7 @@
  * `wsh` itself: a session of one's own, attached to. A server is started beside it, after the first picture is there, so
  * that agents can reach the session; without one everything here works all the same.
  */
+import { fstatSync } from "node:fs";
 import tty from "node:tty";
 import { type Command, Option } from "commander";
 import type { Instance } from "../instance/paths.ts";
@@ -31,7 +32,10 @@ export function configureOpen(program: Command): void {
       "Open a session with your shell, attached to this terminal. The prefix key (Ctrl+\\) twice detaches.\n" +
         "'wsh --help' lists the subcommands.",
     )
-    .option("-c <command>", "run this instead of a shell, and exit with its code")
+    .option(
+      "-c <command>",
+      "run this instead of a shell, and exit with its code;\ninto a pipe it prints the plain output, as wsh exec does",
+    )
     .addOption(new Option("-i", "accepted for scripts that pass it to shells").hideHelp())
     .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
     .option("--name <name>", "name of the session (default: default, or a number)")
@@ -46,9 +50,10 @@ export function configureOpen(program: Command): void {
 }
 
 async function open(flags: OpenFlags, command: Command): Promise<void> {
+  const instance = instanceOf(command);
+  if (flags.c !== undefined && !tty.isatty(1)) return printOutput(instance, flags.c, flags);
   refuseNested(flags);
   requireTerminal(flags);
-  const instance = instanceOf(command);
   const { columns, rows } = process.stdout;
   const starting = startSession(
     instance,
@@ -84,6 +89,32 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   // A shell's own code says how its last command went, which is nobody's business here.
   process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;
   for (const { message } of failures) process.stderr.write(`wsh: no server beside the session: ${message}\n`);
+}
+
+/** Whoever reads a pipe wants what the command prints, and nothing that draws it: the same as `wsh exec -- COMMAND`. */
+async function printOutput(instance: Instance, command: string, flags: OpenFlags): Promise<void> {
+  const { execFresh } = await import("./exec.ts");
+  const { name, shell, cwd, tag } = flags;
+  await execFresh(
+    instance,
+    command,
+    { onTimeout: "leave", stdin: isFile(0) },
+    {
+      ...(name === undefined ? {} : { name }),
+      shell: shell ?? null,
+      cwd: cwd ?? null,
+      ...(tag === undefined ? {} : { tags: [...tag] }),
+    },
+  );
+}
+
+/** A pipe is left alone: it may never end, and the command may not want it. */
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** @throws WshError nested_session */

@@ -5,10 +5,11 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { program } from "./program.ts";
+import { isMissing } from "./programs.ts";
 import { until } from "./until.ts";
 import type { Wsh } from "./wsh.ts";
 
-export const hasTmux: boolean = Bun.which("tmux") !== null;
+export const hasTmux: boolean = !isMissing("tmux");
 
 export interface PersonOptions {
   readonly cols?: number;
