@@ -2,6 +2,7 @@
 import { type AttachOptions, attach } from "../attach/client.ts";
 import { describeOutcome, exitCodeOf, type Outcome } from "../attach/outcome.ts";
 import type { Instance } from "../instance/paths.ts";
+import { visible } from "../protocol/visible.ts";
 import { parsePrefix } from "../terminal/keys-prefix.ts";
 import { settingsOf } from "./context.ts";
 
@@ -17,6 +18,6 @@ export async function attachHere(
   const settings = await settingsOf(instance);
   const prefix = parsePrefix(settings.values.prefix_key);
   const { outcome, name } = await attach({ ...options, prefix, colors: settings.values.colours });
-  process.stderr.write(`${describeOutcome(outcome, name ?? options.name)}\n`);
+  process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
 }

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { CommandRecord } from "../protocol/commands.ts";
 import { instanceOf, wholeNumber } from "./context.ts";
-import { print, printJson, shorten, table } from "./print.ts";
+import { print, printJson, say, shorten, table } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 
 /** Longest command in the table, in cells. */
@@ -25,7 +25,7 @@ export function register(program: Command): void {
       using session = await SessionClient.open(instanceOf(command), name);
       const records = await session.call("commands.list", limit === undefined ? {} : { limit });
       if (json === true) return printJson(records);
-      if (records.length === 0) return print(`No commands in session '${session.name}' yet.\n`);
+      if (records.length === 0) return say(`No commands in session '${session.name}' yet.\n`);
       return print(table([["ID", "EXIT", "TIME", "LINES", "COMMAND"], ...records.map(row)]));
     });
 }

@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { formatOrigin } from "../instance/settings.ts";
 import { settingFacts, settingNames } from "../instance/settings-keys.ts";
+import { visible } from "../protocol/visible.ts";
 import { instanceOf, settingsOf } from "./context.ts";
 import { print, printJson, table } from "./print.ts";
 
@@ -30,6 +31,8 @@ export function register(program: Command): void {
         const { unit = "", doc } = settingFacts(name);
         return [name, `${JSON.stringify(value)} ${unit}`.trim(), formatOrigin(origin), doc];
       });
-      return print(`${table([["KEY", "VALUE", "FROM", "MEANING"], ...lines])}\nFile: ${instance.configFile}\n`);
+      return print(
+        `${table([["KEY", "VALUE", "FROM", "MEANING"], ...lines])}\nFile: ${visible(instance.configFile)}\n`,
+      );
     });
 }

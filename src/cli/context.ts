@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { type Instance, resolveInstance } from "../instance/paths.ts";
 import type { LoadedSettings, SettingSources } from "../instance/settings.ts";
 import { WshError } from "../protocol/errors.ts";
+import { complain } from "./print.ts";
 
 /** The command line is wrong: exit code 2, and no attempt at anything. */
 export class UsageError extends Error {
@@ -48,7 +49,7 @@ const warned = new Set<string>();
 export function warn(message: string): void {
   if (warned.has(message)) return;
   warned.add(message);
-  process.stderr.write(`wsh: ${message}\n`);
+  complain(message);
 }
 
 /** For options with a number: a whole one, at least `min`. */

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { instanceOf } from "./context.ts";
 import { forEachSession } from "./each-session.ts";
-import { print } from "./print.ts";
+import { say } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 
 export function register(program: Command): void {
@@ -14,7 +14,7 @@ export function register(program: Command): void {
       await forEachSession(names, async (name) => {
         using session = await SessionClient.open(instance, name);
         await session.call("session.detach", {});
-        await print(`Session '${session.name}' detached.\n`);
+        await say(`Session '${session.name}' detached.\n`);
       });
     });
 }

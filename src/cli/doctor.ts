@@ -1,9 +1,10 @@
 /** `wsh doctor`: looks at everything that wsh needs, says what is wrong and what to do; exit 1 when something is. */
 import type { Command } from "commander";
 import { WshError } from "../protocol/errors.ts";
+import { visibleCell } from "../protocol/visible.ts";
 import { instanceOf } from "./context.ts";
 import { checks, type Finding } from "./doctor-checks.ts";
-import { harmless, print, printJson } from "./print.ts";
+import { print, printJson } from "./print.ts";
 
 const marks = { ok: "ok", note: "note", wrong: "WRONG" } as const;
 
@@ -29,6 +30,6 @@ export function register(program: Command): void {
 }
 
 function line({ subject, state, text, advice }: Finding): string {
-  const more = advice === undefined ? "" : `${" ".repeat(27)}${harmless(advice)}\n`;
-  return `${marks[state].padEnd(7)}${subject.padEnd(20)}${harmless(text)}\n${more}`;
+  const more = advice === undefined ? "" : `${" ".repeat(27)}${visibleCell(advice)}\n`;
+  return `${marks[state].padEnd(7)}${subject.padEnd(20)}${visibleCell(text)}\n${more}`;
 }

@@ -12,7 +12,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { collect, instanceOf, seconds, UsageError, variables } from "./context.ts";
 import { ExecStream } from "./exec-stream.ts";
-import { print, printJson, whenReaderGoes } from "./print.ts";
+import { complain, print, printJson, whenReaderGoes } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 import { startSession } from "./start-session.ts";
 import { shellText, splitAtDashes } from "./words.ts";
@@ -84,7 +84,7 @@ async function execAtPrompt(
   // Before the command starts, so that its first line is not missed.
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   const started = await session.call("exec", { command, background: true });
-  for (const warning of started.warnings ?? []) process.stderr.write(`wsh: ${warning}\n`);
+  for (const warning of started.warnings ?? []) complain(warning);
   const { command_id: id } = started;
   if (typeof id === "number") {
     // What runs in a session that others see is not ours to end.
@@ -173,7 +173,7 @@ async function watch(
   const seen = await end.catch(endedUnderIt);
   if (seen === undefined) return;
   if (stream !== null && stream.omittedLines > 0) {
-    process.stderr.write(`wsh: ${stream.omittedLines} lines are missing: they came faster than they were read\n`);
+    complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
   }
   const over = seen.state === "running";
   // Nobody reads on, so nothing may wait for us.
@@ -191,14 +191,14 @@ async function watch(
 }
 
 function sayItGoesOn({ name }: SessionClient): void {
-  process.stderr.write(`wsh: the command goes on in session '${name}'\n`);
+  complain(`the command goes on in session '${name}'`);
 }
 
 /** The session was ended while its command ran: how the command ended is not known. Anything else is thrown on. */
 function endedUnderIt(thrown: unknown): undefined {
   const error = WshError.from(thrown);
   if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
-  process.stderr.write(`wsh: the session was ended: ${error.message}\n`);
+  complain(`the session was ended: ${error.message}`);
   process.exitCode = UNKNOWN;
 }
 

@@ -5,6 +5,7 @@ import type { Instance } from "../instance/paths.ts";
 import { isSettingName, settingFacts } from "../instance/settings-keys.ts";
 import { outputSchema } from "../operations/table.ts";
 import { VERSION } from "../protocol/version.ts";
+import { visibleCell } from "../protocol/visible.ts";
 import { instanceOf, settingsOf } from "./context.ts";
 import { print, printJson, table } from "./print.ts";
 import { askServer, isServerRunning } from "./server-client.ts";
@@ -83,5 +84,5 @@ function limitsTable(limits: Readonly<Record<string, number>>): string {
 
 function pairs(all: readonly (readonly [string, string])[]): string {
   const width = Math.max(...all.map(([key]) => key.length)) + 2;
-  return all.map(([key, value]) => `${key.padEnd(width)}${value}\n`).join("");
+  return all.map(([key, value]) => `${key.padEnd(width)}${visibleCell(value)}\n`).join("");
 }

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { instanceOf } from "./context.ts";
 import { forEachSession } from "./each-session.ts";
 import { endSession } from "./end-session.ts";
-import { print } from "./print.ts";
+import { say } from "./print.ts";
 
 export function register(program: Command): void {
   program
@@ -14,6 +14,6 @@ export function register(program: Command): void {
     )
     .action(async (names: string[], _options, command: Command) => {
       const instance = instanceOf(command);
-      await forEachSession(names, async (name) => print(`Session '${await endSession(instance, name)}' killed.\n`));
+      await forEachSession(names, async (name) => say(`Session '${await endSession(instance, name)}' killed.\n`));
     });
 }

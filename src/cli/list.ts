@@ -9,7 +9,7 @@ import { cleanStale, listSessions, type SessionEntry } from "../instance/registr
 import { WshError } from "../protocol/errors.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { collect, instanceOf } from "./context.ts";
-import { print, printJson, shorten, table } from "./print.ts";
+import { print, printJson, say, shorten, table } from "./print.ts";
 
 /** How long a host may take to say hello before it is shown as unresponsive, in ms: a healthy one takes one. */
 const HELLO_PATIENCE_MS = 900;
@@ -38,7 +38,7 @@ export function register(program: Command): void {
     .option("--names", "print only their names, without asking the sessions")
     .action(async ({ all, json, names, tag = [] }: ListOptions, command: Command) => {
       const instance = instanceOf(command);
-      if (names === true) return print(namesOf(instance, all === true));
+      if (names === true) return say(namesOf(instance, all === true));
       const listed = await findAll(instance);
       const shown = listed.filter(
         (one) =>
@@ -46,7 +46,7 @@ export function register(program: Command): void {
           (tag.length === 0 || ("info" in one && tag.some((wanted) => one.info.tags.includes(wanted)))),
       );
       if (json === true) return printJson(shown.map(asJson));
-      if (shown.length === 0) return print("No active sessions.\n");
+      if (shown.length === 0) return say("No active sessions.\n");
       return print(table([["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "TAGS"], ...shown.map(asRow)]));
     });
 }

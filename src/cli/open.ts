@@ -8,6 +8,7 @@ import { type Command, Option } from "commander";
 import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { collect, instanceOf, settingsOf } from "./context.ts";
+import { complain } from "./print.ts";
 import { startSession } from "./start-session.ts";
 
 /** How long after the first picture the server is started, in ms: the shell has the processor until its prompt. */
@@ -88,7 +89,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   });
   // A shell's own code says how its last command went, which is nobody's business here.
   process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;
-  for (const { message } of failures) process.stderr.write(`wsh: no server beside the session: ${message}\n`);
+  for (const { message } of failures) complain(`no server beside the session: ${message}`);
 }
 
 /** Whoever reads a pipe wants what the command prints, and nothing that draws it: the same as `wsh exec -- COMMAND`. */

@@ -1,7 +1,7 @@
 /** `wsh output`: what was written, as rendered text: the newest lines, a command's, or what came since a cursor. */
 import type { Command } from "commander";
 import { instanceOf, UsageError, wholeNumber } from "./context.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 
 /** Longest single wait of --follow, in ms; the next begins at once. */
@@ -59,7 +59,7 @@ async function follow(session: SessionClient, from: number, grep: string | undef
     const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });
     await print(more.text ?? "");
     const { omitted_lines: missing = 0 } = more;
-    if (missing > 0) process.stderr.write(`wsh: ${missing} lines are missing: they came faster than they were read\n`);
+    if (missing > 0) complain(`${missing} lines are missing: they came faster than they were read`);
     if (more.output_cursor === since && !(await session.call("session.get", {})).running) return;
     since = more.output_cursor;
   }

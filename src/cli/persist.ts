@@ -3,7 +3,7 @@ import { Argument, type Command } from "commander";
 import * as v from "valibot";
 import { outputSchema } from "../operations/table.ts";
 import { instanceOf } from "./context.ts";
-import { print } from "./print.ts";
+import { say } from "./print.ts";
 import { askServer } from "./server-client.ts";
 
 export function register(program: Command): void {
@@ -17,7 +17,7 @@ export function register(program: Command): void {
         ? askServer(instance, "GET", "/server/persist")
         : askServer(instance, "PUT", "/server/persist", { persistent: mode === "on" }));
       const { persistent } = v.parse(outputSchema("server.persist.get"), answer);
-      await print(
+      await say(
         persistent
           ? "The server is persistent: it stays when its last session ends.\n"
           : "The server is ephemeral: it ends with its last session.\n",

@@ -1,7 +1,11 @@
 /**
  * What a command prints. Everything goes through `print`, which resolves when the text has left this process, so that a
  * pipe's reader gets all of it however soon the process ends; a reader that has gone away ends the command quietly.
+ * `print` passes bytes as they are (what a session wrote, scripts, our own colours); whatever else is said goes through
+ * `say`, `complain`, `table` or `printJson`, in which text of others cannot act on the terminal.
  */
+
+import { visibleCell, visibleJson, visibleLines } from "../protocol/visible.ts";
 
 /** Exit code of a program whose reader has gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
@@ -39,13 +43,26 @@ export async function print(text: string | Uint8Array): Promise<void> {
       await Promise.race([farewell?.().catch(() => {}), Bun.sleep(farewell === null ? 0 : FAREWELL_MS)]);
       process.exit(READER_GONE);
     }
-    process.stderr.write(`wsh: standard output cannot be written: ${code}\n`);
+    complain(`standard output cannot be written: ${code}`);
     process.exit(NOT_WRITTEN);
   }
 }
 
+/** Text of ours with names, paths and commands of others in it. @param text with its own final newline */
+export function say(text: string): Promise<void> {
+  return print(visibleLines(text));
+}
+
+/** The same on stderr, behind our name; further lines are indented below the first. */
+export function complain(text: string): void {
+  const lines = visibleLines(text)
+    .split("\n")
+    .filter((line, index) => index === 0 || line !== "");
+  process.stderr.write(`wsh: ${lines.join("\n     ")}\n`);
+}
+
 export function printJson(value: unknown): Promise<void> {
-  return print(`${JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0)}\n`);
+  return print(`${visibleJson(value, process.stdout.isTTY ? 2 : 0)}\n`);
 }
 
 /** Whether a stream takes colours: a terminal, unless NO_COLOR is set (https://no-color.org). */
@@ -59,7 +76,7 @@ export function bold(text: string): string {
 
 /** Columns padded to their widest cell, two blanks between; the last column is as long as it is. */
 export function table(rows: readonly (readonly string[])[]): string {
-  const cells = rows.map((row) => row.map(harmless));
+  const cells = rows.map((row) => row.map(visibleCell));
   const widths: number[] = [];
   for (const row of cells) {
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, Bun.stringWidth(cell));
@@ -70,11 +87,6 @@ export function table(rows: readonly (readonly string[])[]): string {
       .join("  ")
       .trimEnd();
   return `${cells.map((row, index) => (index === 0 ? bold(line(row)) : line(row))).join("\n")}\n`;
-}
-
-/** Text from a session may carry escape sequences; in a table it is only text, on one line. */
-export function harmless(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f]+/g, " ");
 }
 
 export function shorten(text: string, cells: number): string {

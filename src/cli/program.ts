@@ -9,7 +9,7 @@ import { VERSION } from "../protocol/version.ts";
 import { catalogEntries, findEntry } from "./catalog.ts";
 import { UsageError } from "./context.ts";
 import { rootHelp } from "./help.ts";
-import { print, takesColor } from "./print.ts";
+import { complain, print, takesColor } from "./print.ts";
 
 const FAILURE = 1;
 const USAGE = 2;
@@ -108,12 +108,12 @@ function addGlobalFlags(command: Command, hidden = false): Command {
 function report(thrown: unknown, args: readonly string[]): number {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0;
-    return complain(thrown.message.replace(/^error: /, ""), helpHint(args), USAGE);
+    return failed(thrown.message.replace(/^error: /, ""), helpHint(args), USAGE);
   }
-  if (thrown instanceof UsageError) return complain(thrown.message, thrown.hint || helpHint(args), USAGE);
+  if (thrown instanceof UsageError) return failed(thrown.message, thrown.hint || helpHint(args), USAGE);
   const error = WshError.from(thrown);
-  if (error.code === "internal_error" && process.env.WSH_LOG === "debug") console.error(thrown);
-  return complain(error.message, error.code === "internal_error" ? "" : error.hint, FAILURE);
+  if (error.code === "internal_error" && process.env.WSH_LOG === "debug") complain(Bun.inspect(thrown));
+  return failed(error.message, error.code === "internal_error" ? "" : error.hint, FAILURE);
 }
 
 function helpHint(args: readonly string[]): string {
@@ -121,14 +121,7 @@ function helpHint(args: readonly string[]): string {
   return entry === undefined ? "See wsh --help." : `See wsh ${entry.name} --help.`;
 }
 
-function complain(message: string, hint: string, code: number): number {
-  const [first = "", ...more] = message.split("\n");
-  process.stderr.write(
-    `wsh: ${first}\n${more
-      .filter((line) => line !== "")
-      .map((line) => `     ${line}\n`)
-      .join("")}`,
-  );
-  if (hint !== "") process.stderr.write(`     ${hint}\n`);
+function failed(message: string, hint: string, code: number): number {
+  complain(hint === "" ? message : `${message}\n${hint}`);
   return code;
 }

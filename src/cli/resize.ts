@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { MAX_SIDE } from "../protocol/session.ts";
 import { instanceOf, UsageError } from "./context.ts";
-import { print } from "./print.ts";
+import { say } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 
 export function register(program: Command): void {
@@ -13,7 +13,7 @@ export function register(program: Command): void {
       const wanted = parseSize(size);
       using session = await SessionClient.open(instanceOf(command), name);
       const { cols, rows } = await session.call("session.resize", wanted);
-      await print(`Session '${session.name}' is ${cols}x${rows}.\n`);
+      await say(`Session '${session.name}' is ${cols}x${rows}.\n`);
     });
 }
 

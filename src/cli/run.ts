@@ -1,7 +1,7 @@
 /** `wsh run`: types a line and prints what it led to, when that has an end. */
 import type { Command } from "commander";
 import { instanceOf, seconds } from "./context.ts";
-import { print, printJson } from "./print.ts";
+import { complain, print, printJson } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 
 interface RunOptions {
@@ -32,7 +32,7 @@ export function register(program: Command): void {
         ...(options.idle === undefined ? {} : { timeout_ms: options.idle }),
         ...(options.timeout === undefined ? {} : { max_wait_ms: options.timeout }),
       });
-      for (const warning of result.warnings ?? []) process.stderr.write(`wsh: ${warning}\n`);
+      for (const warning of result.warnings ?? []) complain(warning);
       if (options.json === true) return printJson(result);
       return print(result.output === "" || result.output.endsWith("\n") ? result.output : `${result.output}\n`);
     });

@@ -8,7 +8,7 @@ import type { SettingName } from "../instance/settings-keys.ts";
 import { WshError } from "../protocol/errors.ts";
 import { defaultInstanceName } from "../protocol/names.ts";
 import { collect, instanceOf, settingsOf, UsageError, wholeNumber } from "./context.ts";
-import { print, printJson } from "./print.ts";
+import { printJson, say } from "./print.ts";
 
 /** Loopback, at a port that the system chooses; `wsh info` says which. */
 const FREE_PORT = "127.0.0.1:0";
@@ -142,5 +142,5 @@ async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
   if (info === null) throw new WshError("server_unavailable", `${instance.infoFile} says nothing of the server`);
   const found = { socket: instance.httpSocket, addresses: info.addresses, pid: info.pid };
   if (flags.json === true) return printJson(found);
-  await print(`${[found.socket, ...found.addresses].join("\n")}\n`);
+  await say(`${[found.socket, ...found.addresses].join("\n")}\n`);
 }

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { WshError } from "../protocol/errors.ts";
-import { print } from "./print.ts";
+import { say } from "./print.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "./setup/change.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "./setup/hosts.ts";
 import { launchFor } from "./setup/launch.ts";
@@ -46,7 +46,7 @@ export function setupCommand(program: Command): void {
       const options = command.optsWithGlobals<SetupOptions>();
       const places: Places = { home: homedir(), cwd: process.cwd(), platform: process.platform, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
-      await print(host === undefined ? overview(places) : configure(host, options, places));
+      await say(host === undefined ? overview(places) : configure(host, options, places));
     });
 }
 

@@ -3,8 +3,9 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import { outputSchema } from "../operations/table.ts";
 import type { Status } from "../protocol/commands.ts";
+import { visibleCell } from "../protocol/visible.ts";
 import { instanceOf } from "./context.ts";
-import { harmless, print, printJson } from "./print.ts";
+import { print, printJson } from "./print.ts";
 import { askServer } from "./server-client.ts";
 import { SessionClient } from "./session-client.ts";
 
@@ -61,5 +62,5 @@ function describe(status: Status): [string, string][] {
 
 function lines(pairs: readonly (readonly [string, string])[]): string {
   const width = Math.max(...pairs.map(([key]) => key.length)) + 2;
-  return pairs.map(([key, value]) => `${key.padEnd(width)}${harmless(value)}\n`).join("");
+  return pairs.map(([key, value]) => `${key.padEnd(width)}${visibleCell(value)}\n`).join("");
 }

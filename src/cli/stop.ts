@@ -5,7 +5,7 @@ import { cleanStale, listSessions } from "../instance/registry.ts";
 import { WshError } from "../protocol/errors.ts";
 import { instanceOf } from "./context.ts";
 import { endSession } from "./end-session.ts";
-import { print } from "./print.ts";
+import { say } from "./print.ts";
 import { askServer, isServerRunning } from "./server-client.ts";
 
 /** How long the server may take to be gone, in ms, and how often that is looked at (contract §2.3). */
@@ -22,11 +22,11 @@ export function register(program: Command): void {
         await askServer(instance, "POST", "/server/stop");
         await untilGone(instance);
         await endSessions(instance);
-        return print("Server stopped.\n");
+        return say("Server stopped.\n");
       }
       const ended = await endSessions(instance);
       const count = ended === 0 ? "" : ` ${ended} ${ended === 1 ? "session" : "sessions"} ended.`;
-      return print(`No server running.${count}\n`);
+      return say(`No server running.${count}\n`);
     });
 }
 

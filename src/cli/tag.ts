@@ -1,7 +1,7 @@
 /** `wsh tag`: shows a session's tags, or adds and removes some. */
 import type { Command } from "commander";
 import { collect, instanceOf } from "./context.ts";
-import { print, printJson } from "./print.ts";
+import { printJson, say } from "./print.ts";
 import { SessionClient } from "./session-client.ts";
 
 interface TagOptions {
@@ -24,6 +24,6 @@ export function register(program: Command): void {
         ? await session.call("session.update", { add_tags: [...add], remove_tags: [...remove] })
         : await session.call("session.get", {});
       if (json === true) return printJson(tags);
-      return print(`Session '${session.name}': ${tags.length === 0 ? "no tags" : tags.join(", ")}\n`);
+      return say(`Session '${session.name}': ${tags.length === 0 ? "no tags" : tags.join(", ")}\n`);
     });
 }

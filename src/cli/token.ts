@@ -4,7 +4,7 @@ import type { Instance } from "../instance/paths.ts";
 import { readToken } from "../instance/token.ts";
 import { WshError } from "../protocol/errors.ts";
 import { instanceOf, UsageError } from "./context.ts";
-import { print, printJson, table } from "./print.ts";
+import { print, printJson, say, table } from "./print.ts";
 
 interface TokenOptions {
   readonly access?: string;
@@ -37,7 +37,7 @@ export function register(program: Command): void {
         case "revoke": {
           const { revokeToken } = await import("../instance/tokens.ts");
           await revokeToken(instance, required(name, "revoke"));
-          return print(`Token '${name}' revoked.\n`);
+          return say(`Token '${name}' revoked.\n`);
         }
         default:
           throw new UsageError(`unknown action '${action}'`, "Use create, list or revoke.");
@@ -71,7 +71,7 @@ async function list(instance: Instance, json: boolean): Promise<void> {
   const { readTokens } = await import("../instance/tokens.ts");
   const tokens = readTokens(instance).map(({ digest: _, ...token }) => token);
   if (json) return printJson(tokens);
-  if (tokens.length === 0) return print("No tokens but the instance's own.\n");
+  if (tokens.length === 0) return say("No tokens but the instance's own.\n");
   const rows = tokens.map(({ name, access, session, created_at }) => [
     name,
     access,

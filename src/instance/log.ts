@@ -7,6 +7,7 @@
 import fs from "node:fs";
 import { dirname } from "node:path";
 import { WshError } from "../protocol/errors.ts";
+import { visible, visibleJson } from "../protocol/visible.ts";
 import { LineWriter } from "./line-writer.ts";
 
 export type LogLevel = "error" | "warn" | "info" | "debug";
@@ -66,11 +67,11 @@ function loggerWith(options: LoggerOptions, write: (line: string) => void, base:
 /** One line with its newline: `TIME LEVEL MESSAGE key=value …`, or an object with ts, level, msg and the fields. */
 export function formatLine(format: LogFormat, time: Date, level: LogLevel, message: string, fields: LogFields): string {
   const ts = time.toISOString();
-  if (format === "json") return `${JSON.stringify({ ...mapValues(fields), ts, level, msg: message })}\n`;
+  if (format === "json") return `${visibleJson({ ...mapValues(fields), ts, level, msg: message })}\n`;
   const pairs = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => ` ${escapeControls(key)}=${textValue(value)}`);
-  return `${ts} ${level.padEnd(5)} ${escapeControls(message)}${pairs.join("")}\n`;
+    .map(([key, value]) => ` ${visible(key)}=${textValue(value)}`);
+  return `${ts} ${level.padEnd(5)} ${visible(message)}${pairs.join("")}\n`;
 }
 
 function mapValues(fields: LogFields): Record<string, unknown> {
@@ -79,18 +80,13 @@ function mapValues(fields: LogFields): Record<string, unknown> {
 
 function textValue(value: unknown): string {
   const shown = plain(value);
-  if (typeof shown === "string") return /^[\x21\x23-\x7e]+$/.test(shown) ? shown : JSON.stringify(shown);
-  return escapeControls(JSON.stringify(shown) ?? "null");
+  if (typeof shown === "string") return /^[\x21\x23-\x7e]+$/.test(shown) ? shown : visibleJson(shown);
+  return visibleJson(shown);
 }
 
 function plain(value: unknown): unknown {
   if (value instanceof Error) return value.stack ?? value.message;
   return typeof value === "bigint" ? String(value) : value;
-}
-
-/** C0, DEL and C1 as \xNN: a log is read in a terminal. */
-function escapeControls(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, "0")}`);
 }
 
 function stderrSink(lines: LineWriter): (line: string) => void {

@@ -8,6 +8,7 @@ import type { Instance } from "../instance/paths.ts";
 import { startServer } from "../instance/spawn.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
+import { visible } from "../protocol/visible.ts";
 import { answeredId, Link } from "./bridge-link.ts";
 import { Output } from "./bridge-output.ts";
 import { type ClientMessage, errorLine, OpenRequests, parseLine, type RequestId } from "./bridge-requests.ts";
@@ -294,6 +295,6 @@ class Bridge {
   }
 
   private complain(text: string): void {
-    process.stderr.write(`wsh mcp: ${text}\n`);
+    process.stderr.write(`wsh mcp: ${visible(text)}\n`);
   }
 }

@@ -11,6 +11,7 @@ import type { HttpBinding, Operation } from "../operations/define.ts";
 import { queryInput } from "../operations/query.ts";
 import { type OperationName, operations } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
+import { visibleLines } from "../protocol/visible.ts";
 import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "./guard.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { Tickets } from "./tickets.ts";
@@ -280,7 +281,7 @@ function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
 /** The standard error object; a wait that timed out has what it saw beside it (tools.md). */
 export function errorResponse(thrown: unknown, path: string): Response {
   const error = WshError.from(thrown);
-  if (error.code === "internal_error") console.error(`internal error on ${path}:`, thrown);
+  if (error.code === "internal_error") console.error(visibleLines(`internal error on ${path}: ${Bun.inspect(thrown)}`));
   const { code, message, hint, ...details } = error.toBody();
   const { schema, ...shown } = details;
   const body =

@@ -1,0 +1,40 @@
+/**
+ * Text of others in a terminal: file names, commands, messages that quote them. What a terminal would obey (C0, DEL, C1)
+ * and what would make a line read as another one (directions, separators) is written out, so that it is seen and does
+ * nothing.
+ */
+
+/** C0, DEL, C1; soft direction and separator characters (Unicode Bidi_Control, Zl, Zp); the byte order mark. */
+const CONTROLS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** On one line: `\x1b` for ESC, `\u202e` for what has no byte of its own. */
+export function visible(text: string): string {
+  return text.replace(CONTROLS, (char) => {
+    const code = char.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16).padStart(4, "0")}`;
+  });
+}
+
+/** The same where newlines may be: every line by itself; tabs become blanks. */
+export function visibleLines(text: string): string {
+  return text.split(/\r?\n/).map(visibleBlanks).join("\n");
+}
+
+/** A line on which tabs are only blanks. */
+function visibleBlanks(line: string): string {
+  return visible(line.replaceAll("\t", "  "));
+}
+
+/** For a cell or a value: line ends and tabs, too, are only blanks there. */
+export function visibleCell(text: string): string {
+  return visible(text.replace(/[\t\r\n]+/g, " "));
+}
+
+/** JSON of the same value, in which no such character stands for itself. */
+export function visibleJson(value: unknown, indent = 0): string {
+  const json = JSON.stringify(value, null, indent) ?? "null";
+  // Line ends between values are the indentation's.
+  return json.replace(CONTROLS, (char) =>
+    char === "\n" ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
