@@ -6,6 +6,7 @@
 #
 # C is printed by PS0, D by the first element of PROMPT_COMMAND, A and B by PS1, which the last element wraps again
 # whenever the user has changed it. Should PROMPT_COMMAND be taken away, PS1 prints D as well. There is no DEBUG trap.
+# C is printed only behind a prompt that had our B, so that no command begins which no D can end.
 # The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
 # nor the user's own traps show them.
 
@@ -115,8 +116,8 @@ __wsh_prepare() {
 
 # Puts our marks around PS1 and behind PS0, unless they are there or the variable is readonly.
 __wsh_wrap() {
-  builtin local wsh_start='\[${__wsh_ps[0]+${__wsh_ps[0]@P}}\]' wsh_end='\[${__wsh_ps[1]-}\]'
-  builtin local wsh_run='${__wsh_ps[2]+${__wsh_ps[2]@P}}' wsh_bare
+  builtin local wsh_start='\[${__wsh_ps[0]+${__wsh_ps[0]@P}}\]' wsh_end='\[${__wsh_ps[1]+${__wsh_ps[1]@P}}\]'
+  builtin local wsh_run='${__wsh_ps[2]+${__wsh_ps[2]@P}}' wsh_bare wsh_seam
   __wsh[literal]=0
   if ! builtin shopt -q promptvars; then
     # Prompts expand no variables: the marks themselves stand in them.
@@ -127,37 +128,70 @@ __wsh_wrap() {
     wsh_end='\['$'\e'"]133;B${__wsh_text[key]}"$'\a''\]'
     wsh_run=$'\e'"]133;C${__wsh_text[key]};id=$((__wsh[id] + 1))"$'\a'
   fi
-  if [[ ${PS1-} != "$wsh_start"*"$wsh_end" && ${PS1+${PS1@a}} != *r* ]]; then
+  if [[ ${PS1-} != "$wsh_start"*"${__wsh[end]}" || ${__wsh[end]} != *"$wsh_end" ]] && [[ ${PS1+${PS1@a}} != *r* ]]; then
     wsh_bare=${PS1-}
     wsh_bare=${wsh_bare//"${__wsh[start]}"/}
     wsh_bare=${wsh_bare//"${__wsh[end]}"/}
+    __wsh_seam "$wsh_bare"
+    wsh_end=$wsh_seam$wsh_end
     if [[ $- == *a* && ${PS1+${PS1@a}} != *x* ]]; then
       PS1=$wsh_start$wsh_bare$wsh_end
       builtin export -n PS1
     else
       PS1=$wsh_start$wsh_bare$wsh_end
     fi
+    __wsh[end]=$wsh_end
   fi
-  if [[ ${PS0-} != *"$wsh_run" && ${PS0+${PS0@a}} != *r* ]]; then
+  __wsh[start]=$wsh_start
+  if [[ ${PS0-} != *"${__wsh[run]}" || ${__wsh[run]} != *"$wsh_run" ]] && [[ ${PS0+${PS0@a}} != *r* ]]; then
     wsh_bare=${PS0-}
     wsh_bare=${wsh_bare//"${__wsh[run]}"/}
+    __wsh_seam "$wsh_bare"
+    wsh_run=$wsh_seam$wsh_run
     if [[ $- == *a* && ${PS0+${PS0@a}} != *x* ]]; then
       PS0=$wsh_bare$wsh_run
       builtin export -n PS0
     else
       PS0=$wsh_bare$wsh_run
     fi
+    __wsh[run]=$wsh_run
   fi
-  __wsh[start]=$wsh_start
-  __wsh[end]=$wsh_end
-  __wsh[run]=$wsh_run
+}
+
+# Sets wsh_seam to what goes between the text $1 of a prompt and ours, so that each is read as if it stood alone. Prompts
+# are read twice: escapes first, then expansions. A last backslash would take our first character with it in the first
+# reading, one that is left over from a pair would quote our `$` in the second, and a last `$` would make `$$` of it.
+__wsh_seam() {
+  builtin local wsh_slashes=${1##*[!\\]} wsh_left
+  wsh_seam=''
+  if ((${#wsh_slashes} % 2 == 1)); then
+    wsh_seam=\\
+  fi
+  if [[ ${__wsh[literal]} == 1 ]]; then
+    builtin return 0
+  fi
+  wsh_left=$(((${#wsh_slashes} + 1) / 2))
+  if [[ $1 == *\\134 ]]; then
+    # The octal form of one, unless its own backslash belongs to a pair.
+    wsh_slashes=${1%134}
+    wsh_slashes=${wsh_slashes##*[!\\]}
+    if ((${#wsh_slashes} % 2 == 1)); then
+      wsh_left=$(((${#wsh_slashes} + 1) / 2))
+    fi
+  fi
+  if ((wsh_left % 2 == 1)); then
+    wsh_seam+=\\\\
+  elif [[ $1 == *\$ ]]; then
+    # A backslash before a newline vanishes in the second reading.
+    wsh_seam+=\\\\$'\n'
+  fi
 }
 
 # Puts our hooks first and last. What the user wrote over or around them since is kept as if they had not been there.
 # For the user $PROMPT_COMMAND is element 0, so ours holds a copy of their own first one, in a loop that never runs:
 # whoever searches it or adds to it finds what they expect, and the change is moved to where it belongs.
 __wsh_arrange() {
-  builtin local wsh_all wsh_item wsh_inner
+  builtin local wsh_all wsh_item wsh_inner wsh_after
   if [[ ${__wsh_text[array]} != 1 ]]; then
     wsh_all=${PROMPT_COMMAND-}
     if [[ $wsh_all != "${__wsh_text[pre]}"$'\n'*$'\n'"${__wsh_text[post]}" ]]; then
@@ -175,13 +209,19 @@ __wsh_arrange() {
       builtin return 0
     fi
   else
-    if [[ $wsh_item == *"${__wsh_text[pre]}"*"${__wsh_text[tail]}"* ]]; then
-      wsh_inner=${wsh_item#*"${__wsh_text[pre]}"}
-      wsh_item=${wsh_item%%"${__wsh_text[pre]}"*}${wsh_inner/"${__wsh_text[tail]}"/}
-      while [[ $wsh_item == [\;\ $'\n']* ]]; do
+    # Whoever rewrites PROMPT_COMMAND may have joined its lines, so ours are found by what no such change touches.
+    while [[ $wsh_item == *"${__wsh_text[pre]%$'\n'}"*"${__wsh_text[tail]#$'\n'}"* ]]; do
+      wsh_inner=${wsh_item#*"${__wsh_text[pre]%$'\n'}"}
+      wsh_after=${wsh_inner#*"${__wsh_text[tail]#$'\n'}"}
+      wsh_inner=${wsh_inner%%"${__wsh_text[tail]#$'\n'}"*}
+      wsh_item=${wsh_item%%"${__wsh_text[pre]%$'\n'}"*}$'\n'${wsh_inner##[[:space:];]}$'\n'${wsh_after##[[:space:];]}
+      while [[ $wsh_item == [[:space:]\;]* ]]; do
         wsh_item=${wsh_item:1}
       done
-    fi
+      while [[ $wsh_item == *[[:space:]] ]]; do
+        wsh_item=${wsh_item::-1}
+      done
+    done
     if [[ -n ${__wsh_user[0]-} && ${wsh_all[1]-} == "${__wsh_user[0]}" ]]; then
       wsh_all[1]=$wsh_item
     else
@@ -232,7 +272,7 @@ __wsh_return() {
 
 builtin declare -A __wsh __wsh_text 2>/dev/null
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
+  __wsh=([open]=0 [shown]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
   __wsh_text=(
     [array]=0
     [nonce]=${WSH_SHELL_NONCE-}
@@ -247,12 +287,12 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     __wsh_text[tail]=$'\ndone; } >/dev/null 2>&1'
   fi
   # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic; key d1 exists and d0 does not,
-  # so that PS1 prints D only when no hook has.
+  # so that PS1 prints D only when no hook has, and PS0 prints C only when B was shown.
   __wsh[d1]=1
   __wsh_ps=(
     '${__wsh[d${__wsh[open]}]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'
-    $'\e'"]133;B${__wsh_text[key]}"$'\a'
-    '${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a'
+    '${0:0*(__wsh[shown]=1):0}'$'\e'"]133;B${__wsh_text[key]}"$'\a'
+    '${__wsh[d${__wsh[shown]}]+${0:0*(__wsh[shown]=0,__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}'
   )
 else
   builtin printf '\e]633;P;WshInactive=bash %s is older than 4.4%s\a' "${BASH_VERSION-}" "${WSH_SHELL_NONCE:+;$WSH_SHELL_NONCE}" >/dev/tty

@@ -71,7 +71,14 @@ __wsh_prompt() {
       wsh_marks=$'\e]133;A'"${__wsh[key]}"$'\a\e]133;B'"${__wsh[key]}"$'\a'
     elif [[ $PS1 != "$wsh_start"*"$wsh_end" ]]; then
       wsh_bare=${PS1//"$wsh_start"/}
-      PS1=$wsh_start${wsh_bare//"$wsh_end"/}$wsh_end
+      wsh_bare=${wsh_bare//"{%}$wsh_end"/}
+      wsh_bare=${wsh_bare//"$wsh_end"/}
+      # A last `%` would take our first one with it: what it gets instead prints nothing, as it would at the end.
+      builtin local wsh_signs=${wsh_bare##*[^%]}
+      if ((${#wsh_signs} % 2 == 1)); then
+        wsh_end={%}$wsh_end
+      fi
+      PS1=$wsh_start$wsh_bare$wsh_end
     fi
     if [[ $PWD != ${__wsh[pwd]-} ]]; then
       __wsh_url
