@@ -45,7 +45,12 @@ PROMPT_COMMAND=${"$"}{pl_old:+$pl_old$'\n'}$pl_later
 `;
 
 describe("a preexec library that rewrites PROMPT_COMMAND", () => {
-  for (const before of ["", "PROMPT_COMMAND='mine=1'", "PROMPT_COMMAND='mine=1;'", "PROMPT_COMMAND=('mine=1' 'other=2')"]) {
+  for (const before of [
+    "",
+    "PROMPT_COMMAND='mine=1'",
+    "PROMPT_COMMAND='mine=1;'",
+    "PROMPT_COMMAND=('mine=1' 'other=2')",
+  ]) {
     test(`grows nothing, costs nothing: ${before || "alone"}`, async () => {
       const rc = `PS1='$ '\n${before}\n${preexecLibrary}\nprecmd_functions+=(told); told() { seen=$?; }
         preexec_functions+=(asked); asked() { last=$1; }`;

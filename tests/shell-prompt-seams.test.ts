@@ -20,7 +20,19 @@ async function screens(shell: "bash" | "zsh", rc: string, lines: readonly string
   return { bare: texts[0] ?? "", ours: texts[1] ?? "" };
 }
 
-const endings = ["\\\\", "\\", "\\\\\\", "\\\\\\\\", "\\134", "\\\\134", "\\\\\\134", "$", "$$x$", "\\$", "\\e]133;C\\e\\\\"];
+const endings = [
+  "\\\\",
+  "\\",
+  "\\\\\\",
+  "\\\\\\\\",
+  "\\134",
+  "\\\\134",
+  "\\\\\\134",
+  "$",
+  "$$x$",
+  "\\$",
+  "\\e]133;C\\e\\\\",
+];
 
 describe("what bash reads behind a prompt's last character is ours alone:", () => {
   for (const ending of endings) {
