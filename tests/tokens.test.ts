@@ -40,6 +40,7 @@ describe("wsh token", () => {
     [["create", "own"], "not free"],
     [["create", "no name"], "is not a tag"],
     [["create", "x", "--session", "no name"], "is not a session name"],
+    [["create", "x", "--session", "nobody"], "no session 'nobody'"],
     [["create", "x", "--access", "root"], "'root' is no access"],
     [["create"], "takes the token's name"],
     [["revoke", "nobody"], "there is no token 'nobody'"],
@@ -140,16 +141,56 @@ describe("a token for one session", () => {
   });
   const code = async (response: Response) => (await response.json()).error?.code;
 
-  test("opens that session, by name and id, and no other", async () => {
+  test("is bound to the session that has the name now", async () => {
+    const { id } = await (await gateway.tcp("/sessions/one", { token })).json();
+    const listed = JSON.parse(await gateway.ok("token", "list", "--json"));
+    expect(listed.find((one: { name: string }) => one.name === "for-one")).toMatchObject({ session: id });
+    expect(await gateway.ok("token", "list")).toContain(`one (${id})`);
+  });
+
+  test("opens that session, by name and id", async () => {
     const { id } = await (await gateway.tcp("/sessions/one", { token })).json();
     expect((await gateway.tcp(`/sessions/${id}/screen`, { token })).status).toBe(200);
-    for (const path of ["/sessions/two", "/sessions/two/screen", "/sessions/two/ws/json", "/sessions/two/ws/raw"]) {
-      const headers = path.includes("/ws/") ? { Upgrade: "websocket" } : {};
-      expect(await code(await gateway.tcp(path, { token, headers })), path).toBe("access_denied");
+    const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${token}` });
+    for (const session of ["one", id]) {
+      expect((await ws.call("subscribe", { events: ["lines"] }, { session })).error, session).toBeUndefined();
     }
-    expect(await code(await gateway.tcp("/sessions/two/input", { method: "POST", body: "x", token }))).toBe(
-      "access_denied",
-    );
+  });
+
+  test("says of other sessions what it says of none", async () => {
+    const { id } = await (await gateway.unix("/sessions/two")).json();
+    const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${token}` });
+    /** What is said of a target, its own name aside. */
+    const answers = async (target: string): Promise<string[]> => {
+      const said: string[] = [];
+      for (const path of ["", "/screen", "/ws/json", "/ws/raw"]) {
+        const headers = path.includes("/ws/") ? { Upgrade: "websocket" } : {};
+        const response = await gateway.tcp(`/sessions/${target}${path}`, { token, headers });
+        said.push(`${response.status} ${await response.text()}`);
+      }
+      const typed = await gateway.tcp(`/sessions/${target}/input`, { method: "POST", body: "x", token });
+      said.push(`${typed.status} ${await typed.text()}`);
+      said.push(JSON.stringify((await ws.call("subscribe", { events: ["lines"] }, { session: target })).error));
+      said.push(JSON.stringify((await ws.call("get_screen", {}, { session: target })).error));
+      said.push(JSON.stringify((await ws.call("kill_session", { name: target })).error));
+      return said.map((text) => text.replaceAll(target, "TARGET"));
+    };
+    const ofNobody = await answers("nobody");
+    for (const said of ofNobody) expect(said).toContain("session_not_found");
+    expect(await answers("two")).toEqual(ofNobody);
+    expect(await answers("two:0.0")).toEqual(await answers("nobody:0.0"));
+    expect(await answers("two:7")).toEqual(await answers("nobody:7"));
+    expect(await answers(id)).toEqual(await answers("@999"));
+    for (const name of ["two", "free"]) {
+      const renamed = await gateway.tcp("/sessions/one", { token, method: "PATCH", json: { name } });
+      expect(await code(renamed), name).toBe("access_denied");
+    }
+    for (const path of ["/server/info", "/servers/HOST", "/servers"]) {
+      const { hostname } = await (await gateway.tcp("/server/info")).json();
+      const info = await (await gateway.tcp(path.replace("HOST", hostname), { token })).json();
+      expect((Array.isArray(info) ? info[0] : info).sessions, path).toBe(1);
+    }
+    expect(await code(await gateway.tcp("/metrics", { token }))).toBe("access_denied");
   });
 
   test("lists it alone, and makes, stops and waits for nothing else", async () => {
@@ -168,12 +209,49 @@ describe("a token for one session", () => {
 
   test("hears of it alone", async () => {
     const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${token}` });
-    expect((await ws.call("subscribe", { events: ["lines"] }, { session: "two" })).error.code).toBe("access_denied");
-    expect((await ws.call("get_screen", {}, { session: "two" })).error.code).toBe("access_denied");
     await gateway.unix("/sessions/two", { method: "PATCH", json: { add_tags: ["x"] } });
     await gateway.unix("/sessions/one", { method: "PATCH", json: { add_tags: ["y"] } });
     const event = await ws.next("an event", (message) => message.event !== undefined);
     expect(event).toMatchObject({ event: "session_tags_changed", params: { name: "one" } });
+  });
+
+  test("follows it through a rename, and not who takes its name", async () => {
+    const { id } = await gateway.create({ name: "before" });
+    const held = (await gateway.ok("token", "create", "follows", "--session", "before")).trim();
+    const ws = await gateway.ws("/ws/json", { Authorization: `Bearer ${held}` });
+    await ws.call("subscribe", { events: ["lines"], format: "plain" }, { session: "before" });
+    await gateway.unix("/sessions/before", { method: "PATCH", json: { name: "after" } });
+    await gateway.create({ name: "before" });
+    expect(await code(await gateway.tcp("/sessions/before", { token: held }))).toBe("session_not_found");
+    expect((await (await gateway.tcp("/sessions/after", { token: held })).json()).id).toBe(id);
+    expect((await ws.call("subscribe", { events: ["lines"] }, { session: "before" })).error.code).toBe(
+      "session_not_found",
+    );
+    await gateway.type("after", "echo still-here\r");
+    await ws.next("its output", (message) => message.event === "line" && message.line === "still-here");
+    await gateway.unix("/sessions/after", { method: "DELETE" });
+    await until(
+      "its end",
+      async () => (await code(await gateway.tcp("/sessions/after", { token: held }))) !== undefined,
+    );
+    expect(await gateway.ok("token", "list")).toContain(`gone (${id})`);
+  });
+
+  test("is told of no resource that is another's", async () => {
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const made = await gateway.tcp("/mcp", { token, json: { jsonrpc: "2.0", id: 0, method: "initialize", params } });
+    const headers = { "Mcp-Session-Id": made.headers.get("mcp-session-id") ?? "" };
+    const ask = async (uri: string, method: string) => {
+      const json = { jsonrpc: "2.0", id: 1, method, params: { uri } };
+      return (await gateway.tcp("/mcp", { token, headers, json })).text();
+    };
+    const uri = (name: string): string => `wsh://sessions/${name}/screen`;
+    for (const method of ["resources/subscribe", "resources/read"]) {
+      const said = await ask(uri("two"), method);
+      expect(said).toContain("-32602");
+      expect(said.replaceAll("two", "X")).toBe((await ask(uri("nobody"), method)).replaceAll("nobody", "X"));
+      expect(await ask(uri("one"), method)).toContain('"result"');
+    }
   });
 });
 

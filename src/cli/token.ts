@@ -23,7 +23,7 @@ export function register(program: Command): void {
         "of less access. A new token is shown once; a revoked one is refused at once.",
     )
     .option("--access <access>", "create: observe (look), operate (act as well) or admin (everything)")
-    .option("--session <name>", "create: the only session that it opens")
+    .option("--session <target>", "create: the only session that it opens, whatever that is called later")
     .option("--json", "list: as JSON")
     .action(async (action: string | undefined, name: string | undefined, options: TokenOptions, command: Command) => {
       const instance = instanceOf(command);
@@ -68,14 +68,19 @@ async function create(instance: Instance, name: string, { access, session }: Tok
 }
 
 async function list(instance: Instance, json: boolean): Promise<void> {
-  const { readTokens } = await import("../instance/tokens.ts");
+  const [{ readTokens }, { listSessions }] = await Promise.all([
+    import("../instance/tokens.ts"),
+    import("../instance/registry.ts"),
+  ]);
   const tokens = readTokens(instance).map(({ digest: _, ...token }) => token);
   if (json) return printJson(tokens);
   if (tokens.length === 0) return say("No tokens but the instance's own.\n");
+  const names = new Map(listSessions(instance).map(({ id, name }) => [`@${id}`, name]));
+  const shown = (session: string): string => `${names.get(session) ?? "gone"} (${session})`;
   const rows = tokens.map(({ name, access, session, created_at }) => [
     name,
     access,
-    session ?? "all",
+    session === undefined ? "all" : shown(session),
     new Date(created_at).toISOString(),
   ]);
   await print(table([["NAME", "ACCESS", "SESSIONS", "CREATED"], ...rows]));

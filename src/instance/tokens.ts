@@ -1,15 +1,16 @@
 /**
  * Tokens that a person has made for programs, beside the instance's own: each has a name, an access, and perhaps one
- * session. Only digests are kept, in a file that nobody else can read, replaced whole, so that a reader never sees half
+ * session, whose id it is bound to. Only digests are kept, in a file that nobody else can read, replaced whole, so that a reader never sees half
  * of it. The token itself is shown once, when it is made.
  */
 import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
-import { checkSessionName, checkTag } from "../protocol/names.ts";
+import { checkTag, parseTarget } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkOwnFile, type Instance, prepareStateDir } from "./paths.ts";
+import { findSession } from "./registry.ts";
 import { randomToken } from "./token.ts";
 
 /** Named tokens of an instance: far more than a person keeps track of; each costs a comparison a request. */
@@ -22,6 +23,7 @@ const StoredTokenSchema = v.object({
   /** SHA-256 in hex. */
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   access: v.picklist(["observe", "operate", "admin"]),
+  /** Id of the only session that it opens: a name can change its owner, an id cannot. */
   session: v.optional(v.string()),
   /** Milliseconds since 1970. */
   created_at: v.number(),
@@ -52,13 +54,17 @@ export function readTokens(instance: Instance): readonly StoredToken[] {
 export interface NewToken {
   readonly name: string;
   readonly access: StoredToken["access"];
+  /** Target of the only session that it is to open. */
   readonly session?: string | undefined;
 }
 
-/** @returns the token, which cannot be read again. @throws WshError invalid_tag (its name), invalid_session_name, invalid_request */
+/**
+ * @returns the token, which cannot be read again
+ * @throws WshError invalid_tag (its name), session_not_found, invalid_request
+ */
 export async function createToken(instance: Instance, { name, access, session }: NewToken): Promise<string> {
   checkTag(name);
-  if (session !== undefined && !/^@\d+$/.test(session)) checkSessionName(session);
+  const only = session === undefined ? {} : { session: `@${findSession(instance, parseTarget(session)).id}` };
   if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is not free as a token's name`);
   const token = randomToken();
   await change(instance, (tokens) => {
@@ -71,7 +77,7 @@ export async function createToken(instance: Instance, { name, access, session }:
       throw new WshError("resource_limit_reached", `there are ${MAX_TOKENS} tokens`, { hint: "Revoke some first." });
     }
     const digest = new Bun.CryptoHasher("sha256").update(token).digest("hex");
-    return [...tokens, { name, digest, access, ...(session === undefined ? {} : { session }), created_at: Date.now() }];
+    return [...tokens, { name, digest, access, ...only, created_at: Date.now() }];
   });
   return token;
 }

@@ -13,8 +13,8 @@ const POLL_MS = 300_000;
 /** Pause after a session could not be asked, in ms. */
 const RETRY_MS = 1_000;
 
-/** Calls back when a session came, went or got another name. */
-export type SessionFeed = (changed: () => void) => Disposable;
+/** Calls back with a session's id when it came, went or got another name. */
+export type SessionFeed = (changed: (id: string) => void) => Disposable;
 
 export const SESSIONS_URI = "wsh://sessions";
 
@@ -26,7 +26,16 @@ interface Watch {
 /** The session that a resource belongs to, undefined for the list and for what is no resource. */
 export function sessionOf(uri: string): string | undefined {
   const name = /^wsh:\/\/sessions\/([^/]+)\/(?:screen|scrollback)$/.exec(uri)?.[1];
-  return name === undefined ? undefined : decodeURIComponent(name);
+  return name === undefined ? undefined : decoded(name);
+}
+
+/** The text of a URI's part; undefined when its percent escapes stand for nothing. */
+export function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }
 
 export class Changes {
@@ -37,50 +46,57 @@ export class Changes {
     private readonly feed: SessionFeed,
   ) {}
 
-  /** Sessions came or went. */
-  onSessions(changed: () => void): Disposable {
-    return this.feed(changed);
+  /** Sessions came or went. @param only id of the one session that the listener may know of */
+  onSessions(changed: () => void, only?: string): Disposable {
+    return this.feed((id) => {
+      if (only === undefined || id === only) changed();
+    });
   }
 
-  /** What the URI names changed. An unknown URI never does. */
-  onResource(uri: string, changed: () => void): Disposable {
+  /**
+   * What the URI names changed. An unknown URI never does.
+   * @param only id of the one session that the listener may know of
+   */
+  onResource(uri: string, changed: () => void, only?: string): Disposable {
     const session = sessionOf(uri);
     if (uri !== SESSIONS_URI && session === undefined) return { [Symbol.dispose]() {} };
-    const watch = this.watches.get(uri) ?? this.begin(uri, session);
+    const key = `${only ?? ""} ${uri}`;
+    const watch = this.watches.get(key) ?? this.begin(key, session, only);
     watch.listeners.add(changed);
     return {
       [Symbol.dispose]: () => {
         watch.listeners.delete(changed);
-        if (watch.listeners.size > 0 || this.watches.get(uri) !== watch) return;
-        this.watches.delete(uri);
+        if (watch.listeners.size > 0 || this.watches.get(key) !== watch) return;
+        this.watches.delete(key);
         watch.stop[Symbol.dispose]();
       },
     };
   }
 
-  private begin(uri: string, session: string | undefined): Watch {
+  private begin(key: string, session: string | undefined, only: string | undefined): Watch {
     const listeners = new Set<() => void>();
     const tell = () => {
       for (const listener of listeners) listener();
     };
-    const stop = session === undefined ? this.feed(tell) : this.followOutput(session, tell);
+    const stop = session === undefined ? this.onSessions(tell, only) : this.followOutput(session, tell, only);
     const watch = { listeners, stop };
-    this.watches.set(uri, watch);
+    this.watches.set(key, watch);
     return watch;
   }
 
-  private followOutput(session: string, tell: () => void): Disposable {
+  private followOutput(session: string, tell: () => void, only: string | undefined): Disposable {
     const ended = new AbortController();
-    void this.poll(session, tell, ended.signal);
+    void this.poll(session, tell, only, ended.signal);
     return { [Symbol.dispose]: () => ended.abort() };
   }
 
-  private async poll(session: string, tell: () => void, signal: AbortSignal): Promise<void> {
+  private async poll(session: string, tell: () => void, only: string | undefined, signal: AbortSignal): Promise<void> {
     const context: CallContext & { session: string } = {
       signal,
       session,
       access: "observe",
       caller: { kind: "mcp", id: "mcp:subscriptions", connected: true },
+      ...(only === undefined ? {} : { only }),
     };
     let since: number | undefined;
     while (!signal.aborted) {

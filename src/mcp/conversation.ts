@@ -37,10 +37,10 @@ export class Conversation {
   }
 
   private serve(era: "legacy" | "modern"): McpServer {
-    const { changes } = this.options;
+    const { changes, call } = this.options;
     const server = createMcpServer(this.options, this.caller);
     if (era === "legacy") {
-      this.owned.push(registerSubscriptions(server, changes));
+      this.owned.push(registerSubscriptions(server, changes, call));
     } else {
       // The SDK sends on only what a listen asked for.
       this.modern = server;

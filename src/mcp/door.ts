@@ -12,7 +12,7 @@ import { listenMcp, type McpSocket } from "./socket.ts";
 
 export interface McpDoorOptions {
   readonly call: Call;
-  /** Calls back when a session came, went or got another name. */
+  /** Calls back with a session's id when it came, went or got another name. */
   readonly sessions: SessionFeed;
   /** Wait of a call that says nothing, in ms (setting mcp_max_wait_ms). Default 30 000. */
   readonly maxWaitMs?: number;

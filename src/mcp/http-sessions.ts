@@ -63,7 +63,7 @@ export class HttpSessions {
     const id = crypto.randomUUID();
     const caller = callerFor(`mcp:${id}`, true, request.url, identity);
     const server = createMcpServer(this.options, caller);
-    const subscriptions = registerSubscriptions(server, this.options.changes, identity.only);
+    const subscriptions = registerSubscriptions(server, this.options.changes, this.options.call, identity.only);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => {

@@ -18,19 +18,41 @@ export interface McpHttp {
   stop(): Promise<void>;
 }
 
+/** Sessions for which tokens of their own are in use at once; as many tokens as there may be. */
+const MAX_SCOPES = 100;
+
+interface Scope {
+  readonly taps: EventTap;
+  readonly modern: ReturnType<typeof createMcpHandler>;
+}
+
 const METHODS = "GET, POST, DELETE";
 const BOTH_TYPES = "application/json, text/event-stream";
 
 export function createMcpHttp(options: McpHttpOptions): McpHttp {
   const sessions = new HttpSessions(options);
   const callers = new WeakMap<Request, McpCaller>();
-  const taps = new EventTap(options.changes);
   const factory = ({ requestInfo }: { requestInfo?: Request }) => {
     const caller = requestInfo === undefined ? undefined : callers.get(requestInfo);
     if (caller === undefined) throw new Error("a request came without its caller");
     return createMcpServer(options, caller);
   };
-  const modern = createMcpHandler(factory, { legacy: "reject", bus: taps.bus });
+  const scopes = new Map<string, Scope>();
+
+  /** What listeners of one kind share: a token for one session hears nothing that is meant for others. */
+  function scopeOf(only = ""): Scope {
+    const known = scopes.get(only);
+    if (known !== undefined) return known;
+    if (scopes.size >= MAX_SCOPES) {
+      const [oldest] = [...scopes.keys()].filter((key) => key !== "");
+      if (oldest !== undefined) void scopes.get(oldest)?.modern.close();
+      scopes.delete(oldest ?? "");
+    }
+    const taps = new EventTap(options.changes, only === "" ? undefined : only);
+    const scope = { taps, modern: createMcpHandler(factory, { legacy: "reject", bus: taps.bus }) };
+    scopes.set(only, scope);
+    return scope;
+  }
 
   async function post(request: Request, identity: HttpIdentity): Promise<Response> {
     const form = acceptedForm(request.headers.get("accept"));
@@ -56,8 +78,11 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
     }
     callers.set(forwarded, callerFor(`mcp:${identity.tokenName}`, false, url, identity));
     const uris = methodOf(body) === "subscriptions/listen" ? listenedResources(paramsOf(body)) : null;
-    const foreign = uris?.find((uri) => !mayWatch(uri, identity.only));
-    if (foreign !== undefined) return jsonRpcError(404, -32602, `Resource not found: ${foreign}`, idOf(body));
+    for (const uri of uris ?? []) {
+      if (await mayWatch(uri, options.call, identity.only)) continue;
+      return jsonRpcError(404, -32602, `Resource not found: ${uri}`, idOf(body));
+    }
+    const { taps, modern } = scopeOf(identity.only);
     const watched = uris === null ? null : taps.watch(uris);
     if (watched !== null && form === "json") {
       watched[Symbol.dispose]();
@@ -85,7 +110,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
       }
     },
     async stop() {
-      await Promise.all([modern.close(), sessions.stop()]);
+      await Promise.all([...[...scopes.values()].map(({ modern }) => modern.close()), sessions.stop()]);
     },
   };
 }

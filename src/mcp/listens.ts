@@ -12,12 +12,16 @@ export class EventTap {
   private listens = 0;
   private sessions: Disposable | null = null;
 
-  constructor(private readonly changes: Changes) {}
+  /** @param only id of the one session that the listeners may know of */
+  constructor(
+    private readonly changes: Changes,
+    private readonly only?: string,
+  ) {}
 
   /** One stream's wishes; dispose when it ends. */
   watch(uris: readonly string[]): Disposable {
     this.listens++;
-    this.sessions ??= this.changes.onSessions(() => this.bus.publish({ kind: "resources_list_changed" }));
+    this.sessions ??= this.changes.onSessions(() => this.bus.publish({ kind: "resources_list_changed" }), this.only);
     for (const uri of uris) this.use(uri);
     let isOpen = true;
     return {
@@ -38,7 +42,8 @@ export class EventTap {
       known.users++;
       return;
     }
-    const watch = this.changes.onResource(uri, () => this.bus.publish({ kind: "resource_updated", uri }));
+    const publish = () => void this.bus.publish({ kind: "resource_updated", uri });
+    const watch = this.changes.onResource(uri, publish, this.only);
     this.watched.set(uri, { users: 1, watch });
   }
 

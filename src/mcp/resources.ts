@@ -3,8 +3,9 @@
  * the SDK turns what is not found into a protocol error.
  */
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
+import type { Call } from "../operations/call.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type Changes, SESSIONS_URI, sessionOf } from "./changes.ts";
+import { type Changes, decoded, SESSIONS_URI, sessionOf } from "./changes.ts";
 import type { Ask } from "./tool.ts";
 
 const MIME_TYPE = "application/json";
@@ -53,7 +54,11 @@ export function registerResources(server: McpServer, ask: Ask): void {
       kind.title,
       template,
       { title: kind.title, description: kind.description, mimeType: MIME_TYPE },
-      async (uri, { name }) => read(uri.href, () => kind.read(ask, decodeURIComponent(String(name)))),
+      async (uri, { name }) => {
+        const session = decoded(String(name));
+        if (session === undefined) throw new ResourceNotFoundError(uri.href);
+        return read(uri.href, () => kind.read(ask, session));
+      },
     );
   }
 }
@@ -72,14 +77,15 @@ async function read(uri: string, value: () => Promise<unknown>) {
  * list changes are sent unasked. (Later clients listen, which the SDK routes; see http.ts and socket.ts.)
  * The result ends every subscription.
  */
-export function registerSubscriptions(server: McpServer, changes: Changes, only?: string): Disposable {
+export function registerSubscriptions(server: McpServer, changes: Changes, call: Call, only?: string): Disposable {
   const subscribed = new Map<string, Disposable>();
   const { server: protocol } = server;
-  protocol.setRequestHandler("resources/subscribe", ({ params }) => {
-    if (!mayWatch(params.uri, only)) throw new ResourceNotFoundError(params.uri);
-    if (!subscribed.has(params.uri)) {
-      const tell = () => void protocol.sendResourceUpdated({ uri: params.uri }).catch(() => {});
-      subscribed.set(params.uri, changes.onResource(params.uri, tell));
+  let isOver = false;
+  protocol.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
+    if (!(await mayWatch(uri, call, only))) throw new ResourceNotFoundError(uri);
+    if (!subscribed.has(uri) && !isOver) {
+      const tell = () => void protocol.sendResourceUpdated({ uri }).catch(() => {});
+      subscribed.set(uri, changes.onResource(uri, tell, only));
     }
     return {};
   });
@@ -88,9 +94,10 @@ export function registerSubscriptions(server: McpServer, changes: Changes, only?
     subscribed.delete(params.uri);
     return {};
   });
-  const sessions = changes.onSessions(() => void protocol.sendResourceListChanged().catch(() => {}));
+  const sessions = changes.onSessions(() => void protocol.sendResourceListChanged().catch(() => {}), only);
   return {
     [Symbol.dispose]() {
+      isOver = true;
       sessions[Symbol.dispose]();
       for (const subscription of subscribed.values()) subscription[Symbol.dispose]();
       subscribed.clear();
@@ -98,8 +105,17 @@ export function registerSubscriptions(server: McpServer, changes: Changes, only?
   };
 }
 
-/** Whether a caller that may touch one session only may hear of this resource. */
-export function mayWatch(uri: string, only: string | undefined): boolean {
+/** Whether a caller that may touch one session only may hear of this resource: not, as if it did not exist. */
+export async function mayWatch(uri: string, call: Call, only: string | undefined): Promise<boolean> {
   const session = sessionOf(uri);
-  return only === undefined || session === undefined || session === only;
+  if (only === undefined || session === undefined) return true;
+  const { signal } = new AbortController();
+  const caller = { kind: "mcp", id: "mcp:subscriptions", connected: true } as const;
+  try {
+    await call("session.get", {}, { signal, session, only, access: "observe", caller });
+    return true;
+  } catch (thrown) {
+    if (WshError.from(thrown).code === "session_not_found") return false;
+    throw thrown;
+  }
 }

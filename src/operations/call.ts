@@ -27,7 +27,7 @@ export interface CallContext {
   readonly env?: Readonly<Record<string, string>>;
   /** How the caller was let in, for the audit log: the token's name, and the peer's address over TCP. */
   readonly via?: { readonly token: string; readonly peer: string | null };
-  /** The one session that the caller may touch (a token made for it); absent: all. */
+  /** Id of the one session that the caller may touch (a token made for it); absent: all. */
   readonly only?: string;
 }
 

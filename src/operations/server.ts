@@ -4,7 +4,40 @@ import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { IdleInputSchema, IdleOutputSchema } from "./terminal.ts";
 
+/** A server as `/servers` lists it (contract §12.2); the only one is the server that is asked. */
+const ServerEntrySchema = v.object({
+  hostname: v.string(),
+  address: v.pipe(v.string(), v.description("'local': the server that answers")),
+  health: v.pipe(v.picklist(["healthy"]), v.description("whether it answers")),
+  role: v.pipe(v.picklist(["member"]), v.description("what it is to this server")),
+  sessions: v.pipe(v.number(), v.description("running ones")),
+  /** New at each start. */
+  server_id: v.string(),
+});
+
 export const serverOperations = [
+  operation({
+    name: "servers.list",
+    scope: "server",
+    access: "observe",
+    summary: "The servers whose sessions this one reaches: itself",
+    input: NothingSchema,
+    output: v.array(ServerEntrySchema),
+    errors: [],
+    http: [{ method: "GET", path: "/servers" }],
+    ws: [],
+  }),
+  operation({
+    name: "servers.get",
+    scope: "server",
+    access: "observe",
+    summary: "One server, by its hostname",
+    input: v.object({ hostname: v.pipe(v.string(), v.description("as /servers lists it")) }),
+    output: ServerEntrySchema,
+    errors: ["server_not_found"],
+    http: [{ method: "GET", path: "/servers/:hostname" }],
+    ws: [],
+  }),
   operation({
     name: "server.info",
     scope: "server",

@@ -5,7 +5,7 @@
 import { type Call, type CallContext, parseInput, requireAccess } from "../operations/call.ts";
 import { getOperation, type OperationOutput, type ParsedInput, type ServerOperationName } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Host, Hosts } from "./hosts.ts";
+import type { Hosts } from "./hosts.ts";
 
 /** A handler for every server operation: a missing one does not compile. */
 export type ServerHandlers = {
@@ -24,7 +24,8 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
       return (await handler(parseInput(operation, input), context)) as never;
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
-    const host = await requireSession(hosts, context.session, context.only);
+    if (context.only !== undefined) requireOwnBusiness(name, input);
+    const host = await hosts.find(context.session, context.only);
     const { access, caller, signal } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
     return (await host.request(name, input, { access, caller, signal })) as never;
@@ -32,20 +33,16 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
 }
 
 /** What a token for one session may ask of the server: the list shows it that session alone. */
-const openToOneSession: ReadonlySet<string> = new Set(["sessions.list", "server.info"]);
+const openToOneSession: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
 
 /** @throws WshError access_denied */
-function requireOpenTo(name: string, only: string | undefined): void {
+export function requireOpenTo(name: string, only: string | undefined): void {
   if (only === undefined || openToOneSession.has(name)) return;
   throw new WshError("access_denied", `'${name}' concerns more than session '${only}', the only one of this token`);
 }
 
-/**
- * The host that a target means, if the caller may touch it.
- * @throws WshError session_not_found, access_denied
- */
-export async function requireSession(hosts: Hosts, target: string, only: string | undefined): Promise<Host> {
-  const host = await hosts.find(target);
-  if (only === undefined || host.info.name === only || host.info.id === only) return host;
-  throw new WshError("access_denied", `this token opens session '${only}' only`);
+/** Whether a name is free would tell which other sessions exist. @throws WshError access_denied */
+function requireOwnBusiness(name: string, input: unknown): void {
+  if (name !== "session.update" || typeof input !== "object" || input === null || !("name" in input)) return;
+  throw new WshError("access_denied", "a token for one session does not rename it");
 }

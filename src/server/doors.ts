@@ -9,7 +9,6 @@ import { WshError } from "../protocol/errors.ts";
 import type { LifecycleEvent } from "../protocol/events.ts";
 import type { AppContext, AppEnv } from "./app.ts";
 import type { AuditLog } from "./audit.ts";
-import { requireSession } from "./call.ts";
 import type { Hosts } from "./hosts.ts";
 import type { Tickets } from "./tickets.ts";
 import type { Door, WebSockets } from "./ws.ts";
@@ -98,7 +97,7 @@ export class Doors {
 
   private async hostOf(c: AppContext): ReturnType<Hosts["find"]> {
     requireUpgrade(c);
-    return requireSession(this.options.hosts, c.req.param("name") ?? "", c.get("verdict").session);
+    return this.options.hosts.find(c.req.param("name") ?? "", c.get("verdict").session);
   }
 
   private upgrade(c: AppContext, door: Door): Response {

@@ -14,6 +14,7 @@ export type Verdict =
       readonly tokenName: string;
       /** Tells a token from an earlier one of the same name. */
       readonly tokenId?: string;
+      /** Id of the only session that it opens. */
       readonly session?: string;
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
@@ -26,7 +27,7 @@ export interface KnownToken {
   /** SHA-256 of the token: nothing that is compared is the secret itself. */
   readonly digest: Uint8Array;
   readonly access: Access;
-  /** When set, the only session that it opens. */
+  /** When set, the id of the only session that it opens. */
   readonly session?: string;
 }
 

@@ -39,19 +39,24 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
     "sessions.list": async (input, { only }) => {
       requireOwnServer(state, input.server);
       const listed = await hosts.list();
-      const infos = only === undefined ? listed : listed.filter((info) => info.name === only || info.id === only);
+      const infos = only === undefined ? listed : listed.filter((info) => info.id === only);
       const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
       return input.all ? tagged : tagged.filter((info) => info.running);
     },
     "sessions.create": create,
-    "server.info": async () => ({
+    "servers.list": async (_, { only }) => [ownEntry(hosts, state, only)],
+    "servers.get": async ({ hostname }, { only }) => {
+      requireOwnServer(state, hostname);
+      return ownEntry(hosts, state, only);
+    },
+    "server.info": async (_, { only }) => ({
       hostname: state.hostname,
       version: VERSION,
       server_id: state.serverId,
       pid: process.pid,
       uptime_ms: Date.now() - state.startedAt,
       persistent: state.persistent,
-      sessions: hosts.all.filter((host) => host.info.running).length,
+      sessions: runningCount(hosts, only),
       addresses: [...state.addresses],
       limits: { ...state.limits },
     }),
@@ -65,6 +70,17 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
     "wait.any": (input, context) => waitAny(hosts, input, context),
     "exec.fresh": (input, context) => execFresh(hosts, create, input, context),
   };
+}
+
+function ownEntry(hosts: Hosts, state: ServerState, only: string | undefined): OperationOutput<"servers.get"> {
+  const { hostname, serverId } = state;
+  const sessions = runningCount(hosts, only);
+  return { hostname, address: "local", health: "healthy", role: "member", sessions, server_id: serverId };
+}
+
+/** Running sessions that the caller may know of. */
+function runningCount(hosts: Hosts, only: string | undefined): number {
+  return hosts.all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;
 }
 
 function requireOwnServer(state: ServerState, name: string | null | undefined): void {

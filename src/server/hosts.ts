@@ -169,14 +169,15 @@ export class Hosts {
 
   /**
    * The host that a target means, looked up anew when it is not known or has ended: a session may be milliseconds old.
+   * @param only id of the one session that the caller may touch; the others do not exist for them
    * @throws WshError session_not_found
    */
-  async find(target: string): Promise<Host> {
+  async find(target: string, only?: string): Promise<Host> {
     const parsed = parseTarget(target);
-    let found = this.lookUp(parsed);
+    let found = this.lookUp(parsed, only);
     if (found?.info.running !== true) {
       await this.scan();
-      found = this.lookUp(parsed);
+      found = this.lookUp(parsed, only);
     }
     if (found !== undefined) {
       requirePane(found.info, parsed);
@@ -221,8 +222,9 @@ export class Hosts {
     return host === undefined || (host.connection !== null && this.opening.has(id));
   }
 
-  private lookUp(target: ReturnType<typeof parseTarget>): Host | undefined {
-    const entries = this.all.map((host) => ({
+  private lookUp(target: ReturnType<typeof parseTarget>, only: string | undefined): Host | undefined {
+    const visible = this.all.filter(({ info }) => only === undefined || info.id === only);
+    const entries = visible.map((host) => ({
       ...host.entry,
       name: host.info.name,
       ended: !host.info.running,

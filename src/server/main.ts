@@ -20,7 +20,7 @@ import { type AccessOptions, createAccess } from "./access.ts";
 import { Announcements } from "./announcements.ts";
 import { type AppContext, createApp } from "./app.ts";
 import { auditFile, auditLog } from "./audit.ts";
-import { createCall } from "./call.ts";
+import { createCall, requireOpenTo } from "./call.ts";
 import { mountDocuments } from "./documents.ts";
 import { Doors } from "./doors.ts";
 import { createHandlers, type ServerState } from "./handlers.ts";
@@ -125,9 +125,9 @@ export async function runServer(options: ServerOptions): Promise<void> {
     limits: settings,
     changed: () => lifecycle.changed(),
   });
-  const listeners = new Set<() => void>();
-  const sessionsChanged = (): void => {
-    for (const listener of listeners) listener();
+  const listeners = new Set<(id: string) => void>();
+  const sessionsChanged = (id: string): void => {
+    for (const listener of listeners) listener(id);
   };
   const mcp = new McpDoor({
     ...options.mcp,
@@ -153,7 +153,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
     extend: (routes) => {
       doors.mount(routes);
       mountDocuments(routes, options.basePrefix);
-      routes.get("/metrics", (c) => c.text(metrics.text(), 200, { "Content-Type": METRICS_TYPE }));
+      routes.get("/metrics", (c) => {
+        requireOpenTo("metrics", c.get("verdict").session);
+        return c.text(metrics.text(), 200, { "Content-Type": METRICS_TYPE });
+      });
       routes.all("/mcp", (c) => handleMcp(mcp, c));
     },
   });
@@ -174,7 +177,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   });
 
   const announcements = new Announcements((event) => {
-    if (event.event !== "session_tags_changed") sessionsChanged();
+    if (event.event !== "session_tags_changed") sessionsChanged(event.params.session.id);
     doors.broadcast(event);
   });
   await hosts.start({

@@ -142,6 +142,11 @@ export abstract class JsonDoor implements Door {
     return request.params;
   }
 
+  /** The result of an operation, where a method says it differently. */
+  protected result(_method: string, result: unknown): unknown {
+    return result;
+  }
+
   /** The session of the whole connection, if it has one. */
   protected get target(): string | undefined {
     return undefined;
@@ -257,14 +262,14 @@ export abstract class JsonDoor implements Door {
     }
   }
 
-  private call(
+  private async call(
     { name }: Operation<OperationName>,
     request: JsonRequest,
     session: string | undefined,
     signal: AbortSignal,
   ): Promise<unknown> {
     const context = { ...this.options.context, signal, ...(session === undefined ? {} : { session }) };
-    return this.options.call(name, this.input(request) as never, context);
+    return this.result(request.method, await this.options.call(name, this.input(request) as never, context));
   }
 
   /** Too many requests wait: this one is answered at once, out of order. */

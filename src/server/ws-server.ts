@@ -26,9 +26,7 @@ interface Subscribed {
 }
 
 /** Methods whose parameters say differently what an operation is called with. */
-const shims: Readonly<
-  Record<string, (request: JsonRequest) => { operation: OperationName; session?: unknown; input: unknown }>
-> = {
+const shims = methodMap({
   kill_session: ({ params, session }) => ({
     operation: "session.kill",
     session: params.name ?? session,
@@ -57,7 +55,26 @@ const shims: Readonly<
     operation: "sessions.list",
     input: Array.isArray(params.tag) || typeof params.tag === "string" || params.all === true ? params : {},
   }),
-};
+});
+
+type Shim = (request: JsonRequest) => { operation: OperationName; session?: unknown; input: unknown };
+
+/** By a method's name, whatever a client takes for one. */
+function methodMap(shims: Readonly<Record<string, Shim>>): ReadonlyMap<string, Shim> {
+  return new Map(Object.entries(shims));
+}
+
+/** The reference's clients take a session with a server for another machine's. */
+const withoutServer = new Map<string, (result: unknown) => unknown>([
+  ["list_sessions", (list) => (Array.isArray(list) ? list.map(dropServer) : list)],
+  ["update_tags", dropServer],
+]);
+
+function dropServer(session: unknown): unknown {
+  if (typeof session !== "object" || session === null) return session;
+  const { server: _, ...rest } = session as Readonly<Record<string, unknown>>;
+  return rest;
+}
 
 export class ServerDoor extends JsonDoor {
   private readonly subscriptions = new Map<string, Subscribed>();
@@ -70,7 +87,7 @@ export class ServerDoor extends JsonDoor {
   /** A session came, went or changed. */
   lifecycle(event: LifecycleEvent): void {
     const { only } = this.options.context;
-    if (only !== undefined && event.params.session.name !== only) return;
+    if (only !== undefined && event.params.session.id !== only) return;
     if ((this.socket?.getBufferedAmount() ?? 0) > LIFECYCLE_QUEUE_BYTES) this.missed++;
     else this.send(event);
   }
@@ -98,7 +115,7 @@ export class ServerDoor extends JsonDoor {
     operation: Operation<OperationName>;
     session: string | undefined;
   } {
-    const shim = shims[request.method]?.(request);
+    const shim = shims.get(request.method)?.(request);
     const operation = shim === undefined ? operationOf(request.method) : getOperation(shim.operation);
     const session = shim === undefined ? request.session : shim.session;
     const isServers = operation?.scope === "server";
@@ -110,16 +127,16 @@ export class ServerDoor extends JsonDoor {
   }
 
   protected override input(request: JsonRequest): unknown {
-    return shims[request.method]?.(request).input ?? request.params;
+    return shims.get(request.method)?.(request).input ?? request.params;
+  }
+
+  protected override result(method: string, result: unknown): unknown {
+    return withoutServer.get(method)?.(result) ?? result;
   }
 
   private async subscribe(request: JsonRequest, target: string): Promise<void> {
     const options = parseSubscription(request.params);
-    const host = await this.options.hosts.find(target);
-    const { only } = this.options.context;
-    if (only !== undefined && host.info.name !== only) {
-      throw new WshError("access_denied", `this token opens session '${only}' only`);
-    }
+    const host = await this.options.hosts.find(target, this.options.context.only);
     const subscribed = this.subscriptions.get(host.info.id) ?? (await this.connect(host));
     subscribed.begun = () => {
       subscribed.begun = null;
