@@ -116,6 +116,7 @@ describe("overlays and panels", () => {
       z: 0,
       ...strip,
       visible: true,
+      screen_mode: "both",
       focusable: true,
       background: { bg: "blue" },
       spans: [{ text: "x", id: "s" }],
@@ -325,9 +326,37 @@ describe("screen mode", () => {
     expect(store.overlays().map(({ id }) => id)).toEqual([inVim.id]);
   });
 
+  test("an element is shown on the screen that it names, panels on both unless told", () => {
+    const { store, changes } = makeStore();
+    const panel = store.createPanel(strip);
+    expect(panel.screen_mode).toBe("both");
+    const everywhere = store.createOverlay({ ...box, screen_mode: "both" });
+    const inVim = store.createOverlay({ ...box, screen_mode: "alt" });
+    const shown = (): string[] => [...store.panels(), ...store.overlays()].map(({ id }) => id);
+    expect(shown()).toEqual([panel.id, everywhere.id]);
+    store.setChildAlternate(true);
+    expect(shown()).toEqual([panel.id, everywhere.id, inVim.id]);
+    changes.length = 0;
+    store.patchPanel(panel.id, { screen_mode: "normal" });
+    expect(changes).toEqual([{ layout: true, focus: false, mode: false }]);
+    expect(shown()).toEqual([everywhere.id, inVim.id]);
+    store.patchOverlay(inVim.id, { screen_mode: "normal" });
+    store.setChildAlternate(false);
+    expect(shown()).toEqual([panel.id, everywhere.id, inVim.id]);
+  });
+
+  test("leaving an agent's alt mode spares what is shown on both screens", () => {
+    const { store } = makeStore();
+    store.enterAlt();
+    store.createPanel(strip);
+    const kept = store.createPanel({ ...strip, screen_mode: "both" });
+    store.exitAlt();
+    expect(store.panels().map(({ id }) => id)).toEqual([kept.id]);
+  });
+
   test("only the current mode's panels take rows", () => {
     const { store } = makeStore();
-    store.createPanel(strip);
+    store.createPanel({ ...strip, screen_mode: "normal" });
     expect(store.layout({ rows: 24, cols: 80 }).ptyRows).toBe(22);
     store.enterAlt();
     expect(store.layout({ rows: 24, cols: 80 }).ptyRows).toBe(24);

@@ -44,6 +44,21 @@ describe("a panel", () => {
     expect(await terminal.text()).not.toMatch(/status|footer/);
   });
 
+  test("stays when a full-screen program starts, whose screen need not change size, and when it ends", async () => {
+    await using the = await scene();
+    const { terminal, canvas } = the;
+    await canvas.panel({ position: "top", height: 1, spans: [{ text: "STAYS" }] });
+    await canvas.panel({ position: "bottom", height: 1, screen_mode: "normal", spans: [{ text: "OUTSIDE" }] });
+    terminal.type("printf '\\033[?1049h'; stty size; read _; printf '\\033[?1049l'; stty size\r");
+    const inside = await terminal.sees("23 80");
+    expect(lineOf(inside, 0)).toBe("STAYS");
+    expect(inside).not.toContain("OUTSIDE");
+    terminal.type("\r");
+    const outside = await terminal.sees("22 80");
+    expect(lineOf(outside, 0)).toBe("STAYS");
+    expect(lineOf(outside, 23)).toBe("OUTSIDE");
+  });
+
   test("is held through clear, reset, scroll regions and scrolling", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
@@ -66,10 +81,10 @@ describe("a panel", () => {
     expect(lines[0]?.every(({ style }) => Bun.deepEquals(style.bg, { indexed: 1 }))).toBe(true);
   });
 
-  test("is of the screen that it was made on: tput smcup leaves it, rmcup brings it back, with the rows", async () => {
+  test("is of one screen where it says so: tput smcup leaves it, rmcup brings it back, with the rows", async () => {
     await using the = await scene();
     const { terminal, canvas } = the;
-    await canvas.panel({ position: "top", height: 3, spans: [{ text: "NORMAL" }] });
+    await canvas.panel({ position: "top", height: 3, screen_mode: "normal", spans: [{ text: "NORMAL" }] });
     terminal.type("clear; stty size\r");
     await terminal.sees(/^NORMAL\n\n\n21 80\n\$/);
     // The program is told the new size when the host has seen what it printed.
@@ -77,7 +92,7 @@ describe("a panel", () => {
     await terminal.sees((text) => !text.includes("NORMAL"));
     terminal.type("clear; stty size\r");
     await terminal.sees(/^24 80\n\$/);
-    await canvas.panel({ position: "bottom", height: 2, spans: [{ text: "ALT" }] });
+    await canvas.panel({ position: "bottom", height: 2, screen_mode: "alt", spans: [{ text: "ALT" }] });
     terminal.type("clear; stty size\r");
     await terminal.sees(/^22 80\n\$[\s\S]*^ALT\n$/m);
     terminal.type("tput rmcup\r");

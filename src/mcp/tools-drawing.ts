@@ -1,7 +1,7 @@
 /** Tools that draw for people, and that take their keys for a dialog. */
 import * as v from "valibot";
 import { inputSchema } from "../operations/table.ts";
-import { CreateOverlaySchema, CreatePanelSchema } from "../protocol/elements.ts";
+import { CreateOverlaySchema, CreatePanelSchema, ElementScreenModeSchema } from "../protocol/elements.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { JsonSchema } from "./describe.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
@@ -32,6 +32,10 @@ const common = {
   list: ListField,
   focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
   ttl_ms: field(v.number(), "goes by itself after this long"),
+  screen_mode: field(
+    ElementScreenModeSchema,
+    "shown on the normal screen, on that of a full-screen program (alt), or both",
+  ),
 };
 const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
 

@@ -162,7 +162,17 @@ type Given<T> = {
   [K in keyof T as null extends T[K] ? K : undefined extends T[K] ? K : never]?: NonNullable<T[K]>;
 };
 
+/** When an element is shown: on the normal screen, on the alternate one, or on either. */
+export const ElementScreenModeSchema = v.picklist(["normal", "alt", "both"]);
+export type ElementScreenMode = v.InferOutput<typeof ElementScreenModeSchema>;
+
 const drawnEntries = {
+  screen_mode: v.nullish(
+    v.pipe(
+      ElementScreenModeSchema,
+      v.description("screen on which it is shown: that of a full-screen program is 'alt'"),
+    ),
+  ),
   z: v.nullish(I32Schema),
   background: v.nullish(BackgroundSchema),
   focusable: v.nullish(v.boolean()),
@@ -243,7 +253,7 @@ interface Element {
   /** Absent when false. */
   readonly focusable?: true;
   /** Absent when normal. */
-  readonly screen_mode?: "alt";
+  readonly screen_mode?: "alt" | "both";
 }
 
 /** A box above the terminal's content, in cells of the outer screen. It may lie partly or wholly outside of it. */
@@ -269,7 +279,7 @@ const shownEntries = {
   spans: v.array(v.object({ ...shownText(), id: v.optional(v.string()) })),
   region_writes: v.optional(v.array(v.object({ row: v.number(), col: v.number(), ...shownText() }))),
   focusable: v.optional(v.literal(true)),
-  screen_mode: v.optional(v.literal("alt")),
+  screen_mode: v.optional(v.picklist(["alt", "both"])),
 };
 
 function shownText() {

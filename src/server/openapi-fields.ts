@@ -114,7 +114,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   rows: "height in cells",
   running: "whether the program runs",
   screen: "what the terminal shows",
-  screen_mode: "set of overlays and panels that it belongs to; absent for the normal one",
+  screen_mode: "screen on which it is shown; absent for the normal one",
   scrollback_lines: "lines of history and screen together",
   seq: "place in the ring; pass the newest as `since`",
   "SessionEvent.seq": "counts the subscription's events from 1; 0 for a state",

@@ -4,15 +4,16 @@
  * Only the store changes what is kept here. What must stay true: what is given out is plain data of the contract's
  * form, with unset keys absent, and does not change afterwards.
  */
-import type { ElementSpan, Overlay, Panel, RegionWrite, ScreenMode } from "../protocol/elements.ts";
+import type { ElementScreenMode, ElementSpan, Overlay, Panel, RegionWrite } from "../protocol/elements.ts";
 
 /** Spans and writes are replaced, never changed in place: what was handed out stays as it was. */
 export interface Stored {
   readonly id: string;
   /** Order of creation, which decides among equal z. */
   readonly order: number;
-  readonly mode: ScreenMode;
-  /** Made while an agent had entered alt mode, and removed when it leaves. */
+  /** The screen on which it is shown. */
+  mode: ElementScreenMode;
+  /** Made while an agent had entered alt mode. */
   readonly ofAgentAlt: boolean;
   focusable: boolean;
   z: number;
@@ -55,6 +56,6 @@ function shown({ background, spans, writes, focusable, mode }: Stored) {
     spans,
     ...(writes.length === 0 ? {} : { region_writes: writes }),
     ...(focusable ? { focusable } : {}),
-    ...(mode === "alt" ? { screen_mode: mode } : {}),
+    ...(mode === "normal" ? {} : { screen_mode: mode }),
   } as const;
 }

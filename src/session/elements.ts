@@ -11,6 +11,7 @@ import {
   type CreatePanel,
   defaultElementLimits,
   type ElementLimits,
+  type ElementScreenMode,
   type ElementSpan,
   type Overlay,
   type Panel,
@@ -86,12 +87,12 @@ export class ElementStore {
     });
   }
 
-  /** Leaves alt mode and removes what was made in it. */
+  /** Leaves alt mode and removes what was made in it, unless it is shown on either screen. */
   exitAlt(): void {
     if (!this.#agentAlt) throw new WshError("not_in_alt_screen", "nobody has entered alt screen mode");
     this.#switchMode(() => {
       this.#agentAlt = false;
-      for (const element of this.#all()) if (element.ofAgentAlt) this.#drop(element);
+      for (const element of this.#all()) if (element.ofAgentAlt && element.mode === "alt") this.#drop(element);
     });
   }
 
@@ -107,7 +108,7 @@ export class ElementStore {
   // Overlays
 
   createOverlay(input: CreateOverlay): Overlay {
-    const base = this.#prepare("overlay", this.#overlays.size, input.spans);
+    const base = this.#prepare("overlay", this.#overlays.size, input.spans, input.screen_mode ?? this.screenMode);
     const { x, y, width, height } = input;
     const overlay: StoredOverlay = { ...base, ...this.#drawn("overlay", input), kind: "overlay", x, y, width, height };
     this.#overlays.set(overlay.id, overlay);
@@ -117,7 +118,7 @@ export class ElementStore {
 
   /** Whether any overlay is of the current screen mode. Runs per chunk. */
   get hasOverlays(): boolean {
-    for (const { mode } of this.#overlays.values()) if (mode === this.screenMode) return true;
+    for (const overlay of this.#overlays.values()) if (this.#isShown(overlay)) return true;
     return false;
   }
 
@@ -147,7 +148,9 @@ export class ElementStore {
   // Panels
 
   createPanel(input: CreatePanel): Panel {
-    const base = this.#prepare("panel", this.#panels.size, input.spans ?? []);
+    // A strip keeps its place when a full-screen program starts; that of an agent's own set goes with the set.
+    const mode = input.screen_mode ?? (this.#agentAlt ? "alt" : "both");
+    const base = this.#prepare("panel", this.#panels.size, input.spans ?? [], mode);
     const { position, height } = input;
     const panel: StoredPanel = {
       ...base,
@@ -180,12 +183,13 @@ export class ElementStore {
 
   patchPanel(id: string, patch: PatchPanel): void {
     const panel = this.#findPanel(id);
-    const before = { position: panel.position, height: panel.height, z: panel.z };
+    const { position, height, z, mode } = panel;
     this.#setText(panel, patch.spans ?? panel.spans, panel.writes);
     panel.position = patch.position ?? panel.position;
     panel.height = patch.height ?? panel.height;
     const focus = this.#patchDrawn(panel, patch);
-    const layout = panel.position !== before.position || panel.height !== before.height || panel.z !== before.z;
+    const moved = panel.position !== position || panel.height !== height || panel.z !== z;
+    const layout = moved || panel.mode !== mode;
     this.#tell({ ...nothing, layout, focus });
   }
 
@@ -283,7 +287,11 @@ export class ElementStore {
 
   // Inside
 
-  #prepare(kind: ElementKind, count: number, spans: readonly ElementSpan[]) {
+  #isShown({ mode }: Stored): boolean {
+    return mode === "both" || mode === this.screenMode;
+  }
+
+  #prepare(kind: ElementKind, count: number, spans: readonly ElementSpan[], mode: ElementScreenMode) {
     const most = kind === "overlay" ? this.#limits.overlays : this.#limits.panels;
     if (count >= most) throw new WshError("resource_limit_reached", `the session has ${count} of ${most} ${kind}s`);
     checkPieces("create", spans, "spans", this.#limits);
@@ -292,7 +300,7 @@ export class ElementStore {
     return {
       id: this.#options.newId(),
       order: this.#created++,
-      mode: this.screenMode,
+      mode,
       ofAgentAlt: this.#agentAlt,
       spans,
       writes: [],
@@ -314,8 +322,9 @@ export class ElementStore {
   /** @returns whether the element lost the focus */
   #patchDrawn(
     element: StoredOverlay | StoredPanel,
-    patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms">,
+    patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms" | "screen_mode">,
   ): boolean {
+    element.mode = patch.screen_mode ?? element.mode;
     if (patch.z !== undefined) {
       element.z = patch.z;
       this.#noteZ(element.kind, patch.z);
@@ -385,7 +394,7 @@ export class ElementStore {
   }
 
   #current<T extends Stored>(elements: ReadonlyMap<string, T>): T[] {
-    return [...elements.values()].filter(({ mode }) => mode === this.screenMode);
+    return [...elements.values()].filter((element) => this.#isShown(element));
   }
 
   #find(kind: ElementKind, id: string): StoredOverlay | StoredPanel {
