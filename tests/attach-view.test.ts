@@ -39,7 +39,10 @@ describe("pictures", () => {
         written.push(new TextDecoder().decode(bytes));
       },
     };
-    const view = new SessionView({ output, size }, capsFromEnvironment({ TERM: "xterm-256color" }));
+    const view = new SessionView(
+      { output, size, lastingChanges: new Set() },
+      capsFromEnvironment({ TERM: "xterm-256color" }),
+    );
     const frames = ["first", "second", "third", "fourth"].map(frame);
     const send = (index: number, bell = false): void => {
       const [prev, next] = [frames[index - 1] ?? null, frames[index]];

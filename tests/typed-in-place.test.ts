@@ -100,7 +100,7 @@ test("a terminal shows the same as if it had been painted, whatever the frames",
 test("the client takes what the host has shown as painted, and paints anew what the host could not know", () => {
   const written: string[] = [];
   const output = { pending: 0, write: (bytes: Uint8Array) => void written.push(new TextDecoder().decode(bytes)) };
-  const view = new SessionView({ output, size }, caps);
+  const view = new SessionView({ output, size, lastingChanges: new Set() }, caps);
   const send = (update: FrameUpdate): boolean => view.picture(new TextEncoder().encode(JSON.stringify(update)));
   const ls = frame([row("$ ls"), row(""), panel], { col: 4 });
   const lsx = frame([row("$ lsx"), row(""), panel], { col: 5 });

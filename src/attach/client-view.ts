@@ -4,6 +4,7 @@
  * order where the one begins and the other ends.
  */
 import * as v from "valibot";
+import type { LastingChange } from "../protocol/attach.ts";
 import {
   applyFrame,
   type FrameEvents,
@@ -26,6 +27,8 @@ export interface ViewTerminal {
     readonly pending: number;
   };
   readonly size: Size;
+  /** What programs that were relayed have changed and no reset of modes undoes. */
+  readonly lastingChanges: ReadonlySet<LastingChange>;
 }
 
 export class SessionView {
@@ -61,14 +64,14 @@ export class SessionView {
   }
 
   output(bytes: Uint8Array): void {
-    const { output, size } = this.terminal;
+    const { output, size, lastingChanges } = this.terminal;
     if (!this.restoring) {
       output.write(bytes);
       return;
     }
     this.restoring = false;
     const { synchronized } = this.caps;
-    const before = (synchronized ? BEGIN_SYNCHRONIZED : "") + enterRelay(size.rows, this.caps);
+    const before = (synchronized ? BEGIN_SYNCHRONIZED : "") + enterRelay(size, this.caps, lastingChanges);
     const after = synchronized ? END_SYNCHRONIZED : "";
     output.write(new Uint8Array(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])));
   }

@@ -80,7 +80,10 @@ class Client {
     caller: { kind: "cli", id: `attach:${process.pid}`, connected: true },
     access: "admin",
   } as const;
-  private readonly probe = new Probe((colors) => this.tell("host.colors", colors));
+  private readonly probe = new Probe(({ keyboardFlags, ...colors }) => {
+    if (keyboardFlags !== undefined) this.terminal.keyboardFlags = keyboardFlags;
+    if (Object.keys(colors).length > 0) this.tell("host.colors", colors);
+  });
   private shown = false;
   /** The host has opened the terminal. */
   private opened = false;
@@ -197,7 +200,7 @@ class Client {
     } else if (event.output.event === "opened") {
       this.opened = true;
       void this.leaveKeys();
-    }
+    } else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
     // Who only looks on has no keyboard to take back.
     else this.keys.captured = event.output.captured && !this.options.readOnly;
   }

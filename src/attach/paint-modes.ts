@@ -5,6 +5,7 @@
  * when nothing is known; `restoreTerminal` undoes everything that a program or wsh may have set, on whichever way out,
  * and may be written to a terminal in any state, twice too.
  */
+import type { LastingChange } from "../protocol/attach.ts";
 import type { ViewCursor, ViewModes } from "../protocol/frame-view.ts";
 import type { ColorDepth } from "./paint-style.ts";
 
@@ -20,10 +21,13 @@ export interface OuterCaps {
   readonly hyperlinks: boolean;
   /** Underline shapes and colours, in their colon forms. */
   readonly underlineStyles: boolean;
+  /** Kitty's keyboard protocol. A terminal without it ignores its sequences; the consoles do not. */
   readonly kittyKeyboard: boolean;
 }
 
 const ttyOnly = /^(dumb|unknown|)$/;
+/** Terminals that may print or misread what they do not know. */
+const consoles = /^(dumb|unknown|linux|vt\d+|)$/;
 
 /** Abilities as far as the environment tells; answers to probes may replace single ones. */
 export function capsFromEnvironment(env: Readonly<Record<string, string | undefined>>): OuterCaps {
@@ -38,7 +42,7 @@ export function capsFromEnvironment(env: Readonly<Record<string, string | undefi
     underlineStyles: /kitty|wezterm|ghostty|foot|alacritty|contour|tmux/.test(
       `${term} ${env.TERM_PROGRAM ?? ""}`.toLowerCase(),
     ),
-    kittyKeyboard: false,
+    kittyKeyboard: !consoles.test(term),
   };
 }
 
@@ -67,6 +71,8 @@ const off = (mode: number) => `\x1b[?${mode}l`;
 
 /** Bytes that bring the terminal from one set of modes to another; from null: from whatever it has. */
 export function switchModes(prev: ViewModes | null, next: ViewModes, caps: OuterCaps): string {
+  // Kitty's flags are kept for each screen apart.
+  const flags = prev?.alternate === next.alternate ? prev.kittyFlags : null;
   let bytes = "";
   const flag = (mode: number, key: "reverseVideo" | "bracketedPaste" | "focus" | "applicationCursor") => {
     if (prev?.[key] !== next[key]) bytes += next[key] ? on(mode) : off(mode);
@@ -79,7 +85,7 @@ export function switchModes(prev: ViewModes | null, next: ViewModes, caps: Outer
   bytes += switchMouse(prev, next);
   // Apple's terminal takes it for an underline: attributes are reset after it.
   if (prev?.modifyOtherKeys !== next.modifyOtherKeys) bytes += `\x1b[>4;${next.modifyOtherKeys}m\x1b[m`;
-  if (caps.kittyKeyboard && prev?.kittyFlags !== next.kittyFlags) bytes += `\x1b[=${next.kittyFlags};1u`;
+  if (caps.kittyKeyboard && flags !== next.kittyFlags) bytes += `\x1b[=${next.kittyFlags};1u`;
   return bytes;
 }
 
@@ -113,19 +119,44 @@ export function cursorStyle(cursor: ViewCursor, chosen: boolean): string {
 export const enterPainting =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
 
-const modesOff = "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004l\x1b[?1l\x1b>\x1b[>4;0m";
-const drawingOff = "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[m";
+/** Besides what programs of a session can set: KAM, which locks the keyboard, and SRM, which echoes locally. */
+const modesOff =
+  "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004;2031;2048l\x1b[?1;45l\x1b>\x1b[>4;0m" +
+  "\x1b[2l\x1b[12h";
+const drawingOff =
+  '\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[0"q\x1b[m';
+
+/** Alternate scrolling and the meta key: modes that the person's configuration, not a standard, gives their first value. */
+const OWN_MODES = "1007;1034;1035;1036;1039";
+
+/** Keeps (XTSAVE) and puts back (XTRESTORE) the modes whose first value nobody else knows. */
+export const saveOwnModes = `\x1b[?${OWN_MODES}s`;
+const restoreOwnModes = `\x1b[?${OWN_MODES}r`;
+
+/** Kitty's keyboard levels: more than any terminal keeps. */
+const ALL_LEVELS = 99;
+
+/** Takes back every level of kitty's keyboard protocol on the screen in use. */
+function plainKeyboard({ kittyKeyboard }: Pick<OuterCaps, "kittyKeyboard">, flags = 0): string {
+  return kittyKeyboard ? `\x1b[<${ALL_LEVELS}u\x1b[=${flags};1u` : "";
+}
 
 /**
  * Makes the terminal one that was just reset, on its normal screen, empty, the cursor at home: what the host's restore
  * of a session begins with. Rows are erased one by one, since erasing the screen at once moves it into the scrollback
  * of some terminals.
  */
-export function enterRelay(rows: number, caps: Pick<OuterCaps, "kittyKeyboard">): string {
-  const keyboard = caps.kittyKeyboard ? "\x1b[=0;1u" : "";
+export function enterRelay(
+  { rows, cols }: { readonly rows: number; readonly cols: number },
+  caps: Pick<OuterCaps, "kittyKeyboard">,
+  changes: ReadonlySet<LastingChange>,
+): string {
+  const keyboard = plainKeyboard(caps);
+  const undone = undoLasting(changes, cols);
   const erase = Array.from({ length: rows }, (_, row) => `\x1b[${row + 1};1H\x1b[2K`).join("");
   const modes = modesOff.replace("\x1b[?2026l", "");
-  return `${modes}${keyboard}${off(1049)}${drawingOff}\x1b[0 q${erase}\x1b[H\x1b[?25h`;
+  const own = caps.kittyKeyboard ? restoreOwnModes : "";
+  return `${modes}${own}${keyboard}${off(1049)}${keyboard}${drawingOff}${undone}\x1b[0 q${erase}\x1b[H\x1b[?25h`;
 }
 
 export interface RestoreOptions {
@@ -134,15 +165,21 @@ export interface RestoreOptions {
    * where the person's shell had it; the program inside; false: nobody; `maybe`: that cannot be known.
    */
   readonly alternate: false | "own" | "program" | "maybe";
+  /** `saveOwnModes` was written to it before. */
+  readonly ownModes?: boolean;
+  /** Kitty's keyboard flags that the person's own programs had set. */
+  readonly keyboardFlags?: number;
 }
 
 /**
  * Bytes that put the outer terminal back in order, leaving the cursor at the start of the last row of the normal
  * screen, or where it was when wsh had its own screen. For every way out, and for `wsh reset-terminal` (`maybe`).
  */
-export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, { alternate }: RestoreOptions): Uint8Array {
+export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options: RestoreOptions): Uint8Array {
+  const { alternate, ownModes = false, keyboardFlags } = options;
+  const own = ownModes ? restoreOwnModes : "";
   // Kept for each screen apart, so it is said on both.
-  const keyboard = caps.kittyKeyboard ? "\x1b[=0;1u" : "";
+  const keyboard = plainKeyboard(caps);
   const cursor = "\x1b[0 q\x1b[?25h";
   const bottom = "\x1b[9999;1H";
   const screens = {
@@ -152,5 +189,26 @@ export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, { altern
     maybe: `${bottom}\x1b7${off(1049)}`,
   };
   const screen = alternate === false ? bottom : screens[alternate];
-  return new TextEncoder().encode(modesOff + keyboard + drawingOff + screen + keyboard + cursor);
+  return new TextEncoder().encode(
+    modesOff + own + keyboard + drawingOff + screen + plainKeyboard(caps, keyboardFlags) + cursor,
+  );
+}
+
+/** What undoes such changes on a terminal of that width. */
+export function undoLasting(changes: ReadonlySet<LastingChange>, cols: number): string {
+  let bytes = "";
+  if (changes.has("colors")) {
+    for (const code of [104, 105, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119]) bytes += `\x1b]${code}\x1b\\`;
+  }
+  if (changes.has("pointer")) bytes += "\x1b]22;\x1b\\";
+  if (changes.has("progress")) bytes += "\x1b]9;4;0\x1b\\";
+  if (changes.has("tabs")) bytes += `\x1b[3g${tabStops(cols)}\x1b[?5W\r`;
+  return bytes;
+}
+
+/** Sets a stop at every eighth column; leaves the cursor there. */
+function tabStops(cols: number): string {
+  let stops = "\r";
+  for (let col = 8; col < cols; col += 8) stops += `\x1b[${col + 1}G\x1bH`;
+  return stops;
 }

@@ -6,8 +6,8 @@
  */
 import type { TerminalColors } from "../protocol/attach.ts";
 
-/** Foreground, background, cursor colour; device attributes. */
-const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[c";
+/** Foreground, background, cursor colour; kitty's keyboard flags; device attributes. */
+const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u\x1b[c";
 /**
  * How long an answer may be on its way when wsh ends, in ms, and how long after the question that is waited for: what
  * comes later would be typed into the person's shell.
@@ -21,15 +21,21 @@ const names = new Map([
   ["12", "cursor"],
 ] as const);
 
+/** What the terminal told of itself. */
+export interface Answers extends TerminalColors {
+  /** Kitty's keyboard flags as the person's own programs have set them. */
+  readonly keyboardFlags?: number;
+}
+
 type Rgb = NonNullable<TerminalColors["foreground"]>;
 
 export class Probe {
-  private colors: TerminalColors = {};
+  private known: Answers = {};
   private askedAt: number | null = null;
   private readonly answered = Promise.withResolvers<void>();
 
-  /** @param learned called once, if the terminal told any colour */
-  constructor(private readonly learned: (colors: TerminalColors) => void) {}
+  /** @param learned called once, if the terminal told anything */
+  constructor(private readonly learned: (answers: Answers) => void) {}
 
   /** The bytes to write. */
   ask(): Uint8Array {
@@ -41,12 +47,14 @@ export class Probe {
   reply(bytes: Uint8Array): void {
     const text = new TextDecoder().decode(bytes);
     if (/^\x1b\[\?[\d;]*c$/.test(text)) {
-      if (Object.keys(this.colors).length > 0) this.learned(this.colors);
+      if (Object.keys(this.known).length > 0) this.learned(this.known);
       this.answered.resolve();
       return;
     }
+    const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
+    if (flags !== undefined) this.known = { ...this.known, keyboardFlags: Number(flags) & 0x1f };
     const color = parseColor(text);
-    if (color !== null) this.colors = { ...this.colors, [color.name]: color.rgb };
+    if (color !== null) this.known = { ...this.known, [color.name]: color.rgb };
   }
 
   /** Resolves when the answers are here, or will hardly come any more. */

@@ -5,10 +5,10 @@
  */
 import fs from "node:fs";
 import tty from "node:tty";
-import type { PersonDevice } from "../protocol/attach.ts";
+import type { LastingChange, PersonDevice } from "../protocol/attach.ts";
 import { TerminalOutput } from "../pty/terminal-output.ts";
 import type { Size } from "../session/viewers.ts";
-import { capsFromEnvironment, restoreTerminal } from "./paint-modes.ts";
+import { capsFromEnvironment, restoreTerminal, saveOwnModes, undoLasting } from "./paint-modes.ts";
 import { type RawMode, rawMode } from "./terminal-mode.ts";
 
 /** Size of a terminal that does not say one (contract §2.2). */
@@ -41,6 +41,10 @@ export class OuterTerminal {
   /** Somebody else has the terminal, as it was. */
   private given = false;
   private knownSize: Size = currentSize();
+  /** What the session's programs changed for good, to be undone. */
+  private readonly changes = new Set<LastingChange>();
+  /** Kitty's keyboard flags before we came. */
+  keyboardFlags = 0;
   private readonly atExit = (): void => this.restoreNow();
 
   /** Enters raw mode and clears the way for the session's screen. */
@@ -59,6 +63,15 @@ export class OuterTerminal {
   /** Whether a question to the terminal can be answered; the consoles below print it instead. */
   get answers(): boolean {
     return this.raw !== null && tty.isatty(1) && !/^(dumb|linux|vt\d+|unknown|)$/.test(process.env.TERM ?? "");
+  }
+
+  /** Programs have changed this: it is undone at the end. */
+  changed(changes: readonly LastingChange[]): void {
+    for (const change of changes) this.changes.add(change);
+  }
+
+  get lastingChanges(): ReadonlySet<LastingChange> {
+    return this.changes;
   }
 
   /** As it was when last looked at: asking the system takes its time, and pictures are many. */
@@ -146,7 +159,10 @@ export class OuterTerminal {
    * cursor's line, so that the session's screen overwrites nothing.
    */
   private opening(): string {
-    return this.options.altScreen ? "\x1b[?1049h\x1b[H\x1b[2J" : `${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
+    const own = this.answers ? saveOwnModes : "";
+    return this.options.altScreen
+      ? `${own}\x1b[?1049h\x1b[H\x1b[2J`
+      : `${own}${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
   }
 
   /**
@@ -155,8 +171,11 @@ export class OuterTerminal {
    */
   private closing(): Uint8Array {
     const caps = capsFromEnvironment(process.env);
-    if (this.options.altScreen) return restoreTerminal(caps, { alternate: "own" });
-    const restored = new TextDecoder().decode(restoreTerminal(caps, { alternate: false }));
+    const { keyboardFlags, answers: ownModes } = this;
+    if (this.options.altScreen) return restoreTerminal(caps, { alternate: "own", ownModes, keyboardFlags });
+    const undone = undoLasting(this.changes, this.size.cols);
+    const modes = restoreTerminal(caps, { alternate: false, ownModes, keyboardFlags });
+    const restored = undone + new TextDecoder().decode(modes);
     // The cursor's place is saved across it, and saved once more for 1049, which goes back to what was saved last.
     const inPlace = `\x1b7${restored}\x1b8\x1b(B\x0f\x1b[m\x1b7\x1b[?1049l`;
     // Blanks up to the last column wrap only when the cursor was not at the first.

@@ -13,6 +13,7 @@ import * as v from "valibot";
 import {
   AttachSchema,
   HelpSchema,
+  type LastingChange,
   ResizeSchema,
   type ScrollbackChoice,
   TerminalColorsSchema,
@@ -74,6 +75,9 @@ export class TerminalStream implements Viewer {
   private ending: ViewerEnd | null = null;
   private help = false;
   private readonly pacer: FramePacer;
+  /** What programs change for good at a terminal that is relayed to, and which of it the client knows. */
+  private lasting: { news(): readonly LastingChange[] };
+  private readonly told = new Set<LastingChange>();
   private resizeTimer: Timer | null = null;
   /** What the client was last told of the keyboard. */
   private toldCaptured: boolean | null = null;
@@ -98,6 +102,7 @@ export class TerminalStream implements Viewer {
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     this.painted = new PaintedTerminal(this.terminal, (update) => peer.send(frameTypes.picture, update));
     this.pacer = this.pacing();
+    this.lasting = session.pane.terminal.lasting.watch();
     this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), {
       forward: (bytes) => this.typed(bytes),
       reply: () => {},
@@ -279,7 +284,17 @@ export class TerminalStream implements Viewer {
     this.ahead = 0;
     this.painted.forget();
     this.peer.send(frameTypes.event, { event: "relay" });
-    this.pass(this.session.pane.terminal.serialize({ history }));
+    const { terminal } = this.session.pane;
+    this.lasting = terminal.lasting.watch();
+    this.tellChanges(terminal.serializedChanges);
+    this.pass(terminal.serialize({ history }));
+  }
+
+  private tellChanges(changes: readonly LastingChange[]): void {
+    const news = changes.filter((change) => !this.told.has(change));
+    if (news.length === 0) return;
+    for (const change of news) this.told.add(change);
+    this.peer.send(frameTypes.event, { event: "changed", changes: news });
   }
 
   private pass(bytes: Uint8Array): void {
@@ -332,6 +347,7 @@ export class TerminalStream implements Viewer {
       this.pacer.printed(isEcho);
       return;
     }
+    this.tellChanges(this.lasting.news());
     const news = ahead === 0 ? bytes : bytes.subarray(ahead);
     if (news.length > 0) this.pass(news);
     const behind = this.pending > BEHIND_BYTES;

@@ -54,6 +54,10 @@ export type TerminalColors = v.InferOutput<typeof TerminalColorsSchema>;
  */
 export const WrittenSchema = v.object({ bytes: v.number(), pictures: v.optional(v.number()) });
 
+/** What stays at a terminal when all its modes are reset: palette, mouse pointer, progress bar, tab stops. */
+export const lastingChanges = ["colors", "pointer", "progress", "tabs"] as const;
+export type LastingChange = (typeof lastingChanges)[number];
+
 /** What the host tells an attached terminal besides output and pictures. */
 export const AttachEventSchema = v.variant("event", [
   /** The program's own bytes follow, beginning with its whole screen: the terminal is to be as after a reset. */
@@ -62,4 +66,6 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("keyboard"), captured: v.boolean() }),
   /** The host has opened the terminal: it takes over the keys when they are left to it (`host.keys`). */
   v.object({ event: v.literal("opened") }),
+  /** The program's own bytes change what no reset of modes undoes: to be undone when the terminal is given back. */
+  v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
 ]);

@@ -6,6 +6,7 @@
  * `chunk`, sees a state that belongs to `offset`. The other callbacks come while a chunk is being parsed: from there
  * only `position`, `title` and the like may be read; the rest waits with `atRest`.
  */
+import type { LastingChange } from "../protocol/attach.ts";
 import type { Format, Screen, Scrollback } from "../protocol/screen.ts";
 import { type StoredRow, storedRow } from "./cells.ts";
 import { Damage } from "./damage.ts";
@@ -15,9 +16,10 @@ import { type Chunk, Intake } from "./intake.ts";
 import { rowCells, rowLine, segmentCells, segmentLine } from "./lines.ts";
 import type { Position } from "./marks.ts";
 import type { TerminalModes } from "./modes.ts";
+import { LastingChanges } from "./outer-state.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { classifier } from "./sequences.ts";
-import { serialize } from "./serialize.ts";
+import { hasDefaultTabs, serialize } from "./serialize.ts";
 import { StyleTable } from "./styles.ts";
 import { type LineTest, type TextLine, type TextRange, Transcript } from "./transcript.ts";
 
@@ -58,6 +60,8 @@ const encoder = new TextEncoder();
 const ERASE_ALL = encoder.encode("\x1b[2J\x1b[3J\x1b[H");
 
 export class TerminalModel {
+  /** What programs did to attached terminals that no reset of modes undoes. */
+  readonly lasting = new LastingChanges();
   private readonly emulator: Emulator;
   private readonly intake: Intake;
   private readonly transcript: Transcript;
@@ -78,7 +82,8 @@ export class TerminalModel {
     this.transcript = new Transcript(this.emulator);
     this.hideTitles = options.hideTitles === true;
     const { nonce, hideClipboard = false } = options;
-    const classify = classifier({ nonce, hideClipboard, hideTitles: this.hideTitles });
+    const changed = (change: LastingChange): void => this.lasting.note(change);
+    const classify = classifier({ nonce, hideClipboard, hideTitles: this.hideTitles, changed });
     this.intake = new Intake(classify, cols, {
       pass: (bytes, from, limit) => this.emulator.pass(bytes, from, limit),
       parse: (slice, end) => this.emulator.parse(slice, end),
@@ -322,6 +327,16 @@ export class TerminalModel {
   }
 
   /** Output that puts a freshly reset terminal of this size, its cursor at home, into this state, after `history` rows. */
+  /** What `serialize` makes a terminal keep after all modes are reset. */
+  get serializedChanges(): readonly LastingChange[] {
+    const { queries, modes, alternate, cols } = this.emulator;
+    const { tabs } = modes.of(alternate ? "alternate" : "normal");
+    return [
+      ...(queries.colorSequences() === "" ? [] : (["colors"] as const)),
+      ...(hasDefaultTabs(tabs, cols) ? [] : (["tabs"] as const)),
+    ];
+  }
+
   serialize(options: { readonly history: number }): Uint8Array {
     const { emulator, hideTitles } = this;
     return encoder.encode(

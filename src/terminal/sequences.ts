@@ -3,9 +3,13 @@
  *
  * A query is answered once, by the host: were it to reach a person's terminal, that would answer too, and its answer
  * would be typed into the program. So whatever makes some terminal speak, print to a printer, or change the window that
- * is not ours is removed. Sequences that only draw or set modes pass. Sources: XTerm Control Sequences; the kitty
+ * is not ours is removed. Sequences that only draw pass, and those that set modes which the emulator has, too
+ * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty
  * protocols; VT510 manual (reports).
  */
+
+import type { LastingChange } from "../protocol/attach.ts";
+import { isForeignEscape, isForeignOsc, lastingChange, setsForeignState } from "./outer-state.ts";
 
 export type SequenceKind = "esc" | "csi" | "osc" | "dcs" | "string";
 
@@ -48,35 +52,46 @@ const MAX_REPEAT_ROWS = 100;
 /** Window operations that stay: save and restore the title. */
 const TITLE_STACK: ReadonlySet<number> = new Set([22, 23]);
 
-const COLUMN_MODES: ReadonlySet<number> = new Set([3, 40]);
-
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 export interface ClassifierOptions {
   readonly nonce: string | null;
   readonly hideClipboard: boolean;
   readonly hideTitles: boolean;
+  /** Told of a change that no reset of modes undoes. */
+  readonly changed?: (change: LastingChange) => void;
 }
 
-export function classifier({ nonce, hideClipboard, hideTitles }: ClassifierOptions): Classifier {
+export function classifier(options: ClassifierOptions): Classifier {
+  const { nonce, hideClipboard, hideTitles, changed = () => {} } = options;
   const classify = (bytes: Uint8Array, sequence: Sequence, _start: number, end: number): Verdict => {
     const { kind, body } = sequence;
     switch (kind) {
       case "csi":
         if (bytes[end - 1] === ED && bytes[body] === ONE && end === body + 2) return "stop";
         if (hideTitles && isTitleStack(bytes, body, end - 1)) return "cut";
-        return isCsiQuery(bytes, body, end - 1) ? "cut" : "keep";
+        if (mayNotPass(bytes, body, end - 1)) return "cut";
+        // TBC.
+        if (bytes[end - 1] === 0x67) changed("tabs");
+        return "keep";
       case "esc":
+        // HTS.
+        if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
         // DECID.
-        return end - sequence.start === 2 && bytes[end - 1] === 0x5a ? "cut" : "keep";
+        if (end - sequence.start === 2 && bytes[end - 1] === 0x5a) return "cut";
+        return isForeignEscape(bytes, sequence.start, end) ? "cut" : "keep";
       // What a DCS draws (sixel) is not in the picture that we keep, and of one that has no proper end some terminals
       // take all that follows for its contents, tmux among them.
       case "dcs":
       case "string":
         return "cut";
-      case "osc":
-        if (hideTitles && TITLE_OSCS.has(oscNumber(bytes, body, end))) return "cut";
+      case "osc": {
+        const number = oscNumber(bytes, body, end);
+        if (isForeignOsc(number) || (hideTitles && TITLE_OSCS.has(number))) return "cut";
+        const change = lastingChange(number, bytes, body, end);
+        if (change !== null) changed(change);
         return judgeOsc(bytes, body, end, nonce, hideClipboard);
+      }
     }
   };
   const hides = (bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean => {
@@ -93,16 +108,17 @@ function isTitleStack(bytes: Uint8Array, body: number, finalAt: number): boolean
   return bytes[finalAt] === 0x74 && TITLE_STACK.has(numberAt(bytes, body, finalAt));
 }
 
-function isCsiQuery(bytes: Uint8Array, body: number, finalAt: number): boolean {
+function mayNotPass(bytes: Uint8Array, body: number, finalAt: number): boolean {
   const final = bytes[finalAt] ?? 0;
   // SGR and cursor movement make up nearly all of a stream.
   if (final === 0x48 || (final >= 0x41 && final <= 0x4b)) return false;
   const first = bytes[body] ?? 0;
   const prefix = first >= 0x3c && first <= 0x3f ? String.fromCharCode(first) : "";
-  if (final === 0x6d) return prefix === "?";
+  if (final === 0x6d && prefix !== ">") return prefix === "?";
   const last = finalAt > body ? (bytes[finalAt - 1] ?? 0) : 0;
   const intermediate = last >= 0x20 && last <= 0x2f ? String.fromCharCode(last) : "";
-  switch (`${prefix}${intermediate}${String.fromCharCode(final)}`) {
+  const key = `${prefix}${intermediate}${String.fromCharCode(final)}`;
+  switch (key) {
     case "c": // DA1
     case ">c": // DA2
     case "=c": // DA3
@@ -126,14 +142,10 @@ function isCsiQuery(bytes: Uint8Array, body: number, finalAt: number): boolean {
     case "i": // print
     case "?i":
       return true;
-    // DECCOLM, and what allows it: some terminals clear themselves then.
-    case "?h":
-    case "?l":
-      return COLUMN_MODES.has(numberAt(bytes, body + 1, finalAt));
     case "t":
       return !TITLE_STACK.has(numberAt(bytes, body, finalAt));
     default:
-      return false;
+      return setsForeignState(bytes, body, finalAt, key);
   }
 }
 

@@ -212,7 +212,7 @@ function cursorState(source: SerializeSource, alternate: boolean): string {
   if (state.saved !== null) {
     out += `${cursorAt(savedRow(state.saved.y, buffer, rows), Math.min(state.saved.x, cols - 1))}${penText(source, state.saved.pen)}\x1b7`;
   }
-  if (!sameTabs(state.tabs, cols)) {
+  if (!hasDefaultTabs(state.tabs, cols)) {
     out += "\x1b[3g";
     for (const x of state.tabs) if (x < cols) out += `\x1b[${x + 1}G\x1bH`;
   }
@@ -283,7 +283,7 @@ function linkText(from: string | null, to: string | null): string {
   return from === to ? "" : `\x1b]8;;${to ?? ""}\x1b\\`;
 }
 
-function sameTabs(tabs: ReadonlySet<number>, cols: number): boolean {
+export function hasDefaultTabs(tabs: ReadonlySet<number>, cols: number): boolean {
   const usual = defaultTabs(cols);
   const present = [...tabs].filter((x) => x < cols);
   return present.length === usual.size && present.every((x) => usual.has(x));
