@@ -1,4 +1,4 @@
-/** The folders of src are layers: imports point down, siblings import nothing of each other (see README "Architecture"). */
+/** The folders of src are layers: imports point down, siblings import nothing of each other (see docs/architecture.md, Layers). */
 import { expect, test } from "bun:test";
 import { dirname, join, relative } from "node:path";
 

@@ -1,4 +1,4 @@
-/** Every command of the README works as it stands there: a shell block is run, a settings block is loaded. */
+/** Every command of the README and of docs/ works as it stands there: a shell block is run, a settings block is loaded. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -6,11 +6,11 @@ import { program } from "./support/program.ts";
 import { Wsh } from "./support/wsh.ts";
 
 const readme = fs.readFileSync(join(import.meta.dir, "../README.md"), "utf8");
+const docsDirectory = join(import.meta.dir, "../docs");
+const docs = fs.readdirSync(docsDirectory).filter((name) => name.endsWith(".md"));
 
-function blocks(language: string): string[] {
-  return [...readme.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
-    (match) => match[1] ?? "",
-  );
+function blocks(language: string, text: string = readme): string[] {
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\``, "gm"))].map((match) => match[1] ?? "");
 }
 
 /** Puts `wsh` into a PATH, whether it is the binary or the sources. */
@@ -24,13 +24,14 @@ function binDirectory(wsh: Wsh): string {
 
 /** The two commands for a clone build and check everything: whoever runs this test runs them. */
 const shellBlocks = blocks("sh").filter((block) => !block.startsWith("npx "));
+const docsBlocks = docs.flatMap((name) => blocks("sh", fs.readFileSync(join(docsDirectory, name), "utf8")));
 
 test("the README has blocks to run", () => {
   expect(shellBlocks.length).toBeGreaterThanOrEqual(3);
   expect(blocks("sh").filter((block) => block.startsWith("npx -y bun@1.4.4 run "))).toHaveLength(2);
 });
 
-test.each(shellBlocks)("this block of the README works:\n%s", async (block) => {
+test.each([...shellBlocks, ...docsBlocks])("this block works:\n%s", async (block) => {
   await using wsh = new Wsh();
   const env = { ...wsh.env, PATH: `${binDirectory(wsh)}:${wsh.env.PATH}` };
   const run = Bun.spawn(["bash", "-euo", "pipefail", "-c", block], {

@@ -92,6 +92,17 @@ define({ key: { char: " " }, modifiers: CTRL }, "NUL", "Null");
 define({ key: { char: "+" }, modifiers: 0 }, "Plus");
 define({ key: { char: "-" }, modifiers: 0 }, "Minus");
 
+/** Every key that has a name, for the documentation: the name that input events use first, then its synonyms. */
+export function keyNames(): readonly (readonly string[])[] {
+  const names = new Map<string, string[]>();
+  for (const { spelling, key } of named.values()) {
+    const id = JSON.stringify(key);
+    const own = "named" in key.key && key.modifiers === 0 && key.key.named === spelling;
+    names.set(id, own ? [spelling, ...(names.get(id) ?? [])] : [...(names.get(id) ?? []), spelling]);
+  }
+  return [...names.values()];
+}
+
 const modifierNames: ReadonlyMap<string, number> = new Map([
   ["ctrl", CTRL],
   ["control", CTRL],

@@ -1,0 +1,144 @@
+/**
+ * The parts of docs/*.md that the code's own tables say: operations, error codes, message types, tools, key names.
+ * `bun scripts/docs.ts` writes each between its two marks; a test compares the files with what this makes.
+ */
+import { join } from "node:path";
+import { tools } from "../src/mcp/tools.ts";
+import { commandOperations } from "../src/operations/commands.ts";
+import type { Operation } from "../src/operations/define.ts";
+import { elementOperations } from "../src/operations/elements.ts";
+import { serverOperations } from "../src/operations/server.ts";
+import { sessionOperations } from "../src/operations/sessions.ts";
+import { terminalOperations } from "../src/operations/terminal.ts";
+import { errorCodes, WshError } from "../src/protocol/errors.ts";
+import { frameTypes } from "../src/protocol/frames.ts";
+import { keyNames } from "../src/terminal/keys-names.ts";
+
+const code = (text: string): string => `\`${text}\``;
+/** Text that stands in a cell of a table. */
+const cell = (text: string): string => text.replace(/\n/g, " ").replace(/\|/g, "\\|");
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(cell).join(" | ")} |`;
+  return [line(head), `|${head.map(() => "---").join("|")}|`, ...rows.map(line)].join("\n");
+}
+
+const groups: readonly (readonly [string, readonly Operation[]])[] = [
+  ["The server", serverOperations],
+  ["Sessions", sessionOperations],
+  ["Terminal", terminalOperations],
+  ["Commands and waiting", commandOperations],
+  ["Overlays, panels and the keyboard", elementOperations],
+];
+
+/** Operations that only the gateway and the command line call have no binding and are left out. */
+function operationTables(): string {
+  const sections = groups.map(([title, operations]) => {
+    const bound = operations.filter(({ http, ws }) => http.length + ws.length > 0);
+    const rows = bound.map(({ name, access, summary, http, ws }) => [
+      http.map(({ method, path }) => code(`${method} ${path}`)).join("<br>") || "–",
+      ws.map(code).join("<br>") || "–",
+      access,
+      `${summary}. ${code(name)}`,
+    ]);
+    return `### ${title}\n\n${table(["HTTP", "WebSocket", "access", "what it does"], rows)}`;
+  });
+  return sections.join("\n\n");
+}
+
+function errorTable(): string {
+  const rows = errorCodes.map((each) => {
+    const { status, hint } = new WshError(each, "");
+    return [String(status), code(each), hint];
+  });
+  return table(["status", "code", "way out"], rows);
+}
+
+function messageTable(): string {
+  const rows = Object.entries(frameTypes).map(([name, type]) => [
+    code(`0x${type.toString(16).padStart(2, "0")}`),
+    name,
+  ]);
+  return table(["type", "name"], rows);
+}
+
+function toolTable(): string {
+  const rows = tools.map(({ name, core, access, title }) => [
+    `[${code(name)}](#${name})`,
+    title,
+    core ? "core" : "all",
+    access,
+  ]);
+  return table(["tool", "what for", "set", "access"], rows);
+}
+
+type Json = Readonly<Record<string, unknown>>;
+const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A JSON schema's type in a few words. */
+function typeOf(schema: unknown): string {
+  if (!isJson(schema)) return "any";
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(", ");
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(choices)) return [...new Set(choices.map(typeOf))].join(" or ");
+  if (schema.type === "array") return `list of ${typeOf(schema.items)}`;
+  return typeof schema.type === "string" ? schema.type : "any";
+}
+
+function toolSections(): string {
+  const sections = tools.map(({ name, title, description, inputJson }) => {
+    const required = Array.isArray(inputJson.required) ? inputJson.required : [];
+    const properties = isJson(inputJson.properties) ? Object.entries(inputJson.properties) : [];
+    const rows = properties.map(([parameter, schema]) => {
+      const { default: initial, description: text } = isJson(schema) ? schema : {};
+      const value = required.includes(parameter)
+        ? "required"
+        : initial === undefined
+          ? ""
+          : code(JSON.stringify(initial));
+      return [code(parameter), typeOf(schema), value, typeof text === "string" ? text : ""];
+    });
+    return `### ${name}\n\n${title}. ${description}\n\n${table(["parameter", "type", "default", ""], rows)}`;
+  });
+  return sections.join("\n\n");
+}
+
+/** F1 to F24 and the keypad's digits stand in one row each. */
+function keyTable(): string {
+  const rows = keyNames().flatMap(([name = "", ...synonyms]) => {
+    const [, family, number] = /^(F|KP)(\d+)$/.exec(name) ?? [];
+    if (family === undefined) return [[code(name), synonyms.map(code).join(" ")]];
+    if (family === "F") return number === "1" ? [["`F1` to `F24`", ""]] : [];
+    return number === "0" ? [["`KP0` to `KP9`", "`KP_0` to `KP_9`"]] : [];
+  });
+  return table(["key", "also"], rows);
+}
+
+/** What stands between the marks, by file and mark. */
+export const generated: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
+  "docs/protocol.md": { operations: operationTables, errors: errorTable, messages: messageTable },
+  "docs/mcp-tools.md": { tools: toolTable, parameters: toolSections },
+  "docs/keys.md": { keys: keyTable },
+};
+
+/** The file's text with every generated part written anew. @throws Error when a mark is missing */
+export function withGenerated(file: string, text: string): string {
+  let result = text;
+  for (const [name, make] of Object.entries(generated[file] ?? {})) {
+    const begin = `<!-- ${name}: written by scripts/docs.ts -->`;
+    const end = `<!-- end of ${name} -->`;
+    const from = result.indexOf(begin);
+    const to = result.indexOf(end);
+    if (from < 0 || to < from) throw new Error(`${file} has no marks of '${name}'`);
+    result = `${result.slice(0, from + begin.length)}\n\n${make()}\n\n${result.slice(to)}`;
+  }
+  return result;
+}
+
+if (import.meta.main) {
+  for (const file of Object.keys(generated)) {
+    const path = join(import.meta.dir, "..", file);
+    await Bun.write(path, withGenerated(file, await Bun.file(path).text()));
+    console.log(file);
+  }
+}

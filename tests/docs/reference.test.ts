@@ -1,0 +1,142 @@
+/** What the documents say of operations, errors, tools and keys is what the code's tables say; links lead somewhere. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { dirname, join } from "node:path";
+import { generated, withGenerated } from "../../scripts/docs.ts";
+import { settingNames } from "../../src/instance/settings-keys.ts";
+import { tools } from "../../src/mcp/tools.ts";
+import { operations } from "../../src/operations/table.ts";
+import { simpleConditions } from "../../src/protocol/conditions.ts";
+import { errorCodes } from "../../src/protocol/errors.ts";
+import { eventNames, LifecycleEventSchema, SessionEventSchema } from "../../src/protocol/events.ts";
+import { SessionStateSchema } from "../../src/protocol/session.ts";
+import type { InputEvent } from "../../src/terminal/keys-decode.ts";
+import { parseKeyName } from "../../src/terminal/keys-names.ts";
+import { defaultPrefix, initialPrefixState, parsePrefix, prefixKey } from "../../src/terminal/keys-prefix.ts";
+
+const root = join(import.meta.dir, "../..");
+const read = (file: string): string => fs.readFileSync(join(root, file), "utf8");
+/** The words in backticks. */
+const quoted = (text: string): Set<string> => new Set([...text.matchAll(/`([^`\n]+)`/g)].map(([, code = ""]) => code));
+const section = (text: string, heading: string): string => {
+  const from = text.indexOf(`\n${heading}\n`);
+  expect(from).toBeGreaterThan(0);
+  const level = heading.indexOf(" ");
+  const end = new RegExp(`^#{1,${level}} `, "m").exec(text.slice(from + heading.length + 2));
+  return text.slice(from, end === null ? undefined : from + heading.length + 2 + end.index);
+};
+
+test.each(Object.keys(generated))(
+  "the tables of %s are those of the code (bun scripts/docs.ts writes them)",
+  (file) => {
+    expect(read(file)).toBe(withGenerated(file, read(file)));
+  },
+);
+
+describe("the prose of docs/protocol.md names", () => {
+  const protocol = read("docs/protocol.md");
+
+  test("every state and condition", () => {
+    const states = quoted(section(protocol, "### States"));
+    expect(SessionStateSchema.options.filter((state) => !states.has(state))).toEqual([]);
+    const conditions = quoted(section(protocol, "### Conditions"));
+    expect(simpleConditions.filter((condition) => !conditions.has(condition))).toEqual([]);
+  });
+
+  test("every subscription and every event", () => {
+    const events = quoted(section(protocol, "### Events"));
+    const sent = [...SessionEventSchema.options, ...LifecycleEventSchema.options].map(
+      ({ entries }) => entries.event.literal,
+    );
+    expect([...eventNames, ...sent].filter((name) => !events.has(name))).toEqual([]);
+  });
+
+  test("only errors, operations and settings that exist", () => {
+    const known = new Set<string>([...errorCodes, ...settingNames, ...operations.flatMap(({ ws }) => ws)]);
+    const limits = [...quoted(section(protocol, "## Limits"))].filter((word) => /^[a-z]+(_[a-z]+)+$/.test(word));
+    expect(limits.filter((word) => !known.has(word))).toEqual([]);
+  });
+});
+
+test("tools that README, docs and CONTRIBUTING name exist", () => {
+  const known = new Set(tools.map(({ name }) => name));
+  for (const file of ["README.md", "docs/mcp-tools.md", "docs/keys.md", "docs/protocol.md"]) {
+    const named = [...read(file).matchAll(/\bwsh_[a-z]+(?:_[a-z]+)*/g)].map(([name]) => name);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  }
+});
+
+describe("docs/keys.md", () => {
+  const keys = read("docs/keys.md");
+  const typed = (name: string): InputEvent => ({
+    kind: "key",
+    raw: new TextEncoder().encode(name),
+    parsed: name === "prefix" ? defaultPrefix.key : { key: name, modifiers: [] },
+  });
+  /** What the second key after the prefix does. */
+  const after = (name: string, captured = false): string => {
+    const context = { captured, prefix: defaultPrefix };
+    const first = prefixKey(initialPrefixState, typed("prefix"), context);
+    if (captured) return first.action.type;
+    const { action } = prefixKey(first.state, typed(name), context);
+    return action.type === "forward" ? new TextDecoder().decode(action.raw) : action.type;
+  };
+
+  test("the prefix does what the table says", () => {
+    const rows = [...section(keys, "## In a session").matchAll(/^\| (prefix.*) \| (.*) \|$/gm)];
+    expect(rows.map(([, press]) => press)).toEqual([
+      "prefix, prefix",
+      "prefix, `?`",
+      "prefix, `l`",
+      "prefix, any other key",
+      "prefix, while an agent holds the keyboard",
+    ]);
+    expect([after("prefix"), after("?"), after("l"), after("x"), after("", true)]).toEqual([
+      "detach",
+      "help",
+      "prefix",
+      "prefixx",
+      "release",
+    ]);
+  });
+
+  test("every example of a name is one", () => {
+    const examples = [...quoted(section(keys, "## Names of keys"))].filter((word) => /^[A-Z^][A-Za-z-+^]*$/.test(word));
+    expect(examples.length).toBeGreaterThan(20);
+    for (const example of examples) expect(parseKeyName(example)).toBeDefined();
+    for (const example of ["C-a", "Ctrl+]", "Alt+x"]) expect(parsePrefix(example)).not.toBeNull();
+    for (const twin of ["Ctrl+I", "Ctrl+M", "Ctrl+["]) expect(() => parsePrefix(twin)).toThrow();
+  });
+});
+
+/** A heading's anchor as GitHub makes it. */
+function anchors(markdown: string): Set<string> {
+  const headings = [...markdown.replace(/^```[\s\S]*?^```/gm, "").matchAll(/^#{1,6} (.*)$/gm)];
+  return new Set(
+    headings.map(([, text = ""]) =>
+      text
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, "")
+        .trim()
+        .replace(/ /g, "-"),
+    ),
+  );
+}
+
+const documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].concat(
+  fs
+    .readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+);
+
+test.each(documents)("links of %s lead somewhere", (file) => {
+  const broken = [...read(file).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = ""]) => {
+    if (/^[a-z]+:/.test(link)) return [];
+    const [path = "", anchor] = link.split("#");
+    const target = path === "" ? file : join(dirname(file), path);
+    if (!fs.existsSync(join(root, target))) return [link];
+    return anchor === undefined || anchors(read(target)).has(anchor) ? [] : [link];
+  });
+  expect(broken).toEqual([]);
+});
