@@ -70,3 +70,34 @@ describe("a preexec library that rewrites PROMPT_COMMAND", () => {
     });
   }
 });
+
+describe("zsh's arrays of hooks are the person's to assign:", () => {
+  const theme = "theme() { PROMPT='@@ ' }; other() { seen=$? }";
+
+  for (const assigned of [
+    "precmd_functions=(theme)",
+    "precmd_functions=()",
+    "precmd_functions=(theme other) preexec_functions=()",
+    "unset precmd_functions",
+    "precmd_functions=(theme); precmd() { PROMPT='## ' }",
+  ]) {
+    for (const option of ["promptsp", "nopromptsp", "ksharrays"]) {
+      test(`${assigned} in .zshrc and at the prompt, ${option}`, async () => {
+        const rc = `PROMPT='%% '; setopt ${option}; ${theme}; ${assigned}`;
+        await using shell = ShellTerminal.start("zsh", { files: { ".zshrc": rc } });
+        await shell.prompt();
+        for (const line of [assigned, ". ~/.zshrc", "unset preexec_functions precmd_functions"]) {
+          expect(await shell.run("(exit 7)")).toMatchObject({ sequence: "CDAB", exit: "7", text: "" });
+          expect(await shell.run("printf end")).toMatchObject({ sequence: "CDAB", exit: "0", text: "end" });
+          expect(await shell.run(`${line}; (exit 5)`)).toMatchObject({ sequence: "CDAB", exit: "5", text: "" });
+          const since = shell.output.length;
+          shell.write("\r");
+          await shell.prompt(since);
+          expect(shell.sequence(since)).toBe("AB");
+        }
+        expect((await shell.run("echo hi")).text).toBe("hi\n");
+        expect((await shell.run("sched")).text).toBe("");
+      });
+    }
+  }
+});

@@ -7,14 +7,18 @@
 # C and E are printed by the last preexec hook. D belongs before zsh's mark for an unfinished last line, so it travels in
 # PROMPT_EOL_MARK while a command runs; the first precmd hook prints it where zsh shows no such mark. A and B are part of
 # PROMPT, which the last precmd hook wraps again whenever a theme has changed it. The hooks install themselves at the
-# first prompt. State lives in an associative array, which zsh never exports; hooks run with their output shut.
+# first prompt. The arrays of hooks are the person's, who may assign them anew: should our last hook not have run, a
+# check that zsh/sched makes behind all of them puts ours back, and does what they would have done. State lives in an associative array, which
+# zsh never exports; hooks run with their output shut.
 
 if [[ ! -o interactive || -n ${__wsh+set} ]]; then
   builtin return 0
 fi
 
 builtin typeset -gA __wsh
-__wsh=(nonce "${WSH_SHELL_NONCE-}" key "${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}" id 0 open 0 number 0)
+__wsh=(nonce "${WSH_SHELL_NONCE-}" key "${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}" id 0 open 0 number 0 sched 0)
+# The person's next line sees their status; left of `&&` it is no error to errexit and ZERR traps.
+__wsh[check]='{ __wsh_check && :; } 2>/dev/null'
 builtin unset WSH_SHELL_NONCE
 
 # First precmd hook: D, unless zsh has printed it with the mark for an unfinished line.
@@ -24,19 +28,41 @@ __wsh_precmd() {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
     __wsh_follow
-    if [[ ${__wsh[open]} == 1 ]]; then
-      if [[ -z ${__wsh[eol]} || ${PROMPT_EOL_MARK-} != ${__wsh[eol]} ]]; then
-        builtin print -rn -- $'\e]133;D;'"$wsh_status${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
-      fi
-    elif [[ $HISTCMD -gt ${__wsh[number]} && $wsh_status != 0 ]]; then
-      # A line was read and nothing ran: a syntax error.
-      __wsh[id]=$((__wsh[id] + 1))
-      builtin print -rn -- $'\e]133;D;'"$wsh_status${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
-    fi
-    __wsh_restore_mark
-    __wsh[open]=0
+    __wsh_ended "$wsh_status"
   } >/dev/null 2>&1
   builtin return 0
+}
+
+# Prints D with status $1 for a command that has begun, and for a line that was read and began none: a syntax error.
+__wsh_ended() {
+  if [[ ${__wsh[open]} == 1 ]]; then
+    if [[ -z ${__wsh[eol]} || ${PROMPT_EOL_MARK-} != ${__wsh[eol]} ]]; then
+      builtin print -rn -- $'\e]133;D;'"$1${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
+    fi
+  elif [[ $HISTCMD -gt ${__wsh[number]} && $1 != 0 ]]; then
+    __wsh[id]=$((__wsh[id] + 1))
+    builtin print -rn -- $'\e]133;D;'"$1${__wsh[key]};id=${__wsh[id]}"$'\a' >/dev/tty
+  fi
+  __wsh_restore_mark
+  __wsh[open]=0
+}
+
+# Runs when all precmd hooks have. Had ours been taken out, or never been called, the round ends here.
+__wsh_check() {
+  builtin local wsh_status="$?"
+  {
+    builtin emulate -L zsh
+    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    if [[ ${precmd_functions[1]} != __wsh_precmd || ${precmd_functions[-1]} != __wsh_prompt || ${__wsh[open]} == 1 ]]; then
+      if [[ ${__wsh[open]} == 1 ]]; then
+        __wsh_ended "$wsh_status"
+      fi
+      precmd_functions=(__wsh_precmd ${precmd_functions:#__wsh_*} __wsh_prompt)
+      builtin unset -f __wsh_boot 2>/dev/null
+      __wsh_prompt
+    fi
+  } >/dev/null 2>&1
+  builtin return "$wsh_status"
 }
 
 # Gives PROMPT_EOL_MARK back, unless the command itself has set another.
@@ -57,7 +83,7 @@ __wsh_prompt() {
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
     builtin local wsh_start=$'%{\e]133;A'"${__wsh[key]}"$'\a%}' wsh_end=$'%{\e]133;B'"${__wsh[key]}"$'\a%}'
-    builtin local wsh_bare wsh_marks=''
+    builtin local wsh_bare wsh_marks='' wsh_due
     if [[ ${preexec_functions[-1]} != __wsh_preexec ]]; then
       preexec_functions=(${preexec_functions:#__wsh_preexec} __wsh_preexec)
     fi
@@ -82,6 +108,11 @@ __wsh_prompt() {
     fi
     if [[ $PWD != ${__wsh[pwd]-} ]]; then
       __wsh_url
+    fi
+    # All is as it should be: no check is due.
+    wsh_due=${zsh_scheduled_events[(i)*__wsh_check*]}
+    if ((wsh_due <= ${#zsh_scheduled_events})); then
+      builtin sched -$wsh_due
     fi
     __wsh[number]=$HISTCMD
     builtin print -rn -- $'\e]7;file://'"$HOST${__wsh[url]}"$'\a'"$wsh_marks" >/dev/tty
@@ -135,6 +166,10 @@ __wsh_preexec() {
       __wsh[eol]=$'%{\e]133;D;%?'"${__wsh[key]};id=${__wsh[id]}"$'\a%}'"${__wsh[eol_user]}"
       builtin typeset -g PROMPT_EOL_MARK=${__wsh[eol]}
     fi
+    # Whoever looks at the list of what is due sees their own.
+    if [[ ${__wsh[sched]} == 1 && $3 != *sched* ]]; then
+      builtin sched +0 ${__wsh[check]}
+    fi
   } >/dev/null 2>&1
   builtin return 0
 }
@@ -181,3 +216,9 @@ __wsh_boot() {
 
 builtin typeset -ga precmd_functions preexec_functions
 precmd_functions+=(__wsh_boot)
+{
+  if builtin zmodload -F zsh/sched b:sched p:zsh_scheduled_events; then
+    __wsh[sched]=1
+    builtin sched +0 ${__wsh[check]}
+  fi
+} 2>/dev/null
