@@ -51,11 +51,13 @@ describe("a panel", () => {
     await canvas.panel({ position: "bottom", height: 1, screen_mode: "normal", spans: [{ text: "OUTSIDE" }] });
     terminal.type("tput smcup\r");
     await terminal.sees((text) => !text.includes("OUTSIDE"));
-    terminal.type("clear; stty size\r");
+    // The program is told its new size a moment after the picture has changed.
+    terminal.type("until [ \"$(stty size)\" = '23 80' ]; do :; done; clear; stty size\r");
     await terminal.sees(/^STAYS\n23 80\n\$/);
     terminal.type("tput rmcup\r");
     await terminal.sees("OUTSIDE");
-    terminal.type("clear; stty size\r");
+    // The program is told its new size a moment after the picture has changed.
+    terminal.type("until [ \"$(stty size)\" = '22 80' ]; do :; done; clear; stty size\r");
     await terminal.sees(/^STAYS\n22 80\n\$/);
   });
 
