@@ -89,7 +89,8 @@ describe("bodies", () => {
     ["half a row", "/sessions", '{"rows":1.5}', 422, "invalid_request"],
     ["more rows than there are numbers", "/sessions", '{"rows":1e300}', 422, "invalid_request"],
     ["a number with 1000 digits", "/sessions", `{"rows":${"9".repeat(1000)}}`, 422, "invalid_request"],
-    ["0 by 0", "/sessions/s/resize", '{"rows":0,"cols":0}', 200, null],
+    ["0 by 0", "/sessions/s/resize", '{"rows":0,"cols":0}', 422, "invalid_request"],
+    ["one column", "/sessions/s/resize", '{"rows":1,"cols":1}', 422, "invalid_request"],
     ["65535 by 65535", "/sessions/s/resize", '{"rows":65535,"cols":65535}', 200, null],
     ["24 by 80 again", "/sessions/s/resize", '{"rows":24,"cols":80}', 200, null],
     [

@@ -24,7 +24,7 @@ export function register(program: Command): void {
     )
     .option("--scrollback <lines>", "history to put into this terminal's scrollback: all, none, or N lines", "all")
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
-    .option("--read-only", "look on: send no keys, do not decide the size")
+    .option("--read-only", "look on: send no keys, never decide the size")
     .action(async (name: string, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);

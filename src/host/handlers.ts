@@ -39,9 +39,9 @@ export const sessionHandlers: SessionHandlers = {
     return {};
   },
   "session.detach": (session) => ({ detached: session.detachAll() }),
-  "session.resize": async (session, size) => {
+  "session.resize": async (session, { force, ...size }) => {
     session.requireRunning();
-    await session.resize(size);
+    await session.setSize(size, force);
     return { ...session.size };
   },
   "session.signal": (session, { signal }) => {

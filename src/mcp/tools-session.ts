@@ -1,7 +1,7 @@
 /** Tools on sessions as wholes: making, listing, ending and changing them. */
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
-import { CreateSessionSchema, SideSchema } from "../protocol/session.ts";
+import { CreateSessionSchema, sideFrom } from "../protocol/session.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
 const { server: _server, name_prefix: _prefix, stdin: _stdin, ...createFields } = CreateSessionSchema.entries;
@@ -81,7 +81,8 @@ export const manageSession = tool({
   name: "wsh_manage_session",
   title: "Manage a session",
   description:
-    "kill ends the session and its programs. rename (new_name), add_tags and remove_tags (tags), resize (rows, cols), " +
+    "kill ends the session and its programs. rename (new_name), add_tags and remove_tags (tags), resize (rows, cols; " +
+    "refused while people are attached, unless force), " +
     "signal (signal, to the foreground program), restart (same command again), clear (screen and history), " +
     "detach (disconnects people; the session lives on).",
   core: true,
@@ -95,12 +96,13 @@ export const manageSession = tool({
     ),
     new_name: v.optional(v.pipe(v.string(), v.description("for rename"))),
     tags: TagsField,
-    rows: v.optional(v.pipe(SideSchema, v.description("for resize"))),
-    cols: v.optional(v.pipe(SideSchema, v.description("for resize"))),
+    rows: v.optional(v.pipe(sideFrom(1), v.description("for resize"))),
+    cols: v.optional(v.pipe(sideFrom(2), v.description("for resize"))),
+    force: v.optional(v.pipe(v.boolean(), v.description("for resize: although somebody is attached")), false),
     signal: v.optional(v.pipe(v.string(), v.description("for signal: INT, TERM, HUP, KILL …"))),
   }),
   output: v.object({ success: v.boolean(), status: v.string(), session: v.string() }),
-  run: async ({ session, action, new_name, tags, rows, cols, signal }, ask) => {
+  run: async ({ session, action, new_name, tags, rows, cols, force, signal }, ask) => {
     switch (action) {
       case "rename": {
         const { name } = await ask("session.update", { name: needed(new_name, action, "new_name") }, session);
@@ -115,7 +117,7 @@ export const manageSession = tool({
         return { ...done, status: "tags_removed", session, tags: updated.tags };
       }
       case "resize": {
-        const size = { rows: needed(rows, action, "rows"), cols: needed(cols, action, "cols") };
+        const size = { rows: needed(rows, action, "rows"), cols: needed(cols, action, "cols"), force };
         return { ...done, status: "resized", session, ...(await ask("session.resize", size, session)) };
       }
       case "signal": {

@@ -4,7 +4,7 @@ import {
   CreatedSessionSchema,
   CreateSessionSchema,
   SessionInfoSchema,
-  SideSchema,
+  sideFrom,
   UpdateSessionSchema,
 } from "../protocol/session.ts";
 import { operation } from "./define.ts";
@@ -119,10 +119,19 @@ export const sessionOperations = [
     name: "session.resize",
     scope: "session",
     access: "operate",
-    summary: "Set the size of the terminal; visible panels are subtracted from what the program sees",
-    input: v.object({ rows: SideSchema, cols: SideSchema }),
+    summary:
+      "Set the size of the terminal; visible panels are subtracted from what the program sees. " +
+      "An attached terminal decides the size itself: then this is refused (size_held) unless forced",
+    input: v.object({
+      rows: sideFrom(1),
+      cols: sideFrom(2),
+      force: v.optional(
+        v.pipe(v.boolean(), v.description("although somebody is attached; holds until they type or resize")),
+        false,
+      ),
+    }),
     output: v.object({ rows: v.number(), cols: v.number() }),
-    errors: ["session_ended"],
+    errors: ["session_ended", "size_held"],
     http: [{ method: "POST", path: "/sessions/:name/resize" }],
     ws: ["resize"],
   }),

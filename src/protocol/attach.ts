@@ -25,7 +25,7 @@ export const AttachSchema = v.object({
   rows: SideSchema,
   cols: SideSchema,
   scrollback: ScrollbackChoiceSchema,
-  /** Looks on: sends no keys and does not decide the size. */
+  /** Looks on: sends no keys and never decides the size. */
   read_only: v.boolean(),
   /** Never gets the program's own bytes: it draws on a screen of its own. */
   paint_only: v.boolean(),

@@ -46,6 +46,7 @@ const kinds = {
   input_captured: { status: 409, hint: "Another owner holds the keyboard; wait until it releases it." },
   server_already_running: { status: 409, hint: "Use the server that runs, or another instance name (-L)." },
   nested_session: { status: 409, hint: "Detach first, or start with --nested." },
+  size_held: { status: 409, hint: "Detach them first, or resize with force: true; it holds until one of them types." },
   session_ended: { status: 410, hint: "The session's program has ended; its screen stays readable for a while." },
   payload_too_large: { status: 413, hint: "Send at most 1 MiB at a time." },
   resource_limit_reached: { status: 429, hint: "Remove some first; `wsh info` shows the limits." },

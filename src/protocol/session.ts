@@ -84,10 +84,14 @@ export function requirePane(info: Pick<SessionInfo, "name" | "windows">, target:
   throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
 }
 
-/** Rows and columns are clamped, never refused, wherever a size is taken (contract §1.2). */
+/** Rows and columns are clamped, not refused, where a terminal or a new session says its size (contract §1.2). */
 export const MAX_SIDE = 1000;
 const clampSide = (n: number): number => Math.min(MAX_SIDE, Math.max(1, n));
 export const SideSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535), v.transform(clampSide));
+
+/** A side of a size that is set: too small a one is refused. */
+export const sideFrom = (least: number) =>
+  v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(65_535), v.transform(clampSide));
 
 const TagsSchema = v.pipe(
   v.array(v.string()),

@@ -229,6 +229,21 @@ export class Session {
     this.events.emit("info", undefined);
   }
 
+  /**
+   * An API sets the size: it holds until an attached terminal acts.
+   * @param force although people are attached
+   * @throws WshError size_held
+   */
+  async setSize(size: Size, force: boolean): Promise<void> {
+    if (!force && this.viewers.decide) {
+      const { rows, cols } = this.outer;
+      const message = `the size of session '${this.name}' (${cols}x${rows}) is decided by who is attached`;
+      throw new WshError("size_held", message, { rows, cols });
+    }
+    this.viewers.impose(size);
+    await this.resize();
+  }
+
   /** Sets the outer size; null takes it from the viewers. */
   async resize(asked: Size | null = this.viewers.size()): Promise<void> {
     if (asked === null) return;

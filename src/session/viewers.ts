@@ -1,7 +1,8 @@
 /**
  * The terminals that people look through, and the size that the session takes from them (contract §10.5). `latest`: the
  * terminal that attached, typed or changed its size last decides; `smallest`: everybody sees everything. Read-only
- * terminals look on and decide nothing, unless there is no other. Pure bookkeeping: applying the size is the session's.
+ * terminals never decide. A size that was set through an API holds until a terminal acts. Pure bookkeeping: applying
+ * the size is the session's.
  */
 
 export interface Size {
@@ -28,8 +29,10 @@ export type ViewerEnd =
 
 export class Viewers {
   private readonly viewers = new Map<number, Viewer>();
-  /** Ids in the order in which they last acted, the newest last. */
+  /** Ids of those that decide, in the order in which they last acted, the newest last. */
   private order: number[] = [];
+  /** The size that an API has set since a terminal last acted. */
+  private imposed: Size | null = null;
 
   constructor(private readonly policy: SizePolicy) {}
 
@@ -51,18 +54,35 @@ export class Viewers {
     this.order = this.order.filter((known) => known !== id);
   }
 
-  /** A terminal attached, typed or was resized. @returns whether it is another one than before */
+  /** Whether a terminal that decides the size is attached. */
+  get decide(): boolean {
+    return this.deciding.length > 0;
+  }
+
+  /** An API sets the size. */
+  impose(size: Size): void {
+    this.imposed = size;
+  }
+
+  /** A terminal attached, typed or was resized. @returns whether the size may be another one now */
   acted(id: number): boolean {
-    if (this.order.at(-1) === id) return false;
+    if (this.viewers.get(id)?.readOnly !== false) return false;
+    const wasImposed = this.imposed !== null;
+    this.imposed = null;
+    if (this.order.at(-1) === id) return wasImposed;
     this.order = [...this.order.filter((known) => known !== id), id];
     return true;
   }
 
-  /** The size that the terminals ask for; null when there is none. */
+  /** Those that decide the size, in the order in which they last acted. */
+  private get deciding(): Viewer[] {
+    return this.order.flatMap((id) => this.viewers.get(id) ?? []);
+  }
+
+  /** The size that was asked for last; null when nobody asks, and the session keeps the one it has. */
   size(): Size | null {
-    const everyone = this.order.flatMap((id) => this.viewers.get(id) ?? []);
-    const deciding = everyone.filter((viewer) => !viewer.readOnly);
-    const asked = deciding.length > 0 ? deciding : everyone;
+    if (this.imposed !== null) return this.imposed;
+    const asked = this.deciding;
     const last = asked.at(-1);
     if (last === undefined) return null;
     if (this.policy === "latest") return last.size;
