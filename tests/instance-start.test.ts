@@ -226,6 +226,7 @@ describe("being the instance's server", () => {
       started_at: 1_700_000_000_000,
       addresses: ["http://127.0.0.1:8080"],
       persist: true,
+      audit_file: null,
     };
     expect(readServerInfo(place.instance)).toBeNull();
     writeServerInfo(place.instance, info);

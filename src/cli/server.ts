@@ -41,7 +41,7 @@ export function register(program: Command): void {
     .addOption(new Option("--token <token>", "token for TCP instead of the instance's own").env("WSH_TOKEN"))
     .addOption(new Option("--no-auth", "let everybody in who can reach the address").env("WSH_NO_AUTH"))
     .option("--force", "with --no-auth: also on an address that others reach")
-    .option("--audit", "record who did what (see audit_file in wsh config)")
+    .option("--audit", "record who did what, through sessions' own processes too (see audit_file in wsh config)")
     .option("--log-format <format>", "text or json")
     .option("--ephemeral", "end with the last session (default: stay)")
     .option("--max-sessions <n>", "live sessions allowed", wholeNumber(1))

@@ -33,6 +33,7 @@ export async function startSession(
   const nofile = originalNofile();
   const spec: HostSpec = {
     socket: instance.httpSocket,
+    starter: "cli",
     create,
     naming,
     followed,

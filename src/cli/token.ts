@@ -36,7 +36,8 @@ export function register(program: Command): void {
           return list(instance, options.json === true);
         case "revoke": {
           const { revokeToken } = await import("../instance/tokens.ts");
-          await revokeToken(instance, required(name, "revoke"));
+          const revoked = required(name, "revoke");
+          await recorded(instance, "token.revoke", { name: revoked }, () => revokeToken(instance, revoked));
           return say(`Token '${name}' revoked.\n`);
         }
         default:
@@ -64,7 +65,28 @@ async function create(instance: Instance, name: string, { access, session }: Tok
   const held = accesses.find((one) => one === (access ?? "operate"));
   if (held === undefined) throw new UsageError(`'${access}' is no access`, `Use ${accesses.join(", ")}.`);
   const { createToken } = await import("../instance/tokens.ts");
-  await print(`${await createToken(instance, { name, access: held, session })}\n`);
+  const wanted = { name, access: held, session };
+  await print(`${await recorded(instance, "token.create", wanted, () => createToken(instance, wanted))}\n`);
+}
+
+/** Does it, and writes down that it was done where calls are recorded. */
+async function recorded<T>(instance: Instance, operation: string, input: object, act: () => Promise<T>): Promise<T> {
+  const [{ directAudit, directly }, { loadSettings }] = await Promise.all([
+    import("../instance/direct-audit.ts"),
+    import("../instance/settings.ts"),
+  ]);
+  const audit = directAudit(instance, loadSettings(instance, { env: process.env }).values)();
+  const context = { caller: { kind: "cli", id: `cli:${process.pid}`, name: "wsh" }, via: directly };
+  const began = performance.now();
+  let result = "ok";
+  try {
+    return await act();
+  } catch (thrown) {
+    result = WshError.from(thrown).code;
+    throw thrown;
+  } finally {
+    audit?.write({ operation, input, context, result, ms: performance.now() - began });
+  }
 }
 
 async function list(instance: Instance, json: boolean): Promise<void> {

@@ -4,7 +4,9 @@
  * directory is deleted under it, it binds again.
  */
 import * as v from "valibot";
+import type { AuditLog } from "../instance/audit.ts";
 import { restoreSession } from "../instance/claim.ts";
+import { directAudit, directly } from "../instance/direct-audit.ts";
 import { GiveBack } from "../instance/give-back.ts";
 import { HostSpecSchema } from "../instance/host-spec.ts";
 import { createLogger, type Logger } from "../instance/log.ts";
@@ -18,7 +20,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { Session } from "../session/session.ts";
 import type { SessionRegistry } from "../session/session-port.ts";
 import { integrationFiles } from "../shell/integration.ts";
-import { createSession, wantsIntegration } from "./create.ts";
+import { type CreateOptions, createSession, wantsIntegration } from "./create.ts";
 import { HostServer } from "./server.ts";
 
 /** How long peers have to read the last frames before the host ends, in ms. */
@@ -77,15 +79,39 @@ async function begin(): Promise<{
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
   const settings = loadSettings(instance, { env: process.env });
   const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
-  const server = new HostServer(settings.values.max_clients, {
-    titles: settings.values.title === "on",
-    clipboard: settings.values.clipboard === "write",
-  });
-  const { session, id } = await createSession({ spec, instance, settings: settings.values, server, registryFor });
+  const audit = directAudit(instance, settings.values);
+  const server = new HostServer(
+    settings.values.max_clients,
+    {
+      titles: settings.values.title === "on",
+      clipboard: settings.values.clipboard === "write",
+    },
+    audit,
+  );
+  const create = { spec, instance, settings: settings.values, server, registryFor };
+  const { session, id } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
   server.serve(session);
   const scripts = wantsIntegration(spec, settings.values);
   const { warnings } = settings;
   return { session, server, instance, id, logger: logger.with({ session: session.name, id }), scripts, warnings };
+}
+
+/** Starts the session, and writes down that somebody at a command line did. */
+async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnType<typeof createSession> {
+  const { create } = options.spec;
+  const began = performance.now();
+  const session = create.name ?? undefined;
+  const caller = { kind: "cli", id: "cli", name: "wsh" };
+  const context = { caller, via: directly, ...(session === undefined ? {} : { session }) };
+  let result = "ok";
+  try {
+    return await createSession(options);
+  } catch (thrown) {
+    result = WshError.from(thrown).code;
+    throw thrown;
+  } finally {
+    audit?.write({ operation: "sessions.create", input: create, context, result, ms: performance.now() - began });
+  }
 }
 
 function registryFor(instance: Instance, id: number): SessionRegistry {

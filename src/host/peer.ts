@@ -43,6 +43,8 @@ export class Peer {
   private readonly running = new Map<number, AbortController>();
   private readonly helloTimer: Timer;
   private greeted = false;
+  /** What it says that it is; a server keeps the records of what it asks for. */
+  isServer = false;
   private closed = false;
   private afterFlush: (() => void) | null = null;
   /** Called when the outbox has become empty after the socket had refused bytes. */
@@ -154,6 +156,7 @@ export class Peer {
     const hello = v.parse(AnyHelloSchema, frameJson(frame));
     clearTimeout(this.helloTimer);
     this.greeted = true;
+    this.isServer = hello.role === "server";
     this.send(frameTypes.hello, this.handler.hello());
     if (hello.wsh !== PROTOCOL_VERSION) this.finish();
   }

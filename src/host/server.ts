@@ -3,6 +3,8 @@
  * Peers that connect before the session is ready wait for their hello.
  */
 import * as v from "valibot";
+import type { AuditLog } from "../instance/audit.ts";
+import { directly } from "../instance/direct-audit.ts";
 import { Wire } from "../instance/wire.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/frames.ts";
@@ -20,6 +22,18 @@ import type { StreamClient } from "./subscription-client.ts";
 
 const CallerGoneSchema = v.object({ id: v.string() });
 
+/** What keeps a connection or a terminal going, and acts on nothing. */
+const unrecorded: ReadonlySet<string> = new Set([
+  "host.ping",
+  "host.watch",
+  "host.caller_gone",
+  "host.help",
+  "host.written",
+  "host.keys",
+  "host.release",
+  "host.colors",
+]);
+
 export class HostServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
   private readonly streams = new Map<Peer, TerminalStream | StreamClient | CommandStream>();
@@ -34,6 +48,8 @@ export class HostServer implements PeerHandler {
   constructor(
     private readonly maxClients: number,
     private readonly policy: AttachPolicy,
+    /** Where direct calls are recorded now, if anywhere. */
+    private readonly audit: () => AuditLog | null = () => null,
   ) {}
 
   /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
@@ -74,6 +90,23 @@ export class HostServer implements PeerHandler {
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
     const { session } = this;
     if (session === null) throw new WshError("host_unavailable", "the session is being started");
+    const audit = peer.isServer || unrecorded.has(request.op) ? null : this.audit();
+    if (audit === null) return this.answer(session, request, peer);
+    const { op: operation, input, caller } = request;
+    const context = { caller, via: directly, session: session.name };
+    const began = performance.now();
+    let result = "ok";
+    try {
+      return await this.answer(session, request, peer);
+    } catch (thrown) {
+      result = WshError.from(thrown).code;
+      throw thrown;
+    } finally {
+      audit.write({ operation, input, context, result, ms: performance.now() - began });
+    }
+  }
+
+  private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
     switch (request.op) {
       case "host.ping":
         return {};

@@ -15,6 +15,8 @@ export const HostSpecSchema = v.object({
   nofile: v.nullable(v.number()),
   /** The program waits with its output until its starter follows it, as long as that lives and comes soon. */
   followed: v.optional(v.boolean(), false),
+  /** Who starts it; what a server does stands in the audit log already. */
+  starter: v.optional(v.picklist(["server", "cli"]), "cli"),
   /** Replaces the setting, when the server was started with a limit of its own. */
   max_sessions: v.optional(v.number()),
 });

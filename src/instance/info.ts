@@ -23,6 +23,8 @@ export const serverInfoSchema = v.object({
   base_prefix: v.optional(v.string(), ""),
   /** Whether the server stays when its last session has ended. */
   persist: v.boolean(),
+  /** Where it records who does what; sessions' processes write there too. Null: nowhere. */
+  audit_file: v.optional(v.nullable(v.string()), null),
 });
 
 export type ServerInfo = v.InferOutput<typeof serverInfoSchema>;

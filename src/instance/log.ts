@@ -36,7 +36,7 @@ export interface LoggerOptions {
 
 const urgency: Readonly<Record<LogLevel, number>> = { error: 0, warn: 1, info: 2, debug: 3 };
 /** Size at which a log file becomes FILE.1, in bytes: days of ordinary service, minutes of trouble. */
-const largestLogBytes = 4 * 1024 * 1024;
+export const largestLogBytes = 4 * 1024 * 1024;
 
 export function createLogger(options: LoggerOptions): Logger {
   const lines = new LineWriter((lost) =>
@@ -112,12 +112,12 @@ function fileSink(path: string, lines: LineWriter): (line: string) => void {
 
 /**
  * Opens a log for appending, 0600, its directory made where missing; one that has grown too large is moved to PATH.1
- * first. The caller closes the descriptor. Throws what the system says.
+ * first, unless that is somebody else's business. The caller closes the descriptor. Throws what the system says.
  */
-export function openLogFile(path: string): number {
+export function openLogFile(path: string, { rotate = true }: { readonly rotate?: boolean } = {}): number {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const before = fs.lstatSync(path, { throwIfNoEntry: false });
-  if (before !== undefined && before.size > largestLogBytes) fs.renameSync(path, `${path}.1`);
+  if (rotate && before !== undefined && before.size > largestLogBytes) fs.renameSync(path, `${path}.1`);
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR, O_WRONLY } = fs.constants;
   // For reading, too: whoever appends looks whether the line before was written whole. Not a pipe, which would then
   // have a reader for ever.

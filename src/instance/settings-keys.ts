@@ -169,7 +169,10 @@ export const settingsSchema = v.object({
   }),
   log_format: choice(["text", "json"], "text", "Form of a log line."),
   log_file: text("", path, "a path", "File of the server's log; empty: stderr."),
-  audit: boolean(false, "Record who did what, with digests of the input by the key NAME.audit.key."),
+  audit: boolean(
+    false,
+    "Record every call, with digests of the input by the key NAME.audit.key; in force for what starts from now on.",
+  ),
   audit_file: text("", path, "a path", "File of the audit log; empty: in the state directory."),
 });
 

@@ -16,7 +16,7 @@ import { randomToken } from "./token.ts";
 /** Named tokens of an instance: far more than a person keeps track of; each costs a comparison a request. */
 const MAX_TOKENS = 100;
 /** Names that mean something else in the audit log. */
-const reserved: ReadonlySet<string> = new Set(["own", "none", "socket"]);
+const reserved: ReadonlySet<string> = new Set(["own", "none", "socket", "direct", "unknown"]);
 
 const StoredTokenSchema = v.object({
   name: v.string(),

@@ -38,6 +38,13 @@ export type AppEnv = {
 };
 export type AppContext = Context<AppEnv>;
 
+/** What may be written down of a request that was refused: no query, which may hold a ticket. */
+export interface Refused {
+  readonly method: string;
+  readonly path: string;
+  readonly peer: string | null;
+}
+
 export interface AppOptions {
   readonly call: Call;
   readonly guard: GuardPolicy;
@@ -49,8 +56,8 @@ export interface AppOptions {
   readonly rateLimit?: RateLimit;
   /** Aborts when the token of this name is revoked. */
   readonly revoked?: (tokenName: string) => AbortSignal;
-  /** A request was not let in. */
-  readonly refused?: (code: string) => void;
+  /** A request was not let in, for what it showed or did not show. */
+  readonly refused?: (code: string, request: Refused) => void;
   /** Mounts further doors (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;
 }
@@ -142,7 +149,8 @@ function letIn(options: AppOptions, c: AppContext): Admitted {
     limitRate(options.rateLimit, c);
     return admit(options, c);
   } catch (thrown) {
-    options.refused?.(WshError.from(thrown).code);
+    const { peer } = c.env;
+    options.refused?.(WshError.from(thrown).code, { method: c.req.method, path: c.req.path, peer });
     throw thrown;
   }
 }

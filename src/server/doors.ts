@@ -4,11 +4,11 @@
  * ephemeral server alive.
  */
 import type { Hono } from "hono";
+import type { AuditLog } from "../instance/audit.ts";
 import type { Call, CallContext } from "../operations/call.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { LifecycleEvent } from "../protocol/events.ts";
 import type { AppContext, AppEnv } from "./app.ts";
-import type { AuditLog } from "./audit.ts";
 import type { Hosts } from "./hosts.ts";
 import type { Tickets } from "./tickets.ts";
 import type { Door, WebSockets } from "./ws.ts";
@@ -50,7 +50,18 @@ export class Doors {
     const { hosts, call, limits, tickets, audit } = this.options;
     const callerGone = (id: string): void => hosts.callerGone(id);
     const written = audit?.write ?? (() => {});
-    app.post("/auth/ws-ticket", (c) => c.json({ ticket: tickets.issue(c.get("verdict"), c.get("revoked")) }));
+    app.post("/auth/ws-ticket", (c) => {
+      const context = { ...wsContext(c), signal: c.req.raw.signal };
+      let result = "ok";
+      try {
+        return c.json({ ticket: tickets.issue(c.get("verdict"), c.get("revoked")) });
+      } catch (thrown) {
+        result = WshError.from(thrown).code;
+        throw thrown;
+      } finally {
+        written({ operation: "ws.ticket", input: null, context, result, ms: 0 });
+      }
+    });
     app.get("/sessions/:name/ws/raw", async (c) => {
       const host = await this.hostOf(c);
       const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };

@@ -105,6 +105,7 @@ async function createSession(
   if (existing !== null) return existing;
   const spec: v.InferInput<typeof HostSpecSchema> = {
     socket: state.instance.httpSocket,
+    starter: "server",
     nofile: originalNofile(),
     max_sessions: state.limits.max_sessions,
     create,

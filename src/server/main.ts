@@ -2,6 +2,7 @@
  * The gateway process: binds as the instance's one server, finds the hosts, opens the doors, and ends by signal, by
  * `wsh stop`, or by the ephemeral rule. It holds no session: SIGTERM leaves them all running.
  */
+import { auditFile, auditLog } from "../instance/audit.ts";
 import { claimServer, releaseServer } from "../instance/claim-server.ts";
 import { GiveBack } from "../instance/give-back.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/info.ts";
@@ -19,7 +20,7 @@ import { takeShortTurns } from "../pty/time-slice.ts";
 import { type AccessOptions, createAccess } from "./access.ts";
 import { Announcements } from "./announcements.ts";
 import { type AppContext, createApp } from "./app.ts";
-import { auditFile, auditLog } from "./audit.ts";
+import { auditRefusals } from "./audit-refusals.ts";
 import { createCall, requireOpenTo } from "./call.ts";
 import { mountDocuments } from "./documents.ts";
 import { Doors } from "./doors.ts";
@@ -111,7 +112,8 @@ export async function runServer(options: ServerOptions): Promise<void> {
     uptimeS: (Date.now() - state.startedAt) / 1000,
   }));
   const memory = new GiveBack();
-  const audit = settings.audit ? auditLog(auditFile(instance, settings.audit_file), ensureAuditKey(instance)) : null;
+  const audit = info.audit_file === null ? null : auditLog(info.audit_file, ensureAuditKey(instance));
+  const refusal = audit === null ? null : auditRefusals(audit);
   const watching = [metrics.count, () => memory.worked()];
   const sinks = audit === null ? watching : [...watching, audit.write];
   const call = recorded(createCall(hosts, createHandlers(hosts, state)), sinks);
@@ -148,7 +150,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
     basePrefix: options.basePrefix,
     tickets,
     revoked: (name) => access.revoked(name),
-    refused: (code) => metrics.refused(code),
+    refused(code, request) {
+      metrics.refused(code);
+      refusal?.(code, request);
+    },
     ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
     extend: (routes) => {
       doors.mount(routes);
@@ -239,7 +244,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
   });
   const published = readServerInfo(instance);
   if (published?.server_id === info.server_id) {
-    writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: chosen });
+    writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: chosen, audit_file: null });
   }
 }
 
@@ -285,6 +290,7 @@ function initialInfo(options: ServerOptions): ServerInfo {
     addresses: [],
     base_prefix: options.basePrefix,
     persist,
+    audit_file: options.settings.audit ? auditFile(options.instance, options.settings.audit_file) : null,
   };
 }
 
