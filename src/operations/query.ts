@@ -3,6 +3,7 @@
  * schema wants is left as it is, so that validation names it.
  */
 import type * as v from "valibot";
+import { entriesOf } from "./unknown-fields.ts";
 
 type Kind = "number" | "boolean" | "array" | "text";
 
@@ -11,7 +12,6 @@ interface Node {
   readonly wrapped?: Node;
   readonly pipe?: readonly Node[];
   readonly options?: readonly (Node | string)[];
-  readonly entries?: Readonly<Record<string, Node>>;
 }
 
 function kindOf(node: Node): Kind {
@@ -34,19 +34,13 @@ function convert(kind: Kind, text: string): unknown {
   return text;
 }
 
-function entriesOf(node: Node): Readonly<Record<string, Node>> {
-  if (node.type !== "intersect") return node.entries ?? {};
-  const parts = (node.options ?? []).map((option) => (typeof option === "string" ? {} : entriesOf(option)));
-  return Object.assign({}, ...parts);
-}
-
 /** The typed input that a query string stands for; keys that the schema does not know are dropped. */
 export function queryInput(schema: v.GenericSchema, query: Readonly<Record<string, string>>): Record<string, unknown> {
-  const entries = entriesOf(schema as unknown as Node);
+  const entries = entriesOf(schema) ?? {};
   const input: Record<string, unknown> = {};
   for (const [key, text] of Object.entries(query)) {
     const entry = entries[key];
-    if (entry !== undefined) input[key] = convert(kindOf(entry), text);
+    if (entry !== undefined) input[key] = convert(kindOf(entry as unknown as Node), text);
   }
   return input;
 }

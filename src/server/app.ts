@@ -10,6 +10,7 @@ import type { Call, CallContext } from "../operations/call.ts";
 import type { HttpBinding, Operation } from "../operations/define.ts";
 import { queryInput } from "../operations/query.ts";
 import { type OperationName, operations } from "../operations/table.ts";
+import { unknownFields, unknownFieldWarnings } from "../operations/unknown-fields.ts";
 import { WshError } from "../protocol/errors.ts";
 import { visibleLines } from "../protocol/visible.ts";
 import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "./guard.ts";
@@ -186,7 +187,7 @@ function allowOrigins(origins: ReadonlySet<string>) {
     origin: [...origins],
     allowMethods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
     allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"],
-    exposeHeaders: ["Mcp-Session-Id", CURSOR_HEADER, "Retry-After"],
+    exposeHeaders: ["Mcp-Session-Id", CURSOR_HEADER, WARNING_HEADER, "Retry-After"],
   });
 }
 
@@ -197,11 +198,10 @@ async function callFromHttp(
   c: AppContext,
 ): Promise<unknown> {
   const { name: target, ...params } = c.req.param() as Record<string, string>;
-  const input = {
-    ...(await inputOf(operation, binding, c)),
-    ...queryInput(operation.input, params),
-    ...binding.fixed,
-  };
+  const { given, input: taken } = await inputOf(operation, binding, c);
+  const input = { ...taken, ...queryInput(operation.input, params), ...binding.fixed };
+  const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
+  if (warnings.length > 0) c.header(WARNING_HEADER, warnings.join("; "));
   const verdict = c.get("verdict");
   const revoked = c.get("revoked");
   const context: CallContext & { session?: string } = {
@@ -229,22 +229,28 @@ function defaultSource(binding: HttpBinding): "query" | "json" {
   return binding.method === "GET" || binding.method === "DELETE" ? "query" : "json";
 }
 
-async function inputOf(
-  operation: Operation<OperationName>,
-  binding: HttpBinding,
-  c: AppContext,
-): Promise<Record<string, unknown>> {
+interface Input {
+  /** What the caller sent by name. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** What the operation takes of it. */
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+async function inputOf(operation: Operation<OperationName>, binding: HttpBinding, c: AppContext): Promise<Input> {
+  const query = c.req.query();
   switch (binding.from ?? defaultSource(binding)) {
     case "nothing":
-      return {};
+      return { given: query, input: {} };
     case "query":
-      return queryInput(operation.input, c.req.query());
+      return { given: query, input: queryInput(operation.input, query) };
     case "raw": {
       const bytes = new Uint8Array(await c.req.arrayBuffer());
-      return { data: bytes.toBase64(), encoding: "base64" };
+      return { given: query, input: { data: bytes.toBase64(), encoding: "base64" } };
     }
-    case "json":
-      return { ...queryInput(operation.input, c.req.query()), ...(await jsonBody(c)) };
+    case "json": {
+      const body = await jsonBody(c);
+      return { given: { ...query, ...body }, input: { ...queryInput(operation.input, query), ...body } };
+    }
   }
 }
 
@@ -277,6 +283,8 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 
 /** Results that carry it also say it in a header, for replies without a body. */
 const CURSOR_HEADER = "Wsh-Output-Cursor";
+/** Says which fields of a request nobody knows; the request is carried out without them. */
+const WARNING_HEADER = "Wsh-Warning";
 
 function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
   const cursor =

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import type { Call, CallContext } from "../operations/call.ts";
 import type { Operation } from "../operations/define.ts";
 import { type OperationName, operations } from "../operations/table.ts";
+import { unknownFields, unknownFieldWarnings } from "../operations/unknown-fields.ts";
 import { WshError } from "../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../protocol/events.ts";
 import type { CallRecord } from "./record.ts";
@@ -165,8 +166,10 @@ export abstract class JsonDoor implements Door {
     return this.socket === null || this.socket.sendText(text) !== -1;
   }
 
-  protected answer({ id, method }: JsonRequest, result: unknown): void {
-    this.send({ ...(id === undefined ? {} : { id }), method, result: result ?? {} });
+  /** @param unknown fields of the request that nobody knows */
+  protected answer({ id, method }: JsonRequest, result: unknown, unknown: readonly string[] = []): void {
+    const warnings = unknown.length === 0 ? {} : { warnings: unknownFieldWarnings(unknown) };
+    this.send({ ...(id === undefined ? {} : { id }), method, result: result ?? {}, ...warnings });
   }
 
   protected fail({ id, method }: JsonRequest, thrown: unknown): void {
@@ -229,7 +232,8 @@ export abstract class JsonDoor implements Door {
   private async operate(request: JsonRequest): Promise<void> {
     const { operation, session } = this.route(request);
     if (!patient.has(operation.name)) {
-      this.answer(request, await this.call(operation, request, session, this.signal));
+      const result = await this.call(operation, request, session, this.signal);
+      this.answer(request, result, unknownFields(operation.input, this.input(request)));
       return;
     }
     if (this.running >= this.options.maxWaits) {
@@ -254,7 +258,7 @@ export abstract class JsonDoor implements Door {
     try {
       const result = await this.call(operation, request, session, signal);
       if (superseded.signal.aborted) throw supersededError();
-      this.answer(request, result);
+      this.answer(request, result, unknownFields(operation.input, this.input(request)));
     } catch (thrown) {
       this.fail(request, superseded.signal.aborted ? supersededError() : thrown);
     } finally {

@@ -5,8 +5,9 @@
 import type { RequestContext } from "../instance/connection.ts";
 import type { Operation } from "../operations/define.ts";
 import { getOperation, type OperationName } from "../operations/table.ts";
+import { unknownFields } from "../operations/unknown-fields.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { LifecycleEvent } from "../protocol/events.ts";
+import { type LifecycleEvent, SubscribeSchema } from "../protocol/events.ts";
 import type { Host, Hosts } from "./hosts.ts";
 import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./ws-json.ts";
 import { HostStream } from "./ws-stream.ts";
@@ -140,7 +141,7 @@ export class ServerDoor extends JsonDoor {
     const subscribed = this.subscriptions.get(host.info.id) ?? (await this.connect(host));
     subscribed.begun = () => {
       subscribed.begun = null;
-      this.answer(request, { events: options.events });
+      this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
     await subscribed.stream.subscribe(options, 0);
     if (options.events.length === 0) this.forget(host.info.id, subscribed);

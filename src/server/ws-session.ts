@@ -2,7 +2,9 @@
 import type { RequestContext } from "../instance/connection.ts";
 import type { Operation } from "../operations/define.ts";
 import type { OperationName } from "../operations/table.ts";
+import { unknownFields } from "../operations/unknown-fields.ts";
 import { WshError } from "../protocol/errors.ts";
+import { SubscribeSchema } from "../protocol/events.ts";
 import type { Host } from "./hosts.ts";
 import { closeReason, type WebSocketPeer } from "./ws.ts";
 import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./ws-json.ts";
@@ -67,7 +69,7 @@ export class SessionDoor extends JsonDoor {
     const options = parseSubscription(request.params);
     this.begun = () => {
       this.begun = null;
-      this.answer(request, { events: options.events });
+      this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
     try {
       await this.stream?.subscribe(options, 0);

@@ -1,0 +1,56 @@
+/**
+ * Fields of an input that its schema does not know. They are ignored, and named in the answer: a misspelt option must
+ * not look as if it had worked. Pure; walks the input once, beside the schema.
+ */
+import type * as v from "valibot";
+
+/** Names that one answer lists. */
+const MAX_NAMED = 8;
+/** Characters of one name that are shown. */
+const MAX_NAME = 40;
+
+/** The entries of an object's schema, those of all its parts where it is an intersection; null where it has none. */
+export function entriesOf(schema: v.GenericSchema): Readonly<Record<string, v.GenericSchema>> | null {
+  if (schema.type === "intersect" && "options" in schema && Array.isArray(schema.options)) {
+    const parts = schema.options.filter(isSchema).map(entriesOf);
+    return parts.includes(null) ? null : Object.assign({}, ...parts);
+  }
+  if (!("entries" in schema) || typeof schema.entries !== "object" || schema.entries === null) return null;
+  return Object.fromEntries(Object.entries(schema.entries).filter((entry) => isSchema(entry[1])));
+}
+
+/** Paths of the unknown fields (`colour`, `spans.0.blod`), in the input's order. */
+export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""): string[] {
+  if (typeof input !== "object" || input === null) return [];
+  const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
+  if ("wrapped" in schema && isSchema(schema.wrapped)) return unknownFields(schema.wrapped, input, path);
+  if (Array.isArray(input)) {
+    if (!("item" in schema) || !isSchema(schema.item)) return [];
+    const { item } = schema;
+    return input.flatMap((value, index) => unknownFields(item, value, at(String(index))));
+  }
+  // A loose object takes any field.
+  if (schema.type !== "object" && schema.type !== "intersect") return [];
+  const entries = entriesOf(schema);
+  if (entries === null) return [];
+  return Object.entries(input).flatMap(([key, value]) => {
+    const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
+    return entry === undefined ? [at(key)] : unknownFields(entry, value, at(key));
+  });
+}
+
+/** One sentence a field; past the first few, how many more. Safe to print: names are the caller's text. */
+export function unknownFieldWarnings(fields: readonly string[]): string[] {
+  const named = fields.slice(0, MAX_NAMED).map((field) => `unknown field '${shown(field)}' was ignored`);
+  return fields.length > MAX_NAMED ? [...named, `and ${fields.length - MAX_NAMED} more`] : named;
+}
+
+/** Printable ASCII, so that it may stand in a header. */
+function shown(name: string): string {
+  const cut = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+  return cut.replace(/[^\x20-\x7e]/g, (character) => (character === "…" ? "..." : "?"));
+}
+
+function isSchema(value: unknown): value is v.GenericSchema {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "schema";
+}
