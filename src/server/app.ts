@@ -202,6 +202,7 @@ async function callFromHttp(
   const input = { ...taken, ...queryInput(operation.input, params), ...binding.fixed };
   const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
   if (warnings.length > 0) c.header(WARNING_HEADER, warnings.join("; "));
+  if (binding.method !== "GET") await notGone(c);
   const verdict = c.get("verdict");
   const revoked = c.get("revoked");
   const context: CallContext & { session?: string } = {
@@ -223,6 +224,17 @@ async function callFromHttp(
       throw new WshError(error.code, error.message, error.details, { status: 422 });
     throw error;
   }
+}
+
+/**
+ * Bun closes a connection on which another request, or the client's FIN, comes before the answer, so that no answer can
+ * follow; it does so after this request was handed to us. One turn later that is known of what came along with it, and
+ * what nobody can be told of is not done.
+ * @throws WshError cancelled
+ */
+async function notGone(c: AppContext): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  if (c.req.raw.signal.aborted) throw new WshError("cancelled", "the connection ended before the request began");
 }
 
 function defaultSource(binding: HttpBinding): "query" | "json" {
