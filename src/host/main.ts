@@ -32,8 +32,8 @@ export async function runHost(): Promise<void> {
     created = await begin();
   } catch (error) {
     reportFailure(error);
-    process.exitCode = 1;
-    return;
+    // Not merely the code: what was bound before it failed would keep the process.
+    process.exit(1);
   }
   const { session, server, instance, id, logger, scripts, warnings } = created;
   reportReady({ info: session.info(), warnings });

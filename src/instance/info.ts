@@ -8,6 +8,7 @@
 import fs from "node:fs";
 import * as v from "valibot";
 import { errorCode, type Instance } from "./paths.ts";
+import { refused } from "./refused.ts";
 
 export const serverInfoSchema = v.object({
   /** The running server's process; null after it has ended in order. */
@@ -46,7 +47,7 @@ export function readServerInfo(instance: Instance): ServerInfo | null {
   }
 }
 
-/** Replaces the file. The runtime directory must exist. */
+/** Replaces the file. The runtime directory must exist. @throws WshError runtime_dir_unusable; the old one stays */
 export function writeServerInfo(instance: Instance, info: ServerInfo): void {
   const temporary = `${instance.infoFile}.${process.pid}.new`;
   try {
@@ -54,6 +55,6 @@ export function writeServerInfo(instance: Instance, info: ServerInfo): void {
     fs.renameSync(temporary, instance.infoFile);
   } catch (error) {
     fs.rmSync(temporary, { force: true });
-    throw error;
+    throw refused(`${instance.infoFile} cannot be written`, error);
   }
 }

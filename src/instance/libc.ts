@@ -7,6 +7,7 @@
 
 import { dlopen, ptr, read } from "bun:ffi";
 import fs from "node:fs";
+import { getSystemErrorName } from "node:util";
 import { WshError } from "../protocol/errors.ts";
 
 const isDarwin = process.platform === "darwin";
@@ -25,6 +26,16 @@ const peerOption = isDarwin ? { level: 0, name: 2, bytes: 4 } : { level: 1, name
 /** ECONNREFUSED and ENOENT. */
 const connectionRefused = isDarwin ? 61 : 111;
 const noEntry = 2;
+/** Failures of flock(2) that no patience mends. */
+const lockRefusals: ReadonlySet<string> = new Set([
+  "ENOSYS",
+  "ENOLCK",
+  "EOPNOTSUPP",
+  "ENOTSUP",
+  "EPERM",
+  "EACCES",
+  "EIO",
+]);
 /** LOCK_EX | LOCK_NB of flock(2), the same number on Linux and macOS. */
 const lockExclusiveNonBlocking = 2 | 4;
 /** FIONREAD of ioctl(2) on Linux; macOS has another number and passes variadic arguments in another way. */
@@ -64,9 +75,18 @@ function libc(): ReturnType<typeof open> {
   return opened;
 }
 
-/** Takes an exclusive flock if it is free; false when somebody holds it. Closing the descriptor gives it back. */
-export function tryFlock(fd: number): boolean {
-  return libc().flock(fd, lockExclusiveNonBlocking) === 0;
+/** `held`: by another process. `refused`: this file system or a sandbox has no such lock. */
+export type FlockOutcome =
+  | { readonly kind: "taken" | "held" }
+  | { readonly kind: "refused"; readonly error: NodeJS.ErrnoException };
+
+/** Takes an exclusive flock if it is free. Closing the descriptor gives it back. */
+export function tryFlock(fd: number): FlockOutcome {
+  if (libc().flock(fd, lockExclusiveNonBlocking) === 0) return { kind: "taken" };
+  const errno = readErrno();
+  const code = errno === 0 ? "" : getSystemErrorName(-errno);
+  if (!lockRefusals.has(code)) return { kind: "held" };
+  return { kind: "refused", error: Object.assign(new Error(`${code}: refused by the system`), { code }) };
 }
 
 /** `pid` is the listener's, null where the system does not say. */

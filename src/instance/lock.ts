@@ -9,6 +9,7 @@
 import fs from "node:fs";
 import { WshError } from "../protocol/errors.ts";
 import { tryFlock } from "./libc.ts";
+import { refused } from "./refused.ts";
 
 /** How long a caller waits for a lock, in ms: far above what a holder needs (~1 ms), far below a person's patience. */
 const defaultTimeoutMs = 5_000;
@@ -54,12 +55,13 @@ function tryAcquire(path: string): number | null {
   try {
     fd = fs.openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new WshError("runtime_dir_unusable", `the lock file cannot be opened: ${reason}`, {}, { cause: error });
+    throw refused("the lock file cannot be opened", error);
   }
   let kept = false;
   try {
-    kept = tryFlock(fd) && isFileAt(path, fd);
+    const lock = tryFlock(fd);
+    if (lock.kind === "refused") throw refused(`flock of ${path}`, lock.error);
+    kept = lock.kind === "taken" && isFileAt(path, fd);
     return kept ? fd : null;
   } finally {
     if (!kept) fs.closeSync(fd);

@@ -14,6 +14,7 @@ import { checkSessionName, decodeName, encodeName, formatTarget, type Target } f
 import { withLock } from "./lock.ts";
 import { checkRuntimeDir, errorCode, hostSocket, type Instance } from "./paths.ts";
 import { boundIn, probeSocket, type SocketState } from "./probe.ts";
+import { refused } from "./refused.ts";
 
 /** macOS ignores case in file names by default. */
 const foldsCase = process.platform === "darwin";
@@ -154,7 +155,8 @@ export function linkName(
   try {
     fs.linkSync(host.socket, ended ? `${live}~${host.id}` : live);
   } catch (error) {
-    throw errorCode(error) === "EEXIST" ? conflict(name) : error;
+    if (errorCode(error) === "EEXIST") throw conflict(name);
+    throw refused(`the name '${name}' cannot be registered`, error);
   }
 }
 
@@ -197,9 +199,15 @@ async function setEnded(instance: Instance, id: number, ended: boolean): Promise
   await withLock(instance.lockFile, () => {
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;
-    if (ended) fs.linkSync(entry.socket, join(instance.namesDir, `${encodeName(entry.name, foldsCase)}~${id}`));
+    const live = own.find((link) => link.endedId === null);
+    // A rename, which needs no room: on a full disk, too, an ended session's name is free.
+    if (live !== undefined)
+      fs.renameSync(
+        join(instance.namesDir, live.file),
+        join(instance.namesDir, `${encodeName(entry.name, foldsCase)}~${id}`),
+      );
     else linkName(instance, entry, entry.name, false);
-    for (const link of own) unlinkName(instance, link.file);
+    for (const link of own) if (link !== live) unlinkName(instance, link.file);
   });
 }
 

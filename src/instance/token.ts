@@ -9,6 +9,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { WshError } from "../protocol/errors.ts";
 import { checkOwnFile, errorCode, type Instance, prepareStateDir } from "./paths.ts";
+import { refused } from "./refused.ts";
 
 /** 32 characters of 62 are 190 bits. */
 const tokenLength = 32;
@@ -65,7 +66,7 @@ function ensureSecret(instance: Instance, path: string): string {
   } catch (error) {
     const winner = errorCode(error) === "EEXIST" ? readSecret(path) : null;
     if (winner !== null) return winner;
-    throw error;
+    throw refused(`${path} cannot be written`, error);
   } finally {
     fs.rmSync(temporary, { force: true });
   }

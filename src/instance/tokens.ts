@@ -10,6 +10,7 @@ import { WshError } from "../protocol/errors.ts";
 import { checkTag, parseTarget } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkOwnFile, type Instance, prepareStateDir } from "./paths.ts";
+import { refused } from "./refused.ts";
 import { findSession } from "./registry.ts";
 import { randomToken } from "./token.ts";
 
@@ -103,6 +104,8 @@ async function change(
     try {
       fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
       fs.renameSync(temporary, path);
+    } catch (error) {
+      throw refused(`${path} cannot be written`, error);
     } finally {
       fs.rmSync(temporary, { force: true });
     }

@@ -76,9 +76,10 @@ export async function runServer(options: ServerOptions): Promise<void> {
     addresses: [],
     persistent: info.persist,
     setPersistent(persistent) {
+      // Written first: what is reported as failed has no effect.
+      writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: persistent });
       state.persistent = persistent;
       chosen = persistent;
-      writeServerInfo(instance, { ...info, addresses: [...state.addresses], persist: persistent });
     },
     async stop() {
       stopping = true;
@@ -244,7 +245,12 @@ export async function runServer(options: ServerOptions): Promise<void> {
   });
   const published = readServerInfo(instance);
   if (published?.server_id === info.server_id) {
-    writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: chosen, audit_file: null });
+    try {
+      writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: chosen, audit_file: null });
+    } catch (error) {
+      // The file tells of a process that has ended, which its readers find out by themselves.
+      logger.warn("its end could not be noted", { error: WshError.from(error).message });
+    }
   }
 }
 

@@ -70,3 +70,57 @@ test("a line that another process tore is ended before the next one", () => {
     fs.rmSync(file);
   }
 });
+
+describe.skipIf(!canMount)("a full runtime directory", () => {
+  const runtime = (wsh: Enclave["wsh"]): string => wsh.env.XDG_RUNTIME_DIR ?? "";
+
+  test("`wsh persist` fails and changes nothing; with room again it works", async () => {
+    await using enclave = await Enclave.open(runtime, "128k");
+    await enclave.ok("server", "--ensure", "--bind", "none");
+    await enclave.ok("persist", "on");
+    enclave.fill();
+    const refused = await enclave.run("persist", "off");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/ENOSPC|no space/i);
+    expect(refused.stderr).toContain("Make room");
+    expect(await enclave.ok("persist")).toContain("is persistent");
+    enclave.empty();
+    expect(await enclave.ok("persist", "off")).toContain("is ephemeral");
+    expect(await enclave.ok("persist")).toContain("is ephemeral");
+  });
+
+  test("a name that cannot be changed stays, and an ended session's name is free all the same", async () => {
+    await using enclave = await Enclave.open(runtime, "128k");
+    await enclave.ok("new", "before", "--tag", "t");
+    enclave.fill();
+    // Links take room for their names, until nothing is left.
+    enclave.shell('i=0; while ln "$0/filler" "$0/filler$i" 2>/dev/null; do i=$((i+1)); [ $i -lt 2000 ] || break; done');
+    const renamed = await enclave.run("rename", "before", "after");
+    const names = await enclave.ok("list", "--names");
+    expect(names.trim()).toBe(renamed.code === 0 ? "after" : "before");
+    await enclave.run("send", names.trim(), "exit\n");
+    await until("the name to be free", async () => (await enclave.ok("list", "--names")) === "");
+  });
+});
+
+test.skipIf(!canMount)("a full state directory: a token is neither made nor revoked by halves", async () => {
+  const state = (wsh: Enclave["wsh"]): string => join(wsh.env.HOME ?? "", ".local/state");
+  await using enclave = await Enclave.open(state, "64k");
+  await enclave.ok("token", "create", "kept");
+  enclave.fill();
+  for (const args of [
+    ["create", "more"],
+    ["revoke", "kept"],
+  ]) {
+    const { code, stdout, stderr } = await enclave.run("token", ...args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("Make room");
+  }
+  expect(await enclave.ok("token", "list", "--json")).toMatch(/"name":\s*"kept"/);
+  expect(
+    enclave
+      .shell('ls -A "$0/wsh"')
+      .split("\n")
+      .filter((name) => name.includes("tokens.")),
+  ).toHaveLength(2);
+});

@@ -1,0 +1,30 @@
+/** What the system refuses where wsh keeps its files, as an error that names the cause and the way out. */
+import { WshError } from "../protocol/errors.ts";
+
+const MAKE_ROOM = "Make room there, then try again; nothing was changed.";
+const OTHER_PLACE =
+  "The runtime directory must be on a file system with hard links, sockets and flock(2): set XDG_RUNTIME_DIR to one.";
+
+const hints: Readonly<Record<string, string>> = {
+  ENOSPC: MAKE_ROOM,
+  EDQUOT: MAKE_ROOM,
+  EROFS: "It is mounted read-only; nothing was changed.",
+  ENOSYS: OTHER_PLACE,
+  EOPNOTSUPP: OTHER_PLACE,
+  ENOTSUP: OTHER_PLACE,
+  ENOLCK: OTHER_PLACE,
+  EPERM: OTHER_PLACE,
+};
+
+/**
+ * @param what failed, as in "the name cannot be changed"
+ * @param thrown by a call of the system; a WshError is returned as it is
+ */
+export function refused(what: string, thrown: unknown): WshError {
+  if (thrown instanceof WshError) return thrown;
+  const code = thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "";
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const hint = hints[code];
+  const details = hint === undefined ? {} : { hint };
+  return new WshError("runtime_dir_unusable", `${what}: ${reason}`, details, { cause: thrown });
+}
