@@ -16,6 +16,7 @@ import type { AttachPolicy, TerminalStream } from "./attach.ts";
 import type { CommandStream } from "./command-stream.ts";
 import { FloodPace } from "./flood-pace.ts";
 import { FloodPriority } from "./flood-priority.ts";
+import { ListFeed } from "./list-feed.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
 import { StreamCode, type Streams } from "./stream-code.ts";
 import type { StreamClient } from "./subscription-client.ts";
@@ -41,6 +42,7 @@ export class HostServer implements PeerHandler {
   /** Callers with a connection of their own that came over a peer and may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private session: Session | null = null;
+  private feed: ListFeed | null = null;
   private priority: FloodPriority | null = null;
   private operations: Promise<typeof import("./operate.ts")> | null = null;
   private readonly code = new StreamCode();
@@ -64,8 +66,20 @@ export class HostServer implements PeerHandler {
   /** The session is ready: peers get their hello, watchers hear what happens. */
   serve(session: Session): void {
     this.session = session;
-    const tell = (event: string, fields: object = {}): void =>
-      this.broadcast({ event, ...fields, info: session.info() });
+    const feed = new ListFeed(
+      session,
+      () => this.watchers.size > 0,
+      (event) => this.broadcast(event),
+    );
+    this.feed = feed;
+    const tell = (event: string, fields: object = {}): void => {
+      if (this.watchers.size === 0) return;
+      feed.changed();
+      this.broadcast({ event, ...fields, info: session.info(), listing: feed.passing });
+    };
+    for (const change of ["listed", "title", "alternate", "drawn"] as const) {
+      session.events.on(change, () => feed.changed());
+    }
     const priority = new FloodPriority(
       () => session.viewers.count > 0,
       () => void this.loadOperations(),
@@ -79,7 +93,10 @@ export class HostServer implements PeerHandler {
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
     session.events.on("endTold", () => tell("session_end_told"));
     session.events.on("ending", () => tell("session_ending"));
-    session.events.on("destroyed", (end) => this.broadcast(destroyedEvent(end)));
+    session.events.on("destroyed", (end) => {
+      feed.dispose();
+      this.broadcast(destroyedEvent(end));
+    });
   }
 
   hello(): Hello {
@@ -115,7 +132,7 @@ export class HostServer implements PeerHandler {
       case "host.watch":
         this.watchers.add(peer);
         peer.rest();
-        return session.info();
+        return this.watch();
       case "host.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
         return {};
@@ -134,6 +151,13 @@ export class HostServer implements PeerHandler {
         if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
         return this.operate(session, request);
     }
+  }
+
+  /** What the session is, for a server that hears of the next change from here on. */
+  private watch(): object {
+    if (this.feed === null) return {};
+    const { info, listing } = this.feed.answer();
+    return { ...info, listing };
   }
 
   private async streaming(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {

@@ -45,6 +45,23 @@ export const CancelSchema = v.object({ id: v.number() });
 export const EventSchema = v.looseObject({ event: v.string() });
 export type WireEvent = v.InferOutput<typeof EventSchema>;
 
+/**
+ * How good a host's info is until its host says more. A server that watches keeps the info, and asks again after an event
+ * `stale`, or when the state may have changed without one.
+ */
+export const ListingSchema = v.object({
+  /** Grows with each `stale`: an info with a smaller one than the last `stale` was overtaken. */
+  change: v.number(),
+  /** The host's own process. */
+  host: v.number(),
+  /**
+   * How long the state lasts of itself: until the host reports something; until a process has run again, which is told by
+   * how often it has (/proc/PID/schedstat); null: nobody knows.
+   */
+  lasting: v.nullable(v.union([v.literal("reported"), v.object({ pid: v.number(), runs: v.string() })])),
+});
+export type Listing = v.InferOutput<typeof ListingSchema>;
+
 /** Last frame of a stream, host → client. */
 export const StreamEndSchema = v.object({
   reason: v.picklist([

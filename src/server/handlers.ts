@@ -13,7 +13,8 @@ import { type CreatedSession, type SessionInfo, SessionInfoSchema } from "../pro
 import { VERSION } from "../protocol/version.ts";
 import type { ServerHandlers } from "./call.ts";
 import { execFresh } from "./exec-fresh.ts";
-import type { Host, Hosts } from "./hosts.ts";
+import type { Host } from "./host.ts";
+import type { Hosts } from "./hosts.ts";
 
 export interface ServerState {
   readonly instance: Instance;

@@ -5,22 +5,20 @@
  * farewell has crashed.
  */
 import * as v from "valibot";
-import { Connection, type RequestContext } from "../instance/connection.ts";
+import { Connection } from "../instance/connection.ts";
 import type { Instance } from "../instance/paths.ts";
-import { cleanStale, isRegistered, listSessions, lookUp, type SessionEntry } from "../instance/registry.ts";
+import { cleanStale, isRegistered, lookUp, type SessionEntry } from "../instance/registry.ts";
+import { RegistryView } from "../instance/registry-view.ts";
 import { watchRegistry } from "../instance/watch.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../protocol/hello.ts";
 import { formatTarget, parseTarget } from "../protocol/names.ts";
-import { type EndReason, requirePane, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+import { type EndReason, requirePane, type SessionInfo } from "../protocol/session.ts";
+import { CONTEXT, Host, unavailable, unresponsive } from "./host.ts";
 
 /** How long a list waits for a host that was not known to hang, in ms: long for a busy machine, short for a person. */
 const LIST_PATIENCE_MS = 1_000;
-/** A request without an answer for this long is followed by a ping, in ms: half of what a host has to answer it. */
-const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
-/** How often it is looked whether a host is still there for whom a request goes on waiting, in ms. */
-const PING_AGAIN_MS = 10_000;
 /** How long the first hello of a host is waited for: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 
@@ -36,87 +34,13 @@ export interface HostsListener {
   destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
 }
 
-const CONTEXT: RequestContext = {
-  caller: { kind: "cli", id: "server", connected: true },
-  access: "admin",
-};
-
-/** One host as the gateway knows it. */
-export class Host {
-  /** Newest info that the host sent; a placeholder until its first hello. */
-  info: SessionInfo;
-  connection: Connection | null = null;
-  /** Why it cannot be used, when it cannot. */
-  trouble: WshError | null = null;
-  /** Said before the connection ended, so that its end is no crash. */
-  farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
-  /** Somebody who waited for its program's end was told of it. */
-  endTold = false;
-  /** It was asked to end, or has ended: nobody finds it any more, though its process may take a while. */
-  isLeaving = false;
-  /** The gateway itself ends the connection. */
-  isDropped = false;
-
-  constructor(
-    readonly entry: SessionEntry,
-    server: string,
-  ) {
-    this.info = placeholder(entry, server);
-  }
-
-  /**
-   * A wait may take minutes, so silence alone is no failure: a request that takes long is followed by pings, and only
-   * a host that leaves one of those unanswered too is unavailable.
-   * @throws what the host answered, or why it cannot be asked
-   */
-  async request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
-    const { connection } = this;
-    if (connection === null) throw this.trouble ?? unavailable(this.info.name);
-    const hung = Promise.withResolvers<never>();
-    hung.promise.catch(() => {});
-    let timer = setTimeout(ping, PING_AFTER_MS);
-    const over = (): void => hung.reject(unavailable(this.info.name));
-    function ping(): void {
-      timer = setTimeout(over, PEER_TIMEOUT_MS - PING_AFTER_MS);
-      connection?.request("host.ping", {}, CONTEXT).then(
-        () => {
-          clearTimeout(timer);
-          if (waiting) timer = setTimeout(ping, PING_AGAIN_MS);
-        },
-        () => {}, // the connection has ended, and with it the request
-      );
-    }
-    let waiting = true;
-    try {
-      return await Promise.race([connection.request(op, input, context), hung.promise]);
-    } catch (error) {
-      throw connection.isClosed ? this.lostError() : error;
-    } finally {
-      waiting = false;
-      clearTimeout(timer);
-    }
-  }
-
-  /** What the registry says of a host that has not said more itself. */
-  registeredAs({ name, ended }: SessionEntry): void {
-    if (this.connection === null && name !== null) this.info = { ...this.info, name, running: !ended };
-  }
-
-  /** Why a request was not answered whose connection has ended. */
-  private lostError(): WshError {
-    const { name } = this.info;
-    if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
-    if (this.isDropped) return new WshError("server_unavailable", "the server ends");
-    return new WshError("host_crashed", `the host of session '${name}' has died`);
-  }
-}
-
 export class Hosts {
   /** Hosts where a caller may hold the keyboard, by the caller's id. */
   private readonly captured = new Map<string, Set<Host>>();
   private readonly hosts = new Map<number, Host>();
   private readonly opening = new Map<number, Promise<void>>();
   private readonly hanging = new Set<Host>();
+  private readonly registry: RegistryView;
   private readonly begun = Promise.withResolvers<void>();
   private watcher: Disposable | null = null;
   private listener: HostsListener | null = null;
@@ -125,7 +49,9 @@ export class Hosts {
     readonly instance: Instance,
     /** What this server calls itself. */
     private readonly hostname: string,
-  ) {}
+  ) {
+    this.registry = new RegistryView(instance);
+  }
 
   /** Finds the hosts that exist, then reports what changes. */
   async start(listener: HostsListener): Promise<void> {
@@ -200,14 +126,19 @@ export class Hosts {
     this.captured.delete(caller);
   }
 
-  /** Fresh infos, oldest first; a host that hangs is shown as such and not waited for again. */
+  /**
+   * Infos as of now, oldest first. Only those hosts are asked whose info may be overtaken; one that hangs is shown as such
+   * and not waited for again.
+   */
   async list(): Promise<SessionInfo[]> {
-    return Promise.all((await this.present()).map((host) => this.freshInfo(host)));
+    await this.present();
+    await whatHasArrived();
+    return Promise.all(this.all.map((host) => this.infoOf(host)));
   }
 
   /** Reads the registry, connects to hosts that are new, and forgets those that never answered and are gone. */
   async scan(): Promise<void> {
-    const entries = listSessions(this.instance);
+    const entries = this.registry.entries();
     const registered = new Set(entries.map(({ id }) => id));
     for (const [id, host] of this.hosts) {
       if (host.connection === null && !registered.has(id)) this.hosts.delete(id);
@@ -257,10 +188,10 @@ export class Hosts {
       );
       host.connection = connection;
       host.trouble = null;
-      if (hello.info !== undefined) host.info = hello.info;
+      host.learn(hello.info, null);
       this.hosts.set(entry.id, host);
       // Events come from here on: what happened since the hello is in the answer.
-      host.info = v.parse(SessionInfoSchema, await connection.request("host.watch", {}, CONTEXT));
+      await askInfo(host, connection);
       connection.rest();
       this.listener?.created(host.info);
     } catch (thrown) {
@@ -300,8 +231,12 @@ export class Hosts {
   private receive(host: Host, frame: Frame): void {
     if (frame.type !== frameTypes.event) return;
     const event = v.parse(EventSchema, frameJson(frame));
-    const info = v.safeParse(SessionInfoSchema, event.info);
-    if (info.success) host.info = info.output;
+    if (event.event === "stale") {
+      host.overtaken(Number(event.change));
+      return;
+    }
+    host.learn(event.info, event.listing);
+    if (event.event === "listing") return;
     if (event.event === "session_end_told") host.endTold = true;
     else if (host.info.running) host.endTold = false;
     if (event.event === "session_ending") {
@@ -327,59 +262,51 @@ export class Hosts {
     if (host.farewell === null) void cleanStale(this.instance, [host.entry.id]).catch(() => {});
   }
 
-  private async freshInfo(host: Host): Promise<SessionInfo> {
-    if (host.connection === null || this.hanging.has(host)) return unresponsive(host.info);
-    // Not given up after a while: a late answer says that the host is well again.
-    const asked = host.connection.request("session.get", {}, CONTEXT).then((result) => {
+  private infoOf(host: Host): SessionInfo | Promise<SessionInfo> {
+    const { connection } = host;
+    const standing = connection === null ? "stopped" : host.standing;
+    if (standing === "known") {
       this.hanging.delete(host);
-      host.info = v.parse(SessionInfoSchema, result);
+      return host.infoNow;
+    }
+    if (connection === null || standing === "stopped" || this.hanging.has(host)) return unresponsive(host.infoNow);
+    return this.freshInfo(host, connection);
+  }
+
+  private async freshInfo(host: Host, connection: Connection): Promise<SessionInfo> {
+    // Not given up after a while: a late answer says that the host is well again.
+    const asked = askInfo(host, connection).then(() => {
+      this.hanging.delete(host);
       return host.info;
     });
     const patience = Promise.withResolvers<SessionInfo>();
     const timer = setTimeout(() => {
       this.hanging.add(host);
-      patience.resolve(unresponsive(host.info));
+      patience.resolve(unresponsive(host.infoNow));
     }, LIST_PATIENCE_MS);
     try {
       return await Promise.race([asked, patience.promise]);
     } catch {
-      return unresponsive(host.info);
+      return unresponsive(host.infoNow);
     } finally {
       clearTimeout(timer);
     }
   }
 }
 
-function unavailable(name: string): WshError {
-  return new WshError("host_unavailable", `the host of session '${name}' does not answer`);
+/** The host's info; from its answer on the host tells when that is overtaken. */
+async function askInfo(host: Host, connection: Connection): Promise<void> {
+  const answer = v.parse(WatchedSchema, await connection.request("host.watch", {}, CONTEXT));
+  if (!host.learn(answer, answer.listing)) throw unavailable(host.info.name);
 }
 
-function unresponsive(info: SessionInfo): SessionInfo {
-  return { ...info, state: "unresponsive" };
-}
+const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 
-/** What is known of a host that has not said hello: its id and name. */
-function placeholder(entry: SessionEntry, server: string): SessionInfo {
-  return {
-    id: `@${entry.id}`,
-    name: entry.name ?? `@${entry.id}`,
-    server,
-    pid: null,
-    command: "",
-    rows: 0,
-    cols: 0,
-    clients: 0,
-    attached: 0,
-    tags: [],
-    last_activity_ms: 0,
-    idle_ms: 0,
-    running: !entry.ended,
-    state: "unresponsive",
-    cwd: null,
-    title: "",
-    exit_code: null,
-    signal: null,
-    created_at: 0,
-    windows: [],
-  };
+/**
+ * Lets the event loop read what hosts have sent by now: someone who has heard of a change from a host itself finds it in
+ * the list that is asked for next.
+ */
+async function whatHasArrived(): Promise<void> {
+  // The first turn may be one that has looked at its sockets already.
+  for (let turn = 0; turn < 2; turn++) await new Promise((resume) => setImmediate(resume));
 }

@@ -3,7 +3,7 @@
 import type { RequestContext } from "../instance/connection.ts";
 import { accessCovers } from "../operations/call.ts";
 import type { Access } from "../operations/define.ts";
-import type { Host } from "./hosts.ts";
+import type { Host } from "./host.ts";
 import { closeCodes, closeReason, type Door, type WebSocketPeer } from "./ws.ts";
 import { HostStream } from "./ws-stream.ts";
 

@@ -8,7 +8,8 @@ import { getOperation, type OperationName } from "../operations/table.ts";
 import { unknownFields } from "../operations/unknown-fields.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type LifecycleEvent, SubscribeSchema } from "../protocol/events.ts";
-import type { Host, Hosts } from "./hosts.ts";
+import type { Host } from "./host.ts";
+import type { Hosts } from "./hosts.ts";
 import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./ws-json.ts";
 import { HostStream } from "./ws-stream.ts";
 

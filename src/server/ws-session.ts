@@ -5,7 +5,7 @@ import type { OperationName } from "../operations/table.ts";
 import { unknownFields } from "../operations/unknown-fields.ts";
 import { WshError } from "../protocol/errors.ts";
 import { SubscribeSchema } from "../protocol/events.ts";
-import type { Host } from "./hosts.ts";
+import type { Host } from "./host.ts";
 import { closeReason, type WebSocketPeer } from "./ws.ts";
 import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./ws-json.ts";
 import { HostStream } from "./ws-stream.ts";

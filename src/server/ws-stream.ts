@@ -9,7 +9,7 @@ import { Connection, type RequestContext } from "../instance/connection.ts";
 import type { Subscription } from "../protocol/events.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import { StreamEndSchema } from "../protocol/hello.ts";
-import type { Host } from "./hosts.ts";
+import type { Host } from "./host.ts";
 
 export interface StreamEvents {
   /** JSON of an event, as the host wrote it. */

@@ -51,7 +51,11 @@ export class Activity {
   private last: number;
   private over = false;
 
-  constructor(private readonly clock: Clock) {
+  /** @param recorded runs with every activity */
+  constructor(
+    private readonly clock: Clock,
+    private readonly recorded: () => void = () => {},
+  ) {
     this.last = clock.now();
     this.alarm = new Alarm(clock, () => this.judge());
   }
@@ -76,6 +80,7 @@ export class Activity {
     this.count++;
     this.last = this.clock.now();
     if (this.blocked > 0) this.judge();
+    this.recorded();
   }
 
   /** Resolves with silence or with what ended the wait instead; never rejects but when the session goes away. */

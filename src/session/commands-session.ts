@@ -140,6 +140,11 @@ export class Commands {
     return this.observer.observe();
   }
 
+  /** The same, and how long it lasts of itself. */
+  stateLasting(): ReturnType<StateObserver["observeLasting"]> {
+    return this.observer.observeLasting();
+  }
+
   /** Directory of the session's shell: the kernel's word where it gives it, else what the shell reported. */
   cwd(): string | null {
     const { pid } = this.port.program;

@@ -8,7 +8,8 @@ import { WshError } from "../protocol/errors.ts";
 import { Alarm } from "./activity-alarm.ts";
 import type { Clock, ProgramPort, TerminalText } from "./exec-port.ts";
 import { type ForegroundFacts, readForeground } from "./foreground.ts";
-import { classify, type ProgramState, type ShellPhase } from "./program-state.ts";
+import { type Lasting, lastingOf } from "./program-rest.ts";
+import { classify, type ProgramKnowledge, type ProgramState, type ShellPhase } from "./program-state.ts";
 
 /** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
 export const PAUSE_MS = 30;
@@ -89,10 +90,21 @@ export class StateObserver {
 
   /** What the program is doing now. */
   observe(): ProgramState {
+    return classify(this.known());
+  }
+
+  /** The same, and how long it lasts of itself. */
+  observeLasting(): { readonly state: ProgramState; readonly lasting: Lasting } {
+    const known = this.known();
+    const state = classify(known);
+    return { state, lasting: lastingOf(known, state.state) };
+  }
+
+  private known(): ProgramKnowledge {
     const { program, text, shell } = this.port;
     const exited = program.exit !== null;
     const { pid } = program;
-    return classify({
+    return {
       facts: exited || pid === null ? null : (this.port.readFacts ?? readForeground)(pid),
       flags: exited ? null : program.flags(),
       alternate: text.alternate,
@@ -100,7 +112,7 @@ export class StateObserver {
       inner: shell.inner,
       quietMs: this.quietMs(),
       exited,
-    });
+    };
   }
 
   /** What the program is doing, if output has paused, so that waiting may rely on it; else null. */

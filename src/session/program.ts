@@ -13,6 +13,7 @@ import type { Activity } from "./activity.ts";
 import { Commands } from "./commands-session.ts";
 import type { Clock, ExecTarget } from "./exec-port.ts";
 import { Pane } from "./pane.ts";
+import type { Lasting } from "./program-rest.ts";
 import type { Chunk, SessionEmitter, SessionOptions } from "./session-port.ts";
 import { SessionText } from "./terminal-text.ts";
 
@@ -55,7 +56,7 @@ export class Program {
         mark: (mark) => this.markSeen(mark),
         bell: () => this.bellRang(),
         title: (title) => events.emit("title", title),
-        cwd: () => events.emit("info", undefined),
+        cwd: () => events.emit("listed", undefined),
         alternate: (active) => sink.alternate(active),
         clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
         reset: (reason) => events.emit("reset", reason),
@@ -132,6 +133,13 @@ export class Program {
 
   state(): SessionState {
     return this.exit === null ? this.commands.state().state : "exited";
+  }
+
+  /** What it does, and how long that lasts of itself. */
+  stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
+    if (this.exit !== null) return { state: "exited", lasting: "reported" };
+    const { state, lasting } = this.commands.stateLasting();
+    return { state: state.state, lasting };
   }
 
   /** A session that runs a command has it as its first record, from the first byte to the process's end. */

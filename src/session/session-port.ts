@@ -66,6 +66,8 @@ export interface SessionEvents extends Record<string, unknown> {
   ahead: Uint8Array;
   /** Anything in SessionInfo that does not change with every key. */
   info: undefined;
+  /** Anything in SessionInfo may have changed; runs per chunk and per input. */
+  listed: undefined;
   renamed: { readonly old_name: string; readonly new_name: string };
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
   /** The program has ended; the session stays readable for the grace period. */

@@ -7,7 +7,7 @@
  */
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
-import type { SessionInfo } from "../protocol/session.ts";
+import type { SessionInfo, SessionState } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
 import { Activity } from "./activity.ts";
 import type { Commands } from "./commands-session.ts";
@@ -19,6 +19,7 @@ import { type Layout, layoutPanels } from "./layout.ts";
 import { Lifetime } from "./lifetime.ts";
 import type { Pane } from "./pane.ts";
 import { Program } from "./program.ts";
+import type { Lasting } from "./program-rest.ts";
 import type { SessionEvents, SessionOptions, SessionRegistry } from "./session-port.ts";
 import { type Size, Viewers } from "./viewers.ts";
 
@@ -48,8 +49,9 @@ export class Session {
     private readonly registry: SessionRegistry,
   ) {
     this.clock = options.clock ?? systemClock;
-    this.activity = new Activity(this.clock);
-    this.viewers = new Viewers(options.settings.sizePolicy);
+    const listed = (): void => this.events.emit("listed", undefined);
+    this.activity = new Activity(this.clock, listed);
+    this.viewers = new Viewers(options.settings.sizePolicy, listed);
     this.createdAt = this.clock.wall();
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
@@ -162,11 +164,16 @@ export class Session {
     return this.program.exit;
   }
 
-  info(): SessionInfo {
+  /** What lists show of it, and how long its state lasts of itself. */
+  listing(): { readonly info: SessionInfo; readonly lasting: Lasting } {
+    const { state, lasting } = this.program.stateLasting();
+    return { info: this.info(state), lasting };
+  }
+
+  info(state: SessionState = this.program.state()): SessionInfo {
     const { pane } = this;
     const { rows, cols } = pane.terminal;
     const idle = this.activity.idleMs();
-    const state = this.program.state();
     const cwd = pane.terminal.cwd ?? pane.startCwd;
     const { title } = pane.terminal;
     const index = 0;
@@ -260,6 +267,7 @@ export class Session {
   async layOut(): Promise<void> {
     this.placed = this.elements.layout(this.outer);
     await this.pane.resize(this.placed.ptyRows, this.placed.ptyCols);
+    this.events.emit("listed", undefined);
   }
 
   /**

@@ -34,7 +34,11 @@ export class Viewers {
   /** The size that an API has set since a terminal last acted. */
   private imposed: Size | null = null;
 
-  constructor(private readonly policy: SizePolicy) {}
+  /** @param changed one came or went */
+  constructor(
+    private readonly policy: SizePolicy,
+    private readonly changed: () => void = () => {},
+  ) {}
 
   get count(): number {
     return this.viewers.size;
@@ -47,11 +51,13 @@ export class Viewers {
   add(viewer: Viewer): void {
     this.viewers.set(viewer.id, viewer);
     this.acted(viewer.id);
+    this.changed();
   }
 
   remove(id: number): void {
     this.viewers.delete(id);
     this.order = this.order.filter((known) => known !== id);
+    this.changed();
   }
 
   /** Whether a terminal that decides the size is attached. */
