@@ -108,6 +108,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
         hideTitles: settings.title === "off",
         profile: { ...defaultProfile, version: `wsh ${VERSION}` },
         settings: {
+          resetModes: settings.reset_modes,
           historyLines: settings.scrollback_lines,
           historyBytes: settings.scrollback_bytes,
           graceMs: settings.grace_seconds * 1000,

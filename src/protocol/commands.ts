@@ -46,6 +46,8 @@ export const CommandRecordSchema = v.object({
   last_line_id: v.nullable(v.number()),
   /** Lines that its output had. */
   output_lines: v.number(),
+  /** What keeps its output from being all that it printed. */
+  warnings: v.optional(v.array(v.string())),
 });
 export type CommandRecord = v.InferOutput<typeof CommandRecordSchema>;
 

@@ -28,6 +28,8 @@ export interface TerminalText {
   readonly offset: number;
   /** Whether the alternate screen is shown. */
   readonly alternate: boolean;
+  /** Rows that have left a scroll region, and are in no history; only grows. */
+  readonly scrolledAway: number;
   /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
   position(): TextPosition;
   /** Id of a line at or shortly above the top of the normal screen: older lines change no more. */

@@ -159,7 +159,7 @@ class Run implements Disposable {
       outputCursor: text.offset,
       command: this.command,
       state: state ?? observer.observe(),
-      warnings,
+      warnings: [...warnings, ...(this.command?.warnings ?? [])],
     };
   }
 

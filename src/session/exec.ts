@@ -106,6 +106,8 @@ export class Exec {
           return this.skipped(step);
         });
         steps.push(result);
+        const { command_id: id } = result;
+        if (id !== null) warnings.push(...(this.port.recorder.get(id)?.warnings ?? []));
         const ended = result.state === "finished";
         goOn = ended && !this.port.observer.exited && (!request.stopOnError || result.exit_code === 0);
       }

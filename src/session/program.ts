@@ -207,14 +207,25 @@ export class Program {
 
   private markSeen(mark: Mark): void {
     this.text.note(mark.offset, mark.position);
+    const verified = mark.nonce !== null && mark.nonce === this.options.nonce;
+    if (verified) this.betweenCommands(mark.kind);
     this.commands.mark({
       kind: mark.kind,
-      verified: mark.nonce !== null && mark.nonce === this.options.nonce,
+      verified,
       exitCode: mark.exitCode,
       commandLine: mark.commandLine ?? null,
       offset: mark.offset,
       position: this.text.textPosition(mark.position),
     });
+  }
+
+  /** The shell has just got the terminal back, or gives it away: it has no modes of its own on. */
+  private betweenCommands(kind: Mark["kind"]): void {
+    const { terminal } = this.pane;
+    const begins = kind === "C" && this.commands.recorder.runningCommand === null;
+    if (!begins && kind !== "D") return;
+    if (begins) terminal.commandBegins();
+    if (this.options.settings.resetModes) terminal.tidy();
   }
 
   private bellRang(): void {

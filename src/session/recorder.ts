@@ -62,6 +62,8 @@ export interface RecorderEvents {
 interface Entry {
   record: CommandRecord;
   readonly startedAt: number;
+  /** Rows that had been lost by then. */
+  readonly scrolledAway: number;
   /** Whether the command's text is exec's own, better than what the shell says. */
   readonly told: boolean;
   /** While it runs, what it has printed; once it has ended, what is kept of that. */
@@ -278,6 +280,7 @@ export class CommandRecorder {
         output_lines: 0,
       },
       startedAt: clock.now(),
+      scrolledAway: this.port.text.scrolledAway,
       told: this.expected !== null,
       output: new RunningOutput(this.port.text, start, this.limits.recordBytes),
     };
@@ -324,8 +327,10 @@ export class CommandRecorder {
     entry.output = packed;
     this.heldBytes += packed.bytes;
     const count = kept.head.length + kept.tail.length + kept.omitted;
+    const warnings = this.doubts(entry);
     entry.record = {
       ...entry.record,
+      ...(warnings.length > 0 ? { warnings } : {}),
       state,
       ended_at: this.port.clock.wall(),
       duration_ms: Math.max(0, Math.round(this.port.clock.now() - entry.startedAt)),
@@ -337,6 +342,20 @@ export class CommandRecorder {
     };
     this.limit();
     this.emit((listener) => listener.finished?.(entry.record));
+  }
+
+  /** Why the screen does not show all that a command has printed. */
+  private doubts({ scrolledAway }: Entry): string[] {
+    const { text } = this.port;
+    const lost = text.scrolledAway - scrolledAway;
+    const doubts: string[] = [];
+    if (text.alternate) {
+      doubts.push("the command ended on the alternate screen: what it showed there is not in the output");
+    }
+    if (lost > 0) {
+      doubts.push(`${lost} rows left a scroll region that the terminal was given: they are not in the output`);
+    }
+    return doubts;
   }
 
   private limit(): void {

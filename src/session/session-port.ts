@@ -15,6 +15,8 @@ import type { InputMode, TypedKey } from "./keyboard.ts";
 import type { Size, SizePolicy } from "./viewers.ts";
 
 export interface SessionSettings {
+  /** Between two commands of the shell, modes that the first left on are switched off. */
+  readonly resetModes: boolean;
   readonly historyLines: number;
   readonly historyBytes: number;
   /** How long an ended session stays readable, in ms. */

@@ -27,6 +27,10 @@ export class SessionText implements TerminalText {
     return this.terminal.alternate;
   }
 
+  get scrolledAway(): number {
+    return this.terminal.scrolledAway;
+  }
+
   /** A chunk has been parsed. Runs per chunk. */
   chunk(): void {
     this.note(this.terminal.offset, this.terminal.position());

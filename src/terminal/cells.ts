@@ -4,7 +4,7 @@
  * The only file that looks behind xterm's public interface: rows are read as the words they are stored in, because the
  * public cell view costs 5 to 10 times as much and knows neither hyperlinks nor underline styles. The layout belongs to
  * the exact version of @xterm/headless in package.json; `storedRow` throws when it is another, and a test compares
- * every reading with the public one. Nothing here writes except `setPenLink`.
+ * every reading with the public one. Nothing here writes except `setPenLink` and `markStale`.
  */
 import type { IBuffer, Terminal } from "@xterm/headless";
 
@@ -36,8 +36,12 @@ export const BG_ITALIC = 0x400_0000;
 export const BG_FAINT = 0x800_0000;
 export const BG_EXTENDED = 0x1000_0000;
 export const BG_OVERLINE = 0x4000_0000;
-/** Bits of the background word that change how a cell looks ("protected" does not). */
-export const BG_VISIBLE = ~0x2000_0000;
+/** A bit that xterm does not use: the cell was there before the command that runs, see `markStale`. */
+export const BG_STALE = 0x8000_0000;
+/** Bits of the background word that say something of a cell ("protected" does not). */
+export const BG_KEPT = ~0x2000_0000;
+/** Those that change how it looks. */
+export const BG_VISIBLE = BG_KEPT & ~BG_STALE;
 
 /** What a cell has beyond its three words. */
 export interface StoredExtended {
@@ -121,6 +125,16 @@ export function usedCells(row: StoredRow): number {
       break;
   }
   return at / CELL_WORDS + 1;
+}
+
+/**
+ * Remember of the cells from `from` on that they stand there already. Whatever is written to a cell afterwards replaces
+ * its words, and cells that are moved or wrapped anew take theirs along, so the bit tells cell by cell what is old.
+ */
+export function markStale(row: StoredRow, from: number): void {
+  const data = row._data;
+  const end = usedCells(row);
+  for (let x = from; x < end; x++) data[x * CELL_WORDS + 2] = (data[x * CELL_WORDS + 2] ?? 0) | BG_STALE;
 }
 
 /** What is drawn next takes this style: the "pen". */

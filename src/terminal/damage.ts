@@ -5,7 +5,7 @@
  * moved (once a frame, whoever paints), so output that nobody watches costs nothing. Each consumer remembers the epoch
  * up to which it has painted; there is nothing to subscribe to.
  */
-import { BG_EXTENDED, CELL_WORDS, type StoredRow } from "./cells.ts";
+import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow } from "./cells.ts";
 
 const COMBINED = 0x20_0000;
 
@@ -44,7 +44,7 @@ export class Damage {
     for (let i = 0; i < end; i += CELL_WORDS) {
       const content = data[i] ?? 0;
       const fg = data[i + 1] ?? 0;
-      const bg = data[i + 2] ?? 0;
+      const bg = (data[i + 2] ?? 0) & ~BG_STALE;
       a = Math.imul(a ^ content, 0x01000193) ^ Math.imul(fg, 0x27d4eb2f) ^ bg;
       b = Math.imul((b ^ (b >>> 15)) + content, 0x85ebca6b) + Math.imul(bg, 0xc2b2ae35) + fg;
       if ((content & COMBINED) !== 0) {

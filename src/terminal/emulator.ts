@@ -10,6 +10,7 @@ import { Terminal } from "@xterm/headless";
 import { setPenLink } from "./cells.ts";
 import { History, type RetiredLines } from "./history.ts";
 import { HOT_ROWS, HotWindow } from "./hot.ts";
+import { leftoversOff } from "./leftovers.ts";
 import { LinkTable } from "./links.ts";
 import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
@@ -83,6 +84,8 @@ export class Emulator {
   /** Offset at the end of the slice that is being parsed. */
   private sliceEnd = 0;
   private eraseAbove = false;
+  private tidyAfter = false;
+  private scrolledAwayRows = 0;
 
   constructor(
     private readonly options: EmulatorOptions,
@@ -107,6 +110,11 @@ export class Emulator {
 
   get queries(): QueryResponder {
     return this.parts.queries;
+  }
+
+  /** Rows of the normal screen that left a scroll region below its first row: they are gone for good. */
+  get scrolledAway(): number {
+    return this.scrolledAwayRows;
   }
 
   /** Whether the alternate screen is up. */
@@ -139,8 +147,11 @@ export class Emulator {
     this.parts.passing.trim();
   }
 
-  /** Parse a slice, which scrolls at most `MAX_SCROLL` rows; `end` is the offset at its end. */
-  parse(slice: Uint8Array, end: number): void {
+  /**
+   * Parse a slice, which scrolls at most `MAX_SCROLL` rows; `end` is the offset at its end.
+   * @returns what was parsed after it without having been printed, for other terminals to follow; null as a rule
+   */
+  parse(slice: Uint8Array, end: number): Uint8Array | null {
     this.settle();
     this.sliceEnd = end;
     try {
@@ -149,10 +160,20 @@ export class Emulator {
         this.eraseAbove = false;
         this.feed(ERASE_ABOVE);
       }
+      if (this.tidyAfter) {
+        this.tidyAfter = false;
+        return this.tidy();
+      }
     } catch (error) {
       // xterm has stopped in the middle of its state and would parse nothing more.
       this.restart(error);
     }
+    return null;
+  }
+
+  /** Switch off what programs left on, when the slice that is being parsed has ended: at a mark. */
+  tidyAfterSlice(): void {
+    this.tidyAfter = true;
   }
 
   resize(rows: number, cols: number): void {
@@ -225,6 +246,16 @@ export class Emulator {
     parseNow(terminal, bytes);
   }
 
+  private tidy(): Uint8Array | null {
+    const text = leftoversOff(this.parts.terminal, this.modes);
+    if (text === "") return null;
+    const bytes = encoder.encode(text);
+    this.feed(bytes);
+    // The hooks do not report SI.
+    this.modes.shiftTo(0);
+    return bytes;
+  }
+
   private settle(): void {
     const { passing } = this.parts;
     if (passing.isEmpty) return;
@@ -238,6 +269,9 @@ export class Emulator {
   private listen(terminal: Terminal): void {
     const { parser } = terminal;
     terminal.onBell(() => this.sink.bell());
+    terminal.onScroll(() => {
+      if (!this.onAlternate && this.modes.of("normal").top > 0) this.scrolledAwayRows++;
+    });
     terminal.onTitleChange((title) => this.setTitle(title));
     terminal.buffer.onBufferChange((buffer) => this.bufferChanged(buffer.type === "alternate"));
     // The emulator would keep ten long titles on its stack.

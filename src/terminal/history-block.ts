@@ -7,7 +7,7 @@
  * last piece again.
  */
 import { CELL_WORDS, type StoredRow, simpleCode } from "./cells.ts";
-import { rowStarts, type Segment, type SegmentBuilder } from "./lines.ts";
+import { freshSegment, hasStale, rowStarts, type Segment, type SegmentBuilder } from "./lines.ts";
 import type { Extra } from "./styles.ts";
 
 /** Pieces of a block: enough to make its overhead small, few enough to walk for a single line. */
@@ -34,6 +34,7 @@ export interface Pieces {
   /** The line of a piece. */
   id(at: number): number;
   begins(at: number): boolean;
+  /** As output: blanks for cells that a command has found there. */
   text(at: number): string;
   segment(at: number): Segment;
   /** Characters of the pieces `from` to `to` (exclusive) together. */
@@ -86,6 +87,14 @@ export class PackedPieces implements Pieces {
   }
 
   text(at: number): string {
+    const { runs, runEnds } = this.packed;
+    if (runEnds === null || !hasStale(runs, at === 0 ? 0 : (runEnds[at - 1] ?? 0), runEnds[at] ?? 0)) {
+      return this.shownText(at);
+    }
+    return freshSegment(this.segment(at)).text;
+  }
+
+  private shownText(at: number): string {
     const { specials, textEnds, text } = this.packed;
     const special = specials?.get(at)?.text;
     if (special !== undefined && special !== null) return special;
@@ -102,7 +111,7 @@ export class PackedPieces implements Pieces {
       id: this.id(at),
       offset: packed.offsets?.[at] ?? 0,
       cells: packed.cells[at] ?? 0,
-      text: this.text(at),
+      text: this.shownText(at),
       units: special?.units ?? null,
       runs: runEnd > runStart ? packed.runs.slice(runStart, runEnd) : null,
       extras: special?.extras ?? null,

@@ -6,6 +6,7 @@
  * portions with the event loop in between. At the limit: an unfinished sequence waits up to `MAX_TAIL` bytes and is then
  * passed on, with `atRest` waiting for its end.
  */
+import { type Edit, edited } from "./edits.ts";
 import { RestScanner } from "./rest.ts";
 import type { Classifier } from "./sequences.ts";
 
@@ -26,8 +27,8 @@ export interface Chunk {
 export interface IntakePort {
   /** Take lines that need no parsing, of those that begin between `from` and `limit`; returns where they end. */
   pass(bytes: Uint8Array, from: number, limit: number): number;
-  /** Parse a slice; `end` is the offset at its end. */
-  parse(slice: Uint8Array, end: number): void;
+  /** Parse a slice; `end` is the offset at its end. Returns what the emulator took after it that no program printed. */
+  parse(slice: Uint8Array, end: number): Uint8Array | null;
   /** SO (1) or SI (0) came by. */
   shift(set: 0 | 1): void;
   chunk(chunk: Chunk): void;
@@ -132,7 +133,7 @@ export class Intake {
   /** Parse one chunk from `from` and report it; returns where the next begins. */
   private chunk(bytes: Uint8Array, from: number): number {
     this.parsing = true;
-    const cuts: number[] = [];
+    const edits: Edit[] = [];
     let at = from;
     while (at < bytes.length && at - from < MAX_CHUNK) {
       if (!this.scanner.inside) at = this.port.pass(bytes, at, Math.min(bytes.length, from + MAX_CHUNK));
@@ -145,40 +146,29 @@ export class Intake {
         }
         slice = this.scanner.force(bytes, at);
       }
-      cuts.push(...slice.cuts);
-      this.parse(bytes.subarray(at, slice.end), this.parsed + slice.end - from);
+      for (const edit of slice.edits) edits.push(edit);
+      const put = this.parse(bytes.subarray(at, slice.end), this.parsed + slice.end - from);
+      if (put !== null) edits.push({ start: slice.end, end: slice.end, put });
       if (slice.shift !== null) this.port.shift(slice.shift);
       at = slice.end;
     }
     this.parsing = false;
     if (at > from) {
       this.parsed += at - from;
-      this.port.chunk({ offset: this.parsed, bytes: without(bytes, from, at, cuts) });
+      this.port.chunk({ offset: this.parsed, bytes: edited(bytes, from, at, edits) });
       if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
     }
     return this.tail.length > 0 ? bytes.length : at;
   }
 
-  private parse(slice: Uint8Array, end: number): void {
+  private parse(slice: Uint8Array, end: number): Uint8Array | null {
     const { inside, excessive } = this.scanner;
-    if (this.muted) this.muted = inside;
-    else if (excessive) {
-      this.muted = true;
-      this.port.parse(CANCEL, end);
-    } else this.port.parse(slice, end);
+    if (this.muted) {
+      this.muted = inside;
+      return null;
+    }
+    if (!excessive) return this.port.parse(slice, end);
+    this.muted = true;
+    return this.port.parse(CANCEL, end);
   }
-}
-
-/** The bytes from `from` to `to` without the ranges in `cuts` (pairs, ascending). */
-function without(bytes: Uint8Array, from: number, to: number, cuts: readonly number[]): Uint8Array {
-  if (cuts.length === 0) return bytes.subarray(from, to);
-  const kept: Uint8Array[] = [];
-  let at = from;
-  for (let i = 0; i < cuts.length; i += 2) {
-    const start = cuts[i] ?? to;
-    if (start > at) kept.push(bytes.subarray(at, start));
-    at = cuts[i + 1] ?? to;
-  }
-  if (at < to) kept.push(bytes.subarray(at, to));
-  return kept.length === 1 ? (kept[0] ?? EMPTY) : Buffer.concat(kept);
 }

@@ -6,6 +6,8 @@
 import type { Format, Line, Span } from "../protocol/screen.ts";
 import {
   BG_EXTENDED,
+  BG_KEPT,
+  BG_STALE,
   BG_VISIBLE,
   CELL_WORDS,
   cellText,
@@ -257,7 +259,7 @@ export class SegmentBuilder {
       const extra = (bg & BG_EXTENDED) === 0 ? 0 : this.extra(extraAt(row, x, bg, links));
       at += CELL_WORDS;
       if (extra === 0) while (at < end && data[at + 1] === fg && data[at + 2] === bg) at += CELL_WORDS;
-      this.addRun(this.cells + at / CELL_WORDS, fg, (bg & BG_VISIBLE) >>> 0, extra);
+      this.addRun(this.cells + at / CELL_WORDS, fg, (bg & BG_KEPT) >>> 0, extra);
     }
   }
 
@@ -433,6 +435,31 @@ function sameSpanStyle(a: Span, b: Span): boolean {
   const { text: _a, ...left } = a;
   const { text: _b, ...right } = b;
   return Bun.deepEquals(left, right);
+}
+
+/** Whether some of the runs from word `from` to `to` are of cells that a command has found there. */
+export function hasStale(runs: Uint32Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at += RUN_WORDS) if (((runs[at + 2] ?? 0) & BG_STALE) !== 0) return true;
+  return false;
+}
+
+/** A segment with blanks for the cells that stood there before the command that ran, as its output has it. */
+export function freshSegment(segment: Segment): Segment {
+  const { runs } = segment;
+  if (runs === null || !hasStale(runs, 0, runs.length)) return segment;
+  const units = new Uint8Array(segment.cells);
+  let text = "";
+  let run = 0;
+  let unit = 0;
+  for (let x = 0; x < segment.cells; x++) {
+    while (run + RUN_WORDS < runs.length && runEnd(runs[run] ?? 0) <= x) run += RUN_WORDS;
+    const length = segment.units === null ? 1 : (segment.units[x] ?? 0);
+    const isStale = x < runEnd(runs[run] ?? 0) && ((runs[run + 2] ?? 0) & BG_STALE) !== 0;
+    units[x] = isStale ? 1 : length;
+    text += isStale ? " " : segment.text.slice(unit, unit + length);
+    unit += length;
+  }
+  return { ...segment, text, units };
 }
 
 /** Cell offsets at which the rows of a segment begin when it is wrapped at `cols`; always at least one. */

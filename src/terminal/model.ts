@@ -8,7 +8,7 @@
  */
 import type { LastingChange } from "../protocol/attach.ts";
 import type { Format, Screen, Scrollback } from "../protocol/screen.ts";
-import { type StoredRow, storedRow } from "./cells.ts";
+import { markStale, type StoredRow, storedRow } from "./cells.ts";
 import { Damage } from "./damage.ts";
 import { Emulator, type EmulatorOptions, type EmulatorSink } from "./emulator.ts";
 import type { Grid, Row } from "./grid.ts";
@@ -127,6 +127,11 @@ export class TerminalModel {
     return this.emulator.alternate;
   }
 
+  /** Rows that have left a scroll region since the session began, and are in no history. */
+  get scrolledAway(): number {
+    return this.emulator.scrolledAway;
+  }
+
   get modes(): TerminalModes {
     return this.emulator.modes.modes;
   }
@@ -209,6 +214,24 @@ export class TerminalModel {
       lines.push(rowLine(this.alternate ? this.screenRow(at) : hot.row(at - packed), query.format));
     }
     return { epoch: this.epochNow, lines, total_lines: total, offset, first_line_id: this.firstLine };
+  }
+
+  /**
+   * Between two commands of the shell: switches off, here and for clients, what programs have left on. To be called from
+   * the sink's `mark`; it happens right after that mark.
+   */
+  tidy(): void {
+    this.emulator.tidyAfterSlice();
+  }
+
+  /** The shell runs a command: what stands on the normal screen from the cursor on is not its output. From `mark`. */
+  commandBegins(): void {
+    const { emulator, rows } = this;
+    emulator.modes.commandBegins();
+    const { normal } = emulator.terminal.buffer;
+    for (let y = normal.cursorY; y < rows; y++) {
+      markStale(storedRow(normal, normal.baseY + y), y === normal.cursorY ? normal.cursorX : 0);
+    }
   }
 
   /** Where the cursor is, on the normal screen. */

@@ -86,6 +86,8 @@ export class ModeTracker {
   readonly charsets: string[] = ["B", "B", "B", "B"];
   /** Which of them is in use. */
   shift = 0;
+  /** Levels of the normal screen's kitty stack when the shell's newest command began. */
+  kittyBefore = 0;
 
   constructor(private readonly terminal: Terminal) {
     this.normal = fresh(terminal);
@@ -157,6 +159,11 @@ export class ModeTracker {
       }
       for (; stop < this.terminal.cols; stop += TAB_WIDTH) state.tabs.add(stop);
     }
+  }
+
+  /** The shell runs a command: what it finds is not its own. */
+  commandBegins(): void {
+    this.kittyBefore = this.normal.kitty.length;
   }
 
   /** The alternate buffer was left and forgotten. */

@@ -37,8 +37,15 @@ const TITLE_OSCS: ReadonlySet<number> = new Set([0, 1, 2]);
 const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
 const CLIPBOARD_OSC = 52;
 const ITERM_OSC = 1337;
+/** Pointer shapes: asks by a "?" before a list of names. */
+const POINTER_OSC = 22;
+/** xterm: which features are allowed, and which are not; both only ask. */
+const FEATURE_OSCS: ReadonlySet<number> = new Set([60, 61]);
+/** kitty's clipboard. */
+const KITTY_CLIPBOARD_OSC = 5522;
 /** CSI with a count that the emulator obeys in a loop: IL DL SU SD CHT CBT REP. */
 const REP = 0x62;
+const QUESTION = 0x3f;
 /** `CSI 1 J` needs help (`emulator.ts`). */
 const ED = 0x4a;
 const ONE = 0x31;
@@ -139,6 +146,7 @@ function mayNotPass(bytes: Uint8Array, body: number, finalAt: number): boolean {
     case "#|": // XTREPORTSGR
     case "#R": // XTREPORTCOLORS
     case "?S": // XTSMGRAPHICS
+    case "?g": // XTQFMTKEYS
     case "i": // print
     case "?i":
       return true;
@@ -156,6 +164,8 @@ function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | 
     return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "stop";
   }
   if (TEXT_OSCS.has(number)) return "keep";
+  if (FEATURE_OSCS.has(number) || number === KITTY_CLIPBOARD_OSC) return "cut";
+  if (number === POINTER_OSC && bytes[body + 3] === QUESTION) return "cut";
   if (number === CLIPBOARD_OSC) return hideClipboard || asks(bytes, body, end) ? "cut" : "keep";
   if (number === ITERM_OSC)
     return /^1337;(Report|Request)/.test(decoder.decode(bytes.subarray(body, body + 16))) ? "cut" : "keep";
@@ -179,7 +189,7 @@ function asks(bytes: Uint8Array, body: number, end: number): boolean {
   for (let p = bytes.indexOf(0x3f, body); p >= 0 && p < end; p = bytes.indexOf(0x3f, p + 1)) {
     const before = bytes[p - 1];
     const after = bytes[p + 1] ?? 0;
-    const closes = after < 0x20 || after === 0x3b || after === 0xc2;
+    const closes = p + 1 === end || after < 0x20 || after === 0x3a || after === 0x3b || after === 0xc2;
     if ((before === 0x3b || before === 0x3d) && closes) return true;
   }
   return false;
@@ -213,24 +223,28 @@ export function clampCount(bytes: Uint8Array, body: number, finalAt: number, col
   if (!COUNTED.has(final)) return 0;
   const max = final === REP ? Math.min(MAX_COUNT, MAX_REPEAT_ROWS * cols) : MAX_COUNT;
   let value = 0;
+  // Controls among the digits are obeyed and change nothing of the number.
   for (let p = body; p < finalAt; p++) {
-    const digit = (bytes[p] ?? 0) - 0x30;
-    if (digit < 0 || digit > 9) break;
-    value = value * 10 + digit;
-    if (value > max) {
-      writeCount(bytes, body, finalAt, max);
-      value = max;
-      break;
-    }
+    const c = bytes[p] ?? 0;
+    if (c < 0x20 || c === 0x7f) continue;
+    if (c < 0x30 || c > 0x39) break;
+    value = Math.min(value * 10 + c - 0x30, MAX_COUNT * 10);
+  }
+  if (value > max) {
+    writeCount(bytes, body, finalAt, max);
+    value = max;
   }
   return final === REP ? Math.ceil(Math.max(value, 1) / cols) : LOOP_COST;
 }
 
 function writeCount(bytes: Uint8Array, body: number, finalAt: number, count: number): void {
-  let stop = body;
-  while (stop < finalAt && (bytes[stop] ?? 0) >= 0x30 && (bytes[stop] ?? 0) <= 0x39) stop++;
-  const digits = String(count);
-  for (let p = stop - 1, k = digits.length - 1; p >= body; p--, k--) {
-    bytes[p] = k >= 0 ? digits.charCodeAt(k) : 0x30;
+  const places: number[] = [];
+  for (let p = body; p < finalAt; p++) {
+    const c = bytes[p] ?? 0;
+    if (c < 0x20 || c === 0x7f) continue;
+    if (c < 0x30 || c > 0x39) break;
+    places.push(p);
   }
+  const digits = String(count).padStart(places.length, "0");
+  for (const [k, p] of places.entries()) bytes[p] = digits.charCodeAt(k);
 }

@@ -106,7 +106,7 @@ function segmentText(segment: Segment, from: number, to: number): string {
     const end = runEnd(runs[at] ?? 0);
     if (end > from) {
       const extra = segment.extras?.[runExtra(runs[at] ?? 0) - 1] ?? null;
-      out += sgrOf(runs[at + 1] ?? 0, runs[at + 2] ?? 0, extra) + linkText(link, extra?.link ?? null);
+      out += sgrOf(runs[at + 1] ?? 0, (runs[at + 2] ?? 0) & BG_VISIBLE, extra) + linkText(link, extra?.link ?? null);
       link = extra?.link ?? null;
       out += segment.text.slice(unitAt(segment, Math.max(start, from)), unitAt(segment, Math.min(end, to)));
     }

@@ -1,12 +1,13 @@
 /**
  * History and hot window read as one text of logical lines. Owns nothing: every call reads the two anew, so a result
- * is of the moment between two chunks at which it was asked for.
+ * is of the moment between two chunks at which it was asked for. It is read as output: cells that the newest command
+ * has found on the screen and not written to are blanks, but for `search`, which sees what is to be seen.
  */
 import type { Format, Line } from "../protocol/screen.ts";
-import { usedCells } from "./cells.ts";
+import { BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "./cells.ts";
 import type { History } from "./history.ts";
 import type { HotWindow } from "./hot.ts";
-import { joinLine, type Segment, segmentSpans, simpleText, trimSpaces, unitAt } from "./lines.ts";
+import { freshSegment, joinLine, type Segment, segmentSpans, simpleText, trimSpaces, unitAt } from "./lines.ts";
 import type { Position } from "./marks.ts";
 
 export interface TextLine {
@@ -46,6 +47,7 @@ export class Transcript {
     for (const { id, segments } of this.lines(from.line, to.line)) {
       const start = id === from.line ? from.col : 0;
       const end = id === to.line ? to.col : Number.POSITIVE_INFINITY;
+      if (end === 0) break;
       if (lines.length === 0 && id === from.line && (segments[0]?.offset ?? 0) > start) dropped++;
       lines.push({ id, line: part(segments, start, end, format) });
     }
@@ -55,7 +57,7 @@ export class Transcript {
   /** A line's text, trailing blanks cut; null when it is not kept. */
   text(id: number): string | null {
     const sole = this.source.hot.soleRow(id);
-    const simple = sole === null ? null : simpleText(sole, 0, usedCells(sole));
+    const simple = sole === null ? null : freshText(sole, usedCells(sole));
     if (simple !== null) return trimSpaces(simple);
     for (const { segments } of this.lines(id, id))
       return part(segments, 0, Number.POSITIVE_INFINITY, "plain") as string;
@@ -65,7 +67,7 @@ export class Transcript {
   /** UTF-16 units of a line before a cell; cells past what was written count as blanks. */
   unitsBefore({ line, col }: Position): number {
     const sole = this.source.hot.soleRow(line);
-    if (sole !== null && simpleText(sole, 0, Math.min(col, usedCells(sole))) !== null) return col;
+    if (sole !== null && freshText(sole, Math.min(col, usedCells(sole))) !== null) return col;
     let units = 0;
     let cells = 0;
     for (const { segments } of this.lines(line, line)) {
@@ -81,7 +83,7 @@ export class Transcript {
   /** The newest `limit` lines of a range that match, oldest first. */
   search(test: LineTest, fromId: number, toId: number, limit: number, format: Format): TextLine[] {
     const found: TextLine[] = [];
-    for (const { id, segments } of this.lines(fromId, toId)) {
+    for (const { id, segments } of this.lines(fromId, toId, (segment) => segment)) {
       const text = segments.length === 1 ? (segments[0]?.text ?? "") : segments.map((segment) => segment.text).join("");
       if (!test(trimSpaces(text))) continue;
       found.push({ id, line: part(segments, 0, Number.POSITIVE_INFINITY, format) });
@@ -91,7 +93,7 @@ export class Transcript {
   }
 
   /** Logical lines with their segments. */
-  private *lines(fromId: number, toId: number): Generator<{ id: number; segments: Segment[] }> {
+  private *lines(fromId: number, toId: number, read = freshSegment): Generator<{ id: number; segments: Segment[] }> {
     let segments: Segment[] = [];
     for (const source of [this.source.history, this.source.hot]) {
       for (const segment of source.segments(fromId, toId)) {
@@ -100,12 +102,18 @@ export class Transcript {
           yield { id, segments };
           segments = [];
         }
-        segments.push(segment);
+        segments.push(read(segment));
       }
     }
     const id = segments[0]?.id;
     if (id !== undefined) yield { id, segments };
   }
+}
+
+/** The first cells of a row where all are simple and none is old, else null. */
+function freshText(row: StoredRow, cells: number): string | null {
+  for (let x = 0; x < cells; x++) if (((row._data[x * CELL_WORDS + 2] ?? 0) & BG_STALE) !== 0) return null;
+  return simpleText(row, 0, cells);
 }
 
 /** The cells from `start` to `end` of a logical line. */

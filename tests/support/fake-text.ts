@@ -5,6 +5,7 @@ import type { TerminalText, TextPosition } from "../../src/session/exec-port.ts"
 export class FakeText implements TerminalText {
   offset = 0;
   alternate = false;
+  readonly scrolledAway = 0;
   shown: string[] = [""];
   /** Lines before this one are forgotten. */
   forgotten = 0;

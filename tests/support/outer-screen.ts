@@ -27,7 +27,7 @@ export class OuterScreen {
   private begun: Uint8Array = new Uint8Array(0);
 
   constructor(rows: number, cols: number, scrollback = 5000) {
-    this.terminal = new Terminal({ rows, cols, scrollback, allowProposedApi: true });
+    this.terminal = new Terminal({ rows, cols, scrollback, allowProposedApi: true, logLevel: "off" });
     this.terminal.loadAddon(new UnicodeGraphemesAddon());
   }
 
