@@ -66,6 +66,10 @@ test("tools that README, docs and CONTRIBUTING name exist", () => {
   }
 });
 
+test("the README counts the tools", () => {
+  expect(read("README.md")).toContain(`${tools.length === 18 ? "Eighteen" : tools.length} tools; these are used most`);
+});
+
 describe("docs/keys.md", () => {
   const keys = read("docs/keys.md");
   const typed = (name: string): InputEvent => ({
