@@ -43,6 +43,7 @@ describe("help, version and mistakes", () => {
 
   test.each([
     [["lst"], "unknown command 'lst'"],
+    [["help", "open"], "there is no command 'open'"],
     [["list", "--foo"], "unknown option '--foo'"],
     [["attach"], "missing required argument 'name'"],
     [["list", "extra"], "too many arguments"],

@@ -21,16 +21,11 @@ export interface CatalogGroup {
   readonly entries: readonly CatalogEntry[];
 }
 
+/** Groups as the overview shows them: what most people need comes first. */
 export const catalog: readonly CatalogGroup[] = [
   {
-    title: "Sessions",
+    title: "Every day",
     entries: [
-      {
-        name: "new",
-        usage: "[NAME] [-- COMMAND…]",
-        summary: "start a session without attaching to it",
-        load: async () => (await import("./new.ts")).register,
-      },
       {
         name: "attach",
         usage: "NAME",
@@ -45,11 +40,40 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./list.ts")).register,
       },
       {
+        name: "new",
+        usage: "[NAME] [-- COMMAND…]",
+        summary: "start a session without attaching to it",
+        load: async () => (await import("./new.ts")).register,
+      },
+      {
+        name: "exec",
+        usage: "[NAME] -- COMMAND…",
+        summary: "run a command; its output and exit code",
+        load: async () => (await import("./exec.ts")).register,
+      },
+      {
         name: "kill",
         usage: "NAME…",
         summary: "end sessions and all that runs in them",
         load: async () => (await import("./kill.ts")).register,
       },
+      {
+        name: "setup",
+        usage: "[HOST]",
+        summary: "write wsh into an AI host's configuration",
+        load: async () => (await import("./setup.ts")).setupCommand,
+      },
+      {
+        name: "doctor",
+        usage: "",
+        summary: "look for what is wrong, say what to do",
+        load: async () => (await import("./doctor.ts")).register,
+      },
+    ],
+  },
+  {
+    title: "Sessions",
+    entries: [
       {
         name: "detach",
         usage: "NAME…",
@@ -89,14 +113,8 @@ export const catalog: readonly CatalogGroup[] = [
     ],
   },
   {
-    title: "In a session",
+    title: "What runs in a session",
     entries: [
-      {
-        name: "exec",
-        usage: "[NAME] -- COMMAND…",
-        summary: "run a command; its output and exit code",
-        load: async () => (await import("./exec.ts")).register,
-      },
       {
         name: "run",
         usage: "NAME TEXT…",
@@ -157,6 +175,12 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./server.ts")).register,
       },
       {
+        name: "mcp",
+        usage: "",
+        summary: "speak MCP on stdin and stdout, for an AI host",
+        load: async () => (await import("./mcp.ts")).register,
+      },
+      {
         name: "stop",
         usage: "",
         summary: "end all sessions and the server",
@@ -175,22 +199,10 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./token.ts")).register,
       },
       {
-        name: "mcp",
-        usage: "",
-        summary: "speak MCP on stdin and stdout, for an AI host",
-        load: async () => (await import("./mcp.ts")).register,
-      },
-      {
         name: "service",
         usage: "systemd|launchd",
         summary: "print a unit that keeps the server running",
         load: async () => (await import("./service.ts")).register,
-      },
-      {
-        name: "setup",
-        usage: "[HOST]",
-        summary: "write wsh into an AI host's configuration",
-        load: async () => (await import("./setup.ts")).setupCommand,
       },
     ],
   },
@@ -202,12 +214,6 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "",
         summary: "show paths, server and limits",
         load: async () => (await import("./info.ts")).register,
-      },
-      {
-        name: "doctor",
-        usage: "",
-        summary: "look for what is wrong, say what to do",
-        load: async () => (await import("./doctor.ts")).register,
       },
       {
         name: "config",

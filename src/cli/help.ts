@@ -10,13 +10,12 @@ export function rootHelp(): string {
   const groups = catalog.flatMap(({ title, entries }) => [bold(title), ...entries.map(line)]);
   return `${[
     `${bold("wsh")} ${VERSION}: a terminal multiplexer in which every session is also an API`,
-    "  wsh [options]                    open a session with your shell; Ctrl+\\ twice",
-    "    -c COMMAND, --shell PATH, --name NAME, --tag TAG, --cwd DIR    detaches",
+    line({ name: "wsh", usage: "[-c COMMAND]", summary: "open a session with your shell; or COMMAND" }),
     ...groups,
-    `${bold("Everywhere")}: -L NAME, --server-name NAME (the instance), --help, --version`,
+    `${bold("Everywhere")}: -L NAME (the instance), --help, --version. Ctrl+\\ twice detaches.`,
   ].join("\n")}\n`;
 }
 
-function line({ name, usage, summary }: CatalogEntry): string {
+function line({ name, usage, summary }: Pick<CatalogEntry, "name" | "usage" | "summary">): string {
   return `  ${`${name} ${usage}`.padEnd(SUMMARY_COLUMN - 2)}${summary}`;
 }

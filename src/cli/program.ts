@@ -108,6 +108,7 @@ function addGlobalFlags(command: Command, hidden = false): Command {
 function report(thrown: unknown, args: readonly string[]): number {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0;
+    if (thrown.code === "commander.help") return failed(`there is no command '${args.at(-1)}'`, helpHint([]), USAGE);
     return failed(thrown.message.replace(/^error: /, ""), helpHint(args), USAGE);
   }
   if (thrown instanceof UsageError) return failed(thrown.message, thrown.hint || helpHint(args), USAGE);
