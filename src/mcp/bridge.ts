@@ -9,10 +9,11 @@ import { startServer } from "../instance/spawn.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import { visible } from "../protocol/visible.ts";
+import { type FittedHello, fitHello } from "./bridge-hello.ts";
 import { answeredId, Link } from "./bridge-link.ts";
 import { Output } from "./bridge-output.ts";
 import { type ClientMessage, errorLine, OpenRequests, parseLine, type RequestId } from "./bridge-requests.ts";
-import { type ClientHello, MAX_LINE_BYTES, MCP_SOCKET_VERSION } from "./hello.ts";
+import { MAX_HELLO_BYTES, MAX_LINE_BYTES, MCP_SOCKET_VERSION } from "./hello.ts";
 import { LineSplitter } from "./lines.ts";
 
 /** How long requests wait for a server, in ms. */
@@ -43,12 +44,12 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   await new Bridge(options).run();
 }
 
-/** Variables of ours, which describe this process and not the agent's environment. */
-function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): ClientHello {
+/** Without the variables of ours, which describe this process and not the agent's environment. */
+function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): FittedHello {
   const kept = Object.entries(env).filter((entry): entry is [string, string] => {
     return entry[1] !== undefined && !entry[0].startsWith("WSH_");
   });
-  return {
+  return fitHello({
     wsh_mcp: MCP_SOCKET_VERSION,
     version: VERSION,
     cwd,
@@ -56,7 +57,7 @@ function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): ClientH
     tools,
     ...(session === undefined ? {} : { session }),
     read_only: readOnly,
-  };
+  });
 }
 
 class Bridge {
@@ -81,6 +82,7 @@ class Bridge {
   private readonly replays = new Map<RequestId, () => void>();
   private replayCount = 0;
   private isInputOver = false;
+  private isOmissionSaid = false;
   private flushMs = LAST_ANSWERS_MS;
   private idle: PromiseWithResolvers<void> | null = null;
 
@@ -183,7 +185,8 @@ class Bridge {
   private async reach(): Promise<Link> {
     const { instance, bind, token } = this.options;
     const deadline = performance.now() + SERVER_MS;
-    const hello = helloOf(this.options);
+    const { hello, omitted } = helloOf(this.options);
+    this.mentionOmitted(omitted);
     for (;;) {
       const left = deadline - performance.now();
       try {
@@ -211,6 +214,13 @@ class Bridge {
         await this.mentionBind();
       }
     }
+  }
+
+  private mentionOmitted(names: readonly string[]): void {
+    if (names.length === 0 || this.isOmissionSaid) return;
+    this.isOmissionSaid = true;
+    const limit = MAX_HELLO_BYTES / 1024 / 1024;
+    this.complain(`the environment is over ${limit} MiB; sessions start without ${names.join(", ")}`);
   }
 
   /** A server that runs already keeps the addresses that it has. */
