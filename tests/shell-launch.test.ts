@@ -19,7 +19,14 @@ const paths: Readonly<Record<string, string>> = {
 };
 
 function facts(env: Record<string, string> = { SHELL: "/bin/bash" }, platform: NodeJS.Platform = "linux"): ShellFacts {
-  return { env, platform, nonce: "abc", scriptsDir: "/run/it's", findExecutable: (name) => paths[name] ?? null };
+  return {
+    env,
+    platform,
+    keyFile: "/run/key",
+    accountShell: null,
+    scriptsDir: "/run/it's",
+    findExecutable: (name) => paths[name] ?? null,
+  };
 }
 
 function plan(request: Partial<ShellRequest>, known = facts()): ShellPlan {
@@ -35,7 +42,7 @@ describe("a session without a command", () => {
       file: "/usr/bin/zsh",
       args: [],
       argv0: "-zsh",
-      set: { WSH_SHELL_NONCE: "abc", ZDOTDIR: "/run/it's/zsh" },
+      set: { WSH_SHELL_KEY: "/run/key", ZDOTDIR: "/run/it's/zsh" },
       unset: [],
       kind: "zsh",
       login: true,
@@ -50,7 +57,7 @@ describe("a session without a command", () => {
       file: "/bin/bash",
       args: ["--rcfile", "/run/it's/wsh.bash"],
       argv0: undefined,
-      set: { WSH_SHELL_NONCE: "abc", WSH_SHELL_INJECT: "interactive" },
+      set: { WSH_SHELL_KEY: "/run/key", WSH_SHELL_INJECT: "interactive" },
     });
   });
 
@@ -64,7 +71,10 @@ describe("a session without a command", () => {
     expect(inherited.set).toMatchObject({ WSH_SHELL_INJECT: "login", WSH_SHELL_ENV: "/e" });
   });
 
-  test("is /bin/sh when SHELL is not set", () => {
+  test("is the account's shell when SHELL is not set, else /bin/sh", () => {
+    const known = { ...facts({}), accountShell: "/usr/bin/zsh" };
+    expect(plan({}, known)).toMatchObject({ file: "/usr/bin/zsh", argv0: "-zsh", kind: "zsh" });
+    expect(plan({ command: "make" }, known).file).toBe("/usr/bin/zsh");
     expect(plan({}, facts({}))).toMatchObject({ file: "/bin/sh", argv0: "-sh", args: [], set: {}, kind: "other" });
   });
 });
@@ -170,7 +180,7 @@ describe("the environment of a session's program", () => {
       LINES: "1",
       COLUMNS: "2",
       WSH_TOKEN: "secret",
-      WSH_SHELL_NONCE: "other",
+      WSH_SHELL_KEY: "other",
       WSH_SESSION: "outer",
       TERM_SESSION_ID: "z",
       BUN_OPTIONS: "--x",

@@ -74,3 +74,25 @@ describe("what zsh reads behind a prompt's last character is ours alone:", () =>
     }
   }
 });
+
+test("bash: no command begins behind a prompt without our marks, which no later one could end", async () => {
+  const rc = "PROMPT_COMMAND='PS1=\"$ \"'; readonly PROMPT_COMMAND";
+  await using shell = ShellTerminal.start("bash", { files: { ".bashrc": rc } });
+  await shell.see("$ ");
+  shell.write("echo o''ne\r");
+  await shell.see("one");
+  shell.write("echo t''wo\r");
+  await shell.see("two");
+  expect(shell.sequence()).toBe("");
+  await using later = ShellTerminal.start("bash", { files: { ".bashrc": "PS1='$ '" } });
+  await later.prompt();
+  later.write(`${rc}\r`);
+  await later.until("new prompt", () => findText(later.output).endsWith("$ ") && later.sequence() !== "AB");
+  const since = later.output.length;
+  later.write("echo o''ne\r");
+  await later.see("one", since);
+  later.write("echo t''wo\r");
+  await later.see("two", since);
+  await later.until("last prompt", () => findText(later.output).endsWith("two\n$ "));
+  expect(later.sequence(since)).toMatch(/^(?:CDAB)*$/);
+});

@@ -226,7 +226,7 @@ describe("the person's own zsh set-up runs on", () => {
 });
 
 describe("zsh starts as without us", () => {
-  const announce = (name: string) => `echo ${name} $- "\${ZDOTDIR-no ZDOTDIR}" "\${WSH_SHELL_NONCE-no nonce}"\n`;
+  const announce = (name: string) => `echo ${name} $- "\${ZDOTDIR-no ZDOTDIR}" "\${WSH_SHELL_KEY-no nonce}"\n`;
   const dotfiles = (directory: string) =>
     Object.fromEntries(
       [".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout"].map((name) => [directory + name, announce(name)]),

@@ -1,9 +1,11 @@
 /** From a spec to a running session: everything is checked before anything is claimed, and claimed before anything runs. */
 import fs from "node:fs";
 import { join, resolve } from "node:path";
+import { accountShell } from "../instance/account.ts";
 import { claimSession, type NameRule } from "../instance/claim.ts";
 import type { HostSpec } from "../instance/host-spec.ts";
 import { hostname } from "../instance/identity.ts";
+import { KeyFile } from "../instance/key-file.ts";
 import { errorCode, type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { releaseSession } from "../instance/registry.ts";
 import { installScripts } from "../instance/scripts.ts";
@@ -61,7 +63,9 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
       version: VERSION,
       overrides: create.env ?? {},
     });
-  const plan = shellPlan(options, environmentFor(""), nonce);
+  const scriptsDir = wantsIntegration(spec, settings) ? installScripts(instance, integrationFiles()) : "";
+  const keyFile = new KeyFile(scriptsDir, nonce);
+  const plan = shellPlan(options, environmentFor(""), scriptsDir, keyFile.path);
 
   let listener: { stop(): void } | null = null;
   let stdinFile: string | null = null;
@@ -98,6 +102,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
         },
         open: await openPty(settings.pty),
         nonce,
+        ...(plan.integration.active ? { keyFile } : {}),
         shell: {
           kind: plan.kind,
           command: create.command === plan.displayCommand ? plan.displayCommand : null,
@@ -136,6 +141,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
   } catch (error) {
     stopListening(listener);
     await releaseSession(instance, claim.id).catch(() => {});
+    keyFile.withdraw();
     if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     throw error;
   }
@@ -215,8 +221,13 @@ export function wantsIntegration(spec: HostSpec, settings: Settings): boolean {
 }
 
 /** @throws WshError unknown_shell, shell_not_found */
-function shellPlan(options: CreateOptions, env: Readonly<Record<string, string>>, nonce: string): ShellPlan {
-  const { spec, instance, settings } = options;
+function shellPlan(
+  options: CreateOptions,
+  env: Readonly<Record<string, string>>,
+  scriptsDir: string,
+  keyFile: string,
+): ShellPlan {
+  const { spec, settings } = options;
   const { command, shell } = spec.create;
   const integration = wantsIntegration(spec, settings);
   const plan = planShell(
@@ -228,8 +239,9 @@ function shellPlan(options: CreateOptions, env: Readonly<Record<string, string>>
     },
     {
       env,
-      scriptsDir: integration ? installScripts(instance, integrationFiles()) : "",
-      nonce,
+      scriptsDir,
+      keyFile,
+      accountShell: env.SHELL ? null : accountShell(),
       platform: process.platform,
       findExecutable: (name) => executable(name, env.PATH ?? "/usr/bin:/bin"),
     },

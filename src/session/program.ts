@@ -65,7 +65,10 @@ export class Program {
         retired: (lines) => this.commands.retired(lines),
         // The end of a line that began further up is gone: what is printed there next begins another.
         erased: ({ line, col }) => this.commands.erased(col > 0 ? line + 1 : line),
-        exit: (exit) => sink.ended(exit),
+        exit: (exit) => {
+          options.keyFile?.withdraw();
+          sink.ended(exit);
+        },
       },
     );
     this.text = new SessionText(this.pane.terminal);
@@ -73,15 +76,17 @@ export class Program {
   }
 
   /** @throws WshError session_create_failed */
-  start(): Promise<void> {
+  async start(): Promise<void> {
+    this.options.keyFile?.offer();
     this.commandBegins();
-    return this.pane.start();
+    await this.pane.start();
   }
 
   /** Starts it again in the same place. @throws WshError session_create_failed */
-  restart(): Promise<void> {
+  async restart(): Promise<void> {
+    this.options.keyFile?.offer();
     this.commandBegins();
-    return this.pane.restart();
+    await this.pane.restart();
   }
 
   /** Null while it runs. */
@@ -208,7 +213,10 @@ export class Program {
   private markSeen(mark: Mark): void {
     this.text.note(mark.offset, mark.position);
     const verified = mark.nonce !== null && mark.nonce === this.options.nonce;
-    if (verified) this.betweenCommands(mark.kind);
+    if (verified) {
+      this.options.keyFile?.withdraw();
+      this.betweenCommands(mark.kind);
+    }
     this.commands.mark({
       kind: mark.kind,
       verified,

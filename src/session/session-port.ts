@@ -41,6 +41,8 @@ export interface SessionOptions {
   readonly spawn: PtySpawn;
   readonly open: PtyOpen;
   readonly nonce: string | null;
+  /** How the shell learns the nonce; absent without integration. */
+  readonly keyFile?: { offer(): void; withdraw(): void };
   readonly shell: {
     readonly kind: ShellKind;
     /** The command that runs instead of a shell, when one does: all its output is that command's. */

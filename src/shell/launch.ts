@@ -12,7 +12,7 @@ import { integrationNames } from "./integration.ts";
 export type ShellKind = "bash" | "zsh" | "fish" | "other";
 
 export interface ShellRequest {
-  /** A path, or one of `supportedShells` in any case; absent: $SHELL, else /bin/sh. */
+  /** A path, or one of `supportedShells` in any case; absent: $SHELL, else the account's shell, else /bin/sh. */
   readonly shell?: string;
   /** What to run instead of an interactive shell. */
   readonly command?: string;
@@ -27,8 +27,13 @@ export interface ShellFacts {
   readonly env: Readonly<Record<string, string>>;
   /** Absolute directory that holds `integrationFiles()`. */
   readonly scriptsDir: string;
-  /** Secret of this session that its marks carry; letters and digits. */
-  readonly nonce: string;
+  /**
+   * Absolute path of a file with the secret that this session's marks carry (letters and digits). The script empties it,
+   * so that no program finds the secret there or in the shell's environment, which keeps its first state in /proc.
+   */
+  readonly keyFile: string;
+  /** The shell that the system's user database names for the person; null when it names none. */
+  readonly accountShell: string | null;
   readonly platform: NodeJS.Platform;
   /** Absolute path of an executable file for a path or a name to be looked up in PATH; null when there is none. */
   findExecutable(nameOrPath: string): string | null;
@@ -64,7 +69,7 @@ const fallbackShell = "/bin/sh";
 
 export function planShell(request: ShellRequest, facts: ShellFacts): ShellPlan | ShellFailure {
   const asShell = request.command === undefined ? null : shellOfCommand(request.command);
-  const wanted = asShell?.shell ?? request.shell ?? (facts.env.SHELL || fallbackShell);
+  const wanted = asShell?.shell ?? request.shell ?? (facts.env.SHELL || facts.accountShell || fallbackShell);
   const isOwn = asShell === null && request.shell === undefined && wanted === facts.env.SHELL;
   const found = resolveShell(wanted, facts, isOwn);
   if (typeof found !== "string") return { ok: false, error: found };
@@ -149,8 +154,8 @@ type Injection = Pick<ShellPlan, "args" | "set" | "unset">;
 
 /** What makes the shell read our script; each script undoes it before the user's own files are read. */
 function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection {
-  const { env, nonce, scriptsDir } = facts;
-  const set: Record<string, string> = { WSH_SHELL_NONCE: nonce };
+  const { env, keyFile, scriptsDir } = facts;
+  const set: Record<string, string> = { WSH_SHELL_KEY: keyFile };
   switch (kind) {
     case "zsh": {
       set.ZDOTDIR = `${scriptsDir}/${integrationNames.zdotdir}`;
@@ -172,10 +177,15 @@ function injected(kind: ShellKind, login: boolean, facts: ShellFacts): Injection
       const presets = [env.HISTFILE === undefined ? "histfile" : "", env.MAILCHECK === undefined ? "mailcheck" : ""];
       set.WSH_SHELL_INJECT = ["login", ...presets.filter((preset) => preset !== "")].join(" ");
       if (env.ENV !== undefined) set.WSH_SHELL_ENV = env.ENV;
-      set.ENV = script;
+      set.ENV = bashQuote(script);
       return { args: ["--posix"], set, unset: [] };
     }
   }
+}
+
+/** bash expands the value of ENV as it does text between double quotes. */
+function bashQuote(text: string): string {
+  return text.replace(/[$`"\\]/g, "\\$&");
 }
 
 function fishQuote(text: string): string {

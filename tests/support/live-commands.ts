@@ -58,12 +58,15 @@ export class LiveCommands implements AsyncDisposable {
       LANG: "C.UTF-8",
       PS1: "$ ",
     };
+    const keyFile = path.join(home, "key");
+    fs.writeFileSync(keyFile, `${nonce}\n`, { mode: 0o600 });
     const plan = planShell(
       { shell: options.shell ?? "bash", loginShell: false, integration: options.integration ?? true },
       {
         env,
         scriptsDir,
-        nonce,
+        keyFile,
+        accountShell: null,
         platform: process.platform,
         findExecutable: (name) => Bun.which(name, { PATH: env.PATH }),
       },

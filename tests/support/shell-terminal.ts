@@ -32,6 +32,8 @@ export interface ShellOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   readonly integration?: boolean;
+  /** Name of the directory that holds our scripts. */
+  readonly scripts?: string;
   /** Answers to what fish asks of a terminal are not needed; the size is 80 × 24 unless told. */
   readonly cols?: number;
 }
@@ -50,7 +52,7 @@ export class ShellTerminal implements AsyncDisposable {
   static start(shell: "bash" | "zsh" | "fish", options: ShellOptions = {}): ShellTerminal {
     const home = mkdtempSync(join(tmpdir(), `shell-${shell}-`));
     const self = new ShellTerminal(home, shell);
-    const scriptsDir = join(home, "ws scripts");
+    const scriptsDir = join(home, options.scripts ?? "ws scripts");
     for (const file of integrationFiles()) write(join(scriptsDir, file.name), file.text);
     for (const [name, text] of Object.entries(options.files ?? {})) write(join(home, name), text);
     const env: Record<string, string> = {
@@ -64,9 +66,18 @@ export class ShellTerminal implements AsyncDisposable {
       XDG_DATA_HOME: join(home, ".local/share"),
       ...options.env,
     };
+    const keyFile = join(home, "key");
+    write(keyFile, `${NONCE}\n`);
     const plan = planShell(
       { shell, loginShell: options.login ?? false, integration: options.integration ?? true },
-      { env, scriptsDir, nonce: NONCE, platform: process.platform, findExecutable: (name) => Bun.which(name) },
+      {
+        env,
+        scriptsDir,
+        keyFile,
+        accountShell: null,
+        platform: process.platform,
+        findExecutable: (name) => Bun.which(name),
+      },
     );
     if (!plan.ok) throw plan.error;
     const childEnv = { ...env, ...plan.set };

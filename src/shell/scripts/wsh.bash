@@ -272,11 +272,11 @@ __wsh_return() {
 
 builtin declare -A __wsh __wsh_text 2>/dev/null
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-  __wsh=([open]=0 [shown]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
+  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
   __wsh_text=(
     [array]=0
-    [nonce]=${WSH_SHELL_NONCE-}
-    [key]=${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}
+    [nonce]=''
+    [key]=''
     [pre]='{ __wsh_pre && :; } >/dev/null 2>&1'
     [tail]=''
     [post]='{ __wsh_post; } >/dev/null 2>&1'
@@ -286,16 +286,22 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     __wsh_text[pre]=$'{ __wsh_pre; for __wsh_user in; do :\n'
     __wsh_text[tail]=$'\ndone; } >/dev/null 2>&1'
   fi
+  if [[ -n ${WSH_SHELL_KEY-} ]]; then
+    # The secret that marks carry is read once, and is gone before anything else runs.
+    { builtin read -r '__wsh_text[nonce]' <"$WSH_SHELL_KEY" && : >|"$WSH_SHELL_KEY"; } 2>/dev/null
+    __wsh_text[key]=${__wsh_text[nonce]:+;wsh=${__wsh_text[nonce]}}
+  fi
   # Expanded by PS1 and PS0 through @P. `${0:0*(...):0}` is empty and runs the arithmetic; key d1 exists and d0 does not,
-  # so that PS1 prints D only when no hook has, and PS0 prints C only when B was shown.
+  # so that PS1 prints D only when no hook has. Key p exists alone, so that PS0 prints C only while our B stands in PS1.
   __wsh[d1]=1
+  __wsh[p]=1
   __wsh_ps=(
     '${__wsh[d${__wsh[open]}]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'
-    '${0:0*(__wsh[shown]=1):0}'$'\e'"]133;B${__wsh_text[key]}"$'\a'
-    '${__wsh[d${__wsh[shown]}]+${0:0*(__wsh[shown]=0,__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}'
+    $'\e'"]133;B${__wsh_text[key]}"$'\a'
+    '${__wsh[p${PS1%%*__wsh_ps*}]+${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}'
   )
 else
-  builtin printf '\e]633;P;WshInactive=bash %s is older than 4.4%s\a' "${BASH_VERSION-}" "${WSH_SHELL_NONCE:+;$WSH_SHELL_NONCE}" >/dev/tty
+  builtin printf '\e]633;P;WshInactive=bash %s is older than 4.4\a' "${BASH_VERSION-}" >/dev/tty
 fi
 
 if [[ -n ${WSH_SHELL_INJECT-} ]]; then
@@ -316,7 +322,7 @@ if [[ -n ${WSH_SHELL_INJECT-} ]]; then
     fi
   fi
   builtin set -- "$WSH_SHELL_INJECT"
-  builtin unset -v WSH_SHELL_INJECT WSH_SHELL_NONCE WSH_SHELL_ENV
+  builtin unset -v WSH_SHELL_INJECT WSH_SHELL_KEY WSH_SHELL_ENV
   # `!` keeps a failing last line from ending a shell whose own files have set errexit; PIPESTATUS has the true status.
   if [[ $1 == *login* ]]; then
     builtin set --

@@ -11,11 +11,14 @@ if status is-interactive; and not set -q __wsh_id
     set -g __wsh_id 0
     set -g __wsh_key
     set -g __wsh_nonce
-    if set -q WSH_SHELL_NONCE
-        set -g __wsh_key ";wsh=$WSH_SHELL_NONCE"
-        set -g __wsh_nonce ";$WSH_SHELL_NONCE"
+    # The secret that marks carry is read once, and then is gone.
+    if set -q WSH_SHELL_KEY; and test -s "$WSH_SHELL_KEY"
+        read -l nonce <"$WSH_SHELL_KEY"
+        echo -n >"$WSH_SHELL_KEY"
+        set -g __wsh_key ";wsh=$nonce"
+        set -g __wsh_nonce ";$nonce"
     end
-    set -e WSH_SHELL_NONCE
+    set -e WSH_SHELL_KEY
 
     function __wsh_escape --description 'Text of OSC 633;E'
         set -l text (string replace -a '\\' '\\\\' -- $argv[1] | string replace -a ';' '\\x3b' | string collect)

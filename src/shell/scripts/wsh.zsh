@@ -16,10 +16,15 @@ if [[ ! -o interactive || -n ${__wsh+set} ]]; then
 fi
 
 builtin typeset -gA __wsh
-__wsh=(nonce "${WSH_SHELL_NONCE-}" key "${WSH_SHELL_NONCE:+;wsh=$WSH_SHELL_NONCE}" id 0 open 0 number 0 sched 0)
+__wsh=(nonce '' key '' id 0 open 0 number 0 sched 0)
 # The person's next line sees their status; left of `&&` it is no error to errexit and ZERR traps.
 __wsh[check]='{ __wsh_check && :; } 2>/dev/null'
-builtin unset WSH_SHELL_NONCE
+if [[ -n ${WSH_SHELL_KEY-} ]]; then
+  # The secret that marks carry is read once, and is gone before anything else runs.
+  { builtin read -r "__wsh[nonce]" <"$WSH_SHELL_KEY" && : >|"$WSH_SHELL_KEY" } 2>/dev/null
+  __wsh[key]=${__wsh[nonce]:+;wsh=${__wsh[nonce]}}
+fi
+builtin unset WSH_SHELL_KEY
 
 # First precmd hook: D, unless zsh has printed it with the mark for an unfinished line.
 __wsh_precmd() {

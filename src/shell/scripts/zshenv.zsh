@@ -9,7 +9,7 @@
   else
     builtin unset ZDOTDIR
   fi
-  builtin unset WSH_SHELL_ZDOTDIR WSH_SHELL_NONCE
+  builtin unset WSH_SHELL_ZDOTDIR WSH_SHELL_KEY
 } 2>/dev/null
 if [[ -e ${ZDOTDIR-$HOME}/.zshenv ]]; then
   builtin source "${ZDOTDIR-$HOME}/.zshenv"
