@@ -45,7 +45,7 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
       return input.all ? tagged : tagged.filter((info) => info.running);
     },
     "sessions.create": create,
-    "servers.list": async (_, { only }) => [ownEntry(hosts, state, only)],
+    "servers.list": async (_, { only }) => [await ownEntry(hosts, state, only)],
     "servers.get": async ({ hostname }, { only }) => {
       requireOwnServer(state, hostname);
       return ownEntry(hosts, state, only);
@@ -57,7 +57,7 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
       pid: process.pid,
       uptime_ms: Date.now() - state.startedAt,
       persistent: state.persistent,
-      sessions: runningCount(hosts, only),
+      sessions: await runningCount(hosts, only),
       addresses: [...state.addresses],
       limits: { ...state.limits },
     }),
@@ -73,15 +73,20 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
   };
 }
 
-function ownEntry(hosts: Hosts, state: ServerState, only: string | undefined): OperationOutput<"servers.get"> {
+async function ownEntry(
+  hosts: Hosts,
+  state: ServerState,
+  only: string | undefined,
+): Promise<OperationOutput<"servers.get">> {
   const { hostname, serverId } = state;
-  const sessions = runningCount(hosts, only);
+  const sessions = await runningCount(hosts, only);
   return { hostname, address: "local", health: "healthy", role: "member", sessions, server_id: serverId };
 }
 
-/** Running sessions that the caller may know of. */
-function runningCount(hosts: Hosts, only: string | undefined): number {
-  return hosts.all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;
+/** Running sessions that the caller may know of, those that another process has just started included. */
+async function runningCount(hosts: Hosts, only: string | undefined): Promise<number> {
+  const all = await hosts.present();
+  return all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;
 }
 
 function requireOwnServer(state: ServerState, name: string | null | undefined): void {
