@@ -47,7 +47,7 @@ describe("starting a host", () => {
     const start = startHost(place.instance, {}, { env: place.env, command: fake("die") });
     await expect(start).rejects.toMatchObject({
       code: "session_create_failed",
-      message: "the session's host exited with 3 before it was ready:\na terrible thing happened",
+      message: "the session process exited with 3 before it was ready:\na terrible thing happened",
     });
   });
 

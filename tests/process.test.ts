@@ -207,7 +207,7 @@ describe("a host that is stopped", () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 0,
       stdout: "Session 'hung' killed.\nSession 'kind' killed.\n",
-      stderr: "wsh: session 'hung' did not answer: its host was killed\n",
+      stderr: "wsh: session 'hung' did not answer: its process was killed\n",
     });
     expect(await wsh.list("--all")).toMatchObject([{ name: "well", running: true }]);
     await until("its program to end", () => !fs.existsSync(`/proc/${hung.pid}`));

@@ -63,7 +63,7 @@ function directories({ runtimeDir, stateDir }: Instance): Finding[] {
   if (runtimeDir.startsWith("/tmp/wsh-")) {
     const text = `XDG_RUNTIME_DIR is not set, so ${runtimeDir} is used`;
     findings.push(
-      note("runtime directory", text, "Programs that clean /tmp may remove it; hosts then register again."),
+      note("runtime directory", text, "Programs that clean /tmp may remove it; session processes then register again."),
     );
   }
   return findings;

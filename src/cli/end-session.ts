@@ -31,7 +31,7 @@ export async function endSession(
     const pid = WshError.from(thrown).code === "host_unavailable" ? listenerPid(socket) : null;
     if (pid === null) throw thrown;
     process.kill(pid, "SIGKILL");
-    warn(`session '${called}' did not answer: its host was killed`);
+    warn(`session '${called}' did not answer: its process was killed`);
     await untilDead(socket);
     await cleanStale(instance, [id]);
   }

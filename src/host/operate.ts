@@ -18,7 +18,7 @@ export function operate(session: Session, request: PeerRequest): unknown {
   const operation = findOperation(request.op);
   const handler = handlers[request.op];
   if (operation === undefined || handler === undefined) {
-    throw new WshError("unknown_method", `this host knows no operation '${request.op}'`);
+    throw new WshError("unknown_method", `this session process knows no operation '${request.op}'`);
   }
   requireAccess(operation, request.access);
   const { signal, caller, access } = request;

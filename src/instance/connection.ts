@@ -82,7 +82,10 @@ export class Connection {
     }
     connection.send(frameTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
     const timer = setTimeout(() => {
-      const error = new WshError("host_unavailable", `the host at ${path} did not answer within ${timeoutMs} ms`);
+      const error = new WshError(
+        "host_unavailable",
+        `the session process at ${path} did not answer within ${timeoutMs} ms`,
+      );
       connection.helloWaiter?.reject(error);
     }, timeoutMs);
     try {
@@ -179,7 +182,7 @@ export class Connection {
       this.helloWaiter?.reject(
         new WshError(
           "host_version",
-          `the host at ${this.path} is wsh ${any.version} and speaks protocol ${any.wsh}; this is wsh ${VERSION} with protocol ${PROTOCOL_VERSION}`,
+          `the session process at ${this.path} is wsh ${any.version} and speaks protocol ${any.wsh}; this is wsh ${VERSION} with protocol ${PROTOCOL_VERSION}`,
         ),
       );
     } else {
@@ -193,7 +196,9 @@ export class Connection {
     this.closed = true;
     this.outbox.clear();
     // Not yet a host that answers: it has died meanwhile, and only its socket was still there.
-    this.helloWaiter?.reject(new WshError("session_not_found", `the host at ${this.path} ended before it answered`));
+    this.helloWaiter?.reject(
+      new WshError("session_not_found", `the session process at ${this.path} ended before it answered`),
+    );
     const error = this.lostError();
     for (const { reject } of this.waiting.values()) reject(error);
     this.waiting.clear();
@@ -201,6 +206,6 @@ export class Connection {
   }
 
   private lostError(): WshError {
-    return new WshError("host_unavailable", `the connection to the host at ${this.path} is closed`);
+    return new WshError("host_unavailable", `the connection to the session process at ${this.path} is closed`);
   }
 }

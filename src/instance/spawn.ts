@@ -63,7 +63,7 @@ export async function startHost(instance: Instance, spec: unknown, options: Spaw
     log: openLog(instance, instance.hostLog),
     timeoutMs: options.timeoutMs ?? readyTimeoutMs,
     failure: "session_create_failed",
-    what: "the session's host",
+    what: "the session process",
   });
 }
 

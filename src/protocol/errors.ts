@@ -56,8 +56,8 @@ const kinds = {
   internal_error: { status: 500, hint: "This is a defect; the server's log has the details." },
   max_sessions_reached: { status: 503, hint: "End a session, or raise max_sessions." },
   parser_unavailable: { status: 503, hint: "The session is going away; list the sessions." },
-  host_unavailable: { status: 503, hint: "The session's host does not answer; `wsh list` shows its state." },
-  host_crashed: { status: 503, hint: "The session's host process died; its log is in the state directory." },
+  host_unavailable: { status: 503, hint: "The session process does not answer; `wsh list` shows its state." },
+  host_crashed: { status: 503, hint: "The session process died; its log is in the state directory." },
   host_version: { status: 503, hint: "The session was started by another version of wsh; end it with that version." },
   server_unavailable: { status: 503, hint: "Start the server with `wsh server`." },
   runtime_dir_unusable: {
