@@ -48,7 +48,8 @@ function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cu
   const grid = cursor === undefined ? base : { ...base, cursor: { ...base.cursor, ...cursor } };
   return composeFrame({
     grid,
-    layout: layoutPanels(panels, size),
+    // A program of one row is less than a session gives, and enough to see how it is drawn.
+    layout: { ...layoutPanels(panels, size), ptyRows: texts.length },
     overlays,
     panels,
     outer: outer ?? size,
@@ -237,23 +238,23 @@ describe("panels", () => {
     expect(layout).toMatchObject({ top: 3, bottom: 3, ptyRows: 14, ptyCols: 80 });
   });
 
-  test("what does not fit is hidden, smaller ones after it may still fit, and the program keeps a row", () => {
+  test("what does not fit is hidden, smaller ones after it may still fit, and the program keeps two rows", () => {
     const all = [
       { id: "a", position: "top", z: 3, height: 3 },
       { id: "b", position: "bottom", z: 2, height: 9 },
       { id: "c", position: "bottom", z: 1, height: 1 },
       { id: "d", position: "top", z: 0, height: 1 },
     ] as const;
-    const layout = layoutPanels(all, { rows: 5, cols: 10 });
+    const layout = layoutPanels(all, { rows: 6, cols: 10 });
     expect(layout.panels.map(({ id, visible }) => [id, visible])).toEqual([
       ["a", true],
       ["b", false],
       ["c", true],
       ["d", false],
     ]);
-    expect(layout.ptyRows).toBe(1);
-    for (const rows of [0, 1])
-      expect(layoutPanels(all, { rows, cols: 0 })).toMatchObject({ ptyRows: 1, ptyCols: 1, top: 0 });
+    expect(layout.ptyRows).toBe(2);
+    for (const rows of [0, 1, 2])
+      expect(layoutPanels(all, { rows, cols: 0 })).toMatchObject({ ptyRows: 2, ptyCols: 3, top: 0 });
   });
 
   test("of the same z the top comes before the bottom", () => {
@@ -261,7 +262,7 @@ describe("panels", () => {
       { id: "bottom", position: "bottom", z: 0, height: 2 },
       { id: "top", position: "top", z: 0, height: 2 },
     ] as const;
-    expect(layoutPanels(both, { rows: 4, cols: 9 }).panels.map(({ visible }) => visible)).toEqual([false, true]);
+    expect(layoutPanels(both, { rows: 5, cols: 9 }).panels.map(({ visible }) => visible)).toEqual([false, true]);
   });
 });
 

@@ -26,6 +26,9 @@ function lineOf(text: string, row: number): string {
   return text.split("\n")[row] ?? "";
 }
 
+/** A program on the alternate screen that takes commands: what a command leaves on is switched off at its end. */
+const ALTERNATE = "tput smcup; PS1='$ ' bash --norc; tput rmcup";
+
 describe("a panel", () => {
   test("takes its rows from the program, and gives them back", async () => {
     await using the = await scene();
@@ -49,12 +52,12 @@ describe("a panel", () => {
     const { terminal, canvas } = the;
     await canvas.panel({ position: "top", height: 1, spans: [{ text: "STAYS" }] });
     await canvas.panel({ position: "bottom", height: 1, screen_mode: "normal", spans: [{ text: "OUTSIDE" }] });
-    terminal.type("tput smcup\r");
+    terminal.type(`${ALTERNATE}\r`);
     await terminal.sees((text) => !text.includes("OUTSIDE"));
     // The program is told its new size a moment after the picture has changed.
     terminal.type("until [ \"$(stty size)\" = '23 80' ]; do :; done; clear; stty size\r");
     await terminal.sees(/^STAYS\n23 80\n\$/);
-    terminal.type("tput rmcup\r");
+    terminal.type("exit\r");
     await terminal.sees("OUTSIDE");
     // The program is told its new size a moment after the picture has changed.
     terminal.type("until [ \"$(stty size)\" = '22 80' ]; do :; done; clear; stty size\r");
@@ -90,14 +93,14 @@ describe("a panel", () => {
     terminal.type("clear; stty size\r");
     await terminal.sees(/^NORMAL\n\n\n21 80\n\$/);
     // The program is told the new size when the host has seen what it printed.
-    terminal.type("tput smcup\r");
+    terminal.type(`${ALTERNATE}\r`);
     await terminal.sees((text) => !text.includes("NORMAL"));
     terminal.type("clear; stty size\r");
     await terminal.sees(/^24 80\n\$/);
     await canvas.panel({ position: "bottom", height: 2, screen_mode: "alt", spans: [{ text: "ALT" }] });
     terminal.type("clear; stty size\r");
     await terminal.sees(/^22 80\n\$[\s\S]*^ALT\n$/m);
-    terminal.type("tput rmcup\r");
+    terminal.type("exit\r");
     await terminal.sees(/^NORMAL/);
     terminal.type("stty size\r");
     const text = await terminal.sees(/^NORMAL\n\n\n[\s\S]*^21 80\n\$/m);

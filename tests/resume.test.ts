@@ -129,7 +129,7 @@ describe("what reaches the terminal", () => {
       await using wsh = new Wsh();
       await wsh.session("s");
       await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
-      terminal.type("printf '\\033[?5;1000;1006h\\033[?1h\\033[5 q'; echo set\r");
+      terminal.type("printf '\\033[?5;1000;1006h\\033[?1h\\033[5 q'; echo set; sleep 1000\r");
       await terminal.sees(/^set$/m);
       await until("the modes", () => terminal.screen.terminal.modes.mouseTrackingMode === "vt200");
       expect(terminal.bytes.match(/\x1b\[\?5(?:;[\d;]*)?[hl]/g)?.at(-1)).toMatch(/h$/);

@@ -9,6 +9,7 @@ import { isEcho } from "../pty/echo.ts";
 import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
+import { MIN_COLS, MIN_ROWS } from "./layout.ts";
 
 export interface PaneOptions {
   /** `@7`: unique in the instance. */
@@ -40,11 +41,8 @@ export interface PaneSink extends Omit<TerminalSink, "reply"> {
 /** RIS: a restarted program begins on a terminal in its first state. */
 const RESET = new TextEncoder().encode("\x1bc");
 
-/** The emulator's smallest width: a program that is told of one column would print what is shown in two. */
-const MIN_COLS = 2;
-
 function possible({ rows, cols }: { readonly rows: number; readonly cols: number }) {
-  return { rows, cols: Math.max(MIN_COLS, cols) };
+  return { rows: Math.max(MIN_ROWS, rows), cols: Math.max(MIN_COLS, cols) };
 }
 
 export class Pane {

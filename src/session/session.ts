@@ -23,6 +23,9 @@ import type { Lasting } from "./program-rest.ts";
 import type { SessionEvents, SessionOptions, SessionRegistry } from "./session-port.ts";
 import { type Size, Viewers } from "./viewers.ts";
 
+/** A terminal smaller than this is a window that was squeezed: programs can do nothing there. */
+const USABLE: Size = { rows: 5, cols: 20 };
+
 /** What a person types in one go is hardly longer; of a paste the program's answer is no echo to be waited for. */
 const KEY_BYTES = 16;
 
@@ -40,6 +43,8 @@ export class Session {
   private currentName: string;
   private tagSet: Set<string>;
   private outer: Size;
+  /** The newest size that programs can work with, or the first. */
+  private usable: Size;
   private placed: Layout;
   private streams = 0;
   private typedAt = Number.NEGATIVE_INFINITY;
@@ -56,6 +61,7 @@ export class Session {
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
     this.outer = { rows: options.spawn.rows, cols: options.spawn.cols };
+    this.usable = this.outer;
     this.placed = layoutPanels([], this.outer);
     this.elements = new ElementStore({
       limits: options.settings.elements,
@@ -251,11 +257,18 @@ export class Session {
     await this.resize();
   }
 
+  /** The size after the last terminal has gone: not one that only that terminal could bear. */
+  private unattendedSize(): Size | null {
+    const { rows, cols } = this.outer;
+    return rows < USABLE.rows || cols < USABLE.cols ? this.usable : null;
+  }
+
   /** Sets the outer size; null takes it from the viewers. */
-  async resize(asked: Size | null = this.viewers.size()): Promise<void> {
+  async resize(asked: Size | null = this.viewers.size() ?? this.unattendedSize()): Promise<void> {
     if (asked === null) return;
     const changed = asked.rows !== this.outer.rows || asked.cols !== this.outer.cols;
     this.outer = asked;
+    if (asked.rows >= USABLE.rows && asked.cols >= USABLE.cols) this.usable = asked;
     await this.layOut();
     if (!changed) return;
     this.events.emit("resized", asked);
