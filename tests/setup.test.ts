@@ -3,6 +3,7 @@ import { lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, syml
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
+import { parse } from "smol-toml";
 import { applyChange, planChange } from "../src/cli/setup/change.ts";
 import { type AiHost, aiHosts, type Places } from "../src/cli/setup/hosts.ts";
 import { readJsonc, removeFromJsonc, setInJsonc } from "../src/cli/setup/jsonc.ts";
@@ -147,7 +148,7 @@ command = "n"
 
   test("a path with quotes and backslashes comes back as it was", () => {
     const odd = { command: 'C:\\Program "Files"\\wsh.exe', args: ["mcp"] };
-    expect(Bun.TOML.parse(setInToml("", path, odd))).toEqual({ mcp_servers: { wsh: odd } });
+    expect(parse(setInToml("", path, odd))).toEqual({ mcp_servers: { wsh: odd } });
   });
 
   test("that is broken is refused", () => {
@@ -184,7 +185,7 @@ describe("every host", () => {
   test("has the shape that it reads", () => {
     const shape = (id: string) => {
       const text = planChange(hostNamed(id), "user", freshPlaces(), launch).after;
-      return id === "codex" ? Bun.TOML.parse(text) : readJsonc(text);
+      return id === "codex" ? parse(text) : readJsonc(text);
     };
     const { command, args } = launch;
     expect(shape("claude-code")).toEqual({ mcpServers: { wsh: { type: "stdio", command, args } } });

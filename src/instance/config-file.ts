@@ -1,9 +1,7 @@
 /**
- * config.toml as text: what it holds and on which line each key stands. The TOML reader of Bun names what is wrong but
- * not where, so the place of an error is found by reading ever shorter beginnings of the file: the statement that
- * starts after the longest readable beginning is the wrong one. Pure; reading the file is the caller's.
+ * config.toml as text: what it holds and on which line each key stands. Pure; reading the file is the caller's.
  */
-
+import { parse, TomlError } from "smol-toml";
 import { WshError } from "../protocol/errors.ts";
 
 export interface ConfigText {
@@ -12,35 +10,23 @@ export interface ConfigText {
   lineOf(key: string): number;
 }
 
-/** Reads TOML. WshError invalid_setting with `file` and `line` when it is none; `path` is for the message. */
+/** Reads TOML. WshError invalid_setting with `file`, `line` and `column` when it is none; `path` is for the message. */
 export function parseConfig(text: string, path: string): ConfigText {
   const lines = text.split("\n");
-  const parsed = tryParse(text);
-  if (!parsed.ok) {
-    const line = failingLine(lines);
-    const shown = (lines[line - 1] ?? "").trim();
-    throw new WshError("invalid_setting", `${path}:${line}: ${parsed.reason} in '${shown}'`, { file: path, line });
-  }
-  return { values: parsed.values, lineOf: (key) => keyLine(lines, key) };
-}
-
-type Parsed = { ok: true; values: Readonly<Record<string, unknown>> } | { ok: false; reason: string };
-
-function tryParse(text: string): Parsed {
   try {
-    return { ok: true, values: { ...Bun.TOML.parse(text) } };
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    return { ok: false, reason: message.replace(/^TOML Parse error: /, "") };
+    return { values: parse(text), lineOf: (key) => keyLine(lines, key) };
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause;
+    const { line, column } = cause;
+    const shown = (lines[line - 1] ?? "").trim();
+    const message = `${path}:${line}:${column}: ${reasonOf(cause)} in '${shown}'`;
+    throw new WshError("invalid_setting", message, { file: path, line, column }, { cause });
   }
 }
 
-/** 1-based. Only runs for a file that is wrong, whose size the caller has limited. */
-function failingLine(lines: readonly string[]): number {
-  for (let readable = lines.length - 1; readable >= 0; readable -= 1) {
-    if (tryParse(lines.slice(0, readable).join("\n")).ok) return readable + 1;
-  }
-  return 1;
+/** What is wrong, without the excerpt of the file that the parser adds. */
+export function reasonOf({ message }: TomlError): string {
+  return (message.split("\n")[0] ?? message).replace(/^Invalid TOML document: /, "");
 }
 
 function keyLine(lines: readonly string[], key: string): number {

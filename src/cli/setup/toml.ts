@@ -1,8 +1,11 @@
 /**
- * Sets or removes one table in a TOML file without touching the rest. The text is cut into statements (a header or a
- * key with its value, which may span lines); only statements of our table change. What cannot be edited this way (the
+ * Sets or removes one table in a TOML file without touching the rest: a parser says on which lines each header and each
+ * key with its value stands; only those of our table change. What cannot be edited this way (the
  * table written inline or with dotted keys) shows when the result is parsed again, and is refused with the lines to add.
  */
+import { parse, TomlError } from "smol-toml";
+import { type AST, parseTOML } from "toml-eslint-parser";
+import { reasonOf } from "../../instance/config-file.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { at, withValue } from "./jsonc.ts";
 
@@ -16,15 +19,15 @@ interface Statement {
   readonly key: string | undefined;
 }
 
-/** The value of a file. Throws `invalid_setting` with the parser's message. */
+/** The value of a file. Throws `invalid_setting` with line, column and the parser's message. */
 export function readToml(text: string): unknown {
   try {
-    return Bun.TOML.parse(text);
+    return parse(text);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    if (!(cause instanceof TomlError)) throw cause;
     throw new WshError(
       "invalid_setting",
-      `not valid TOML: ${message}`,
+      `not valid TOML: line ${cause.line}, column ${cause.column}: ${reasonOf(cause)}`,
       { hint: "Correct the file first; it was left as it is." },
       { cause },
     );
@@ -45,7 +48,7 @@ export function setInToml(
   const lines = new Map(Object.entries(entry).map(([key, value]) => [key, `${key} = ${toToml(value)}${eol}`]));
   const header = `[${path.map(quoteKey).join(".")}]${eol}`;
 
-  const statements = cut(text);
+  const statements = statementsOf(text);
   const index = statements.findIndex((s) => s.header !== undefined && Bun.deepEquals(s.header, path));
   let result: string;
   if (index === -1) {
@@ -83,7 +86,7 @@ export function setInToml(
 export function removeFromToml(text: string, path: readonly string[]): string {
   const before = readToml(text);
   if (at(before, path) === undefined) return text;
-  const statements = cut(text);
+  const statements = statementsOf(text);
   const edits: { start: number; end: number; text: string }[] = [];
   let inside = false;
   for (const statement of statements) {
@@ -104,7 +107,7 @@ export function removeFromToml(text: string, path: readonly string[]): string {
 function verified(text: string, wanted: unknown, toAdd: string | undefined): string {
   let result: unknown;
   try {
-    result = Bun.TOML.parse(text);
+    result = parse(text);
   } catch {
     result = undefined;
   }
@@ -142,39 +145,26 @@ function quoteKey(key: string): string {
   return /^[A-Za-z0-9_-]+$/.test(key) ? key : JSON.stringify(key);
 }
 
-/** One or more string literals or runs of anything else that matters, outside of which newlines end a statement. */
-const TOKEN = /"""(?:\\[\s\S]|[^\\])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*|[[\]{}\n]/g;
-
-function cut(text: string): Statement[] {
-  const statements: Statement[] = [];
-  let start = 0;
-  let depth = 0;
-  TOKEN.lastIndex = 0;
-  const finish = (end: number) => {
-    const statement = classify(text.slice(start, end), start, end);
-    if (statement !== undefined) statements.push(statement);
-    start = end;
-    depth = 0;
-  };
-  for (const match of text.matchAll(TOKEN)) {
-    const [token] = match;
-    if (token === "[" || token === "{") depth++;
-    else if (token === "]" || token === "}") depth--;
-    else if (token === "\n" && depth <= 0) finish(match.index + 1);
-  }
-  if (start < text.length) finish(text.length);
-  return statements;
+/** Every header and key of the file, each with all of its lines. */
+function statementsOf(text: string): Statement[] {
+  const [top] = parseTOML(text).body;
+  return top.body.flatMap((node) => {
+    if (node.type === "TOMLKeyValue") return [keyStatement(text, node)];
+    const header = { ...linesOf(text, node.range[0], node.key.range[1]), header: keysOf(node.key), key: undefined };
+    return [header, ...node.body.map((entry) => keyStatement(text, entry))];
+  });
 }
 
-/** Blank lines and lines of comment are no statement. */
-function classify(source: string, start: number, end: number): Statement | undefined {
-  const line = source.trimStart();
-  if (line === "" || line.startsWith("#")) return undefined;
-  const header = /^\[\[?([^\]]*)\]/.exec(line);
-  if (header) return { start, end, header: splitKeys(header[1] ?? ""), key: undefined };
-  return { start, end, header: undefined, key: splitKeys(line.slice(0, line.indexOf("=")))[0] };
+function keyStatement(text: string, { key, range }: AST.TOMLKeyValue): Statement {
+  return { ...linesOf(text, ...range), header: undefined, key: keysOf(key)[0] };
 }
 
-function splitKeys(dotted: string): string[] {
-  return [...dotted.matchAll(/"((?:\\.|[^"\\])*)"|'([^']*)'|([A-Za-z0-9_-]+)/g)].map((m) => m[1] ?? m[2] ?? m[3] ?? "");
+function keysOf({ keys }: AST.TOMLKey): string[] {
+  return keys.map((key) => (key.type === "TOMLBare" ? key.name : key.value));
+}
+
+/** The whole lines that a range stands on. */
+function linesOf(text: string, from: number, to: number): { start: number; end: number } {
+  const newline = text.indexOf("\n", to);
+  return { start: text.lastIndexOf("\n", from - 1) + 1, end: newline === -1 ? text.length : newline + 1 };
 }
