@@ -49,7 +49,7 @@ export function register(program: Command): void {
     .option("--rate-limit <n>", "requests a second for each address", wholeNumber(0))
     .option("--hostname <name>", "the server's own name")
     .option("--base-prefix <path>", "path before every route")
-    .option("--tls-cert <file>", "PEM certificate for TCP; needs --tls-key")
+    .option("--tls-cert <file>", "PEM certificate for TCP, read again at SIGHUP; needs --tls-key")
     .option("--tls-key <file>", "PEM key for TCP; needs --tls-cert")
     .option("--config <path>", "settings file (WSH_CONFIG)")
     .option("--ensure", "start one in the background if none runs, and say where it is")
@@ -98,7 +98,7 @@ async function serve(
   }
   const [{ runServer }, { parseBind }, { createLogger }, { logLevelFor }, { hostname }] = await Promise.all([
     import("../server/main.ts"),
-    import("../server/listen.ts"),
+    import("../server/address.ts"),
     import("../instance/log.ts"),
     import("../instance/settings.ts"),
     import("../instance/identity.ts"),

@@ -4,8 +4,8 @@ import type { Logger } from "../instance/log.ts";
 import type { Instance } from "../instance/paths.ts";
 import { ensureToken } from "../instance/token.ts";
 import { WshError } from "../protocol/errors.ts";
+import { type Bind, hostName, isLoopback } from "./address.ts";
 import type { GuardPolicy } from "./guard.ts";
-import { type Bind, hostName, isLoopback } from "./listen.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { TokenStore } from "./token-store.ts";
 
@@ -85,6 +85,6 @@ function hostNamesOf({ bind, hostname }: AccessOptions): Pick<GuardPolicy, "host
 }
 
 /** Whether others than this machine's own programs reach the address. */
-function isExposed(bind: Bind | null): boolean {
+export function isExposed(bind: Bind | null): boolean {
   return bind !== null && !isLoopback(bind.host);
 }

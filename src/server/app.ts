@@ -13,6 +13,7 @@ import { type OperationName, operations } from "../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../operations/unknown-fields.ts";
 import { WshError } from "../protocol/errors.ts";
 import { visibleLines } from "../protocol/visible.ts";
+import { BODY_MS, readBody } from "./body.ts";
 import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "./guard.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { Tickets } from "./tickets.ts";
@@ -114,6 +115,7 @@ function createRoutes(options: AppOptions): Hono<AppEnv> {
       onError: (c) => errorResponse(new WshError("payload_too_large", "the body is over 1 MiB"), c.req.path),
     }),
   );
+  app.use(readBody(BODY_MS));
   for (const operation of operations) {
     for (const binding of operation.http) {
       app.on(binding.method, binding.path, async (c) => {

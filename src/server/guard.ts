@@ -53,12 +53,9 @@ export function digestToken(token: string): Uint8Array {
   return new Bun.CryptoHasher("sha256").update(token).digest();
 }
 
-/** The host of a Host header without its port; IPv6 keeps its brackets. */
-export function hostOf(header: string): string {
-  const lower = header.toLowerCase();
-  if (lower.startsWith("[")) return lower.slice(0, lower.indexOf("]") + 1);
-  const colon = lower.indexOf(":");
-  return colon < 0 ? lower : lower.slice(0, colon);
+/** The host of a Host header without its port, null when it is neither; IPv6 keeps its brackets. */
+export function hostOf(header: string): string | null {
+  return /^(\[[0-9a-f:.]+\]|[^:[\]]*)(?::\d*)?$/.exec(header.toLowerCase())?.[1] ?? null;
 }
 
 function namesUs(policy: GuardPolicy, host: string): boolean {
@@ -68,7 +65,8 @@ function namesUs(policy: GuardPolicy, host: string): boolean {
 
 export function checkOrigin(policy: GuardPolicy, headers: Headers): Verdict | null {
   const host = headers.get("host");
-  if (host === null || !namesUs(policy, hostOf(host))) {
+  const name = host === null ? null : hostOf(host);
+  if (host === null || name === null || !namesUs(policy, name)) {
     return {
       ok: false,
       code: "host_not_allowed",

@@ -21,7 +21,8 @@ export interface ServerState {
   /** What this server calls itself. */
   readonly hostname: string;
   readonly serverId: string;
-  readonly startedAt: number;
+  /** Time since the start, in ms, by the clock that does not jump. */
+  uptimeMs(): number;
   readonly limits: Readonly<Record<string, number>>;
   /** Addresses that it listens on over TCP. */
   addresses: readonly string[];
@@ -55,7 +56,7 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
       version: VERSION,
       server_id: state.serverId,
       pid: process.pid,
-      uptime_ms: Date.now() - state.startedAt,
+      uptime_ms: Math.round(state.uptimeMs()),
       persistent: state.persistent,
       sessions: await runningCount(hosts, only),
       addresses: [...state.addresses],

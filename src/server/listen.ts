@@ -1,7 +1,9 @@
 /** Where the server listens: the Unix socket and TCP addresses, each with the same app behind it. */
 import type { Hono } from "hono";
 import { WshError } from "../protocol/errors.ts";
+import { type Bind, hostName } from "./address.ts";
 import type { AppEnv, RequestOrigin } from "./app.ts";
+import type { TlsPem } from "./tls-files.ts";
 import type { Door } from "./ws.ts";
 
 /** Address of a server that a person starts and says nothing about. */
@@ -16,45 +18,6 @@ const TCP_IDLE_S = 120;
 const NO_IDLE_LIMIT: object = { idleTimeout: 0 };
 /** A body up to this many bytes is read to be refused with an answer; past it the connection is closed. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
-
-export interface Bind {
-  readonly host: string;
-  readonly port: number;
-}
-
-/** @throws WshError invalid_request; null means: no TCP */
-export function parseBind(text: string): Bind | null {
-  if (text === "none") return null;
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  if (host === undefined || port > 65_535) {
-    throw new WshError("invalid_request", `'${text}' is not an address to bind`, {
-      hint: "Use HOST:PORT, [IPV6]:PORT, or none.",
-    });
-  }
-  return { host, port };
-}
-
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
-/** How a Host header writes the address. */
-export function hostName(host: string): string {
-  return host.includes(":") ? `[${host.toLowerCase()}]` : host.toLowerCase();
-}
-
-export interface TlsFiles {
-  readonly cert: string;
-  readonly key: string;
-}
-
-/** What TLS files hold. */
-export interface TlsPem {
-  readonly certPem: string;
-  readonly keyPem: string;
-}
 
 export interface SocketHandlers {
   /** Bun's WebSocket handler, shared by all listeners. */

@@ -1,13 +1,14 @@
 /**
  * Every place where the server listens, behind one app: TCP where asked for (with `localhost` in both address families),
- * and the Unix socket. New certificates are taken by listening anew on the same port; what is connected stays.
+ * and the Unix socket. New certificates are taken by listening anew on the same port; what is connected stays,
+ * but for connections that wait between two requests: Bun closes those with the old listener, and clients connect anew.
  */
-import fs from "node:fs";
 import type { Hono } from "hono";
 import { bindAside } from "../instance/claim-server.ts";
-import { WshError } from "../protocol/errors.ts";
+import type { Bind } from "./address.ts";
 import type { AppEnv } from "./app.ts";
-import { type Bind, listenTcp, listenUnix, type SocketHandlers, type TlsFiles, type TlsPem } from "./listen.ts";
+import { listenTcp, listenUnix, type SocketHandlers } from "./listen.ts";
+import { doubtAbout, readTls, type TlsFiles, type TlsPem } from "./tls-files.ts";
 import type { Door } from "./ws.ts";
 
 export interface ListenersOptions {
@@ -54,6 +55,11 @@ export class Listeners {
     return this.tcp.map(({ server }) => server.url.origin);
   }
 
+  /** Why clients will refuse the certificate, null when they will not or there is none. */
+  get certificateDoubt(): string | null {
+    return this.pem === null ? null : doubtAbout(this.pem, Date.now());
+  }
+
   /** Reads certificate and key again. @throws WshError invalid_request when they are no good; the old ones stay */
   reloadTls(): void {
     const { tls, app, handlers } = this.options;
@@ -85,31 +91,4 @@ export class Listeners {
       // See above.
     }
   }
-}
-
-/** @throws WshError invalid_request naming what is no good */
-function readTls({ cert, key }: TlsFiles): TlsPem {
-  const certPem = readPem("certificate", cert, /-----BEGIN CERTIFICATE-----/);
-  const keyPem = readPem("key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/);
-  try {
-    // The two must belong together: found out where nobody is turned away meanwhile.
-    const trial = { hostname: "127.0.0.1", port: 0, tls: { cert: certPem, key: keyPem } };
-    void Bun.serve({ ...trial, fetch: () => new Response(null, { status: 404 }) }).stop(true);
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new WshError("invalid_request", `${cert} and ${key} cannot be used: ${reason}`, {}, { cause });
-  }
-  return { certPem, keyPem };
-}
-
-function readPem(what: string, path: string, pattern: RegExp): string {
-  let text: string;
-  try {
-    text = fs.readFileSync(path, "utf8");
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });
-  }
-  if (pattern.test(text)) return text;
-  throw new WshError("invalid_request", `${path} holds no PEM ${what}`);
 }

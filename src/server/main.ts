@@ -17,21 +17,22 @@ import { McpDoor, type McpDoorOptions } from "../mcp/door.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import { takeShortTurns } from "../pty/time-slice.ts";
-import { type AccessOptions, createAccess } from "./access.ts";
+import { type AccessOptions, createAccess, isExposed } from "./access.ts";
 import { Announcements } from "./announcements.ts";
 import { type AppContext, createApp } from "./app.ts";
 import { auditRefusals } from "./audit-refusals.ts";
+import { requestWithBody } from "./body.ts";
 import { createCall, requireOpenTo } from "./call.ts";
 import { mountDocuments } from "./documents.ts";
 import { Doors } from "./doors.ts";
 import { createHandlers, type ServerState } from "./handlers.ts";
 import { Hosts } from "./hosts.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import type { TlsFiles } from "./listen.ts";
 import { Listeners } from "./listeners.ts";
 import { Metrics } from "./metrics.ts";
 import { recorded } from "./record.ts";
 import { Tickets } from "./tickets.ts";
+import type { TlsFiles } from "./tls-files.ts";
 import { WebSockets } from "./ws.ts";
 
 /** Content type of the text that Prometheus reads. */
@@ -55,6 +56,7 @@ export interface ServerOptions extends AccessOptions {
 
 /** Runs until the server ends. @throws WshError server_already_running, invalid_request (address, token) */
 export async function runServer(options: ServerOptions): Promise<void> {
+  const began = performance.now();
   takeShortTurns(true);
   const { instance, logger, settings } = options;
   // Before any child is started: it takes its variable out of the environment.
@@ -71,7 +73,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     instance,
     hostname: options.hostname,
     serverId: info.server_id,
-    startedAt: info.started_at,
+    uptimeMs: () => performance.now() - began,
     limits: limitsOf(settings),
     addresses: [],
     persistent: info.persist,
@@ -110,7 +112,7 @@ export async function runServer(options: ServerOptions): Promise<void> {
     clients: hosts.all.reduce((sum, host) => sum + host.info.clients, 0),
     webSockets: sockets.count,
     bridges: mcp.bridges,
-    uptimeS: (Date.now() - state.startedAt) / 1000,
+    uptimeS: state.uptimeMs() / 1000,
   }));
   const memory = new GiveBack();
   const audit = info.audit_file === null ? null : auditLog(info.audit_file, ensureAuditKey(instance));
@@ -212,6 +214,12 @@ export async function runServer(options: ServerOptions): Promise<void> {
   }
   process.on("SIGHUP", () => reloadTls(listening, options));
   logger.info("server listens", { socket: instance.httpSocket, addresses: state.addresses, pid: process.pid });
+  if (isExposed(options.bind) && options.tls === null) {
+    logger.warn("others reach this address and TLS is off: tokens and sessions can be read on the way", {
+      addresses: state.addresses,
+    });
+  }
+  doubtCertificate(listening, options);
   memory.worked();
   options.ready({ ...info, addresses: [...state.addresses] });
   let returning = false;
@@ -271,7 +279,7 @@ async function comeBack(instance: Instance, bind: () => void): Promise<boolean> 
 async function handleMcp(mcp: McpDoor, c: AppContext): Promise<Response> {
   c.env.server.timeout(c.req.raw, 0);
   const { access, tokenName, tokenId, session } = c.get("verdict");
-  const response = await mcp.handle(c.req.raw, {
+  const response = await mcp.handle(await requestWithBody(c), {
     access,
     tokenName,
     peer: c.env.peer,
@@ -314,9 +322,16 @@ function reloadTls(listening: Listeners, { logger, tls }: ServerOptions): void {
   try {
     listening.reloadTls();
     logger.info("TLS certificate read again", { cert: tls.cert });
+    doubtCertificate(listening, { logger, tls });
   } catch (error) {
     logger.error("the TLS certificate was not replaced", { error: WshError.from(error).message });
   }
+}
+
+/** Clients refuse such a certificate, and say so less clearly. */
+function doubtCertificate(listening: Listeners, { logger, tls }: Pick<ServerOptions, "logger" | "tls">): void {
+  const doubt = listening.certificateDoubt;
+  if (doubt !== null) logger.warn(`clients will refuse the TLS certificate: ${doubt}`, { cert: tls?.cert });
 }
 
 /** Ends every session; one whose host hangs is left behind after a while. */
