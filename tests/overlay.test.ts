@@ -241,7 +241,11 @@ withTmux("in tmux", () => {
       await using terminal = await EmulatorTerminal.attach(wsh, "s", { env: { COLORTERM: "", ...env }, seen: "red" });
       expect(terminal.bytes).toMatch(pattern);
     }
-    await using plain = await EmulatorTerminal.attach(wsh, "s", { env: { NO_COLOR: "1" }, seen: "red" });
-    expect(plain.bytes).not.toMatch(/\x1b\[[\d;]*(3|4|9|10)\d(;|m)/);
+    await wsh.ok("send", "s", "printf '\\033[32mgreen\\033[m\\n'\n");
+    await using plain = await EmulatorTerminal.attach(wsh, "s", { env: { NO_COLOR: "1" }, seen: /^green/m });
+    await plain.sees("red");
+    // What programs print keeps its colours: they have been told NO_COLOR, or not, by their own environment.
+    expect(plain.bytes).toMatch(/\x1b\[0;32mgreen/);
+    expect(plain.bytes.replaceAll(/\x1b\[38;2;1;2;3m/g, "")).not.toMatch(/\x1b\[[\d;]*(41|48|10\d)(;|m)/);
   });
 });

@@ -1,9 +1,11 @@
 /** What a person's terminal shows after frames were painted on it is the frame, to the cell and colour. */
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
+import { usualWidths } from "../src/attach/outer-widths.ts";
 import { paint } from "../src/attach/paint.ts";
 import { capsFromEnvironment, colorDepth, type OuterCaps, restoreTerminal } from "../src/attach/paint-modes.ts";
 import { downConvert } from "../src/attach/paint-style.ts";
+import { parseDepth } from "../src/attach/probe.ts";
 import type { ElementColor, ElementSpan, Overlay, Panel } from "../src/protocol/elements.ts";
 import {
   applyFrame,
@@ -29,6 +31,7 @@ const trueColor: OuterCaps = {
   hyperlinks: true,
   underlineStyles: true,
   kittyKeyboard: false,
+  widths: usualWidths,
 };
 const plain = { fg: null, bg: null, flags: 0, link: null } as const;
 
@@ -236,7 +239,19 @@ describe("colours of the terminal at hand", () => {
     expect(colorDepth({ TERM: "xterm-256color" })).toBe(256);
     expect(colorDepth({ TERM: "linux" })).toBe(16);
     expect(colorDepth({ TERM: "dumb", COLORTERM: "truecolor" })).toBe("none");
-    expect(colorDepth({ TERM: "xterm-kitty", NO_COLOR: "1" })).toBe("none");
+    expect(colorDepth({ TERM: "xterm-256color", NO_COLOR: "1" })).toBe(256);
+    for (const TERM of [
+      "alacritty",
+      "wezterm",
+      "foot",
+      "xterm-ghostty",
+      "xterm-kitty",
+      "rio",
+      "contour",
+      "xterm-direct",
+    ]) {
+      expect([TERM, colorDepth({ TERM })]).toEqual([TERM, "truecolor"]);
+    }
     expect(colorDepth({ TERM: "xterm-256color", NO_COLOR: "" })).toBe(256);
     expect(capsFromEnvironment({ TERM: "tmux-256color" })).toMatchObject({ bce: false, colors: 256 });
   });
@@ -252,7 +267,24 @@ describe("colours of the terminal at hand", () => {
     expect(downConvert(rgb(1, 2, 3), "truecolor")).toEqual(rgb(1, 2, 3));
   });
 
-  test("NO_COLOR writes no colour and keeps the rest", () => {
+  test("the terminal itself says it with XTGETTCAP or DECRQSS", () => {
+    const hex = (text: string) => Buffer.from(text).toString("hex");
+    for (const [answer, depth] of [
+      [`\x1bP1+r${hex("RGB")}=${hex("8/8/8")}\x1b\\`, "truecolor"],
+      [`\x1bP1+r${hex("RGB")};${hex("Co")}=${hex("256")}\x1b\\`, "truecolor"],
+      [`\x1bP1+r${hex("Co")}=${hex("16777216")}\x1b\\`, "truecolor"],
+      [`\x1bP1+r${hex("Co")}=${hex("256")}\x1b\\`, 256],
+      ["\x1bP1$r0;38:2::1:2:3m\x1b\\", "truecolor"],
+      ["\x1bP1$r0;38;2;1;2;3m\x1b\\", "truecolor"],
+      ["\x1bP1$r0;38:5:16m\x1b\\", null],
+      ["\x1bP0+r\x1b\\", null],
+      ["\x1bP0$r\x1b\\", null],
+    ] as const) {
+      expect([answer, parseDepth(answer)]).toEqual([answer, depth]);
+    }
+  });
+
+  test("none writes no colour and keeps the rest", () => {
     const style = { ...plain, fg: { indexed: 1 }, bg: { rgb: { r: 1, g: 2, b: 3 } }, flags: 1 };
     const frame = viewOf({ ...textView([""], 4), lines: [rowOf("abcd", 4, style)] });
     const bytes = bytesOf(paint(null, frame, noEvents, { ...trueColor, colors: "none" }));

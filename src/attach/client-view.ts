@@ -46,8 +46,18 @@ export class SessionView {
 
   constructor(
     private readonly terminal: ViewTerminal,
-    private readonly caps: OuterCaps,
+    private caps: OuterCaps,
   ) {}
+
+  /** The terminal has told more of itself: what is painted from now on, and what was, follows it. */
+  learn(caps: Partial<OuterCaps>): void {
+    const before = JSON.stringify(this.caps);
+    this.caps = { ...this.caps, ...caps };
+    if (JSON.stringify(this.caps) === before || this.latest === null) return;
+    this.shown = null;
+    this.due = true;
+    if (this.terminal.output.pending === 0) this.paintLatest();
+  }
 
   /** Somebody else has written to the terminal: everything is painted anew. */
   forget(): void {

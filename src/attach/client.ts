@@ -21,8 +21,8 @@ import { KeyReader } from "../session/key-reader.ts";
 import type { Prefix } from "../terminal/keys-prefix.ts";
 import { SessionView } from "./client-view.ts";
 import { type Outcome, outcomeOf } from "./outcome.ts";
-import { type ColorSetting, capsFor } from "./paint-modes.ts";
-import { Probe } from "./probe.ts";
+import { type ColorSetting, capsFor, takesControlStrings } from "./paint-modes.ts";
+import { type Answers, Probe } from "./probe.ts";
 import { OuterTerminal } from "./terminal.ts";
 
 /** Bytes that wait for the terminal before the host is no longer read. */
@@ -80,10 +80,7 @@ class Client {
     caller: { kind: "cli", id: `attach:${process.pid}`, connected: true },
     access: "admin",
   } as const;
-  private readonly probe = new Probe(({ keyboardFlags, ...colors }) => {
-    if (keyboardFlags !== undefined) this.terminal.keyboardFlags = keyboardFlags;
-    if (Object.keys(colors).length > 0) this.tell("host.colors", colors);
-  });
+  private readonly probe = new Probe((answers) => this.learned(answers));
   private shown = false;
   /** The host has opened the terminal. */
   private opened = false;
@@ -139,6 +136,9 @@ class Client {
         scrollback: options.scrollback,
         read_only: options.readOnly,
         paint_only: options.altScreen,
+        // A program's own bytes may have any colour.
+        relay: options.colors === "auto" || options.colors === "truecolor",
+        no_color: (process.env.NO_COLOR ?? "") !== "",
         prefix: options.prefix?.label ?? null,
         ...(terminal.device === null ? {} : { terminal: terminal.device }),
       } satisfies Attach,
@@ -149,7 +149,10 @@ class Client {
       if (!connection.isClosed) this.over.reject(error);
     });
     terminal.watchSize(() => connection.send(frameTypes.resize, terminal.size));
-    if (terminal.answers) terminal.output.write(this.probe.ask());
+    if (terminal.answers) {
+      const widths = terminal.size.rows > 1;
+      terminal.output.write(this.probe.ask({ depth: takesControlStrings(process.env), widths }));
+    }
     void terminal.read({ bytes: (bytes) => this.pressed(bytes), ended: () => this.inputEnded() });
     return this.over.promise;
   }
@@ -208,6 +211,13 @@ class Client {
   /** Not awaited: what comes of it is seen on the screen. */
   private tell(operation: string, input: unknown): void {
     this.connection.request(operation, input, this.context).catch(() => {});
+  }
+
+  private learned({ colors, depth, widths, keyboardFlags = 0 }: Answers): void {
+    this.terminal.keyboardFlags = keyboardFlags;
+    if (colors !== undefined) this.tell("host.colors", colors);
+    const auto = this.options.colors === "auto" && depth !== undefined;
+    this.view.learn({ ...(auto ? { colors: depth } : {}), ...(widths === undefined ? {} : { widths }) });
   }
 
   private readonly stop = (): void => void this.stopHere();

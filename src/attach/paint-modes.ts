@@ -7,6 +7,7 @@
  */
 import type { LastingChange } from "../protocol/attach.ts";
 import type { ViewCursor, ViewModes } from "../protocol/frame-view.ts";
+import { type OuterWidths, usualWidths } from "./outer-widths.ts";
 import type { ColorDepth } from "./paint-style.ts";
 
 /** What the outer terminal can do, from its environment and what it answered. */
@@ -23,6 +24,8 @@ export interface OuterCaps {
   readonly underlineStyles: boolean;
   /** Kitty's keyboard protocol. A terminal without it ignores its sequences; the consoles do not. */
   readonly kittyKeyboard: boolean;
+  /** How it counts the cells of characters on which terminals differ. */
+  readonly widths: OuterWidths;
 }
 
 const ttyOnly = /^(dumb|unknown|)$/;
@@ -42,6 +45,7 @@ export function capsFromEnvironment(env: Readonly<Record<string, string | undefi
     underlineStyles: /kitty|wezterm|ghostty|foot|alacritty|contour|tmux/.test(
       `${term} ${env.TERM_PROGRAM ?? ""}`.toLowerCase(),
     ),
+    widths: usualWidths,
     kittyKeyboard: !consoles.test(term),
   };
 }
@@ -56,14 +60,27 @@ export function capsFor(env: Readonly<Record<string, string | undefined>>, color
   return { ...caps, colors: colors === "256" ? 256 : colors === "16" ? 16 : colors };
 }
 
-/** NO_COLOR (https://no-color.org) takes every colour, COLORTERM gives true colour, else TERM decides. */
+/** Terminals with true colour, by what TERM or TERM_PROGRAM calls them. */
+const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|iterm|kitty|rio\b|vscode|wezterm/i;
+
+/**
+ * COLORTERM tells of true colour, else the names do. NO_COLOR is not asked: it concerns what a program draws by itself,
+ * and what is painted is what other programs have drawn.
+ */
 export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
   const term = env.TERM ?? "";
-  if ((env.NO_COLOR ?? "") !== "" || ttyOnly.test(term) || /^vt\d+/.test(term)) return "none";
-  if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "") || /direct|truecolor|kitty|ghostty|foot/.test(term)) {
-    return "truecolor";
-  }
+  if (ttyOnly.test(term) || /^vt\d+/.test(term)) return "none";
+  if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "")) return "truecolor";
+  // Inside a multiplexer, TERM_PROGRAM may be of the terminal around it.
+  const program = /^(screen|tmux)/.test(term) ? "" : (env.TERM_PROGRAM ?? "");
+  if (trueColorNames.test(`${term} ${program}`)) return "truecolor";
   return /256color/.test(term) ? 256 : 16;
+}
+
+/** Whether device control strings are read; Apple's terminal prints them, GNU screen hands them to the one around it. */
+export function takesControlStrings(env: Readonly<Record<string, string | undefined>>): boolean {
+  const screen = /^screen/.test(env.TERM ?? "") && env.TMUX === undefined;
+  return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
 }
 
 const on = (mode: number) => `\x1b[?${mode}h`;

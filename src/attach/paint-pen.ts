@@ -5,18 +5,14 @@
  * certain, and set absolutely otherwise; every character is printable. Runs per changed cell, per frame.
  */
 import { MAX_GRAPHEME, plainViewStyle, sameViewStyle, type ViewCell, type ViewStyle } from "../protocol/frame-view.ts";
+import { hasAgreedWidth } from "../terminal/agreed-width.ts";
+import { fitted } from "./outer-widths.ts";
 import type { OuterCaps } from "./paint-modes.ts";
 import { sgr } from "./paint-style.ts";
 
 /** Bytes of a link's target that terminals accept. */
 const LONGEST_LINK = 2083;
 
-/**
- * Characters whose width every terminal agrees on: Latin, Greek, Cyrillic, Armenian, box drawing and blocks are one
- * cell; kana, CJK ideographs, Hangul syllables and full-width forms are two. Anything else may be measured otherwise.
- */
-const agreed =
-  /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0556\u2010-\u2012\u2018-\u201d\u2022\u2026\u2190-\u2193\u2500-\u259f\u3001-\u3003\u3005-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]$/u;
 /** Begins with a mark or a vowel that wants a base before it: shown on a blank. */
 const baseless = /^(?:\p{M}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
 /** Nothing to see, and no cell of its own in most terminals. */
@@ -53,25 +49,20 @@ export class Pen {
     return this.#row === row && this.#col === col;
   }
 
-  /** Whether all terminals give this character the same width. */
-  static isAgreed(text: string): boolean {
-    return text === "" || agreed.test(text);
-  }
-
   put(row: number, col: number, cell: ViewCell): void {
     if (cell.width === 0) return;
-    const certain = Pen.isAgreed(cell.text);
+    const certain = hasAgreedWidth(cell.text, this.caps.widths.eastAsian);
     // A move keeps terminals from joining it to the character before.
     if (!certain) this.#col = -1;
     this.#moveTo(row, col);
     this.#setStyle(cell.style);
-    if (!certain && cell.width === 2) {
-      // A terminal that takes it for narrow would leave the second cell as it was.
-      this.#bytes += "  ";
+    if (!certain) {
+      // A terminal that takes it for narrower than we do would leave a cell as it was.
+      this.#bytes += " ".repeat(cell.width);
       this.#col = -1;
       this.#moveTo(row, col);
     }
-    this.#bytes += certain ? cell.text : printable(cell.text, cell.width);
+    this.#bytes += certain ? cell.text : fitted(printable(cell.text, cell.width), this.caps.widths);
     this.#col = certain && col + cell.width < this.cols ? col + cell.width : -1;
   }
 

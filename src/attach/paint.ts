@@ -17,6 +17,7 @@ import {
   type ViewRow,
   type ViewStyle,
 } from "../protocol/frame-view.ts";
+import { hasAgreedWidth } from "../terminal/agreed-width.ts";
 import { cursorStyle, enterPainting, type OuterCaps, switchModes } from "./paint-modes.ts";
 import { Pen } from "./paint-pen.ts";
 
@@ -122,7 +123,7 @@ function paintRow(pen: Pen, row: number, shown: ViewRow | null, line: ViewRow): 
       col++;
       continue;
     }
-    const [from, to] = changedSpan(line, shown, col, changed);
+    const [from, to] = changedSpan(line, shown, col, changed, pen.caps.widths.eastAsian);
     // Blanks up to the row's end are erased, not written, so that nobody copies them out of the terminal.
     const erase = to > end && pen.canErase(line[end]?.style ?? plainViewStyle);
     const last = erase ? Math.max(from, end) : to;
@@ -143,6 +144,7 @@ function changedSpan(
   shown: ViewRow | null,
   col: number,
   changed: (col: number) => boolean,
+  eastAsian: boolean,
 ): readonly [number, number] {
   let from = col;
   while (from > 0 && (line[from]?.width === 0 || shown?.[from]?.width === 0)) from--;
@@ -152,7 +154,7 @@ function changedSpan(
   for (let at = from; at < line.length; at++) {
     if (at < to || changed(at)) {
       // A character that may have been drawn too wide or too narrow: whatever is right of it may not be what it was.
-      odd ||= isOdd(line[at]) || isOdd(shown?.[at]);
+      odd ||= isOdd(line[at], eastAsian) || isOdd(shown?.[at], eastAsian);
       to = Math.max(to, at + 1);
       gap = 0;
     } else if (!odd && ++gap > JUMP_OVER) break;
@@ -162,8 +164,8 @@ function changedSpan(
   return [from, to];
 }
 
-function isOdd(cell: ViewCell | undefined): boolean {
-  return cell !== undefined && !Pen.isAgreed(cell.text);
+function isOdd(cell: ViewCell | undefined, eastAsian: boolean): boolean {
+  return cell !== undefined && !hasAgreedWidth(cell.text, eastAsian);
 }
 
 /** First column from which on the row is blank in one style that erasing can give. */

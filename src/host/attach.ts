@@ -54,7 +54,7 @@ export class TerminalStream implements Viewer {
   readonly readOnly: boolean;
   size: Size;
   private readonly painter: Painter;
-  private readonly paintOnly: boolean;
+  private readonly mayRelay: boolean;
   private readonly scrollback: ScrollbackChoice;
   private readonly ends: (() => void)[] = [];
   private readonly flood = new FloodMeter();
@@ -91,13 +91,14 @@ export class TerminalStream implements Viewer {
   ) {
     const attach = v.parse(AttachSchema, input);
     this.readOnly = attach.read_only;
-    this.paintOnly = attach.paint_only;
+    this.mayRelay = attach.relay && !attach.paint_only;
     this.scrollback = attach.scrollback;
     this.size = { rows: attach.rows, cols: attach.cols };
     this.painter = new Painter(session, {
       prefix: attach.prefix ?? defaultPrefix.label,
       titles: policy.titles,
       scrollback: !attach.paint_only,
+      plainElements: attach.no_color,
     });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     this.painted = new PaintedTerminal(this.terminal, (update) => peer.send(frameTypes.picture, update));
@@ -250,7 +251,7 @@ export class TerminalStream implements Viewer {
   private isAlone(): boolean {
     const { session, size } = this;
     const { rows, cols } = session.pane.terminal;
-    if (this.paintOnly || this.help || session.keyboard.owner !== null) return false;
+    if (!this.mayRelay || this.help || session.keyboard.owner !== null) return false;
     return size.rows === rows && size.cols === cols && !session.elements.hasOverlays;
   }
 

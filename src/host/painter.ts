@@ -9,6 +9,7 @@ import { isPlain, isPrintable } from "../pty/echo.ts";
 import { type ClientFrame, composeFrame, type Offset } from "../session/frame.ts";
 import { KeptFrame } from "../session/frame-kept.ts";
 import { viewModes } from "../session/frame-modes.ts";
+import { plainOverlay, plainPanel } from "../session/frame-plain.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../session/frame-signs.ts";
 import type { Session } from "../session/session.ts";
 import type { Size } from "../session/viewers.ts";
@@ -25,6 +26,8 @@ export interface PainterOptions {
   readonly titles: boolean;
   /** Whether its terminal has a scrollback to be filled. */
   readonly scrollback: boolean;
+  /** The person wants what is drawn over and beside programs without colours. */
+  readonly plainElements: boolean;
 }
 
 export interface Showing {
@@ -186,8 +189,12 @@ export class Painter {
     const alone = sign === null && !bare && !elements.hasOverlays;
     const next = alone ? this.kept.next(grid, layout, outer) : null;
     if (next !== null) return next;
-    const overlays = bare ? [] : elements.overlays();
-    const frame = composeFrame({ grid, layout, overlays, panels: bare ? [] : elements.panels(), outer, sign });
+    const { plainElements } = this.options;
+    const drawn = bare ? [] : elements.overlays();
+    const beside = bare ? [] : elements.panels();
+    const overlays = plainElements ? drawn.map(plainOverlay) : drawn;
+    const panels = plainElements ? beside.map(plainPanel) : beside;
+    const frame = composeFrame({ grid, layout, overlays, panels, outer, sign });
     if (alone) this.kept.keep(frame, grid, layout);
     else this.kept.forget();
     return frame;

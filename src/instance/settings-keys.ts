@@ -97,7 +97,7 @@ export const settingsSchema = v.object({
   colours: choice(
     ["auto", "truecolor", "256", "16", "none"],
     "auto",
-    "Colours of the terminal; auto asks its environment.",
+    "Colours of the terminal; auto asks it and its environment. Fewer than truecolor: what programs print is converted.",
   ),
 
   // The server

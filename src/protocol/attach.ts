@@ -29,6 +29,10 @@ export const AttachSchema = v.object({
   read_only: v.boolean(),
   /** Never gets the program's own bytes: it draws on a screen of its own. */
   paint_only: v.boolean(),
+  /** Whether it may get the program's own bytes; where false, it is painted, on the screen that it has. */
+  relay: v.optional(v.boolean(), true),
+  /** Overlays and panels are shown without colours (NO_COLOR); programs keep theirs. */
+  no_color: v.optional(v.boolean(), false),
   /** What the person calls the prefix key; null when there is none. */
   prefix: v.nullable(v.string()),
   /** The terminal, if the host may open it itself and carry keys and the program's bytes without the client. */

@@ -6,6 +6,7 @@
  * then the cursor, then the pen, then modes that change what printing does.
  */
 import type { IBuffer, Terminal } from "@xterm/headless";
+import { hasAgreedWidth } from "./agreed-width.ts";
 import {
   BG_VISIBLE,
   CELL_WORDS,
@@ -161,8 +162,8 @@ function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: 
     const text = cellText(row, x);
     out += text;
     x += Math.max(1, cellWidth(content));
-    // Terminals disagree on the width of combinations, and neighbours must not join.
-    if (text.length > 1 && x < cols) out += `\x1b[${x + 1}G`;
+    // Neighbours must not join either.
+    if (!hasAgreedWidth(text) && x < cols) out += `\x1b[${x + 1}G`;
   }
   if (pen !== "" && pen !== RESET) out += RESET;
   out += linkText(link, null);
