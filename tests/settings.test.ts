@@ -96,8 +96,10 @@ describe("a mistake in config.toml", () => {
   test("that is no TOML names its line", () => {
     expect(failure("title = 'on'\n\nclipboard = maybe\ngrace_seconds = 1\n")).toStartWith("config.toml:3:13: ");
     expect(failure("max_sessions = 1\nmax_sessions = 2\n")).toStartWith("config.toml:2:1: trying to redefine");
-    expect(failure("title = 'on'\ncors_origins = [\n  'http://a.org',\n")).toStartWith("config.toml:2: ");
-    expect(failure("= 1")).toStartWith("config.toml:1: ");
+    expect(failure("title = 'on'\ncors_origins = [\n  'http://a.org',\n")).toStartWith(
+      "config.toml:4:1: invalid value",
+    );
+    expect(failure("= 1")).toStartWith("config.toml:1:1: ");
   });
 
   test("in a key names the line and what may be meant", () => {

@@ -19,7 +19,7 @@ export function parseConfig(text: string, path: string): ConfigText {
     if (!(cause instanceof TomlError)) throw cause;
     const { line, column } = cause;
     const shown = (lines[line - 1] ?? "").trim();
-    const message = `${path}:${line}:${column}: ${reasonOf(cause)} in '${shown}'`;
+    const message = `${path}:${line}:${column}: ${reasonOf(cause)}${shown === "" ? "" : ` in '${shown}'`}`;
     throw new WshError("invalid_setting", message, { file: path, line, column }, { cause });
   }
 }
