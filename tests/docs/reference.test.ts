@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
+import manifest from "../../package.json" with { type: "json" };
 import { generated, withGenerated } from "../../scripts/docs.ts";
 import { settingNames } from "../../src/instance/settings-keys.ts";
 import { tools } from "../../src/mcp/tools.ts";
@@ -68,6 +69,14 @@ test("tools that README, docs and CONTRIBUTING name exist", () => {
 
 test("the README counts the tools", () => {
   expect(read("README.md")).toContain(`${tools.length === 18 ? "Eighteen" : tools.length} tools; these are used most`);
+});
+
+test("docs/architecture.md names the dependencies, and no others", () => {
+  const packages = /^(@[a-z]+\/)?[a-z0-9]+(-[a-z0-9]+)*$/;
+  const named = quoted(section(read("docs/architecture.md"), "## Dependencies"));
+  const used = Object.keys(manifest.dependencies);
+  expect(used.filter((name) => !named.has(name))).toEqual([]);
+  expect([...named].filter((name) => packages.test(name) && !used.includes(name))).toEqual([]);
 });
 
 describe("docs/keys.md", () => {
