@@ -49,6 +49,7 @@ function session(historyLines = 1_000) {
     target: {
       shell: "bash",
       integrationReason: null,
+      replacedBy: null,
       bracketedPaste: true,
       write: async () => {},
       signal: () => {},

@@ -218,7 +218,7 @@ function abortAfter(controller: AbortController, ms: number): Disposable {
 }
 
 function codeOfRecord({ state, exit_code, signal }: CommandRecord): number {
-  return state === "lost" ? UNKNOWN : codeOf(exit_code, signal);
+  return state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
 }
 
 /** The first Ctrl+C is for the command; the next means that nobody wants to wait for it any more. */

@@ -18,8 +18,8 @@ export const MAX_PARALLEL = 10;
 /** UTF-8 bytes of one command (contract §1.2). */
 export const MAX_COMMAND_BYTES = 1_048_576;
 
-/** How a command stands. `lost`: its end was not seen and never will be. */
-export const CommandStateSchema = v.picklist(["running", "finished", "lost"]);
+/** How a command stands. `lost`: its end was not seen and never will be. `replaced`: it put another program in the place of the shell. */
+export const CommandStateSchema = v.picklist(["running", "finished", "lost", "replaced"]);
 export type CommandState = v.InferOutput<typeof CommandStateSchema>;
 
 export const CommandRecordSchema = v.object({
@@ -52,7 +52,15 @@ export const CommandRecordSchema = v.object({
 export type CommandRecord = v.InferOutput<typeof CommandRecordSchema>;
 
 /** How one step of an exec ended. */
-export const ExecStateSchema = v.picklist(["finished", "running", "interrupted", "killed", "skipped", "lost"]);
+export const ExecStateSchema = v.picklist([
+  "finished",
+  "running",
+  "interrupted",
+  "killed",
+  "skipped",
+  "lost",
+  "replaced",
+]);
 export type ExecState = v.InferOutput<typeof ExecStateSchema>;
 
 export const StepResultSchema = v.object({

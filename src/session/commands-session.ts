@@ -17,7 +17,11 @@ import { processCwd, processExecutable } from "./foreground.ts";
 import type { ProgramState } from "./program-state.ts";
 import { type ObserverPort, StateObserver } from "./program-state-observer.ts";
 import { CommandRecorder, defaultRecorderLimits, type RecorderLimits } from "./recorder.ts";
+import { ShellImage } from "./shell-image.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "./waiters.ts";
+
+/** When a command that runs is looked at for having replaced the shell, in ms from the look before: most do so at once. */
+const CHECK_MS = [50, 250, 1_000, 5_000] as const;
 
 export interface CommandLimits extends RecorderLimits {
   /** Pending waits. */
@@ -36,6 +40,8 @@ export interface CommandsPort {
   /** Directory that the shell has reported, or that the program was started in. */
   cwd(): string | null;
   readonly limits?: CommandLimits;
+  /** File of the integrated shell that was started; null or absent when the program is none. */
+  readonly shellFile?: string | null;
   /** Replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
 }
@@ -49,6 +55,7 @@ export class Commands {
   private readonly execs: Exec;
   private readonly runs: Runs;
   private readonly followers = new Set<CommandFollower>();
+  private readonly image: ShellImage;
 
   constructor(private readonly port: CommandsPort) {
     const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
@@ -58,6 +65,7 @@ export class Commands {
       return group === null || program.pid === null ? null : group === program.pid;
     };
     this.recorder = new CommandRecorder({ text, clock, cwd, shellHoldsTerminal }, limits);
+    this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
     this.observer = new StateObserver({
       program,
@@ -65,11 +73,14 @@ export class Commands {
       clock,
       shell: this.recorder,
       echoPending: () => this.echo.pending,
+      checkShell: () => this.checkShell(),
+      awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.recorder.active,
       ...(readFacts === undefined ? {} : { readFacts }),
     });
     const parts = { text, clock, recorder: this.recorder, observer: this.observer, echo: this.echo };
     this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
     this.recorder.on({ prompt: () => this.prompt.prompt(), started: () => this.prompt.started() });
+    this.recorder.on({ started: ({ id }) => this.checkSoon(id, 0) });
     const send = (bytes: Uint8Array): Promise<void> => this.send(bytes);
     const leader = (): Leader | null => {
       const pid = program.foreground();
@@ -85,6 +96,8 @@ export class Commands {
 
   /** A mark of the shell integration, when what came before it has been parsed. */
   mark(mark: ShellMark): void {
+    if (mark.verified) this.image.shown();
+    else this.checkShell();
     this.recorder.mark(mark);
   }
 
@@ -145,6 +158,11 @@ export class Commands {
     return this.observer.observeLasting();
   }
 
+  /** Name of the program that the shell has become; null while it is the shell that was started. */
+  get replacedBy(): string | null {
+    return this.image.replacedBy;
+  }
+
   /** Directory of the session's shell: the kernel's word where it gives it, else what the shell reported. */
   cwd(): string | null {
     const { pid } = this.port.program;
@@ -179,6 +197,21 @@ export class Commands {
 
   run(request: RunRequest): Promise<RunOutcome> {
     return this.runs.run(request);
+  }
+
+  private checkShell(): void {
+    if (this.image.look()) this.recorder.replaced();
+  }
+
+  /** A command may put another program in the shell's place, and nobody may look for long. */
+  private checkSoon(id: number, n: number): void {
+    const delay = CHECK_MS[n];
+    if (delay === undefined || this.port.shellFile === null || this.port.shellFile === undefined) return;
+    this.port.clock.after(delay, () => {
+      if (this.recorder.runningCommand?.id !== id || this.port.program.exit !== null) return;
+      this.checkShell();
+      this.checkSoon(id, n + 1);
+    });
   }
 
   private note(bytes: Uint8Array, flags = this.port.program.flags()): void {

@@ -113,6 +113,8 @@ export interface ExecTarget {
   readonly shell: ShellKind | null;
   /** Why there is no integration, when there is none. */
   readonly integrationReason: string | null;
+  /** Name of the program that the shell has become (exec); null while it is the shell that was started. */
+  readonly replacedBy: string | null;
   /** Mode 2004, as the shell has set it now. */
   readonly bracketedPaste: boolean;
   /** Sends bytes to the program, in order with all other input, without counting as what somebody typed. */

@@ -9,6 +9,7 @@ import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../p
 import { WshError } from "../protocol/errors.ts";
 import { cutOutput, type KeptLines } from "./commands.ts";
 import { linesBetween } from "./commands-output.ts";
+import { obstacleTo, watchObstacle } from "./exec-obstacle.ts";
 import type { Clock, ExecTarget, TerminalText, TextPosition } from "./exec-port.ts";
 import type { PromptInput } from "./exec-prompt.ts";
 import { type Leader, type Stop, stopCommand } from "./exec-stop.ts";
@@ -196,7 +197,8 @@ export class Exec {
   private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<void> {
     const { target, recorder, clock, prompt, text, observer } = this.port;
     observer.requireRunning();
-    if (target.shell === null) {
+    observer.observe();
+    if (target.shell === null && target.replacedBy === null) {
       const reason = target.integrationReason ?? "it does not run a shell that wsh knows";
       throw new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
     }
@@ -206,6 +208,8 @@ export class Exec {
       if (recorder.phase === "running") throw this.notAtPrompt();
       const came = await this.promptComes(until, signal);
       if (came) continue;
+      const obstacle = obstacleTo(this.port, observer.observe());
+      if (obstacle !== null) throw obstacle;
       observer.requireRunning();
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
       if (recorder.active) throw this.notAtPrompt();
@@ -227,10 +231,12 @@ export class Exec {
     const cancel = (): void => resolve(false);
     const listener = recorder.on({ prompt: () => resolve(true), started: () => resolve(true), exited: cancel });
     const timer = clock.after(left, cancel);
+    const obstacle = watchObstacle(this.port, cancel);
     signal?.addEventListener("abort", cancel, { once: true });
     return promise.finally(() => {
       listener[Symbol.dispose]();
       timer[Symbol.dispose]();
+      obstacle[Symbol.dispose]();
       signal?.removeEventListener("abort", cancel);
     });
   }
@@ -263,7 +269,7 @@ export class Exec {
     return {
       ...this.skipped(step),
       ...outputOf(kept, limit),
-      state: record.state === "lost" ? "lost" : state,
+      state: record.state === "lost" || record.state === "replaced" ? record.state : state,
       exit_code: record.exit_code,
       signal: record.signal,
       duration_ms: record.duration_ms,

@@ -103,6 +103,25 @@ function ttyPath(tty: number): string | null {
   return major >= 136 && major <= 143 ? `/dev/pts/${(major - 136) * 256 + minor}` : null;
 }
 
+/** What a process runs: two starts of one file have different stacks. */
+export interface ProcessImage {
+  readonly executable: string;
+  /** Where its stack begins (field 28 of stat); "0" where the kernel hides it. */
+  readonly stack: string;
+}
+
+/** Index of field 28 among the fields of stat behind the name. */
+const START_STACK = 25;
+
+/** Null when it cannot be known. */
+export function processImage(pid: number): ProcessImage | null {
+  const executable = processExecutable(pid);
+  const text = executable === null ? null : readText(`/proc/${pid}/stat`);
+  if (executable === null || text === null) return null;
+  const stack = text.slice(text.lastIndexOf(")") + 2).split(" ")[START_STACK] ?? "0";
+  return { executable: executable.replace(/ \(deleted\)$/, ""), stack };
+}
+
 /** Path of the file that a process runs; null when it cannot be known. */
 export function processExecutable(pid: number): string | null {
   return processLink(pid, "exe");

@@ -30,6 +30,10 @@ export interface ObserverPort {
   readonly clock: Clock;
   /** Whether the echo of input has yet to come; null when none can be expected. */
   echoPending(): boolean | null;
+  /** Sees whether the program is still the shell that was started. Called before each look. */
+  readonly checkShell?: () => void;
+  /** Whether the program is a shell that tells when it shows a prompt, and has shown none yet. */
+  readonly awaitsPrompt?: () => boolean;
   /** Replaced by tests. */
   readonly readFacts?: (pid: number) => ForegroundFacts | null;
 }
@@ -103,6 +107,7 @@ export class StateObserver {
   private known(): ProgramKnowledge {
     const { program, text, shell } = this.port;
     const exited = program.exit !== null;
+    if (!exited) this.port.checkShell?.();
     const { pid } = program;
     return {
       facts: exited || pid === null ? null : (this.port.readFacts ?? readForeground)(pid),
@@ -111,6 +116,7 @@ export class StateObserver {
       phase: shell.phase,
       inner: shell.inner,
       quietMs: this.quietMs(),
+      awaitsPrompt: this.port.awaitsPrompt?.() ?? false,
       exited,
     };
   }

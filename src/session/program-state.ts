@@ -28,6 +28,8 @@ export interface ProgramKnowledge {
   readonly inner: ShellPhase;
   /** Age of the last output or input in ms. */
   readonly quietMs: number;
+  /** The session's shell tells when it shows a prompt, and has shown none yet: what it reads is no command. */
+  readonly awaitsPrompt?: boolean;
   readonly exited: boolean;
 }
 
@@ -244,6 +246,7 @@ function byKernel(
 /** A shell without marks that reads the way it does at its prompt: a line editor in raw mode, or a shell without one. */
 function atOwnPrompt(known: ProgramKnowledge, facts: ForegroundFacts, reader: ProcessFacts): boolean {
   if (known.phase === "running" && facts.group === facts.shellGroup) return false;
+  if (known.awaitsPrompt === true && facts.group === facts.shellGroup) return false;
   if (!isInteractiveShell(reader)) return false;
   return known.flags?.canonical === false || plainShells.has(reader.name);
 }

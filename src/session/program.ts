@@ -7,6 +7,7 @@ import type { Format } from "../protocol/screen.ts";
 import type { SessionState } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
 import { execInput } from "../shell/exec-input.ts";
+import { type ShellKind, shellKind } from "../shell/launch.ts";
 import type { Mark } from "../terminal/model.ts";
 import type { TextRange } from "../terminal/transcript.ts";
 import type { Activity } from "./activity.ts";
@@ -131,7 +132,12 @@ export class Program {
     const { kind, integration } = this.options.shell;
     const shell = kind === "other" ? null : kind;
     if (!integration.active) return { active: false, shell, reason: integration.reason };
-    const { recorder } = this.commands;
+    const { recorder, replacedBy } = this.commands;
+    if (replacedBy !== null) {
+      const name = shellKind(replacedBy);
+      const present = name === "other" ? null : name;
+      return { active: recorder.active, shell: present, reason: `the shell has become '${replacedBy}'` };
+    }
     if (recorder.active || recorder.verified) return { active: true, shell };
     return { active: false, shell, reason: "the shell has shown no prompt of its own yet" };
   }
@@ -179,15 +185,27 @@ export class Program {
     const cwd = (): string | null => pane.terminal.cwd ?? pane.startCwd;
     const limits = this.options.settings.commands;
     const target = this.execTarget();
-    return new Commands({ text, clock, program, target, activity, cwd, limits });
+    const shellFile = this.options.shell.integration.active ? this.options.spawn.file : null;
+    return new Commands({ text, clock, program, target, activity, cwd, limits, shellFile });
   }
 
   private execTarget(): ExecTarget {
     const { pane, options } = this;
     const { kind, integration } = options.shell;
-    const shell = integration.active && kind !== "other" ? kind : null;
+    const started = integration.active ? kind : "other";
+    const replacedBy = (): string | null => this.commands.replacedBy;
+    const present = (): ShellKind => {
+      const name = replacedBy();
+      return name === null ? started : shellKind(name);
+    };
     return {
-      shell,
+      get shell() {
+        const shell = present();
+        return shell === "other" ? null : shell;
+      },
+      get replacedBy() {
+        return replacedBy();
+      },
       integrationReason: integration.active ? null : integration.reason,
       get bracketedPaste() {
         return pane.terminal.modes.bracketedPaste;
@@ -197,7 +215,8 @@ export class Program {
         this.activity.record();
       },
       signal: (name) => pane.signal(name, "foreground"),
-      execInput: (command) => execInput(command, kind, { bracketedPaste: pane.terminal.modes.bracketedPaste }).text,
+      execInput: (command) =>
+        execInput(command, present(), { bracketedPaste: pane.terminal.modes.bracketedPaste }).text,
     };
   }
 

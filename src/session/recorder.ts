@@ -11,7 +11,7 @@
  * of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
  * goes first, then the oldest record.
  */
-import type { CommandRecord } from "../protocol/commands.ts";
+import type { CommandRecord, CommandState } from "../protocol/commands.ts";
 import type { PtyExit } from "../pty/port.ts";
 import { type KeptLines, PackedLines, signalOfExitCode } from "./commands.ts";
 import type { Clock, RetiredLines, ShellMark, TerminalText, TextPosition } from "./exec-port.ts";
@@ -240,6 +240,16 @@ export class CommandRecorder {
     this.emit((listener) => listener.exited?.());
   }
 
+  /** The shell's process runs another program: its command has no end, and marks of another shell count from here. */
+  replaced(): void {
+    const { text } = this.port;
+    if (this.running !== null) this.end(text.position(), text.offset, null, null, "replaced");
+    this.current = "none";
+    this.innerPhase = "none";
+    this.sawVerified = false;
+    this.promptEnd = null;
+  }
+
   private promptBegins(mark: ShellMark): void {
     if (this.running !== null) {
       // A prompt while something else holds the terminal is not the shell's: a program printed it.
@@ -317,7 +327,7 @@ export class CommandRecorder {
     offset: number,
     exitCode: number | null,
     signal: string | null,
-    state: "finished" | "lost",
+    state: Exclude<CommandState, "running">,
   ): void {
     const entry = this.running;
     if (!(entry?.output instanceof RunningOutput)) return;

@@ -131,6 +131,7 @@ export class LiveCommands implements AsyncDisposable {
       target: {
         shell: plan.integration.active && plan.kind !== "other" ? (plan.kind satisfies ShellKind) : null,
         integrationReason: plan.integration.active ? null : plan.integration.reason,
+        replacedBy: null,
         get bracketedPaste() {
           return live.model.modes.bracketedPaste;
         },
