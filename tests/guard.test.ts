@@ -38,7 +38,9 @@ test.each([
 test.each([
   [undefined, "auth_required"],
   ["Basic abc", "auth_required"],
-  ["bearer sixteen-bytes-ok", "auth_required"],
+  ["bearer sixteen-bytes-ok", null],
+  ["BEARER  sixteen-bytes-ok", null],
+  ["Bearer", "auth_required"],
   ["Bearer wrong", "auth_invalid"],
   ["Bearer ", "auth_required"],
 ])("authorization %p is %p", (authorization, code) => {

@@ -15,6 +15,7 @@ import type { Call, CallContext } from "../operations/call.ts";
 import type { Access } from "../operations/define.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
 import { VERSION } from "../protocol/version.ts";
+import { speakClearly } from "./clear-errors.ts";
 import { describing } from "./describe.ts";
 import { instructionsFor } from "./instructions.ts";
 import { DEFAULT_PROGRESS_MS, reportProgress } from "./progress.ts";
@@ -79,6 +80,8 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
       instructions: instructionsFor(new Set(served.map((tool) => tool.name))),
     },
   );
+  const connect = server.server.connect.bind(server.server);
+  server.server.connect = (transport) => connect(speakClearly(transport));
   for (const tool of served) registerTool(server, settings, caller, tool);
   registerResources(server, asker(server, settings, caller, new AbortController().signal));
   for (const skill of skills) {

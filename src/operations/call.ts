@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import type { Access, Operation } from "./define.ts";
-import { misplacedArray } from "./shape.ts";
+import { misplacedArray, unusable } from "./shape.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
 
 /** Who calls: shown to the person when they hold the keyboard, written to the audit log. */
@@ -58,12 +58,19 @@ export function requireAccess(operation: Operation, held: Access): void {
  * @throws WshError invalid_request (invalid_format for a bad format) naming the field and what was sent
  */
 export function parseInput<N extends OperationName>(operation: Operation<N>, input: unknown): ParsedInput<N> {
+  requireUsable(input);
   const misplaced = misplacedArray(operation.input, input);
   if (misplaced !== null) throw mistake(misplaced, "Invalid type: Expected Object but received Array");
   const parsed = v.safeParse(operation.input, input ?? {}, { abortPipeEarly: true });
   if (parsed.success) return parsed.output as ParsedInput<N>;
   const [issue] = parsed.issues;
   throw mistake(v.getDotPath(issue) ?? "", issue.message);
+}
+
+/** For what is sent on unread, too. @throws WshError invalid_request naming the field */
+export function requireUsable(input: unknown): void {
+  const found = unusable(input);
+  if (found !== null) throw mistake(found.path, found.why);
 }
 
 function mistake(field: string, message: string): WshError {

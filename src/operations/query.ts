@@ -39,7 +39,7 @@ export function queryInput(schema: v.GenericSchema, query: Readonly<Record<strin
   const entries = entriesOf(schema) ?? {};
   const input: Record<string, unknown> = {};
   for (const [key, text] of Object.entries(query)) {
-    const entry = entries[key];
+    const entry = Object.hasOwn(entries, key) ? entries[key] : undefined;
     if (entry !== undefined) input[key] = convert(kindOf(entry as unknown as Node), text);
   }
   return input;

@@ -1,6 +1,7 @@
 /**
- * Arrays where an object belongs. The schemas take any object for an object, arrays too: `[]` would be one without
- * fields, and what it holds would be lost without a word. Pure; walks the input once, beside the schema.
+ * What JSON lets through and schemas do not see: arrays where an object belongs (`[]` would be an object without fields,
+ * and what it holds would be lost without a word), numbers beyond all numbers (`1e999` is read as infinity and sent on
+ * as null), and nesting that no reader follows. Pure; each walks the input once.
  */
 import type * as v from "valibot";
 
@@ -22,6 +23,48 @@ export function misplacedArray(schema: v.GenericSchema, input: unknown, path = "
   return first(Object.entries(schema.entries), ([name, entry]) =>
     isSchema(entry) ? misplacedArray(entry, fields[name], at(name)) : null,
   );
+}
+
+/** Levels of objects and arrays in an input; ours need five. */
+const MAX_DEPTH = 64;
+
+/** Keys of every object, which maps by name are not given: the schemas would drop them without a word. */
+const takenKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/**
+ * What no operation can be given, and where: a number that is infinite, too many levels, a key in a map that schemas
+ * drop; null: nothing.
+ */
+export function unusable(input: unknown): { readonly path: string; readonly why: string } | null {
+  interface Part {
+    readonly value: unknown;
+    readonly name: string;
+    readonly parent: Part | null;
+    readonly depth: number;
+  }
+  const pathOf = (part: Part): string => {
+    const names: string[] = [];
+    for (let at: Part | null = part; at?.parent != null; at = at.parent) names.unshift(at.name);
+    return names.join(".");
+  };
+  // A list instead of recursion: the input decides how deep it is.
+  const waiting: Part[] = [{ value: input, name: "", parent: null, depth: 0 }];
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    const { value, depth } = part;
+    if (typeof value === "number" && !Number.isFinite(value)) {
+      return { path: pathOf(part), why: "the number is too large" };
+    }
+    if (typeof value !== "object" || value === null) continue;
+    if (depth >= MAX_DEPTH) return { path: "", why: `it is nested deeper than ${MAX_DEPTH} levels` };
+    for (const [name, inner] of Object.entries(value)) {
+      const inside = { value: inner, name, parent: part, depth: depth + 1 };
+      // What an operation does not know beside its own fields is ignored as ever.
+      if (depth > 0 && takenKeys.has(name))
+        return { path: pathOf(inside), why: "this cannot be a key (a session has an id)" };
+      if (typeof inner !== "string") waiting.push(inside);
+    }
+  }
+  return null;
 }
 
 function isSchema(value: unknown): value is v.GenericSchema {

@@ -129,7 +129,7 @@ export class WshError extends Error {
   /** The error that a peer sent as JSON; an unknown code becomes internal_error and keeps its message. */
   static fromBody(body: { code?: unknown; message?: unknown }): WshError {
     const { code, message, ...details } = body;
-    const known = typeof code === "string" && code in kinds ? (code as ErrorCode) : "internal_error";
+    const known = typeof code === "string" && Object.hasOwn(kinds, code) ? (code as ErrorCode) : "internal_error";
     return new WshError(known, typeof message === "string" ? message : "unknown error", details);
   }
 

@@ -2,7 +2,7 @@
  * Routes a call to what handles it: server operations here, session operations to their host, unopened. One door for
  * HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
-import { type Call, type CallContext, parseInput, requireAccess } from "../operations/call.ts";
+import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../operations/call.ts";
 import { getOperation, type OperationOutput, type ParsedInput, type ServerOperationName } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Hosts } from "./hosts.ts";
@@ -25,6 +25,7 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     if (context.only !== undefined) requireOwnBusiness(name, input);
+    requireUsable(input);
     const host = await hosts.find(context.session, context.only);
     const { access, caller, signal } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);

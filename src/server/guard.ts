@@ -92,10 +92,12 @@ export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
   const tokens = policy.tokens();
   if (tokens === null) return { ok: true, access: "admin", tokenName: "none" };
   const authorization = headers.get("authorization");
-  if (authorization === null || !authorization.startsWith("Bearer ")) {
+  // The scheme's case does not matter (RFC 9110 §11.1).
+  const token = /^bearer +(.+)$/i.exec(authorization ?? "")?.[1];
+  if (token === undefined) {
     return { ok: false, code: "auth_required", message: "a token is required: Authorization: Bearer TOKEN" };
   }
-  const digest = digestToken(authorization.slice("Bearer ".length));
+  const digest = digestToken(token);
   let held: KnownToken | undefined;
   for (const token of tokens) {
     if (timingSafeEqual(digest, token.digest)) held = token;

@@ -194,21 +194,22 @@ async function waitAny(
   const { sessions, tag, since, ...wait } = input;
   const named = sessions === undefined ? null : await Promise.all(sessions.map((target) => hosts.find(target)));
   const candidates = named ?? runningWithTag(await hosts.present(), tag);
-  const cursors: Record<string, number> = {};
+  const cursors = new Map<string, number>();
   const first = await firstOf(
     candidates,
     context,
     async (host, race) => {
-      const own = typeof since === "object" ? (since[host.info.name] ?? since[host.info.id]) : since;
+      const given = typeof since === "object" ? new Map(Object.entries(since)) : null;
+      const own = typeof since === "object" ? (given?.get(host.info.name) ?? given?.get(host.info.id)) : since;
       const from = own === undefined ? {} : { since: own };
       const result = (await host.request("wait", { ...wait, ...from }, race)) as OperationOutput<"wait">;
-      if (result.output_cursor !== undefined) cursors[host.info.name] = result.output_cursor;
+      if (result.output_cursor !== undefined) cursors.set(host.info.name, result.output_cursor);
       return { ...result, session: host.info.name };
     },
     (result) => result.decided_by !== "timeout",
   );
   if (first.decided_by !== "timeout" || candidates.length === 1) return first;
-  return { session: null, decided_by: "timeout", output_cursors: cursors };
+  return { session: null, decided_by: "timeout", output_cursors: Object.fromEntries(cursors) };
 }
 
 function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readonly Host[] {

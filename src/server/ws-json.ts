@@ -5,7 +5,7 @@
  * the connection.
  */
 import * as v from "valibot";
-import type { Call, CallContext } from "../operations/call.ts";
+import { type Call, type CallContext, requireUsable } from "../operations/call.ts";
 import type { Operation } from "../operations/define.ts";
 import { type OperationName, operations } from "../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../operations/unknown-fields.ts";
@@ -79,6 +79,7 @@ export function parseRequest(text: string): JsonRequest {
 
 /** @throws WshError invalid_request, invalid_format */
 export function parseSubscription(params: unknown): Subscription {
+  requireUsable(params);
   const parsed = v.safeParse(SubscribeSchema, params, { abortPipeEarly: true });
   if (parsed.success) return parsed.output;
   const [issue] = parsed.issues;
