@@ -88,7 +88,7 @@ async function exchange(port: number, parts: readonly string[]): Promise<string>
 test("a body that drips is cut off, one that comes is read", async () => {
   const app = new Hono();
   app.onError((error, c) => errorResponse(error, c.req.path));
-  app.use(readBody(200));
+  app.use(readBody(200, errorResponse));
   app.post("/text", async (c) => c.text(await c.req.text()));
   app.post("/raw", async (c) => c.text(await (await requestWithBody(c)).text()));
   using server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: app.fetch });
@@ -101,6 +101,7 @@ test("a body that drips is cut off, one that comes is read", async () => {
       const answer = await exchange(server.port ?? 0, [post(path, framing), ...drip]);
       expect(answer).toStartWith("HTTP/1.1 408");
       expect(answer).toContain("did not come within 200 ms");
+      expect(answer).toMatch(/^connection: close\r$/im);
     }
   }
 });

@@ -115,7 +115,7 @@ function createRoutes(options: AppOptions): Hono<AppEnv> {
       onError: (c) => errorResponse(new WshError("payload_too_large", "the body is over 1 MiB"), c.req.path),
     }),
   );
-  app.use(readBody(BODY_MS));
+  app.use(readBody(BODY_MS, errorResponse));
   for (const operation of operations) {
     for (const binding of operation.http) {
       app.on(binding.method, binding.path, async (c) => {

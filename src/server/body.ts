@@ -8,31 +8,31 @@ import { WshError } from "../protocol/errors.ts";
 /** Time for a body to come, in ms: a megabyte at 300 kbit/s. */
 export const BODY_MS = 30_000;
 
-/** Later readers (`c.req.text()`, `c.req.arrayBuffer()`) find what was read here. */
-export function readBody(patienceMs: number): MiddlewareHandler {
+/**
+ * Later readers (`c.req.text()`, `c.req.arrayBuffer()`) find what was read here.
+ * @param answer makes the response for a body that did not come in time
+ */
+export function readBody(patienceMs: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   return async (c, next) => {
-    if (c.req.raw.body !== null) await within(patienceMs, c);
-    await next();
+    if (c.req.raw.body === null || (await comesWithin(patienceMs, c))) return next();
+    const error = new WshError(
+      "invalid_request",
+      `the body did not come within ${patienceMs} ms`,
+      { hint: "Send the whole body at once." },
+      { status: 408 },
+    );
+    const response = answer(error, c.req.path);
+    // What may still come belongs to no request: Bun closes the connection when the answer has left.
+    response.headers.set("Connection", "close");
+    return response;
   };
 }
 
-/** @throws WshError invalid_request with status 408 */
-async function within(patienceMs: number, c: Context): Promise<void> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
-    // What may still come belongs to no request.
-    c.header("Connection", "close");
-    late.reject(
-      new WshError(
-        "invalid_request",
-        `the body did not come within ${patienceMs} ms`,
-        { hint: "Send the whole body at once." },
-        { status: 408 },
-      ),
-    );
-  }, patienceMs);
+async function comesWithin(patienceMs: number, c: Context): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), patienceMs);
   try {
-    await Promise.race([c.req.arrayBuffer(), late.promise]);
+    return await Promise.race([c.req.arrayBuffer().then(() => true), late.promise]);
   } finally {
     clearTimeout(timer);
   }
