@@ -39,10 +39,11 @@ interface Scene {
   readonly panels?: readonly Panel[];
   readonly outer?: { readonly rows: number; readonly cols: number };
   readonly sign?: string;
+  readonly note?: boolean;
   readonly cursor?: { readonly row: number; readonly col: number };
 }
 
-function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cursor }: Scene): Frame {
+function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cursor, note = false }: Scene): Frame {
   const size = { rows: texts.length + panels.reduce((sum, { height }) => sum + height, 0), cols };
   const base = gridOf(texts, cols);
   const grid = cursor === undefined ? base : { ...base, cursor: { ...base.cursor, ...cursor } };
@@ -54,6 +55,7 @@ function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cu
     panels,
     outer: outer ?? size,
     sign: sign ?? null,
+    note,
   });
 }
 
@@ -269,14 +271,16 @@ describe("panels", () => {
 describe("a client of another size", () => {
   test("a larger one sees the session within a line, with a sign", () => {
     const frame = compose({ texts: ["one", "two"], cols: 6, outer: { rows: 5, cols: 40 } });
-    expect(shown(frame)).toEqual(["one   │", "two   │", "──────┘", "", `${" ".repeat(17)}session 6x2, here 40x5`]);
+    expect(shown(frame)).toEqual(["one   │", "two   │", "──────┘", "", `${" ".repeat(28)}session 6x2`]);
   });
 
-  test("a smaller one sees the part with the cursor, with a sign", () => {
+  test("a smaller one sees the part with the cursor, with a sign while that is asked for", () => {
     const texts = Array.from({ length: 10 }, (_, row) => `row ${row} 日本語日本語`);
-    const frame = compose({ texts, cols: 40, outer: { rows: 4, cols: 33 }, cursor: { row: 8, col: 2 } });
+    const smaller = { texts, cols: 40, outer: { rows: 4, cols: 33 }, cursor: { row: 8, col: 2 } };
+    const frame = compose({ ...smaller, note: true });
     expect(shown(frame).slice(0, 3)).toEqual(texts.slice(5, 8).map((text) => text.slice(0, 33)));
-    expect(shown(frame)[3]).toContain("session 40x10, here 33x4");
+    expect(shown(frame)[3]).toEndWith("session 40x10");
+    expect(shown(compose(smaller))[3]).toBe(texts[8]?.slice(0, 33) ?? "");
     expect(frame.cursor).toMatchObject({ row: 3, col: 2, visible: true });
     const cut = compose({ texts: ["日本語"], cols: 10, outer: { rows: 2, cols: 5 } });
     expect(shown(cut)[0]).toBe("日本");

@@ -224,6 +224,7 @@ describe("reading keys", () => {
       kinds("\x1b[?62;4c\x1b[12;40R\x1b]11;rgb:0000/0000/0000\x1b\\\x1bP1$r0m\x1b\\\x1b[?2026;2$y\x1b[0n"),
     ).toEqual(Array.from({ length: 6 }, () => "reply"));
     expect(kinds("\x1b[97;1:3u\x1b[1;1:3A")).toEqual(["release", "release"]);
+    expect(kinds("\x1b[57442;5u\x1b[57442;1:3u\x1b[57358;65u")).toEqual(["modifier", "release", "modifier"]);
     expect(names("\x1b[1;2R")).toEqual(["shift+F3"]);
   });
 
@@ -380,6 +381,11 @@ describe("the prefix key", () => {
     expect(actions("\x1cl")).toEqual(["wait", 'send "\\u001c"']);
     expect(actions("\x1cq")).toEqual(["wait", 'send "\\u001cq"']);
     expect(actions("\x1b[92;5u\x1b[27;5;92~")).toEqual(["wait", "detach"]);
+  });
+
+  test("letting go of Ctrl and pressing it again in between is not another key, as kitty's mode 31 tells it", () => {
+    const [press, again] = ["\x1b[57442;5u\x1b[92;5u", "\x1b[92;5:3u\x1b[57442;1:3u\x1b[57442;5u\x1b[92;5u"];
+    expect(actions(press + again).filter((action) => !action.startsWith("send"))).toEqual(["wait", "detach"]);
   });
 
   test("mouse, focus and releases pass by while it waits", () => {

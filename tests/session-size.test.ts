@@ -38,6 +38,23 @@ describe("a terminal that is attached read-only", () => {
   });
 });
 
+describe("a terminal that the session does not fit into", () => {
+  test("says the session's size for a while, and again when it changes; then the program's last row is whole", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("s");
+    await wsh.ok("resize", "s", "100x30");
+    await using reader = await EmulatorTerminal.attach(wsh, "s", { rows: 30, cols: 40, flags: ["--read-only"] });
+    await wsh.ok("send", "s", `printf '\\033[30;1H%s\\033[H' F1Help-${"x".repeat(60)}\n`);
+    const lastRow = (text: string): string => text.split("\n")[29] ?? "";
+    await reader.sees((text) => lastRow(text).startsWith("F1Help-xxx") && lastRow(text).endsWith("session 100x30"));
+    const whole = `F1Help-${"x".repeat(33)}`;
+    await reader.sees((text) => lastRow(text) === whole);
+    await wsh.ok("resize", "s", "110x30");
+    await reader.sees((text) => lastRow(text).endsWith("session 110x30"));
+    await reader.sees((text) => lastRow(text) === whole);
+  });
+});
+
 describe("a size from an API", () => {
   test("is refused while a person is attached, and says the way out", async () => {
     await using wsh = new Wsh();

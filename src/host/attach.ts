@@ -40,6 +40,8 @@ const BEHIND_BYTES = 256 * 1024;
 const LAST_BYTES_MS = 1_000;
 /** Sizes that follow each other within this time, in ms, as while a window is dragged, count as one. */
 const RESIZE_MS = 16;
+/** How long a terminal that the session does not fit into says so, in ms: it covers a part of the program's last row. */
+const NOTE_MS = 4_000;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -79,6 +81,9 @@ export class TerminalStream implements Viewer {
   private lasting: { news(): readonly LastingChange[] };
   private readonly told = new Set<LastingChange>();
   private resizeTimer: Timer | null = null;
+  /** The sizes, of the session and here, that were said last, and for how long they still are. */
+  private noted = "";
+  private noteTimer: Timer | null = null;
   /** What the client was last told of the keyboard. */
   private toldCaptured: boolean | null = null;
 
@@ -207,6 +212,7 @@ export class TerminalStream implements Viewer {
     this.over = true;
     this.pacer.close();
     clearTimeout(this.resizeTimer ?? undefined);
+    clearTimeout(this.noteTimer ?? undefined);
     for (const end of this.ends) end();
     this.terminal?.close();
     this.session.viewers.remove(this.id);
@@ -411,7 +417,8 @@ export class TerminalStream implements Viewer {
   private paintNow(bare = false): void {
     this.pacer.began();
     const flooding = this.flood.isFlooding;
-    const next = this.painter.next({ size: this.size, help: this.help, flooding, bare });
+    const note = !bare && this.isNoting();
+    const next = this.painter.next({ size: this.size, help: this.help, note, flooding, bare });
     if (next !== null) this.painted.show(next.update, next.typed);
     else if (this.painted.isAhead) {
       // It was given what did not come: the picture is as it was, the terminal is not.
@@ -422,6 +429,21 @@ export class TerminalStream implements Viewer {
     if (this.painter.isBehind) this.pacer.later(FRAME_MS);
     // Silence does not tell that a flood is over: look once more.
     if (flooding) this.pacer.later(FLOOD_WINDOW_MS);
+  }
+
+  /** Whether the session's size is said now: for a while whenever it, or the terminal's, has changed. */
+  private isNoting(): boolean {
+    const { rows, cols } = this.session.size;
+    const sizes = `${cols}x${rows} ${this.size.cols}x${this.size.rows}`;
+    if (sizes !== this.noted) {
+      this.noted = sizes;
+      clearTimeout(this.noteTimer ?? undefined);
+      this.noteTimer = setTimeout(() => {
+        this.noteTimer = null;
+        this.reconsider();
+      }, NOTE_MS);
+    }
+    return this.noteTimer !== null;
   }
 
   private drained(): void {

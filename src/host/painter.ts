@@ -34,6 +34,8 @@ export interface Showing {
   readonly size: Size;
   /** What the prefix key can do is shown. */
   readonly help: boolean;
+  /** The session's size is said where it is not the client's. */
+  readonly note: boolean;
   readonly flooding: boolean;
   /** Nothing is drawn over and beside the program's screen. */
   readonly bare: boolean;
@@ -172,10 +174,10 @@ export class Painter {
     return rows.map((row) => (row.length > size.cols ? row.slice(0, size.cols) : row));
   }
 
-  private compose({ size, help, bare }: Showing): FrameView {
+  private compose({ size, help, note, bare }: Showing): FrameView {
     const { terminal } = this.session.pane;
     const sign = bare ? null : this.sign(help);
-    const { offset, ...frame } = this.frame(terminal.grid(), size, sign, bare);
+    const { offset, ...frame } = this.frame(terminal.grid(), { outer: size, sign, bare, note });
     this.offset = offset;
     return {
       ...frame,
@@ -184,7 +186,10 @@ export class Painter {
     };
   }
 
-  private frame(grid: Grid, outer: Size, sign: string | null, bare: boolean): ClientFrame {
+  private frame(
+    grid: Grid,
+    { outer, sign, bare, note }: { outer: Size; sign: string | null; bare: boolean; note: boolean },
+  ): ClientFrame {
     const { elements, layout } = this.session;
     const alone = sign === null && !bare && !elements.hasOverlays;
     const next = alone ? this.kept.next(grid, layout, outer) : null;
@@ -194,7 +199,7 @@ export class Painter {
     const beside = bare ? [] : elements.panels();
     const overlays = plainElements ? drawn.map(plainOverlay) : drawn;
     const panels = plainElements ? beside.map(plainPanel) : beside;
-    const frame = composeFrame({ grid, layout, overlays, panels, outer, sign });
+    const frame = composeFrame({ grid, layout, overlays, panels, outer, sign, note });
     if (alone) this.kept.keep(frame, grid, layout);
     else this.kept.forget();
     return frame;

@@ -58,6 +58,8 @@ export interface FrameInput {
   readonly outer: Size;
   /** A line of ours above everything else, on the client's last row: who holds the keyboard, or help. */
   readonly sign?: string | null;
+  /** The session's size is said even where that covers a corner of the program's last row. */
+  readonly note?: boolean;
 }
 
 /** No terminal of ours is higher (contract §1.2), so no text needs more lines. */
@@ -85,7 +87,8 @@ export function composeFrame(input: FrameInput): ClientFrame {
     drawElement(canvas, element, { row: y, col: x, width, height });
   }
   const whole = { ...session, lines: canvas.finish(), cursor, offset: nothingCut };
-  const sized = session.rows === outer.rows && session.cols === outer.cols ? whole : fitToClient(whole, outer);
+  const sized =
+    session.rows === outer.rows && session.cols === outer.cols ? whole : fitToClient(whole, outer, input.note ?? false);
   return input.sign == null ? sized : drawSign(sized, input.sign);
 }
 
@@ -176,9 +179,10 @@ function toStyle(text: ElementText, background: Color | null): Style {
 
 /**
  * The session's frame on a terminal of another size. What is too large is cut so that the cursor stays in view; what
- * is too small stands at the top left within a line. Either way a sign says the session's size.
+ * is too small stands at the top left within a line. The session's size stands below that line; where there is no room
+ * below, it covers a corner of the last row, if `note` says so.
  */
-function fitToClient(frame: Frame, outer: Size): ClientFrame {
+function fitToClient(frame: Frame, outer: Size, note: boolean): ClientFrame {
   const top = Math.max(0, Math.min(frame.cursor.row - outer.rows + 1, frame.rows - outer.rows));
   const left = Math.max(0, Math.min(frame.cursor.col - outer.cols + 1, frame.cols - outer.cols));
   const rows = Math.min(frame.rows, outer.rows);
@@ -195,9 +199,10 @@ function fitToClient(frame: Frame, outer: Size): ClientFrame {
     const corner = outer.cols > cols ? "┘" : "";
     canvas.text(rows, 0, clusters("─".repeat(cols) + corner), borderStyle, screen);
   }
-  const sign = clusters(` session ${frame.cols}x${frame.rows}, here ${outer.cols}x${outer.rows} `);
-  const col = Math.max(0, outer.cols - sign.length);
-  canvas.text(outer.rows - 1, col, sign, signStyle, screen);
+  if (note || outer.rows > rows) {
+    const sign = clusters(` session ${frame.cols}x${frame.rows} `);
+    canvas.text(outer.rows - 1, Math.max(0, outer.cols - sign.length), sign, signStyle, screen);
+  }
   const cursor = { ...frame.cursor, row: frame.cursor.row - top, col: frame.cursor.col - left };
   const visible = cursor.visible && cursor.row >= 0 && cursor.row < rows && cursor.col >= 0 && cursor.col < cols;
   const clamped = {

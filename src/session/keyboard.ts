@@ -249,7 +249,7 @@ export class Keyboard {
   private tell(events: readonly InputEvent[]): void {
     const { mode } = this;
     for (const { raw, parsed, kind } of events) {
-      if (kind === "reply" || kind === "focus" || kind === "release") continue;
+      if (kind === "reply" || kind === "focus" || kind === "release" || kind === "modifier") continue;
       const key = { raw: [...raw], parsed };
       this.port.typed({ mode, ...key });
       if (mode === "capture") this.keep(key);

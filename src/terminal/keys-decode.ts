@@ -17,8 +17,11 @@ export interface ParsedKey {
   readonly modifiers: readonly Modifier[];
 }
 
-/** `release` is a key going up, said only to a program that asked for it; it is never a key press. */
-export type InputKind = "key" | "release" | "mouse" | "paste" | "focus" | "reply";
+/**
+ * `release` is a key going up, `modifier` a modifier or lock key by itself: said only to a program that asked for them,
+ * and never a key press.
+ */
+export type InputKind = "key" | "release" | "modifier" | "mouse" | "paste" | "focus" | "reply";
 
 export interface InputEvent {
   readonly raw: Uint8Array;

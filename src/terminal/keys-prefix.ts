@@ -2,8 +2,9 @@
  * The prefix key: the person's way out of a session and out of an agent's capture.
  *
  * Pure state machine, one per attached terminal, fed with decoded events. What must stay true: while the keyboard is
- * captured one press takes it back, always (the default key does when the person has set none); nothing that the person typed is lost: an unused prefix is sent on with
- * the key after it. Mouse reports, focus changes, replies and key releases between the two presses pass by.
+ * captured one press takes it back, always (the default key does when the person has set none); nothing that the person
+ * typed is lost: an unused prefix is sent on with the key after it. Mouse reports, focus changes, replies, key releases
+ * and modifier keys by themselves pass by between the two presses.
  */
 import { WshError } from "../protocol/errors.ts";
 import type { InputEvent, ParsedKey } from "./keys-decode.ts";

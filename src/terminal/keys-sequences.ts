@@ -141,6 +141,11 @@ function parseKey(parameters: string, final: string): Sequence {
   return press(letterKeys[final], bits);
 }
 
+/** Kitty's code points of Caps Lock, Scroll Lock, Num Lock, and of Shift to ISO Level 5 Shift, left and right. */
+function isModifierKey(code: number): boolean {
+  return (code >= 57358 && code <= 57360) || (code >= 57441 && code <= 57454);
+}
+
 /** A key said by its code point, as kitty and modifyOtherKeys do. */
 function parseCodePoint(
   code: number,
@@ -153,7 +158,8 @@ function parseCodePoint(
   if (code >= KITTY_F13 && code < KITTY_F13 + 12) return press(`F${13 + code - KITTY_F13}`, bits);
   if (code >= KITTY_KEYPAD_0 && code < KITTY_KEYPAD_0 + 10) return press(String(code - KITTY_KEYPAD_0), bits);
   if (code in kittyKeypad) return press(kittyKeypad[code], bits);
-  // The other private code points are modifiers, media and lock keys: no name of ours.
+  if (isModifierKey(code)) return { kind: "modifier", parsed: null };
+  // The other private code points are media keys and the like: no name of ours.
   if (code < 0x20 || code > 0x10ffff || (code >= 0xe000 && code <= 0xf8ff)) return unnamed;
   if (code >= 0xd800 && code <= 0xdfff) return unnamed;
   const char = String.fromCodePoint(code);
