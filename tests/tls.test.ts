@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import tls from "node:tls";
 import { Gateway, TOKEN } from "./support/gateway.ts";
 import { isMissing } from "./support/programs.ts";
 import { until } from "./support/until.ts";
@@ -90,5 +91,36 @@ test.skipIf(!hasOpenssl)(
     await until("the log", async () => (await gateway.log()).includes("was not replaced"));
     const { code } = await curl("-k", ...bearer, `${gateway.origin}/sessions`);
     expect(code).toBe(0);
+  },
+);
+
+test.skipIf(!hasOpenssl)(
+  "SIGHUP ends connections between two requests, and none with a request under way",
+  async () => {
+    certificate("third", join(dir, "cert.pem"), join(dir, "key.pem"));
+    await gateway.session("waited");
+    const { port } = new URL(gateway.origin);
+    const connect = async (request: string) => {
+      const socket = tls.connect({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false });
+      const seen = { text: "", closed: false };
+      socket.on("data", (bytes) => {
+        seen.text += bytes.toString();
+      });
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        seen.closed = true;
+      });
+      socket.write(`GET ${request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\n\r\n`);
+      return { socket, seen };
+    };
+    const idle = await connect("/sessions");
+    await until("the first answer", () => idle.seen.text.includes("waited"));
+    const busy = await connect("/sessions/waited/idle?timeout_ms=2000&max_wait_ms=10000");
+    await until("the second connection", () => busy.socket.readyState === "open");
+    await until("the wait to begin", async () => (await gateway.fetch("/health")).ok);
+    gateway.signal("SIGHUP");
+    await until("the idle connection's end", () => idle.seen.closed);
+    await until("the answer to the wait", () => busy.seen.text.includes("HTTP/1.1 200"));
+    busy.socket.destroy();
   },
 );

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import { Activity } from "../../src/session/activity.ts";
+import { ElementStore } from "../../src/session/elements.ts";
 import type { Clock, ShellMark } from "../../src/session/exec-port.ts";
 import { Keyboard } from "../../src/session/keyboard.ts";
 import { CommandRecorder } from "../../src/session/recorder.ts";
@@ -123,6 +124,42 @@ describe("the keyboard", () => {
     expect(keyboard.owner).toBeNull();
     expect(keyboard.leaseLeft()).toBeNull();
     expect(changes).toEqual(["capture", "passthrough"]);
+    expect(clock.pending).toBe(0);
+  });
+});
+
+describe("an element with a time to live", () => {
+  function drawn(): { clock: JumpingClock; store: ElementStore; changes: number[] } {
+    const clock = new JumpingClock();
+    const changes: number[] = [];
+    let ids = 0;
+    const store = new ElementStore({
+      newId: () => `element-${ids++}`,
+      schedule: (ms, expire) => {
+        const timer = clock.after(ms, expire);
+        return () => timer[Symbol.dispose]();
+      },
+      onChange: () => changes.push(clock.now()),
+    });
+    store.createOverlay({ x: 0, y: 0, width: 1, height: 1, spans: [], ttl_ms: 60_000 });
+    return { clock, store, changes };
+  }
+
+  test("lives as long as was agreed, whatever the time of day", async () => {
+    const { clock, store } = drawn();
+    clock.setWall(YEAR_MS);
+    await clock.jump(59_999);
+    expect(store.overlays()).toHaveLength(1);
+    clock.setWall(-2 * YEAR_MS);
+    await clock.jump(1);
+    expect(store.overlays()).toEqual([]);
+  });
+
+  test("is gone after a sleep, told once", async () => {
+    const { clock, store, changes } = drawn();
+    await clock.jump(8 * 3_600_000);
+    expect(store.overlays()).toEqual([]);
+    expect(changes).toHaveLength(2);
     expect(clock.pending).toBe(0);
   });
 });
