@@ -7,6 +7,7 @@ import { generated, withGenerated } from "../../scripts/docs.ts";
 import { settingNames } from "../../src/instance/settings-keys.ts";
 import { tools } from "../../src/mcp/tools.ts";
 import { operations } from "../../src/operations/table.ts";
+import { ExecStateSchema } from "../../src/protocol/commands.ts";
 import { simpleConditions } from "../../src/protocol/conditions.ts";
 import { errorCodes } from "../../src/protocol/errors.ts";
 import { eventNames, LifecycleEventSchema, SessionEventSchema } from "../../src/protocol/events.ts";
@@ -42,6 +43,8 @@ describe("the prose of docs/protocol.md names", () => {
     expect(SessionStateSchema.options.filter((state) => !states.has(state))).toEqual([]);
     const conditions = quoted(section(protocol, "### Conditions"));
     expect(simpleConditions.filter((condition) => !conditions.has(condition))).toEqual([]);
+    const outcomes = quoted(section(protocol, "## Commands"));
+    expect(ExecStateSchema.options.filter((state) => !outcomes.has(state))).toEqual([]);
   });
 
   test("every subscription and every event", () => {
