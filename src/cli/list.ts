@@ -1,18 +1,26 @@
 /**
- * `wsh list`: finds the hosts itself and asks all of them at once, so that it needs no server and one that hangs delays
- * the rest by a second at most.
+ * `wsh list`: asks the server where one runs, which knows most sessions without waking them. Where none answers it finds
+ * the hosts itself and asks all of them at once, so that it needs no server and one that hangs delays the rest by a second
+ * at most.
  */
 import type { Command } from "commander";
+import * as v from "valibot";
 import { Connection } from "../instance/connection.ts";
-import type { Instance } from "../instance/paths.ts";
+import { hostSocket, type Instance } from "../instance/paths.ts";
 import { cleanStale, listSessions, type SessionEntry } from "../instance/registry.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { SessionInfo } from "../protocol/session.ts";
+import { parseTarget } from "../protocol/names.ts";
+import { type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import { collect, instanceOf } from "./context.ts";
 import { print, printJson, say, shorten, table } from "./print.ts";
+import { askServer } from "./server-client.ts";
 
 /** How long a host may take to say hello before it is shown as unresponsive, in ms: a healthy one takes one. */
 const HELLO_PATIENCE_MS = 900;
+/** How long the server may take, in ms: it waits up to a second for a host that hangs. */
+const SERVER_PATIENCE_MS = 1_500;
+/** The same as HELLO_PATIENCE_MS for one of which the server has said that it does not answer: only why is asked. */
+const SILENT_PATIENCE_MS = 150;
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
 
@@ -58,7 +66,7 @@ function namesOf(instance: Instance, all: boolean): string {
 }
 
 async function findAll(instance: Instance): Promise<Listed[]> {
-  const asked = await Promise.all(listSessions(instance).map(ask));
+  const asked = (await askAtServer(instance)) ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
   const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
   // Left behind by hosts that were killed; whoever looks cleans up.
   if (dead.length > 0)
@@ -69,9 +77,30 @@ async function findAll(instance: Instance): Promise<Listed[]> {
   return asked.filter((one) => !dead.includes(one));
 }
 
-async function ask(entry: SessionEntry): Promise<Listed> {
+/** What the server says; null when none answers in time, or not as this version does. */
+async function askAtServer(instance: Instance): Promise<Listed[] | null> {
+  const answer = await askServer(instance, "GET", "/sessions?all=true", { patienceMs: SERVER_PATIENCE_MS }).catch(
+    () => null,
+  );
+  const infos = v.safeParse(v.array(SessionInfoSchema), answer);
+  if (!infos.success) return null;
+  return Promise.all(
+    infos.output.map((info) => {
+      const entry = entryOf(instance, info);
+      return info.state === "unresponsive" ? ask(entry, SILENT_PATIENCE_MS) : { entry, info };
+    }),
+  );
+}
+
+function entryOf(instance: Instance, { id, name, running }: SessionInfo): SessionEntry {
+  const target = parseTarget(id);
+  if (target.kind !== "pane") throw new WshError("internal_error", `'${id}' is not an id`);
+  return { id: target.id, socket: hostSocket(instance, target.id), name, ended: !running };
+}
+
+async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<Listed> {
   try {
-    const { connection, hello } = await Connection.open(entry.socket, "cli", {}, HELLO_PATIENCE_MS);
+    const { connection, hello } = await Connection.open(entry.socket, "cli", {}, patienceMs);
     connection.close();
     if (hello.info !== undefined) return { entry, info: hello.info };
     return { entry, trouble: new WshError("host_unavailable", "the session is being started") };

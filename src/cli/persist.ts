@@ -15,7 +15,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const answer = await (mode === undefined
         ? askServer(instance, "GET", "/server/persist")
-        : askServer(instance, "PUT", "/server/persist", { persistent: mode === "on" }));
+        : askServer(instance, "PUT", "/server/persist", { body: { persistent: mode === "on" } }));
       const { persistent } = v.parse(outputSchema("server.persist.get"), answer);
       await say(
         persistent

@@ -13,7 +13,7 @@ export async function askServer(
   instance: Instance,
   method: "GET" | "POST" | "PUT",
   path: string,
-  body?: object,
+  { body, patienceMs }: { readonly body?: object; readonly patienceMs?: number } = {},
 ): Promise<unknown> {
   const prefix = readServerInfo(instance)?.base_prefix ?? "";
   let response: Response;
@@ -21,6 +21,7 @@ export async function askServer(
     response = await fetch(`http://localhost${prefix}${path}`, {
       method,
       unix: instance.httpSocket,
+      ...(patienceMs === undefined ? {} : { signal: AbortSignal.timeout(patienceMs) }),
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }),
     });
   } catch (cause) {

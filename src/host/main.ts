@@ -57,7 +57,7 @@ export async function runHost(): Promise<void> {
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   process.on("SIGTERM", () => void session.lifetime.kill("killed"));
   await over.promise;
-  await releaseSession(instance, id).catch((error) =>
+  await releaseSession(instance, id, session.name).catch((error) =>
     logger.warn("the session's files could not be removed", { error }),
   );
   await server.flush(FLUSH_MS);
@@ -117,9 +117,9 @@ async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnT
 function registryFor(instance: Instance, id: number): SessionRegistry {
   return {
     rename: (name) => renameSession(instance, id, name),
-    ended: () => markEnded(instance, id),
+    ended: (name) => markEnded(instance, id, name),
     live: () => markLive(instance, id),
-    leave: () => releaseSession(instance, id),
+    leave: (name) => releaseSession(instance, id, name),
   };
 }
 

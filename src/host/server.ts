@@ -21,6 +21,7 @@ import { Peer, type PeerHandler, type PeerRequest } from "./peer.ts";
 import { StreamCode, type Streams } from "./stream-code.ts";
 import type { StreamClient } from "./subscription-client.ts";
 
+const EndSchema = v.object({ reason: v.picklist(["killed", "server_stopped"]) });
 const CallerGoneSchema = v.object({ id: v.string() });
 
 /** What keeps a connection or a terminal going, and acts on nothing. */
@@ -126,6 +127,9 @@ export class HostServer implements PeerHandler {
   private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
     switch (request.op) {
       case "host.ping":
+        return {};
+      case "host.end":
+        await session.lifetime.kill(v.parse(EndSchema, request.input).reason);
         return {};
       case "host.give_way":
         return { gone: session.lifetime.giveWay() };

@@ -8,14 +8,17 @@
 
 import fs from "node:fs";
 import { WshError } from "../protocol/errors.ts";
-import { checkSessionName, defaultSessionName, nextNumericName, numericName } from "../protocol/names.ts";
+import { checkSessionName, decodeName, defaultSessionName, nextNumericName, numericName } from "../protocol/names.ts";
 import { withLock } from "./lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "./paths.ts";
 import { listenerPid } from "./probe.ts";
 import {
   boundIds,
   cleanStaleLocked,
+  type FileNames,
+  fileNames,
   linkName,
+  nameFile,
   removeOwn,
   type SessionEntry,
   snapshot,
@@ -81,13 +84,13 @@ function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResu
   if (request.name.kind === "exact") checkSessionName(request.name.name);
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
-    const entries = withinLimit(instance, request.maxSessions);
-    const counters = skipOccupied(instance, readCounters(instance, entries));
+    const files = withinLimit(instance, request.maxSessions);
+    const counters = skipOccupied(instance, readCounters(instance, files));
     const { id } = counters;
-    const name = chooseName(instance, request.name, entries, counters);
+    const name = chooseName(instance, request.name, files, counters);
     writeCounters(instance, { id: id + 1, name: name.next });
     const claim = await bindAndLink(instance, id, name.text, request.bind);
-    return { ...claim, tooOld: tooOld(entries, request.maxSessions) };
+    return { ...claim, tooOld: files.ended.length > request.maxSessions ? tooOld(instance, request.maxSessions) : [] };
   });
 }
 
@@ -104,15 +107,15 @@ export async function restoreSession(
 ): Promise<Claim> {
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, () => {
-    const { entries } = snapshot(instance);
+    const files = fileNames(instance);
     const holder = listenerPid(hostSocket(instance, session.id));
     if (holder !== null && holder !== process.pid) {
       throw new WshError("session_create_failed", `process ${holder} has the socket of session @${session.id}`);
     }
-    const counters = readCounters(instance, entries);
-    const isTaken = !session.ended && isLiveName(instance, entries, session.name);
+    const counters = readCounters(instance, files);
+    const isTaken = !session.ended && isLiveName(instance, files, session.name);
     const name = isTaken
-      ? chooseName(instance, { kind: "number" }, entries, counters)
+      ? chooseName(instance, { kind: "number" }, files, counters)
       : { text: session.name, next: counters.name };
     writeCounters(instance, { id: Math.max(counters.id, session.id + 1), name: name.next });
     removeOwn(instance, session.id, name.text);
@@ -124,19 +127,22 @@ export async function restoreSession(
 export async function allocateId(instance: Instance): Promise<number> {
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, () => {
-    const counters = readCounters(instance, snapshot(instance).entries);
+    const counters = readCounters(instance, fileNames(instance));
     writeCounters(instance, { ...counters, id: counters.id + 1 });
     return counters.id;
   });
 }
 
-/** The hosts that exist, when one more is allowed. Dead ones are looked for only when they would be in the way. */
-function withinLimit(instance: Instance, maxSessions: number): readonly SessionEntry[] {
-  const before = snapshot(instance).entries;
-  if (hasRoom(before, maxSessions)) return before;
+/**
+ * What is there, when one more session is allowed. File names say how many there are at most; hosts are counted one by one,
+ * and dead ones looked for, only when those would be too many.
+ */
+function withinLimit(instance: Instance, maxSessions: number): FileNames {
+  const files = fileNames(instance);
+  if (files.ids.length - files.ended.length < maxSessions) return files;
+  if (hasRoom(snapshot(instance).entries, maxSessions)) return files;
   cleanStaleLocked(instance);
-  const { entries } = snapshot(instance);
-  if (hasRoom(entries, maxSessions)) return entries;
+  if (hasRoom(snapshot(instance).entries, maxSessions)) return fileNames(instance);
   throw new WshError("max_sessions_reached", `the instance '${instance.name}' has ${maxSessions} sessions already`);
 }
 
@@ -145,52 +151,52 @@ function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean
 }
 
 /** The ended sessions past the limit, the one that ended first in front: its last link was made then. */
-function tooOld(entries: readonly SessionEntry[], maxSessions: number): readonly SessionEntry[] {
-  const ended = entries.filter((entry) => entry.ended);
-  if (ended.length <= maxSessions) return [];
+function tooOld(instance: Instance, maxSessions: number): readonly SessionEntry[] {
+  const ended = snapshot(instance).entries.filter((entry) => entry.ended);
   const linkedAt = new Map(
     ended.map(({ id, socket }) => [id, fs.lstatSync(socket, { throwIfNoEntry: false })?.ctimeMs ?? 0]),
   );
   ended.sort((a, b) => (linkedAt.get(a.id) ?? 0) - (linkedAt.get(b.id) ?? 0));
-  return ended.slice(0, ended.length - maxSessions);
+  return ended.slice(0, Math.max(0, ended.length - maxSessions));
 }
 
 function chooseName(
   instance: Instance,
   rule: NameRule,
-  entries: readonly SessionEntry[],
+  files: FileNames,
   counters: Counters,
 ): { text: string; next: number } {
   switch (rule.kind) {
     case "exact":
-      refuseConflict(instance, entries, rule.name);
+      refuseConflict(instance, files, rule.name);
       return { text: rule.name, next: counters.name };
     case "prefix": {
       const text = `${rule.prefix}${counters.id}`;
-      if (isLiveName(instance, entries, text)) return chooseName(instance, { kind: "number" }, entries, counters);
+      if (isLiveName(instance, files, text)) return chooseName(instance, { kind: "number" }, files, counters);
       return { text: checkSessionName(text), next: counters.name };
     }
     case "default":
-      if (!isLiveName(instance, entries, defaultSessionName)) {
+      if (!isLiveName(instance, files, defaultSessionName)) {
         return { text: defaultSessionName, next: counters.name };
       }
-      return chooseName(instance, { kind: "number" }, entries, counters);
+      return chooseName(instance, { kind: "number" }, files, counters);
     case "number": {
-      const used = new Set(entries.map((entry) => entry.name));
-      const number = nextNumericName(counters.name, (name) => used.has(name));
+      const used = new Set([...files.live, ...files.ended]);
+      const number = nextNumericName(counters.name, (name) => used.has(nameFile(name)));
       return { text: String(number), next: number + 1 };
     }
   }
 }
 
-function refuseConflict(instance: Instance, entries: readonly SessionEntry[], name: string): void {
-  if (!isLiveName(instance, entries, name)) return;
+function refuseConflict(instance: Instance, files: FileNames, name: string): void {
+  if (!isLiveName(instance, files, name)) return;
   throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
 }
 
 /** Whether a session has the name and is not ended; one whose host is dead is removed on the way. */
-function isLiveName(instance: Instance, entries: readonly SessionEntry[], name: string): boolean {
-  const holder = entries.find((entry) => entry.name === name && !entry.ended);
+function isLiveName(instance: Instance, files: FileNames, name: string): boolean {
+  if (!files.live.has(nameFile(name))) return false;
+  const holder = snapshot(instance).entries.find((entry) => entry.name === name && !entry.ended);
   if (holder === undefined) return false;
   const removed = cleanStaleLocked(instance, [holder.id]);
   return removed.length === 0;
@@ -216,7 +222,7 @@ async function bindAndLink(
   }
 }
 
-function readCounters(instance: Instance, entries: readonly SessionEntry[]): Counters {
+function readCounters(instance: Instance, files: FileNames): Counters {
   let text = "";
   try {
     text = fs.readFileSync(instance.countersFile, "utf8");
@@ -224,10 +230,23 @@ function readCounters(instance: Instance, entries: readonly SessionEntry[]): Cou
     // Absent at first; where it cannot be read, what is in use says enough.
   }
   const stored = /^(\d{1,9}) (\d{1,9})$/m.exec(text);
-  const highestId = Math.max(0, ...entries.map(({ id }) => id));
-  if (stored !== null) return { id: Math.max(Number(stored[1]), highestId + 1), name: Number(stored[2]) };
-  const numbers = entries.map((entry) => (entry.name === null ? -1 : (numericName(entry.name) ?? -1)));
-  return { id: Math.max(highestId, ...boundIds(instance)) + 1, name: Math.max(-1, ...numbers) + 1 };
+  if (stored !== null) {
+    const next = Number(stored[1]);
+    return { id: Math.max(next, highest(instance, files, next) + 1), name: Number(stored[2]) };
+  }
+  const numbers = [...files.live, ...files.ended].map((file) => numericName(decodeName(file) ?? "") ?? -1);
+  const id = Math.max(highest(instance, files, 0), ...boundIds(instance)) + 1;
+  return { id, name: Math.max(-1, ...numbers) + 1 };
+}
+
+/** The highest id of a host, if it is at least `from`; what only has such a name is none. */
+function highest(instance: Instance, { ids }: FileNames, from: number): number {
+  const hosts = ids.filter((id) => id >= from && isSocket(hostSocket(instance, id)));
+  return Math.max(0, ...hosts);
+}
+
+function isSocket(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
 /** What is no socket may lie where a host's would be: it stays, and that id is not given. */

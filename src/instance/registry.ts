@@ -99,9 +99,12 @@ export async function renameSession(instance: Instance, id: number, name: string
   });
 }
 
-/** Says that the session's program has ended: it keeps its name for readers, but no longer from a new session. */
-export async function markEnded(instance: Instance, id: number): Promise<void> {
-  await setEnded(instance, id, true);
+/**
+ * Says that the session's program has ended: it keeps its name for readers, but no longer from a new session.
+ * @param name as its own process knows it: then the directories are not read
+ */
+export async function markEnded(instance: Instance, id: number, name?: string): Promise<void> {
+  await setEnded(instance, id, true, name);
 }
 
 /** Takes the name back for a session whose program was started again; session_name_conflict when it is taken. */
@@ -109,10 +112,15 @@ export async function markLive(instance: Instance, id: number): Promise<void> {
   await setEnded(instance, id, false);
 }
 
-/** Removes a session's names and its socket: it is gone for everyone. Repeating it changes nothing. */
-export async function releaseSession(instance: Instance, id: number): Promise<void> {
-  if (!checkRuntimeDir(instance)) return;
-  await withLock(instance.lockFile, () => removeEntry(instance, id, snapshot(instance)));
+/**
+ * Removes a session's names and its socket: it is gone for everyone. Repeating it changes nothing.
+ * @param name as its own process knows it: then the directories are not read
+ */
+export async function releaseSession(instance: Instance, id: number, name?: string): Promise<void> {
+  if (!checkRuntimeDir(instance) || !isRegistered(instance, id)) return;
+  await withLock(instance.lockFile, () => {
+    if (name === undefined || !removeKnown(instance, id, name)) removeEntry(instance, id, snapshot(instance));
+  });
 }
 
 /**
@@ -174,6 +182,33 @@ export function unlinkSocket(path: string): void {
   if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
 }
 
+/** What the directories hold by their file names alone: two calls, however many sessions there are. */
+export interface FileNames {
+  /** Of everything called like a host's socket. */
+  readonly ids: readonly number[];
+  /** Encoded names of live sessions, and of ended ones. */
+  readonly live: ReadonlySet<string>;
+  readonly ended: readonly string[];
+}
+
+export function fileNames(instance: Instance): FileNames {
+  const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
+  const hosts = new Set(ids);
+  const live = new Set<string>();
+  const ended: string[] = [];
+  for (const file of readDir(instance.namesDir)) {
+    const [, name, id] = endedPattern.exec(file) ?? [];
+    if (name === undefined || id === undefined) live.add(file);
+    else if (hosts.has(id)) ended.push(name);
+  }
+  return { ids: ids.map(Number), live, ended };
+}
+
+/** The file of a live session's name. */
+export function nameFile(name: string): string {
+  return encodeName(name, foldsCase);
+}
+
 /** Every host and name at this moment. */
 export function snapshot(instance: Instance): Snapshot {
   const inodes = new Map<number, string>();
@@ -195,8 +230,9 @@ export function snapshot(instance: Instance): Snapshot {
   return { entries, inodes, links };
 }
 
-async function setEnded(instance: Instance, id: number, ended: boolean): Promise<void> {
+async function setEnded(instance: Instance, id: number, ended: boolean, known?: string): Promise<void> {
   await withLock(instance.lockFile, () => {
+    if (ended && known !== undefined && endKnown(instance, id, known)) return;
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;
     const live = own.find((link) => link.endedId === null);
@@ -216,6 +252,37 @@ function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: r
   const entry = entries.find((candidate) => candidate.id === id);
   if (entry === undefined) throw new WshError("session_not_found", `no session '@${id}' in '${instance.name}'`);
   return { entry, own: links.filter((link) => link.inode === inodes.get(id)) };
+}
+
+/** The host's socket and how many names it has: each is a link to it. Null when it is gone. */
+function ownSocket(instance: Instance, id: number): { inode: string; names: number } | null {
+  const path = hostSocket(instance, id);
+  const inode = socketInode(path);
+  const links = fs.lstatSync(path, { throwIfNoEntry: false })?.nlink;
+  return inode === null || links === undefined ? null : { inode, names: links - 1 };
+}
+
+/** As setEnded, for a host whose only name is this one. @returns false when that is not so */
+function endKnown(instance: Instance, id: number, name: string): boolean {
+  const own = ownSocket(instance, id);
+  const file = encodeName(name, foldsCase);
+  const live = join(instance.namesDir, file);
+  if (own?.names !== 1 || socketInode(live) !== own.inode) return false;
+  fs.linkSync(hostSocket(instance, id), `${live}~${id}`);
+  unlinkName(instance, file);
+  return true;
+}
+
+/** As removeEntry, for a host whose only name is this one. @returns false when that is not so */
+function removeKnown(instance: Instance, id: number, name: string): boolean {
+  const own = ownSocket(instance, id);
+  if (own === null) return true;
+  const file = encodeName(name, foldsCase);
+  const named = [file, `${file}~${id}`].filter((each) => socketInode(join(instance.namesDir, each)) === own.inode);
+  if (own.names !== named.length) return false;
+  for (const each of named) unlinkName(instance, each);
+  unlinkSocket(hostSocket(instance, id));
+  return true;
 }
 
 /** Removes one host's names, then its socket: a name never outlives what it names. */

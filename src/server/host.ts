@@ -124,6 +124,17 @@ export class Host {
     if (this.connection === null && name !== null) this.info = { ...this.info, name, running: !ended };
   }
 
+  /** Ends the session with the server. A process of an older version knows this as its operation only. */
+  async end(): Promise<void> {
+    const input = { reason: "server_stopped" };
+    try {
+      await this.request("host.end", input, CONTEXT);
+    } catch (thrown) {
+      if (!(thrown instanceof WshError) || thrown.code !== "unknown_method") throw thrown;
+      await this.request("session.kill", input, CONTEXT);
+    }
+  }
+
   /** Why a request was not answered whose connection has ended. */
   private lostError(): WshError {
     const { name } = this.info;

@@ -31,6 +31,7 @@ import { Lifecycle } from "./lifecycle.ts";
 import { Listeners } from "./listeners.ts";
 import { Metrics } from "./metrics.ts";
 import { recorded } from "./record.ts";
+import { stopSessions } from "./stop.ts";
 import { Tickets } from "./tickets.ts";
 import type { TlsFiles } from "./tls-files.ts";
 import { WebSockets } from "./ws.ts";
@@ -39,8 +40,6 @@ import { WebSockets } from "./ws.ts";
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 /** Time for an answer to leave before the server may end, in ms. */
 const ANSWER_MS = 50;
-/** How long sessions may take to end at `wsh stop` before the server ends without them, in ms. */
-const STOP_PATIENCE_MS = 10_000;
 
 export interface ServerOptions extends AccessOptions {
   /** Given on the command line; the choice kept from an earlier run wins over the default. */
@@ -332,17 +331,4 @@ function reloadTls(listening: Listeners, { logger, tls }: ServerOptions): void {
 function doubtCertificate(listening: Listeners, { logger, tls }: Pick<ServerOptions, "logger" | "tls">): void {
   const doubt = listening.certificateDoubt;
   if (doubt !== null) logger.warn(`clients will refuse the TLS certificate: ${doubt}`, { cert: tls?.cert });
-}
-
-/** Ends every session; one whose host hangs is left behind after a while. */
-async function stopSessions(hosts: Hosts): Promise<number> {
-  const all = hosts.known;
-  const running = all.filter((host) => host.info.running).length;
-  const context = {
-    caller: { kind: "cli", id: "server", connected: true },
-    access: "admin",
-  } as const;
-  const ends = all.map((host) => host.request("session.kill", { reason: "server_stopped" }, context).catch(() => {}));
-  await Promise.race([Promise.all(ends), Bun.sleep(STOP_PATIENCE_MS)]);
-  return running;
 }

@@ -158,7 +158,7 @@ export class Lifetime {
   private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
     this.port.events.emit("ending", undefined);
     this.port.activity.dispose(this.gone()); // to them it is gone, whatever its program's end will look like
-    const left = this.port.registry.leave().catch(() => {}); // tried again when the session is over
+    const left = this.port.registry.leave(this.port.name()).catch(() => {}); // tried again when the session is over
     for (const viewer of this.port.viewers.all) viewer.end({ reason });
     await this.restarting?.catch(() => {});
     if (this.port.program.exit === null) {
@@ -199,7 +199,7 @@ export class Lifetime {
     this.port.activity.exited();
     this.port.events.emit("exited", exit);
     if (this.killing !== null) return;
-    void this.port.registry.ended().catch(() => {});
+    void this.port.registry.ended(this.port.name()).catch(() => {});
     this.port.events.emit("info", undefined);
     for (const viewer of this.port.viewers.all) {
       viewer.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });

@@ -102,10 +102,10 @@ export interface SessionEvents extends Record<string, unknown> {
 export interface SessionRegistry {
   /** @throws WshError invalid_session_name, session_name_conflict */
   rename(name: string): Promise<void>;
-  ended(): Promise<void>;
+  ended(name: string): Promise<void>;
   live(): Promise<void>;
   /** The session is found no more, neither by name nor by id. */
-  leave(): Promise<void>;
+  leave(name: string): Promise<void>;
 }
 
 export type SessionEmitter = Emitter<SessionEvents>;
