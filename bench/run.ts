@@ -17,6 +17,7 @@ import { latency } from "./latency.ts";
 import { mcpCalls, mcpStart, mcpTokens } from "./mcp.ts";
 import { type Measure, type Report, table } from "./measure.ts";
 import { memory } from "./memory.ts";
+import { scale } from "./scale.ts";
 import { installed, Stage } from "./stage.ts";
 import { start } from "./start.ts";
 
@@ -34,6 +35,7 @@ const measures: readonly Measure[] = [
   mcpCalls,
   mcpTokens,
   memory,
+  scale,
   idle,
 ];
 const root = join(import.meta.dir, "..");

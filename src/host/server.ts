@@ -216,6 +216,8 @@ export class HostServer implements PeerHandler {
 
   /** Resolves when nobody is left to be told anything, or after `patienceMs`. */
   async flush(patienceMs: number): Promise<void> {
+    // The answers to those who ended the session, or waited, are written in this turn.
+    await new Promise((resume) => setImmediate(resume));
     for (const peer of [...this.peers]) peer.finish();
     const deadline = performance.now() + patienceMs;
     while (this.peers.size > 0 && performance.now() < deadline) await Bun.sleep(5);
