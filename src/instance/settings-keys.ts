@@ -71,7 +71,9 @@ export const settingsSchema = v.object({
     env: "WSH_SHELL_INTEGRATION",
   }),
   reset_modes: boolean(true, "When a command has ended, switch off terminal modes that it left on."),
-  scrollback_lines: integer(10_000, 0, most, "History kept above the screen of a session.", { unit: "lines" }),
+  scrollback_lines: integer(10_000, 0, most, "Logical lines kept above the screen of a session, however wide it is.", {
+    unit: "lines",
+  }),
   scrollback_bytes: integer(32 * mib, 0, 4096 * mib, "History kept above the screen of a session, by size.", {
     unit: "bytes",
   }),

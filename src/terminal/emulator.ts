@@ -53,7 +53,7 @@ export interface EmulatorSink {
 export interface EmulatorOptions {
   readonly rows: number;
   readonly cols: number;
-  /** Rows kept above the screen. */
+  /** Logical lines kept above the screen. */
   readonly historyLines: number;
   readonly historyBytes: number;
   readonly profile: TerminalProfile;
@@ -214,7 +214,7 @@ export class Emulator {
     // Switches to Unicode 15 with grapheme clusters by itself.
     terminal.loadAddon(new UnicodeGraphemesAddon());
     const { historyLines, historyBytes } = this.options;
-    const limits = { rows: historyLines, bytes: historyBytes };
+    const limits = { lines: historyLines, bytes: historyBytes };
     const hot = new HotWindow(terminal, this.packed, this.links, limits, lastLine);
     const modes = new ModeTracker(terminal);
     const passing = new PassingLines(terminal, modes, hot, (bytes) => parseNow(terminal, bytes));

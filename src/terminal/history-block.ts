@@ -31,6 +31,8 @@ export interface Pieces {
   readonly bytes: number;
   /** Whether every piece begins its line. */
   readonly whole: boolean;
+  /** Pieces of `from` to `to` (exclusive) that begin a line. */
+  lineCount(from: number, to: number): number;
   /** The line of a piece. */
   id(at: number): number;
   begins(at: number): boolean;
@@ -75,6 +77,14 @@ export class PackedPieces implements Pieces {
 
   get whole(): boolean {
     return this.packed.offsets === null;
+  }
+
+  lineCount(from: number, to: number): number {
+    const { offsets } = this.packed;
+    if (offsets === null) return to - from;
+    let lines = 0;
+    for (let at = from; at < to; at++) if (offsets[at] === 0) lines++;
+    return lines;
   }
 
   id(at: number): number {

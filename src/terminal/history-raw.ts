@@ -54,6 +54,10 @@ export class RawLines implements Pieces {
     return OVERHEAD_BYTES + this.source.length + this.count * LINE_BYTES;
   }
 
+  lineCount(from: number, to: number): number {
+    return to - from;
+  }
+
   id(at: number): number {
     return this.firstId + at;
   }

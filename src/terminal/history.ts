@@ -2,8 +2,9 @@
  * Lines that have left the emulator: packed, oldest first.
  *
  * Owns pieces of logical lines in the order they were printed: a line is one piece, or several when it is very long. Only
- * the end grows and shrinks (`append`, `truncate`), only the beginning is dropped (`trim`), by rows and by bytes. Row
- * counts are those of wrapping each piece at `cols`, kept for one width and counted again when it changes. What is
+ * the end grows and shrinks (`append`, `truncate`), only the beginning is dropped (`trim`), by logical lines and by
+ * bytes: neither depends on the width, so a narrow terminal drops nothing. Row counts are those of wrapping each piece at
+ * `cols`, kept for one width and counted again when it changes; they tell what to show, never what to keep. What is
  * dropped is reported once, by the block, before it is gone: who needs its text takes it then, and nobody else pays for it.
  */
 
@@ -25,6 +26,7 @@ interface Block {
   readonly pieces: Pieces;
   /** At the history's width. */
   rows: number;
+  readonly lines: number;
 }
 
 export class History {
@@ -32,10 +34,12 @@ export class History {
   /** Pieces at the beginning of the first block that are dropped already. */
   private dropped = 0;
   private droppedRows = 0;
+  private droppedLines = 0;
   /** Follows the blocks. */
   private readonly open = new BlockBuilder();
   private openRows = 0;
   private blockRows = 0;
+  private blockLines = 0;
   private blockBytes = 0;
 
   constructor(
@@ -46,6 +50,11 @@ export class History {
   /** Rows at the present width. */
   get rows(): number {
     return this.blockRows - this.droppedRows + this.openRows;
+  }
+
+  /** Logical lines that begin here, whatever the width. */
+  get lines(): number {
+    return this.blockLines - this.droppedLines + this.openLines;
   }
 
   /** Bytes held, by estimate. */
@@ -92,7 +101,7 @@ export class History {
   /** Lines as they were printed. */
   appendRaw(pieces: RawLines): void {
     if (this.open.count > 0) this.seal();
-    this.push({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols) });
+    this.push({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols), lines: pieces.count });
   }
 
   /** Drop what is at or after `offset` cells into line `id`. */
@@ -116,25 +125,30 @@ export class History {
     }
   }
 
-  /** Drop the oldest until at most so many rows and bytes are left. Runs per slice of output. */
-  trim(maxRows: number, maxBytes: number): void {
-    while (this.rows > maxRows || this.bytes > maxBytes) {
+  /** Drop the oldest until at most so many lines and bytes are left. Runs per slice of output. */
+  trim(maxLines: number, maxBytes: number): void {
+    // Where no line may be left, the rest of one whose beginning is gone may not either.
+    while (this.lines > maxLines || this.bytes > maxBytes || (maxLines === 0 && this.bytes > 0)) {
       const block = this.blocks[0];
       if (block === undefined) {
         if (this.open.count === 0) return;
         this.seal();
         continue;
       }
-      const from = this.dropped;
-      const left = block.rows - this.droppedRows;
-      const surplus = this.rows - maxRows;
       const { pieces } = block;
+      const from = this.dropped;
+      const surplus = this.lines - maxLines;
       let to = pieces.count;
-      if (this.bytes <= maxBytes && surplus < left) {
-        // Rows of the pieces that go: one each, but for long ones.
-        let rows = 0;
-        for (to = from; rows < surplus && to < pieces.count; to++) rows += pieces.rowCount(to, to + 1, this.cols);
-        this.droppedRows += rows;
+      if (this.bytes <= maxBytes && surplus < block.lines - this.droppedLines) {
+        // A line goes with all its pieces.
+        let lines = 0;
+        for (to = from; to < pieces.count; to++) {
+          if (!pieces.begins(to)) continue;
+          if (lines === surplus) break;
+          lines++;
+        }
+        this.droppedLines += lines;
+        this.droppedRows += pieces.rowCount(from, to, this.cols);
       }
       this.dropped = to;
       this.retired(new RetiredLines(pieces, from, to));
@@ -180,6 +194,11 @@ export class History {
     }
   }
 
+  /** Lines that begin in the open block: at most as many as it has pieces. */
+  private get openLines(): number {
+    return this.open.pieces.lineCount(0, this.open.count);
+  }
+
   /** Everything in order: which pieces, from which one on, and the rows of those. */
   private *parts(): Generator<{ readonly pieces: Pieces; readonly first: number; readonly rows: number }> {
     for (const [index, { pieces, rows }] of this.blocks.entries()) {
@@ -197,12 +216,14 @@ export class History {
   private seal(): void {
     const rows = this.openRows;
     this.openRows = 0;
-    this.push({ pieces: this.open.seal(), rows });
+    const pieces = this.open.seal();
+    this.push({ pieces, rows, lines: pieces.lineCount(0, pieces.count) });
   }
 
   private push(block: Block): void {
     this.blocks.push(block);
     this.blockRows += block.rows;
+    this.blockLines += block.lines;
     this.blockBytes += block.pieces.bytes;
   }
 
@@ -210,19 +231,23 @@ export class History {
   private shift(block: Block): void {
     this.blocks.shift();
     this.blockRows -= block.rows;
+    this.blockLines -= block.lines;
     this.blockBytes -= block.pieces.bytes;
     this.dropped = 0;
     this.droppedRows = 0;
+    this.droppedLines = 0;
   }
 
   /** Bring a block that was taken off the end back to where pieces can be removed. */
   private unseal(block: Block): void {
     this.blockRows -= block.rows;
+    this.blockLines -= block.lines;
     this.blockBytes -= block.pieces.bytes;
     const first = this.blocks.length === 0 ? this.dropped : 0;
     if (this.blocks.length === 0) {
       this.dropped = 0;
       this.droppedRows = 0;
+      this.droppedLines = 0;
     }
     for (let at = first; at < block.pieces.count; at++) {
       if (this.open.isFull) this.seal();

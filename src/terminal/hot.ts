@@ -42,7 +42,7 @@ export class HotWindow {
     private readonly terminal: Terminal,
     private readonly history: History,
     private readonly links: LinkTable,
-    private readonly limits: { readonly rows: number; readonly bytes: number },
+    private readonly limits: { readonly lines: number; readonly bytes: number },
     /** The last line that an earlier emulator has put into history; -1 for the first. */
     lastLine: number,
   ) {
@@ -73,20 +73,31 @@ export class HotWindow {
     return storedRow(this.buffer, this.start + index);
   }
 
-  /** Hold history to its limits, with so many rows that are neither there nor on the screen: call after every chunk. */
-  trim(above = this.unpacked): void {
-    this.history.trim(Math.max(0, this.limits.rows - above), this.limits.bytes);
+  /** Hold history to its limits, with so many lines that are neither there nor on the screen: call after every chunk. */
+  trim(above = this.linesBefore(0)): void {
+    this.history.trim(Math.max(0, this.limits.lines - above), this.limits.bytes);
   }
 
-  /** Rows above the screen that are not in history. */
-  get unpacked(): number {
+  /** Lines that begin in the rows above row `y` of the screen and are not in history. */
+  linesBefore(y: number): number {
     this.sync();
-    return this.buffer.baseY - this.boundary;
+    const { buffer } = this;
+    const row = Math.max(this.boundary, buffer.baseY + y);
+    const { line } = this.position(row - buffer.baseY, 0);
+    return line - this.lastId - (storedRow(buffer, row).isWrapped ? 0 : 1);
   }
 
   private get start(): number {
     this.sync();
-    return Math.max(this.boundary, this.buffer.baseY - this.limits.rows);
+    const { buffer, boundary, limits } = this;
+    // Every row may begin a line.
+    if (buffer.baseY - boundary <= limits.lines) return boundary;
+    let start = buffer.baseY;
+    for (let lines = 0; start > boundary; start--) {
+      if (lines >= limits.lines && !storedRow(buffer, start).isWrapped) break;
+      if (!storedRow(buffer, start - 1).isWrapped) lines++;
+    }
+    return start;
   }
 
   /** Make room for a slice: call before every one. */
@@ -199,8 +210,9 @@ export class HotWindow {
     if (this.stale > 0) terminal.options.scrollback = buffer.length - terminal.rows - this.stale;
     this.boundary = 0;
     this.stale = 0;
-    const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / cols) : 1;
-    // Room for every row that reflow can make, so that nothing is dropped unpacked.
+    // Room for every row that reflow can make, so that nothing is dropped unpacked: a wide character that does not fit
+    // leaves a row's last cell empty.
+    const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / Math.max(1, cols - 1)) : 1;
     terminal.options.scrollback = Math.max(HOT_ROWS, buffer.length * wraps + rows);
     terminal.resize(cols, rows);
     this.history.resize(cols);

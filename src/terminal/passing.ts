@@ -103,9 +103,27 @@ export class PassingLines {
 
   /** Holds history to its limits, as if the emulator had seen everything: call after every chunk. */
   trim(): void {
-    const partRows = Math.max(1, Math.ceil(this.partCells / this.terminal.cols));
-    const above = this.outrun ? this.capacity - this.terminal.rows + 1 : this.hot.unpacked + this.rows;
-    this.hot.trim(above + partRows - 1);
+    if (this.isEmpty) this.hot.trim();
+    else this.hot.trim(this.linesAbove());
+  }
+
+  /** Lines that begin above the screen and are not in history, once the emulator has seen everything. */
+  private linesAbove(): number {
+    const { terminal, batches } = this;
+    let lines = 0;
+    for (const { words, next } of batches) lines += words.length - next;
+    // Rows of the screen for lines before the one that was begun, or is about to begin.
+    let left = terminal.rows - Math.max(1, Math.ceil(this.partCells / terminal.cols));
+    for (let b = batches.length - 1; b >= 0 && left > 0; b--) {
+      const { words, next } = batches[b] ?? { words: [], next: 0 };
+      for (let at = words.length - 1; at >= next && left > 0; at--) {
+        left -= rowsOf(words[at] ?? 0);
+        // The first row of one that is cut by the screen's edge is above it.
+        if (left >= 0) lines--;
+      }
+    }
+    if (this.outrun) return lines;
+    return lines + this.hot.linesBefore(terminal.buffer.normal.cursorY - Math.max(0, left));
   }
 
   /** Gives the emulator what it has not seen. */
