@@ -1,4 +1,4 @@
-/** Shell integration as it stands in the stream: OSC 133 (A, B, C, D), OSC 633 (E) and OSC 7. Pure parsing. */
+/** Shell integration as it stands in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and L of our own) and OSC 7. Pure parsing. */
 
 /** Where something is, in logical (unwrapped) lines counted since the session began. */
 export interface Position {
@@ -8,7 +8,7 @@ export interface Position {
 }
 
 export interface Mark {
-  readonly kind: "A" | "B" | "C" | "D" | "E";
+  readonly kind: "A" | "B" | "C" | "D" | "E" | "L";
   /** Of D; null when the shell did not say. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
@@ -51,11 +51,19 @@ function urlDecoded(text: string): string | null {
   }
 }
 
-/** The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`. */
+/**
+ * The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`, or our own `L;LINE;NONCE;q=…;length=…`: what the
+ * line editor holds.
+ */
 export function parseCommandMark(data: string): MarkText | null {
-  const [kind, escaped = "", nonce] = data.slice(0, MAX_MARK).split(";");
-  if (kind !== "E") return null;
-  return { kind: "E", exitCode: null, params: {}, commandLine: unescapeCommand(escaped), nonce: nonce ?? null };
+  const [kind, escaped = "", nonce, ...rest] = data.slice(0, MAX_MARK).split(";");
+  if (kind !== "E" && kind !== "L") return null;
+  const params: Record<string, string> = Object.create(null);
+  for (const part of kind === "L" ? rest : []) {
+    const equals = part.indexOf("=");
+    if (equals > 0) params[part.slice(0, equals)] = part.slice(equals + 1);
+  }
+  return { kind, exitCode: null, params, commandLine: unescapeCommand(escaped), nonce: nonce ?? null };
 }
 
 /** VS Code's escaping: `\\` and `\xHH`, the bytes of UTF-8. */

@@ -172,10 +172,11 @@ function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | 
   return asks(bytes, body, end) ? "cut" : "keep";
 }
 
-/** A mark of ours has `wsh=NONCE` among its parameters, or as 633;E its nonce last. */
+/** A mark of ours has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce behind the line. */
 function isOwnMark(text: string, nonce: string): boolean {
   const parts = stripTerminator(text).split(";");
-  return parts.includes(`wsh=${nonce}`) || (parts[0] === "633" && parts[1] === "E" && parts[3] === nonce);
+  if (parts.includes(`wsh=${nonce}`)) return true;
+  return parts[0] === "633" && (parts[1] === "E" || parts[1] === "L") && parts[3] === nonce;
 }
 
 const TERMINATOR = /(?:\x07|\x1b\\?|\x18|\x1a|\x9c)$/;

@@ -7,6 +7,7 @@
 # C is printed by PS0, D by the first element of PROMPT_COMMAND, A and B by PS1, which the last element wraps again
 # whenever the user has changed it. Should PROMPT_COMMAND be taken away, PS1 prints D as well. There is no DEBUG trap.
 # C is printed only behind a prompt that had our B, so that no command begins which no D can end.
+# A private key asks the line editor for what it holds (the section "Line editor").
 # The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
 # nor the user's own traps show them.
 
@@ -112,6 +113,7 @@ __wsh_prepare() {
   fi
   __wsh_wrap
   __wsh_arrange
+  __wsh_keys
 }
 
 # Puts our marks around PS1 and behind PS0, unless they are there or the variable is readonly.
@@ -246,6 +248,52 @@ __wsh_hook() {
   PROMPT_COMMAND=("${__wsh_hooked[@]}")
 }
 
+# Line editor. wsh types a command only into a line that is empty, and asks the editor itself: the private keys
+# CSI 9371 z and CSI 9372 z are answered with a mark that holds the line, CSI 9373 z clears it. Each is a macro of a
+# second key, since readline finds no command for a key that ended an incremental search. Run by sequences that were cut
+# (a quoted insert, a lone ESC before), a key leaves its rest in the line: the next one takes that out.
+__wsh_ask() {
+  builtin local wsh_line="${READLINE_LINE-}"
+  if [[ $wsh_line == *'[937'[123]z* ]]; then
+    wsh_line=${wsh_line//$'\e['937[123]z/}
+    wsh_line=${wsh_line//'[937'[123]z/}
+    READLINE_LINE=$wsh_line
+    READLINE_POINT=${#wsh_line}
+  fi
+  if [[ $1 == 3 ]]; then
+    READLINE_LINE=''
+    READLINE_POINT=0
+    builtin return 0
+  fi
+  builtin local wsh_length=${#wsh_line}
+  wsh_line=${wsh_line:0:256}
+  wsh_line=${wsh_line//\\/\\\\}
+  wsh_line=${wsh_line//;/\\x3b}
+  wsh_line=${wsh_line//[[:cntrl:]]/ }
+  builtin printf '\e]633;L;%s;%s;q=%s;length=%s;map=%s;redraws=1\a' "$wsh_line" "${__wsh_text[nonce]}" "$1" "$wsh_length" "$2" >/dev/tty
+  builtin return 0
+}
+
+# Binds the keys, once and again where the editor was replaced. ble.sh has a `bind` of its own for its own keymaps.
+__wsh_keys() {
+  builtin local wsh_bind='builtin bind' wsh_map wsh_kind wsh_n
+  if [[ -n ${BLE_ATTACHED-} ]] && builtin declare -F ble/builtin/bind >/dev/null; then
+    wsh_bind=ble/builtin/bind
+  fi
+  if [[ -z ${__wsh_text[nonce]} || ${__wsh[keys]-} == "$wsh_bind" ]]; then
+    builtin return 0
+  fi
+  __wsh[keys]=$wsh_bind
+  for wsh_map in emacs-standard vi-insert vi-command; do
+    wsh_kind=''
+    [[ $wsh_map != vi-command ]] || wsh_kind=vi-command
+    for wsh_n in 1 2 3; do
+      $wsh_bind -m "$wsh_map" -x '"\e[938'"$wsh_n"'z": { __wsh_ask '"$wsh_n '$wsh_kind'"' "$_" || :; } >/dev/null 2>&1'
+    done
+    $wsh_bind -m "$wsh_map" '"\e[9371z": "\e[9381z"' '"\e[9372z": "\e[9382z"' '"\e[9373z": "\e[9383z"'
+  done
+}
+
 __wsh_install() {
   # A restricted shell refuses the redirections of the hooks.
   if [[ $- == *r* ]]; then
@@ -253,6 +301,7 @@ __wsh_install() {
   fi
   __wsh[number]=${HISTCMD-0}
   __wsh_wrap
+  __wsh_keys
   __wsh_user=()
   if [[ ${__wsh_text[array]} == 1 && -n ${PROMPT_COMMAND[*]-} ]]; then
     __wsh_user=("${PROMPT_COMMAND[@]}")

@@ -51,8 +51,46 @@ if status is-interactive; and not set -q __wsh_id
         end
     end
 
+    # Line editor. wsh types a command only into a line that is empty, and asks the editor itself: two private keys,
+    # Ctrl+Alt+Shift+F9 and F10, are answered with a mark that holds the line; the third, F11, clears it. A key that was
+    # cut (by a lone ESC before it) leaves its rest in the line: the next one takes that out.
+    function __wsh_ask
+        set -l line (commandline | string collect)
+        if string match -qr '\[2[0134];8~' -- "$line"
+            set line (string replace -ar '\e?\[2[0134];8~' '' -- "$line" | string collect)
+            commandline -- "$line"
+        end
+        if test $argv[1] = 3
+            commandline ''
+            return
+        end
+        set -l more
+        if commandline --paging-mode; or commandline --search-mode
+            set more 1
+        end
+        set -l text (__wsh_escape (string sub -l 256 -- "$line" | string collect) | string collect)
+        builtin printf '\e]633;L;%s%s;q=%s;length=%s;more=%s\a' "$text" "$__wsh_nonce" $argv[1] (string length -- "$line" | string join +) "$more"
+    end
+
+    function __wsh_keys
+        # fish 4 reads keys by name and knows no others.
+        set -l keys \e'[20;8~' \e'[21;8~' \e'[23;8~'
+        if string match -qr '^([4-9]|\d\d)' -- $version
+            set keys ctrl-alt-shift-f9 ctrl-alt-shift-f10 ctrl-alt-shift-f11
+        end
+        if test -z "$__wsh_nonce"; or bind -M default $keys[1] >/dev/null 2>&1
+            return
+        end
+        for mode in default insert visual replace replace_one operator
+            for number in 1 2 3
+                bind -M $mode $keys[$number] "__wsh_ask $number"
+            end
+        end
+    end
+
     # Before each prompt; its own status and output are no concern of fish_prompt's.
     function __wsh_prompt --on-event fish_prompt
+        __wsh_keys
         if not functions -q __wsh_fish_prompt; or not string match -q '*__wsh_fish_prompt*' -- (functions fish_prompt | string collect)
             functions -e __wsh_fish_prompt
             if functions -q fish_prompt

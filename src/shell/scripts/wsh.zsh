@@ -119,10 +119,56 @@ __wsh_prompt() {
     if ((wsh_due <= ${#zsh_scheduled_events})); then
       builtin sched -$wsh_due
     fi
+    __wsh_keys
     __wsh[number]=$HISTCMD
     builtin print -rn -- $'\e]7;file://'"$HOST${__wsh[url]}"$'\a'"$wsh_marks" >/dev/tty
   } >/dev/null 2>&1
   builtin return 0
+}
+
+# Line editor. wsh types a command only into a line that is empty, and asks the editor itself: the private keys
+# CSI 9371 z and CSI 9372 z are answered with a mark that holds the line, CSI 9373 z clears it. A key that was cut (by a
+# quoted insert, or a lone ESC before it) leaves its rest in the line: the next one takes that out.
+__wsh_ask() {
+  {
+    builtin emulate -L zsh
+    builtin unsetopt xtrace verbose errexit errreturn nounset allexport
+    builtin local wsh_number="${KEYS[-2]}" wsh_line="$BUFFER" wsh_length wsh_more=''
+    if [[ $wsh_line == *'[937'[123]z* ]]; then
+      wsh_line=${wsh_line//$'\e'\[937[123]z/}
+      wsh_line=${wsh_line//\[937[123]z/}
+      BUFFER=$wsh_line
+    fi
+    if [[ $wsh_number == 3 ]]; then
+      BUFFER=''
+      builtin return 0
+    fi
+    if [[ $CONTEXT != start || -n $PREBUFFER ]]; then
+      wsh_more=1
+    fi
+    if [[ -z $BUFFER && $KEYMAP == vicmd ]]; then
+      zle -K viins
+    fi
+    wsh_length=${#wsh_line}
+    wsh_line=${wsh_line[1,256]}
+    wsh_line=${wsh_line//\\/\\\\}
+    wsh_line=${wsh_line//;/\\x3b}
+    wsh_line=${wsh_line//[[:cntrl:]]/ }
+    builtin print -rn -- $'\e]633;L;'"$wsh_line;${__wsh[nonce]};q=$wsh_number;length=$wsh_length;more=$wsh_more"$'\a' >/dev/tty
+  } >/dev/null 2>&1
+  builtin return 0
+}
+
+# Binds the keys in every keymap, before each prompt: the user's files and commands may have made the keymaps anew.
+__wsh_keys() {
+  if [[ -z ${__wsh[nonce]} ]]; then
+    builtin return 0
+  fi
+  builtin local wsh_map
+  zle -N __wsh_ask
+  for wsh_map in $keymaps; do
+    builtin bindkey -M $wsh_map '\e[9371z' __wsh_ask '\e[9372z' __wsh_ask '\e[9373z' __wsh_ask
+  done
 }
 
 # Sets __wsh[url] to OSC 7's path for $PWD.
