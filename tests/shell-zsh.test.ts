@@ -233,7 +233,7 @@ describe("zsh starts as without us", () => {
     );
   const state =
     `echo "$? $- $0 $SHLVL $#" \${ZDOTDIR-none}; setopt; env | sort; trap; alias; print -l \${(ko)functions:#__wsh*};` +
-    ` print -l \${(ko)parameters:#(__wsh|PROMPT_EOL_MARK|pre(cmd|exec)_functions)}; ulimit -a; umask; bindkey; zmodload | grep -v zsh/sched`;
+    ` print -l \${(ko)parameters:#(__wsh|PROMPT_EOL_MARK|pre(cmd|exec)_functions)}; ulimit -a; umask; bindkey | grep -v __wsh; zmodload | grep -v zsh/sched`;
 
   for (const login of [false, true]) {
     for (const moved of [false, true]) {

@@ -159,14 +159,14 @@ __wsh_ask() {
   builtin return 0
 }
 
-# Binds the keys in every keymap, before each prompt: the user's files and commands may have made the keymaps anew.
+# Binds the keys in zsh's keymaps, before each prompt: the user's files and commands may have made the keymaps anew.
 __wsh_keys() {
   if [[ -z ${__wsh[nonce]} ]]; then
     builtin return 0
   fi
   builtin local wsh_map
   zle -N __wsh_ask
-  for wsh_map in $keymaps; do
+  for wsh_map in main emacs viins vicmd isearch command menuselect; do
     builtin bindkey -M $wsh_map '\e[9371z' __wsh_ask '\e[9372z' __wsh_ask '\e[9373z' __wsh_ask
   done
 }
