@@ -91,7 +91,7 @@ describe("a command record", () => {
     mark("D", { exitCode: 0 });
     mark("E", { commandLine: "x\ny" });
     expect(recorder.last()?.command).toBe("x\ny");
-    recorder.expect("what exec sent");
+    recorder.expect({ command: "what exec sent", line: "eval 'what exec sent'" });
     begin("eval 'what exec sent'");
     mark("E", { commandLine: "eval 'what exec sent'" });
     mark("D", { exitCode: 0 });

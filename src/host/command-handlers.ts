@@ -115,6 +115,7 @@ async function exec(session: Session, input: ParsedInput<"exec">, { signal }: Ha
     maxWaitMs: input.max_wait_ms,
     onTimeout: input.on_timeout,
     background: input.background,
+    clearLine: input.clear_line,
     outputLimit: input.output_limit,
     signal,
   });

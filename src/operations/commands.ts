@@ -95,7 +95,13 @@ export const commandOperations = [
     scope: "session",
     access: "operate",
     summary: "Run shell commands at the session's prompt; exit code, own output, duration",
-    input: v.object(execFields),
+    input: v.object({
+      ...execFields,
+      clear_line: v.optional(
+        v.pipe(v.boolean(), v.description("throw away what stands at the prompt instead of refusing")),
+        false,
+      ),
+    }),
     output: ExecResultSchema,
     errors: ["not_at_prompt", "prompt_not_empty", "no_shell_integration", "session_ended", "payload_too_large"],
     http: [{ method: "POST", path: "/sessions/:name/exec" }],

@@ -77,6 +77,10 @@ export const StepResultSchema = v.object({
   cwd: v.nullable(v.string()),
   command_id: v.nullable(v.number()),
   output_cursor: v.number(),
+  /** False when it could not be made sure that what ran is what was sent. */
+  verified: v.optional(v.boolean()),
+  /** What ran instead of the command: its exit code is not the command's. */
+  ran: v.optional(v.string()),
 });
 export type StepResult = v.InferOutput<typeof StepResultSchema>;
 

@@ -41,7 +41,10 @@ const kinds = {
   already_in_alt_screen: { status: 409, hint: "The session is in alt screen mode already." },
   not_in_alt_screen: { status: 409, hint: "The session is not in alt screen mode." },
   not_at_prompt: { status: 409, hint: "Wait for the prompt, or type into the program with run or input." },
-  prompt_not_empty: { status: 409, hint: "Somebody has typed at the prompt; send Ctrl+C to clear the line first." },
+  prompt_not_empty: {
+    status: 409,
+    hint: "Wait for whoever types there, or throw the line away with clear_line (--clear-line).",
+  },
   no_shell_integration: { status: 409, hint: "Use run (wsh_run_command), which judges the end by what it sees." },
   input_captured: { status: 409, hint: "Another owner holds the keyboard; wait until it releases it." },
   server_already_running: { status: 409, hint: "Use the server that runs, or another instance name (-L)." },

@@ -10,10 +10,11 @@ import { CommandFollower, type FollowSink } from "./command-follower.ts";
 import { EchoTracker } from "./conditions-echo.ts";
 import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
 import type { Clock, ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "./exec-port.ts";
-import { PromptInput } from "./exec-prompt.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./exec-run.ts";
 import type { Leader, Stop } from "./exec-stop.ts";
-import { processCwd, processExecutable } from "./foreground.ts";
+import { processCwd, processExecutable, readTerminalReader } from "./foreground.ts";
+import type { InputHold } from "./input-gate.ts";
+import { LineEditor } from "./line-editor.ts";
 import type { ProgramState } from "./program-state.ts";
 import { type ObserverPort, StateObserver } from "./program-state-observer.ts";
 import { CommandRecorder, defaultRecorderLimits, type RecorderLimits } from "./recorder.ts";
@@ -51,7 +52,7 @@ export class Commands {
   readonly observer: StateObserver;
   readonly echo: EchoTracker;
   private readonly waiters: Waiters;
-  private readonly prompt = new PromptInput();
+  private readonly editor: LineEditor;
   private readonly execs: Exec;
   private readonly runs: Runs;
   private readonly followers = new Set<CommandFollower>();
@@ -79,18 +80,22 @@ export class Commands {
     });
     const parts = { text, clock, recorder: this.recorder, observer: this.observer, echo: this.echo };
     this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
-    this.recorder.on({ prompt: () => this.prompt.prompt(), started: () => this.prompt.started() });
     this.recorder.on({ started: ({ id }) => this.checkSoon(id, 0) });
-    const send = (bytes: Uint8Array): Promise<void> => this.send(bytes);
+    this.editor = new LineEditor({
+      target,
+      recorder: this.recorder,
+      flags: () => program.flags(),
+      // Where facts are replaced there are none of the kernel's.
+      reader: () => (program.pid === null || readFacts !== undefined ? null : readTerminalReader(program.pid)),
+      quietMs: () => this.observer.quietMs(),
+    });
+    const send = (bytes: Uint8Array, hold: InputHold): Promise<void> => this.send(bytes, (text) => hold.write(text));
     const leader = (): Leader | null => {
       const pid = program.foreground();
       return pid === null ? null : { pid, executable: processExecutable(pid) };
     };
-    this.execs = new Exec({ ...parts, target, leader, prompt: this.prompt, send, cwd });
-    const type = (bytes: Uint8Array): Promise<void> => {
-      this.prompt.typed(bytes, this.recorder.phase === "prompt");
-      return this.send(bytes);
-    };
+    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd });
+    const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
     this.runs = new Runs({ ...parts, type });
   }
 
@@ -98,7 +103,9 @@ export class Commands {
   mark(mark: ShellMark): void {
     if (mark.verified) this.image.shown();
     else this.checkShell();
-    this.recorder.mark(mark);
+    if (mark.kind !== "L") this.recorder.mark(mark);
+    // A shell that has our integration without this session's nonce answers all the same; nothing it says is verified.
+    else if (mark.verified || !this.recorder.verified) this.editor.answered(mark);
   }
 
   /** History lets go of lines. */
@@ -127,7 +134,6 @@ export class Commands {
 
   /** Somebody types (API input, an attached terminal): call before the program can have answered. `flags` were read before. */
   typing(bytes: Uint8Array, flags = this.port.program.flags()): void {
-    this.prompt.typed(bytes, this.recorder.phase === "prompt");
     this.note(bytes, flags);
   }
 
@@ -220,10 +226,10 @@ export class Commands {
     this.observer.input();
   }
 
-  private async send(bytes: Uint8Array): Promise<void> {
+  private async send(bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
     this.note(bytes);
     const { offset } = this.port.text;
-    await this.port.target.write(bytes);
+    await write(bytes);
     // The kernel has it only now: the program is given its time from here, unless it has answered already.
     if (this.port.text.offset === offset) this.observer.input();
   }

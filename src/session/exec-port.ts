@@ -6,6 +6,8 @@
  * both are unchanged by a reflow. `offset` counts parsed output bytes and is the one clock.
  */
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
+import type { ExecInput } from "../shell/exec-input.ts";
+import type { InputHold } from "./input-gate.ts";
 
 /** A place in the rendered output: the character at `index` of line `line`, or where the next one would be drawn. */
 export interface TextPosition {
@@ -60,16 +62,21 @@ export interface RetiredLines {
   length(from: number, to: number): number;
 }
 
-/** Shell integration's marks (OSC 133 A/B/C/D, 633 E), in the order of the stream. */
+/** Shell integration's marks (OSC 133 A/B/C/D, 633 E and L), in the order of the stream. */
 export interface ShellMark {
-  /** A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended. */
-  readonly kind: "A" | "B" | "C" | "D" | "E";
+  /**
+   * A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended.
+   * L: what the line editor holds, as it was asked.
+   */
+  readonly kind: "A" | "B" | "C" | "D" | "E" | "L";
   /** Whether it carried the session's nonce. */
   readonly verified: boolean;
   /** With D; null when the shell did not say. */
   readonly exitCode: number | null;
-  /** With E, which comes after C (zsh, fish) or after D (bash). */
+  /** With E, which comes after C (zsh, fish) or after D (bash); with L the beginning of the line. */
   readonly commandLine: string | null;
+  /** With L: the question's number and what else the editor says. */
+  readonly params?: Readonly<Record<string, string>>;
   /** Offset of the mark itself. */
   readonly offset: number;
   readonly position: TextPosition;
@@ -119,8 +126,14 @@ export interface ExecTarget {
   readonly bracketedPaste: boolean;
   /** Sends bytes to the program, in order with all other input, without counting as what somebody typed. */
   write(bytes: Uint8Array): Promise<void>;
+  /** Keeps all other input back until disposed. */
+  hold(): InputHold;
+  /** Somebody's paste has begun and is not over. */
+  readonly isPasting: boolean;
+  /** The kernel has not taken all input yet. */
+  readonly isWriting: boolean;
   /** Signals the terminal's foreground process group. */
   signal(name: NodeJS.Signals): void;
-  /** Bytes that make the shell run `command` as one command, Enter included. */
-  execInput(command: string): Uint8Array;
+  /** What makes the shell run `command` as one command. */
+  execInput(command: string): ExecInput;
 }

@@ -10,20 +10,24 @@ import { WshError } from "../protocol/errors.ts";
 import { cutOutput, type KeptLines } from "./commands.ts";
 import { linesBetween } from "./commands-output.ts";
 import { obstacleTo, watchObstacle } from "./exec-obstacle.ts";
-import type { Clock, ExecTarget, TerminalText, TextPosition } from "./exec-port.ts";
-import type { PromptInput } from "./exec-prompt.ts";
+import type { Clock, ExecTarget, ShellKind, TerminalText, TextPosition } from "./exec-port.ts";
 import { type Leader, type Stop, stopCommand } from "./exec-stop.ts";
+import { STUCK_MS, type StepEnd, StepWatch } from "./exec-watch.ts";
+import type { InputHold } from "./input-gate.ts";
+import type { LineEditor, LineState } from "./line-editor.ts";
 import type { StateObserver } from "./program-state-observer.ts";
 import type { CommandRecorder } from "./recorder.ts";
 
 /** How long a shell may take to show its first prompt, or the next one after a command, in ms. */
 const PROMPT_MS = 5_000;
-/** After an input that began no command, how long a new prompt must stand before that counts as the end, in ms. */
-const UNSTARTED_MS = 100;
-/** How long a shell that reads on may go without beginning the command before the input is taken back, in ms. */
-const STUCK_MS = 2_000;
 /** How long a command may take to begin, so that a caller who does not wait learns its id all the same, in ms. */
 const BEGIN_MS = 1_000;
+/** How long the shell may take to say what it ran, when a command has ended, in ms. */
+const EVIDENCE_MS = 500;
+/** How long a line that was typed is followed when its caller has left, in ms. */
+const SETTLE_MS = 10_000;
+/** Characters of a line that a message shows. */
+const SHOWN_CHARS = 80;
 /** How long a shell that was interrupted at its prompt may take to show the next one, in ms. */
 const TAKEN_BACK_MS = 500;
 const CTRL_C = Uint8Array.of(3);
@@ -36,6 +40,8 @@ export interface ExecRequest {
   readonly onTimeout: OnTimeout;
   /** Returns as soon as the (only) command has begun. */
   readonly background: boolean;
+  /** What stands at the prompt is thrown away. */
+  readonly clearLine: boolean;
   /** UTF-8 bytes of output of each step. */
   readonly outputLimit: number;
   readonly signal?: AbortSignal | undefined;
@@ -52,24 +58,19 @@ export interface ExecPort {
   readonly target: ExecTarget;
   readonly recorder: CommandRecorder;
   readonly observer: StateObserver;
-  readonly prompt: PromptInput;
+  readonly editor: LineEditor;
   /** Who leads the group in the foreground. */
   leader(): Leader | null;
-  /** Writes what exec types, known as such to all who look for echo. */
-  send(bytes: Uint8Array): Promise<void>;
+  /** Writes what exec types past what is held back, known as such to all who look for echo. */
+  send(bytes: Uint8Array, hold: InputHold): Promise<void>;
   /** Directory of the shell now. */
   cwd(): string | null;
 }
 
-/** How far a step came. `unstarted`: the shell refused the text and shows a new prompt (a syntax error). */
-type StepEnd =
-  | { readonly kind: "finished"; readonly record: CommandRecord }
-  | { readonly kind: "started"; readonly record: CommandRecord }
-  | { readonly kind: "unstarted"; readonly exitCode: number | null }
-  | { readonly kind: "stuck" | "timeout" | "exited" | "cancelled" };
-
 export class Exec {
   private busy: string | null = null;
+  /** A line that was typed and neither ran nor was given up when its caller left. */
+  private unsettled: Promise<void> | null = null;
 
   constructor(private readonly port: ExecPort) {}
 
@@ -113,7 +114,12 @@ export class Exec {
         goOn = ended && !this.port.observer.exited && (!request.stopOnError || result.exit_code === 0);
       }
     } finally {
-      this.busy = null;
+      const free = (): void => {
+        this.busy = null;
+        this.unsettled = null;
+      };
+      if (this.unsettled === null) free();
+      else void this.unsettled.finally(free);
     }
     return { steps, warnings };
   }
@@ -125,20 +131,52 @@ export class Exec {
 
   private async step(step: Step, request: ExecRequest, deadline: number, warnings: string[]): Promise<StepResult> {
     const { text, target, recorder } = this.port;
-    await this.atPrompt(deadline, request.signal);
+    const { hold, before } = await this.emptyLine(request, deadline);
     const from = text.position();
-    const input = target.execInput(step.command);
-    recorder.expect(step.command);
-    const watch = new StepWatch(this.port, request.background);
+    let watch: StepWatch | null = null;
     try {
-      await this.port.send(input);
+      const input = target.execInput(step.command);
+      recorder.expect({ command: step.command, line: input.line });
+      watch = new StepWatch(this.port, request.background, () => hold[Symbol.dispose]());
+      await this.type(before, input.text, hold);
       const { signal } = request;
       let end = await watch.end(deadline, signal);
       if (end.kind === "timeout" && watch.record === null) end = await watch.begun(BEGIN_MS, signal);
-      return await this.conclude(step, request, end, watch, from, warnings);
+      return await this.conclude(step, request, end, watch, hold, from, warnings);
+    } finally {
+      if (watch?.isOpen === true) this.unsettled = this.settle(watch, hold);
+      else {
+        watch?.[Symbol.dispose]();
+        if (watch?.record === null) recorder.expect(null);
+        hold[Symbol.dispose]();
+      }
+    }
+  }
+
+  /** Types the line into the empty editor. One that was sent in part only is given up before anything follows it. */
+  private async type(before: string, line: Uint8Array, hold: InputHold): Promise<void> {
+    const bytes = before === "" ? line : new Uint8Array(Buffer.concat([Buffer.from(before), line]));
+    try {
+      await this.port.send(bytes, hold);
+    } catch (error) {
+      void hold.write(CTRL_C).catch(() => {});
+      throw error;
+    }
+  }
+
+  /** A line that was typed and whose caller has left: it is seen to its beginning, or taken back. */
+  private async settle(watch: StepWatch, hold: InputHold): Promise<void> {
+    const { recorder, clock } = this.port;
+    try {
+      const end = await watch.begun(SETTLE_MS, undefined);
+      const takesBack = end.kind === "stuck" || (end.kind === "unstarted" && end.exitCode === null);
+      if (takesBack) await this.interrupt(hold, clock.now() + TAKEN_BACK_MS);
+    } catch {
+      // The program does not read any more: what waits is told so by itself.
     } finally {
       watch[Symbol.dispose]();
       if (watch.record === null) recorder.expect(null);
+      hold[Symbol.dispose]();
     }
   }
 
@@ -147,20 +185,21 @@ export class Exec {
     request: ExecRequest,
     end: StepEnd,
     watch: StepWatch,
+    hold: InputHold,
     from: TextPosition,
     warnings: string[],
   ): Promise<StepResult> {
     const limit = request.outputLimit;
     switch (end.kind) {
       case "finished":
-        return this.ofRecord(step, "finished", end.record, limit);
+        return await this.compared(step, end.record, limit, warnings);
       case "started":
         return this.ofRecord(step, "running", end.record, limit);
       case "unstarted":
         if (end.exitCode !== null) return this.ofText(step, "finished", end.exitCode, from, limit);
-        return await this.takeBack(step, from, limit, warnings);
+        return await this.takeBack(step, hold, from, limit, warnings);
       case "stuck":
-        return await this.takeBack(step, from, limit, warnings);
+        return await this.takeBack(step, hold, from, limit, warnings);
       case "exited":
         return this.ofText(step, "lost", null, from, limit);
       case "cancelled":
@@ -171,13 +210,43 @@ export class Exec {
   }
 
   /** The shell has not run the text and may still hold it: it gets an empty line again. */
-  private async takeBack(step: Step, from: TextPosition, limit: number, warnings: string[]): Promise<StepResult> {
+  private async takeBack(
+    step: Step,
+    hold: InputHold,
+    from: TextPosition,
+    limit: number,
+    warnings: string[],
+  ): Promise<StepResult> {
     warnings.push("the shell did not take the command as complete and was interrupted");
     const result = this.ofText(step, "lost", null, from, limit);
-    const prompt = this.promptComes(this.port.clock.now() + TAKEN_BACK_MS, undefined);
-    await this.port.send(CTRL_C);
-    await prompt;
+    await this.interrupt(hold, this.port.clock.now() + TAKEN_BACK_MS);
     return result;
+  }
+
+  /** Presses Ctrl+C and waits for the next prompt. */
+  private async interrupt(hold: InputHold, until: number): Promise<void> {
+    const prompt = this.promptComes(until, undefined);
+    await hold.write(CTRL_C);
+    await prompt;
+  }
+
+  /** A command's result, if what ran is what was sent. */
+  private async compared(step: Step, record: CommandRecord, limit: number, warnings: string[]): Promise<StepResult> {
+    const { recorder, clock } = this.port;
+    // bash says what ran behind the end, before its next prompt.
+    if (recorder.comparison(record.id).kind === "open" && recorder.phase === "ended") {
+      await this.promptComes(clock.now() + EVIDENCE_MS, undefined);
+    }
+    const comparison = recorder.comparison(record.id);
+    const result = this.ofRecord(step, "finished", recorder.get(record.id) ?? record, limit);
+    if (comparison.kind === "same") return result;
+    if (comparison.ran === null) {
+      warnings.push("what the shell ran could not be compared with the command");
+      return { ...result, verified: false };
+    }
+    const code = result.exit_code === null ? "" : ` (its exit code: ${result.exit_code})`;
+    warnings.push(`what ran is not the command that was sent: '${shortened(comparison.ran)}'${code}`);
+    return { ...result, state: "lost", exit_code: null, signal: null, verified: false, ran: comparison.ran };
   }
 
   private async timedOut(step: Step, request: ExecRequest, watch: StepWatch, from: TextPosition): Promise<StepResult> {
@@ -193,9 +262,75 @@ export class Exec {
     return this.ofRecord(step, stopped.by === "kill" ? "killed" : "interrupted", stopped.record, limit);
   }
 
-  /** Waits until the session's shell shows an empty prompt; refuses when something else is there. */
-  private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<void> {
-    const { target, recorder, clock, prompt, text, observer } = this.port;
+  /**
+   * Holds all other input back and makes sure that the line at the shell's prompt is empty, by its editor's own word.
+   * @returns the hold, for as long as the line is empty or ours, and what to type before the command
+   */
+  private async emptyLine(
+    request: ExecRequest,
+    deadline: number,
+  ): Promise<{ readonly hold: InputHold; readonly before: string }> {
+    const { editor, target, recorder } = this.port;
+    for (;;) {
+      const shell = await this.atPrompt(deadline, request.signal);
+      if (!(await editor.pasted())) throw this.refused({ kind: "pasting" });
+      // The prompt may be gone meanwhile: it is looked for again.
+      if (recorder.phase !== "prompt") continue;
+      const hold = target.hold();
+      let isOurs = false;
+      try {
+        let line = await editor.ask(hold, shell);
+        if (request.clearLine && (line.kind === "text" || line.kind === "open" || line.kind === "silent")) {
+          line = await this.cleared(hold, shell, line);
+        }
+        if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
+        if (line.kind === "left") continue;
+        if (line.kind !== "empty") throw this.refused(line);
+        isOurs = true;
+        return { hold, before: line.before };
+      } finally {
+        if (!isOurs) hold[Symbol.dispose]();
+      }
+    }
+  }
+
+  /** Empties the line by the editor's own key; what that cannot empty is interrupted. */
+  private async cleared(hold: InputHold, shell: ShellKind, line: LineState): Promise<LineState> {
+    const { editor, clock } = this.port;
+    let now = line;
+    if (line.kind === "text") {
+      await editor.clear(hold, shell);
+      now = await editor.ask(hold, shell);
+    }
+    if (now.kind !== "text" && now.kind !== "open" && now.kind !== "silent") return now;
+    await this.interrupt(hold, clock.now() + TAKEN_BACK_MS);
+    return await editor.ask(hold, shell);
+  }
+
+  private refused(line: Exclude<LineState, { kind: "empty" | "left" }>): WshError {
+    switch (line.kind) {
+      case "text": {
+        const shown = shortened(line.text);
+        return new WshError("prompt_not_empty", `the line at the prompt holds '${shown}'`, { line: line.text });
+      }
+      case "open":
+        return new WshError("prompt_not_empty", "a command, a search or a list has been begun at the prompt");
+      case "pasting":
+        return new WshError("prompt_not_empty", "a paste at the prompt has not ended");
+      case "silent":
+        return new WshError("prompt_not_empty", "the shell's line editor does not say that its line is empty", {
+          hint: "A key sequence or a paste may be half typed, or a question open: look at the screen; clear_line (--clear-line) interrupts it.",
+        });
+      case "busy":
+        return new WshError("not_at_prompt", "the shell shows its prompt and does not read its input");
+      case "lines":
+        return new WshError("no_shell_integration", "the shell at the prompt has no line editor that could be asked");
+    }
+  }
+
+  /** Waits until the session's shell shows its prompt; refuses when something else is there. */
+  private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<ShellKind> {
+    const { target, recorder, clock, observer } = this.port;
     observer.requireRunning();
     observer.observe();
     if (target.shell === null && target.replacedBy === null) {
@@ -216,10 +351,9 @@ export class Exec {
       throw new WshError("no_shell_integration", "the shell has shown no prompt of its integration yet");
     }
     if (recorder.shellHoldsTerminal() === false) throw this.notAtPrompt();
-    const start = recorder.inputStart;
-    if (start !== null && !prompt.isEmpty(text, start)) {
-      throw new WshError("prompt_not_empty", "something has been typed since the prompt");
-    }
+    const { shell } = target;
+    if (shell !== null) return shell;
+    throw new WshError("no_shell_integration", `'${target.replacedBy}' is no shell whose line editor can be asked`);
   }
 
   /** The next prompt, or false at the deadline, at the child's end, and when the caller is gone. */
@@ -289,96 +423,11 @@ export class Exec {
   }
 }
 
+function shortened(line: string): string {
+  return line.length > SHOWN_CHARS ? `${line.slice(0, SHOWN_CHARS)}…` : line;
+}
+
 function outputOf(kept: KeptLines, limit: number): Pick<StepResult, "output" | "omitted_lines"> {
   const { text, omittedLines } = cutOutput(kept, limit);
   return { output: text, omitted_lines: omittedLines };
-}
-
-/** Watches one step from before its input is sent; `end` may be awaited again with a later deadline. */
-class StepWatch implements Disposable {
-  /** The step's command, once it has begun. */
-  record: CommandRecord | null = null;
-  private ended: StepEnd | null = null;
-  private notify: (() => void) | null = null;
-  private readonly listener: Disposable;
-  private readonly timers: Disposable[] = [];
-  private disposed = false;
-
-  constructor(
-    private readonly port: ExecPort,
-    background: boolean,
-  ) {
-    const { recorder, clock } = port;
-    const begin = port.text.offset;
-    const unstarted = (): void => {
-      if (this.record !== null || this.ended !== null) return;
-      if (!port.observer.observe().settled) {
-        // The shell is busy: what was typed may still become a command.
-        this.after(UNSTARTED_MS, unstarted);
-        return;
-      }
-      const { lastStatus } = recorder;
-      const exitCode = lastStatus !== null && lastStatus.offset > begin ? lastStatus.exitCode : null;
-      this.finish({ kind: "unstarted", exitCode });
-    };
-    this.listener = recorder.on({
-      started: (record) => {
-        this.record ??= record;
-        if (background) this.finish({ kind: "started", record });
-      },
-      finished: (record) => {
-        if (record.id === this.record?.id) this.finish({ kind: "finished", record });
-      },
-      prompt: () => this.after(UNSTARTED_MS, unstarted),
-      exited: () => this.finish({ kind: "exited" }),
-    });
-    const began = clock.now();
-    const check = (): void => {
-      if (this.record !== null || this.ended !== null) return;
-      // The shell is at its prompt, has read everything, and began nothing: the text is not complete for it.
-      const stuck = clock.now() - began >= STUCK_MS && port.observer.observe().settled;
-      if (stuck && recorder.phase === "prompt") this.finish({ kind: "stuck" });
-      else this.after(STUCK_MS / 4, check);
-    };
-    this.after(STUCK_MS, check);
-  }
-
-  async end(deadline: number, signal: AbortSignal | undefined): Promise<StepEnd> {
-    if (this.ended === null) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const left = deadline - this.port.clock.now();
-      const timer = this.port.clock.after(Math.max(0, left), resolve);
-      this.notify = resolve;
-      const cancel = (): void => resolve();
-      signal?.addEventListener("abort", cancel, { once: true });
-      if (signal?.aborted !== true) await promise;
-      timer[Symbol.dispose]();
-      signal?.removeEventListener("abort", cancel);
-      this.notify = null;
-    }
-    return this.ended ?? { kind: signal?.aborted === true ? "cancelled" : "timeout" };
-  }
-
-  /** Once it has begun, or has ended without, as at a deadline. */
-  async begun(ms: number, signal: AbortSignal | undefined): Promise<StepEnd> {
-    const listener = this.port.recorder.on({ started: () => this.notify?.() });
-    const end = await this.end(this.port.clock.now() + ms, signal);
-    listener[Symbol.dispose]();
-    return end;
-  }
-
-  [Symbol.dispose](): void {
-    this.disposed = true;
-    this.listener[Symbol.dispose]();
-    for (const timer of this.timers) timer[Symbol.dispose]();
-  }
-
-  private finish(end: StepEnd): void {
-    this.ended ??= end;
-    this.notify?.();
-  }
-
-  private after(ms: number, fire: () => void): void {
-    if (!this.disposed) this.timers.push(this.port.clock.after(ms, fire));
-  }
 }

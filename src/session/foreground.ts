@@ -169,6 +169,25 @@ export function readForeground(shellPid: number): ForegroundFacts | null {
   };
 }
 
+export interface TerminalReader {
+  /** Whether it is blocked until its terminal has input, itself in the foreground; null where the kernel does not tell. */
+  readonly reading: boolean | null;
+  /** Bytes of input that nobody has read yet; null when unknown. */
+  readonly unread: number | null;
+}
+
+/** Whether one process waits for its terminal's input: a few reads of /proc, no scan. Null where there is no /proc. */
+export function readTerminalReader(pid: number): TerminalReader | null {
+  if (process.platform !== "linux") return null;
+  const stat = statOf(pid);
+  if (stat === null) return null;
+  const path = ttyPath(stat.tty);
+  const unread = path === null ? null : unreadInput(path);
+  if (stat.foreground !== stat.group) return { reading: false, unread };
+  const activity = activityOf(stat, stat.tty, path);
+  return { reading: activity === "hidden" ? null : activity === "reading_tty", unread };
+}
+
 function ancestorsOf(leader: ProcessFacts | undefined, shellPid: number, group: number): ProcessFacts[] {
   const ancestors: ProcessFacts[] = [];
   let pid = leader?.ppid ?? 0;

@@ -9,6 +9,7 @@ import { isEcho } from "../pty/echo.ts";
 import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
+import { InputGate } from "./input-gate.ts";
 import { MIN_COLS, MIN_ROWS } from "./layout.ts";
 
 export interface PaneOptions {
@@ -47,6 +48,8 @@ function possible({ rows, cols }: { readonly rows: number; readonly cols: number
 
 export class Pane {
   readonly terminal: TerminalModel;
+  /** Everything that the program is to read goes through here. */
+  readonly input = new InputGate((bytes) => this.write(bytes));
   private current: Pty | null = null;
   private ended: PtyExit | null = null;
   private asked: { readonly rows: number; readonly cols: number };
@@ -73,7 +76,7 @@ export class Pane {
     this.asked = this.size;
     this.terminal = new TerminalModel(
       { ...this.size, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles },
-      { ...sink, reply: (bytes) => void this.current?.write(bytes).catch(() => {}) },
+      { ...sink, reply: (bytes) => void this.input.send(bytes).catch(() => {}) },
     );
   }
 
@@ -108,9 +111,10 @@ export class Pane {
     return this.options.spawn.cwd;
   }
 
-  /** @throws WshError session_ended, input_send_failed */
+  /** Resolves when the kernel has the bytes. @throws WshError session_ended, input_send_failed */
   async send(bytes: Uint8Array): Promise<void> {
-    await this.live().write(bytes);
+    this.live();
+    await this.input.send(bytes);
   }
 
   /**
@@ -182,6 +186,7 @@ export class Pane {
   private async launch(spawn: PtySpawn): Promise<void> {
     const generation = ++this.generation;
     this.ended = null;
+    this.input.reset();
     let parsing: Promise<void> = Promise.resolve();
     let pty: Pty | null = null;
     let early = 0;
@@ -248,6 +253,10 @@ export class Pane {
     this.current?.dispose();
     this.current = null;
     this.sink.exit(exit);
+  }
+
+  private async write(bytes: Uint8Array): Promise<void> {
+    await this.live().write(bytes);
   }
 
   private live(): Pty {

@@ -215,8 +215,14 @@ export class Program {
         this.activity.record();
       },
       signal: (name) => pane.signal(name, "foreground"),
-      execInput: (command) =>
-        execInput(command, present(), { bracketedPaste: pane.terminal.modes.bracketedPaste }).text,
+      hold: () => pane.input.hold(),
+      get isPasting() {
+        return pane.input.isPasting;
+      },
+      get isWriting() {
+        return pane.input.isWriting;
+      },
+      execInput: (command) => execInput(command, present(), { bracketedPaste: pane.terminal.modes.bracketedPaste }),
     };
   }
 
@@ -241,6 +247,7 @@ export class Program {
       verified,
       exitCode: mark.exitCode,
       commandLine: mark.commandLine ?? null,
+      params: mark.params,
       offset: mark.offset,
       position: this.text.textPosition(mark.position),
     });

@@ -64,11 +64,24 @@ interface Entry {
   readonly startedAt: number;
   /** Rows that had been lost by then. */
   readonly scrolledAway: number;
-  /** Whether the command's text is exec's own, better than what the shell says. */
-  readonly told: boolean;
+  /** What exec has sent, when it did. */
+  readonly sent: Sent | null;
+  /** What stood between B and C, and what the shell says that it ran: what is compared with `sent`. */
+  readonly shown: string | null;
+  said: string | null;
   /** While it runs, what it has printed; once it has ended, what is kept of that. */
   output: RunningOutput | PackedLines;
 }
+
+/** A command that exec types. */
+export interface Sent {
+  readonly command: string;
+  /** The line as the editor is to hold it. */
+  readonly line: string;
+}
+
+/** Whether what ran is what was sent. `open`: the shell may still say. `ran` is null where nothing tells. */
+export type Comparison = { readonly kind: "same" } | { readonly kind: "open" | "differs"; readonly ran: string | null };
 
 export class CommandRecorder {
   private readonly entries = new Map<number, Entry>();
@@ -82,7 +95,7 @@ export class CommandRecorder {
   private promptBegin: TextPosition | null = null;
   private promptEnd: TextPosition | null = null;
   private status: { readonly exitCode: number | null; readonly offset: number } | null = null;
-  private expected: string | null = null;
+  private expected: Sent | null = null;
 
   constructor(
     private readonly port: RecorderPort,
@@ -179,8 +192,17 @@ export class CommandRecorder {
   }
 
   /** The next command is this one: exec knows what it sends better than the shell's history does. Null forgets it. */
-  expect(command: string | null): void {
-    this.expected = command;
+  expect(sent: Sent | null): void {
+    this.expected = sent;
+  }
+
+  /** What is known of what ran, beside what exec has sent. */
+  comparison(id: number): Comparison {
+    const entry = this.entries.get(id);
+    if (entry === undefined || entry.sent === null) return { kind: "same" };
+    const { sent, shown, said } = entry;
+    if (said !== null) return isSame(sent.line, said) ? { kind: "same" } : { kind: "differs", ran: said };
+    return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
   }
 
   /** A mark of the stream, when everything before it has been parsed. */
@@ -269,7 +291,9 @@ export class CommandRecorder {
     if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
     const { clock } = this.port;
     const start = mark.position;
-    const line = (this.expected ?? mark.commandLine ?? this.typedLine(start))?.slice(0, MAX_COMMAND_LINE);
+    const { expected } = this;
+    const shown = expected !== null && expected.line.length > MAX_COMMAND_LINE ? null : this.typedLine(start);
+    const line = (expected?.command ?? mark.commandLine ?? shown)?.slice(0, MAX_COMMAND_LINE);
     const id = ++this.lastId;
     const entry: Entry = {
       record: {
@@ -291,7 +315,9 @@ export class CommandRecorder {
       },
       startedAt: clock.now(),
       scrolledAway: this.port.text.scrolledAway,
-      told: this.expected !== null,
+      sent: expected,
+      shown,
+      said: mark.commandLine,
       output: new RunningOutput(this.port.text, start, this.limits.recordBytes),
     };
     this.entries.set(id, entry);
@@ -306,8 +332,12 @@ export class CommandRecorder {
   /** The shell says what it runs, or ran. */
   private nameCommand(command: string | null): void {
     const entry = this.running ?? (this.current === "ended" ? this.entries.get(this.lastId) : undefined);
-    if (command === null || entry === undefined || entry.told) return;
-    entry.record = { ...entry.record, command: command.slice(0, MAX_COMMAND_LINE) };
+    if (command === null || entry === undefined) return;
+    entry.said = command;
+    if (entry.sent !== null && isSame(entry.sent.line, command)) return;
+    // What was sent is not what ran.
+    const verified = entry.record.verified && entry.sent === null;
+    entry.record = { ...entry.record, command: command.slice(0, MAX_COMMAND_LINE), verified };
   }
 
   /** What stands between B and C, until the shell says what it runs. */
@@ -387,6 +417,19 @@ export class CommandRecorder {
   }
 }
 
+/** Blanks apart, which shells change in their histories, the line is the one that ran. */
+function isSame(line: string, ran: string): boolean {
+  if (line === ran) return true;
+  const blanks = /\s+/g;
+  return line.replace(blanks, " ").trim() === ran.replace(blanks, " ").trim();
+}
+
+/** The same of what the terminal shows, where a line is wrapped and a tab is blanks. */
+function isShown(line: string, shown: string | null): boolean {
+  const blanks = /\s+/g;
+  return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");
+}
+
 function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {
   switch (kind) {
     case "A":
@@ -398,6 +441,7 @@ function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {
     case "D":
       return "ended";
     case "E":
+    case "L":
       return phase;
   }
 }

@@ -7,6 +7,7 @@ import type { PtyExit } from "../../src/pty/port.ts";
 import { Activity } from "../../src/session/activity.ts";
 import { type CommandLimits, Commands } from "../../src/session/commands-session.ts";
 import { type ShellKind, systemClock } from "../../src/session/exec-port.ts";
+import { InputGate } from "../../src/session/input-gate.ts";
 import { SessionText } from "../../src/session/terminal-text.ts";
 import { execInput } from "../../src/shell/exec-input.ts";
 import { integrationFiles } from "../../src/shell/integration.ts";
@@ -38,6 +39,7 @@ export class LiveCommands implements AsyncDisposable {
   readonly text: SessionText;
   readonly activity = new Activity(systemClock);
   readonly child: Bun.Subprocess;
+  readonly input = new InputGate(async (bytes) => void this.terminal.write(bytes));
   private readonly terminal: Bun.Terminal;
   private exit: PtyExit | null = null;
 
@@ -82,7 +84,7 @@ export class LiveCommands implements AsyncDisposable {
         profile: defaultProfile,
       },
       {
-        reply: (bytes) => void this.terminal.write(bytes),
+        reply: (bytes) => void this.input.send(bytes),
         chunk: () => {
           this.activity.record();
           this.text.chunk();
@@ -95,6 +97,7 @@ export class LiveCommands implements AsyncDisposable {
             verified: mark.nonce === nonce,
             exitCode: mark.exitCode,
             commandLine: mark.commandLine ?? null,
+            params: mark.params,
             offset: mark.offset,
             position: this.text.textPosition(mark.position),
           });
@@ -135,12 +138,19 @@ export class LiveCommands implements AsyncDisposable {
         get bracketedPaste() {
           return live.model.modes.bracketedPaste;
         },
-        write: async (bytes) => void live.terminal.write(bytes),
+        write: (bytes) => live.input.send(bytes),
         signal: (name) => {
           const group = foregroundOf(live.child.pid);
           if (group !== null) process.kill(-group, name);
         },
-        execInput: (command) => execInput(command, plan.kind, { bracketedPaste: live.model.modes.bracketedPaste }).text,
+        execInput: (command) => execInput(command, plan.kind, { bracketedPaste: live.model.modes.bracketedPaste }),
+        hold: () => live.input.hold(),
+        get isPasting() {
+          return live.input.isPasting;
+        },
+        get isWriting() {
+          return live.input.isWriting;
+        },
       },
       cwd: () => this.model.cwd,
       ...(options.limits === undefined ? {} : { limits: options.limits }),
@@ -184,7 +194,7 @@ export class LiveCommands implements AsyncDisposable {
   type(text: string): void {
     const bytes = encoder.encode(text);
     this.commands.typing(bytes);
-    this.terminal.write(bytes);
+    void this.input.send(bytes);
   }
 
   run(input: string, options: { timeoutMs?: number; maxWaitMs?: number } = {}) {
@@ -203,6 +213,7 @@ export class LiveCommands implements AsyncDisposable {
       maxWaitMs: 15_000,
       onTimeout: "leave",
       background: false,
+      clearLine: false,
       outputLimit: 32_768,
       ...options,
     });

@@ -280,7 +280,7 @@ __wsh_keys() {
   if [[ -n ${BLE_ATTACHED-} ]] && builtin declare -F ble/builtin/bind >/dev/null; then
     wsh_bind=ble/builtin/bind
   fi
-  if [[ -z ${__wsh_text[nonce]} || ${__wsh[keys]-} == "$wsh_bind" ]]; then
+  if [[ ${__wsh[keys]-} == "$wsh_bind" ]]; then
     builtin return 0
   fi
   __wsh[keys]=$wsh_bind

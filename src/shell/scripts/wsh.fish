@@ -69,7 +69,7 @@ if status is-interactive; and not set -q __wsh_id
             set more 1
         end
         set -l text (__wsh_escape (string sub -l 256 -- "$line" | string collect) | string collect)
-        builtin printf '\e]633;L;%s%s;q=%s;length=%s;more=%s\a' "$text" "$__wsh_nonce" $argv[1] (string length -- "$line" | string join +) "$more"
+        builtin printf '\e]633;L;%s%s;q=%s;length=%s;more=%s\a' "$text" (string replace -r '^$' ';' -- "$__wsh_nonce") $argv[1] (string length -- "$line" | string join +) "$more"
     end
 
     function __wsh_keys
@@ -78,7 +78,7 @@ if status is-interactive; and not set -q __wsh_id
         if string match -qr '^([4-9]|\d\d)' -- $version
             set keys ctrl-alt-shift-f9 ctrl-alt-shift-f10 ctrl-alt-shift-f11
         end
-        if test -z "$__wsh_nonce"; or bind -M default $keys[1] >/dev/null 2>&1
+        if bind -M default $keys[1] >/dev/null 2>&1
             return
         end
         for mode in default insert visual replace replace_one operator

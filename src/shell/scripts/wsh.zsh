@@ -161,9 +161,6 @@ __wsh_ask() {
 
 # Binds the keys in zsh's keymaps, before each prompt: the user's files and commands may have made the keymaps anew.
 __wsh_keys() {
-  if [[ -z ${__wsh[nonce]} ]]; then
-    builtin return 0
-  fi
   builtin local wsh_map
   zle -N __wsh_ask
   for wsh_map in main emacs viins vicmd isearch command menuselect; do
