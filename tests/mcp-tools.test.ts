@@ -117,3 +117,13 @@ test("the instructions speak of tools that are served, in a few hundred tokens",
   const said = [...instructionsFor(new Set(core)).matchAll(/wsh_[a-z_]+/g)].map((match) => match[0]);
   expect(said.filter((name) => !core.includes(name))).toEqual([]);
 });
+
+test("hosts that convert schemas to OpenAI's strict form take every tool", () => {
+  // As its agents SDK does it: a map with values of a kind is refused.
+  const maps = (schema: unknown): unknown[] => {
+    if (typeof schema !== "object" || schema === null) return [];
+    const own = "additionalProperties" in schema && schema.additionalProperties ? [schema] : [];
+    return [...own, ...Object.values(schema).flatMap(maps)];
+  };
+  for (const tool of tools) expect(maps(tool.inputJson), tool.name).toEqual([]);
+});

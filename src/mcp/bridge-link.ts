@@ -7,15 +7,20 @@ import { WshError } from "../protocol/errors.ts";
 import { Outbox } from "../protocol/outbox.ts";
 import type { RequestId } from "./bridge-requests.ts";
 import { type ClientHello, MESSAGE_START } from "./hello.ts";
+import { isRequestId } from "./lines.ts";
 
 /** How long a server that accepted may take for its hello, in ms. */
 const HELLO_MS = 5_000;
 /** Longest message of a server, in bytes: the largest result twice, as text and as structured content, and room. */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
-/** Longest beginning of a message in which its id is looked for, in bytes: ids are short. */
-const ID_WINDOW = 512;
+/** Of the keys that follow an answer's id. */
+const LONGEST_KEY = ',"result":'.length;
 
 const NEWLINE = 0x0a;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const messageStart = Buffer.from(MESSAGE_START);
 
 export interface LinkEvents {
   /** One message with its newline. */
@@ -155,11 +160,26 @@ export class Link {
 
 /** The id of an answer, null for notifications and requests of the server. Relies on hello.ts, MESSAGE_START. */
 export function answeredId(line: Uint8Array): RequestId | null {
-  const start = Buffer.from(line.buffer, line.byteOffset, Math.min(line.length, ID_WINDOW)).toString();
-  if (!start.startsWith(MESSAGE_START)) return null;
-  const match = /^("(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?),"(result|error)":/.exec(start.slice(MESSAGE_START.length));
-  const text = match?.[1];
-  if (text === undefined) return null;
-  const id: unknown = JSON.parse(text);
-  return typeof id === "string" || typeof id === "number" ? id : null;
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
+  if (!bytes.subarray(0, MESSAGE_START.length).equals(messageStart)) return null;
+  const end = idEnd(bytes, MESSAGE_START.length);
+  const next = bytes.toString("latin1", end, end + LONGEST_KEY);
+  if (!next.startsWith(',"result":') && !next.startsWith(',"error":')) return null;
+  try {
+    const id: unknown = JSON.parse(bytes.toString("utf8", MESSAGE_START.length, end));
+    return isRequestId(id) ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where a string or number that begins at `start` ends, however long it is. */
+function idEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] !== QUOTE) {
+    const comma = bytes.indexOf(COMMA, start);
+    return comma === -1 ? bytes.length : comma;
+  }
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
 }

@@ -2,7 +2,7 @@
  * Which requests of the client are open, and what to tell it when their answers will not come. Pure bookkeeping: every
  * request that was accepted is answered exactly once, by the server or from here.
  */
-import { idOf } from "./lines.ts";
+import { idOf, isRequestId } from "./lines.ts";
 
 export type RequestId = string | number;
 
@@ -36,7 +36,7 @@ export function parseLine(line: string): Parsed {
   if (jsonrpc !== "2.0") return invalid("Invalid Request: jsonrpc must be '2.0'");
   const isAnswer = method === undefined && ("result" in value || "error" in value);
   if (!isAnswer && typeof method !== "string") return invalid("Invalid Request: there is no method");
-  const hasId = typeof id === "string" || typeof id === "number";
+  const hasId = isRequestId(id);
   if (!hasId && (isAnswer || id !== undefined)) return invalid("Invalid Request: the id must be a string or a number");
   const named = typeof params === "object" && params !== null ? { ...params } : {};
   const message = { line, id: hasId ? id : null, method: typeof method === "string" ? method : null, params: named };

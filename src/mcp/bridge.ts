@@ -27,6 +27,9 @@ const HASTY_FLUSH_MS = 700;
 /** Bytes that may wait in one direction before its source is not read on. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
+/** Characters of an id that a message repeats. */
+const SHOWN_ID = 80;
+
 export interface BridgeOptions {
   readonly instance: Instance;
   readonly cwd: string;
@@ -58,6 +61,12 @@ function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): FittedH
     ...(session === undefined ? {} : { session }),
     read_only: readOnly,
   });
+}
+
+/** An id as a message repeats it. */
+function shownId(id: RequestId): string {
+  const text = JSON.stringify(id);
+  return text.length > SHOWN_ID ? `${text.slice(0, SHOWN_ID)}…` : text;
 }
 
 class Bridge {
@@ -124,6 +133,11 @@ class Bridge {
     }
     const { message } = parsed;
     if (message.method === "notifications/cancelled") this.forget(message.params.requestId);
+    if (message.method !== null && message.id !== null && this.open.has(message.id)) {
+      // An error with this id would be taken for the other request's answer.
+      this.say(errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is that of an open request`));
+      return;
+    }
     if (message.method !== null) this.open.add(message);
     if (this.link !== null) {
       this.send(this.link, message);

@@ -75,6 +75,8 @@ function reduceInput(schema: JsonSchema): JsonSchema {
   if (nullable !== schema) return reduceInput(nullable);
   const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
     if (NOT_FOR_CALLERS.has(key)) return [];
+    // A map's values: hosts that convert schemas to a strict form refuse the tool for them; the description says enough.
+    if (key === "additionalProperties" && isRecord(value)) return [];
     // An absent list and an empty one mean the same.
     if (key === "default" && Array.isArray(value) && value.length === 0) return [];
     if (key === "required" && Array.isArray(value) && value.length === 0) return [];
@@ -84,7 +86,7 @@ function reduceInput(schema: JsonSchema): JsonSchema {
     if (Array.isArray(value) && (key === "anyOf" || key === "oneOf")) {
       return [[key, value.map((item) => (isRecord(item) ? reduceInput(item) : item))]];
     }
-    return [[key, (key === "items" || key === "additionalProperties") && isRecord(value) ? reduceInput(value) : value]];
+    return [[key, key === "items" && isRecord(value) ? reduceInput(value) : value]];
   });
   return Object.fromEntries(entries);
 }

@@ -7,7 +7,7 @@ import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@
 import { RecentEvents } from "./event-store.ts";
 import { callerFor, type HttpIdentity, type McpHttpOptions } from "./http-caller.ts";
 import { jsonRpcError, onEnd } from "./http-response.ts";
-import { idOf } from "./lines.ts";
+import { idOf, isRequestId } from "./lines.ts";
 import { registerSubscriptions } from "./resources.ts";
 import { createMcpServer } from "./server.ts";
 
@@ -25,6 +25,8 @@ interface Session {
   readonly tokenId: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly close: () => Promise<void>;
+  /** Ids of requests that were not answered yet: another with the same id could not be told from them. */
+  readonly unanswered: Set<string | number>;
   /** Requests and streams that are open. */
   open: number;
   usedAt: number;
@@ -41,7 +43,23 @@ export class HttpSessions {
     if (isInitializeRequest(body) && !request.headers.has("mcp-session-id"))
       return this.initialize(request, body, identity);
     const found = this.find(request, identity, idOf(body));
-    return found instanceof Response ? found : this.serve(found, request, body);
+    if (found instanceof Response) return found;
+    const { unanswered } = found;
+    const ids = requestIds(body);
+    const taken = ids.find((id, at) => unanswered.has(id) || ids.indexOf(id) < at);
+    if (taken !== undefined) {
+      return jsonRpcError(400, -32600, "Invalid Request: the id is that of a request that is still open", taken);
+    }
+    for (const id of cancelledIds(body)) unanswered.delete(id);
+    for (const id of ids) unanswered.add(id);
+    let begun = false;
+    try {
+      const response = await this.serve(found, request, body);
+      begun = response.ok;
+      return response;
+    } finally {
+      if (!begun) for (const id of ids) unanswered.delete(id);
+    }
   }
 
   /** GET opens a stream, DELETE ends the session. */
@@ -73,6 +91,12 @@ export class HttpSessions {
       eventStore: new RecentEvents(),
       retryInterval: RETRY_MS,
     });
+    const unanswered = new Set<string | number>();
+    const send = transport.send.bind(transport);
+    transport.send = (message, options) => {
+      if (!("method" in message) && message.id !== undefined) unanswered.delete(message.id);
+      return send(message, options);
+    };
     const close = async () => {
       subscriptions[Symbol.dispose]();
       this.options.callerGone?.(caller.id);
@@ -83,6 +107,7 @@ export class HttpSessions {
       tokenId: tokenIdOf(identity),
       transport,
       close,
+      unanswered,
       open: 0,
       usedAt: performance.now(),
     };
@@ -145,6 +170,25 @@ export class HttpSessions {
     }
     await session.close();
   }
+}
+
+function messagesIn(body: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  return messages.flatMap((message) => (typeof message === "object" && message !== null ? [{ ...message }] : []));
+}
+
+function requestIds(body: unknown): (string | number)[] {
+  const requests = messagesIn(body).filter(({ method }) => method !== undefined);
+  return requests.flatMap(({ id }) => (isRequestId(id) ? [id] : []));
+}
+
+/** Requests that will not be answered: their caller does not want to know any more. */
+function cancelledIds(body: unknown): (string | number)[] {
+  const cancels = messagesIn(body).filter(({ method }) => method === "notifications/cancelled");
+  return cancels.flatMap(({ params }) => {
+    const id = typeof params === "object" && params !== null && "requestId" in params ? params.requestId : null;
+    return isRequestId(id) ? [id] : [];
+  });
 }
 
 function tokenIdOf({ tokenId, tokenName }: HttpIdentity): string {

@@ -61,5 +61,10 @@ export class LineSplitter {
 export function idOf(value: unknown): string | number | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   const { id } = value;
-  return typeof id === "string" || typeof id === "number" ? id : null;
+  return isRequestId(id) ? id : null;
+}
+
+/** Not infinity, which JSON can be read as (`1e999`) and cannot say. */
+export function isRequestId(id: unknown): id is string | number {
+  return typeof id === "string" || (typeof id === "number" && Number.isFinite(id));
 }
