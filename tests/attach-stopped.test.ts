@@ -25,7 +25,7 @@ function waitsForTerminal(pid: number): boolean {
 
 describe.skipIf(!hasTmux || process.platform !== "linux")("a stopped client", () => {
   test("kill -TSTP gives the terminal back as it was; fg shows the session as it is now", async () => {
-    await using wsh = new Wsh();
+    await using wsh = new Wsh({ config: "reset_modes = false\n" });
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("s");
     await person.type("stty -a > before.txt");

@@ -41,7 +41,7 @@ withTmux("opening and leaving", () => {
   });
 
   test("the terminal is as it was: line editing, echo, Ctrl+C, modes", async () => {
-    await using wsh = new Wsh();
+    await using wsh = new Wsh({ config: "reset_modes = false\n" });
     await using person = await PersonTerminal.open(wsh);
     await person.type("stty -a > before.txt");
     await person.run("wsh");
@@ -422,7 +422,7 @@ withTmux("many and much", () => {
     await using person = await PersonTerminal.open(wsh);
     const people = await Promise.all(Array.from({ length: 4 }, () => PersonTerminal.open(wsh)));
     for (const one of people) {
-      await one.type("for i in 1 2 3 4 5; do wsh -c 'sleep 60' < /dev/null > /dev/null 2>&1 & done");
+      await one.type("for i in 1 2 3 4 5; do wsh -c 'sleep 60' < /dev/null 2> /dev/null & done");
     }
     await until("twenty sessions", async () => (await wsh.list()).length === 20);
     const names = (await wsh.list())

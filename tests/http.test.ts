@@ -191,13 +191,13 @@ describe("a new session", () => {
   test("has a size of 1 to 1000, whatever is asked", async () => {
     const small = await http.create({ rows: 0, cols: 0, command: "sleep 1000" });
     expect(small).toMatchObject({ rows: 1, cols: 1 });
-    // A terminal of one column cannot be kept: the program is told of the two that are shown.
+    // A terminal of one column cannot be kept: the program is told of the three that it has at least.
     await http.create({ name: "narrow", rows: 2, cols: 1, command: "stty size | tr ' ' x > narrow; sleep 1000" });
     const narrow = join(wsh.env.HOME ?? "", "narrow");
     await until("its size", () => fs.existsSync(narrow) && fs.readFileSync(narrow, "utf8") !== "");
-    expect(fs.readFileSync(narrow, "utf8")).toBe("2x2\n");
-    expect((await http.session("narrow")).windows[0]?.panes[0]).toMatchObject({ rows: 2, cols: 2 });
-    expect((await http.get("/sessions/narrow/screen")).body).toMatchObject({ rows: 2, cols: 2 });
+    expect(fs.readFileSync(narrow, "utf8")).toBe("2x3\n");
+    expect((await http.session("narrow")).windows[0]?.panes[0]).toMatchObject({ rows: 2, cols: 3 });
+    expect((await http.get("/sessions/narrow/screen")).body).toMatchObject({ rows: 2, cols: 3 });
     await http.kill("narrow");
     const large = await http.create({ rows: 65_535, cols: 1001, command: "sleep 1000" });
     expect(large).toMatchObject({ rows: 1000, cols: 1000 });
