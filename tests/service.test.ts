@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
 
 interface Finding {
@@ -30,6 +31,32 @@ describe("wsh doctor", () => {
       /process \d+ at .*t\.http\.sock; 1 session$/,
     );
     expect(await wsh.ok("doctor")).toMatch(/^ok +runtime directory +/m);
+  });
+
+  test("names what is in the way in a session's shell and in startup files", async () => {
+    await using wsh = new Wsh();
+    const home = join(wsh.dir, "home");
+    fs.appendFileSync(
+      join(home, ".bashrc"),
+      "# exec fish\nreadonly PROMPT_COMMAND\n[ -t 9 ] && exec zsh\n. ~/ble.sh 2>/dev/null\n",
+    );
+    await wsh.session("one");
+    await wsh.ok("exec", "one", "--", "true");
+    await wsh.ok("send", "one", "--enter", "exec cat");
+    const found = await until("a note", async () => {
+      const { code, findings } = await examine(wsh);
+      expect(code).toBe(0);
+      return findings.some(({ subject }) => subject === "session's shell") ? findings : null;
+    });
+    const texts = found
+      .filter(({ subject, state }) => state === "note" && /shell|startup/.test(subject))
+      .map(({ text }) => text);
+    expect(texts).toEqual([
+      expect.stringMatching(/\.bashrc replaces the shell by zsh/),
+      expect.stringMatching(/\.bashrc makes PROMPT_COMMAND readonly/),
+      expect.stringMatching(/\.bashrc loads ble\.sh/),
+      expect.stringMatching(/^'one': exec is refused, for the shell has become 'cat'/),
+    ]);
   });
 
   test.each([

@@ -13,6 +13,7 @@ import { loadSettings } from "../instance/settings.ts";
 import { tokensFile } from "../instance/tokens.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
+import { sessionShells, startupFiles } from "./doctor-shells.ts";
 
 export interface Finding {
   readonly subject: string;
@@ -22,14 +23,14 @@ export interface Finding {
   readonly advice?: string;
 }
 
-export type Check = (instance: Instance) => Finding[];
+export type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
 
 const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", text });
 const note = (subject: string, text: string, advice: string): Finding => ({ subject, state: "note", text, advice });
 const wrong = (subject: string, text: string, advice: string): Finding => ({ subject, state: "wrong", text, advice });
 
 /** By subject: what a check is called when it cannot even look. */
-export const checks: ReadonlyMap<string, Check> = new Map([
+export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["system", system],
   ["directories", directories],
   ["token", files],
@@ -37,6 +38,8 @@ export const checks: ReadonlyMap<string, Check> = new Map([
   ["sockets", sockets],
   ["server", server],
   ["shells", shells],
+  ["startup files", startupFiles],
+  ["session's shell", sessionShells],
   ["terminal", terminal],
   ["inside", nested],
 ]);

@@ -15,14 +15,15 @@ export function register(program: Command): void {
     .option("--json", "print the findings as JSON")
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);
-      const findings = [...checks].flatMap(([subject, check]): Finding[] => {
+      const findings: Finding[] = [];
+      for (const [subject, check] of checks) {
         try {
-          return check(instance);
+          findings.push(...(await check(instance)));
         } catch (thrown) {
           const error = WshError.from(thrown);
-          return [{ subject, state: "wrong", text: error.message, advice: error.hint }];
+          findings.push({ subject, state: "wrong", text: error.message, advice: error.hint });
         }
-      });
+      }
       if (findings.some(({ state }) => state === "wrong")) process.exitCode = 1;
       if (json === true) return printJson(findings);
       await print(findings.map(line).join(""));
