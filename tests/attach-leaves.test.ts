@@ -3,8 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { capsFromEnvironment, restoreTerminal } from "../src/attach/paint-modes.ts";
 import { type Answers, Probe } from "../src/attach/probe.ts";
 import { EmulatorTerminal } from "./support/emulator-terminal.ts";
+import { hasTmux, PersonTerminal } from "./support/person-terminal.ts";
 import { until } from "./support/until.ts";
 import { Wsh } from "./support/wsh.ts";
+
+/** Time in which a flood fills what a terminal that reads nothing takes, in ms. */
+const FULL_MS = 500;
+/** Longer than a client waits for the session's last bytes, in ms. */
+const GIVEN_UP_MS = 1_500;
 
 /** Kitty's keyboard flags of the screen in use, after everything that was written. */
 function keyboardFlags(bytes: string): number {
@@ -40,6 +46,58 @@ const MESS = [
   "\\033[3g\\033[5G\\033H\\r",
   "\\033[?1007l\\033[?1036h\\033[?45h",
 ].join("");
+
+test.skipIf(!hasTmux)("a terminal that stood still while it was detached is in order when it goes on", async () => {
+  await using wsh = new Wsh();
+  await using person = await PersonTerminal.open(wsh);
+  await wsh.session("s");
+  await person.type("wsh attach s");
+  await person.sees(/^\$ ?$/m);
+  await person.type("printf '\\033[?1000h\\033[?1h\\033[?25l'; yes");
+  await until("the mouse to be on", async () => (await person.fact("mouse_any_flag")) === "1");
+  const client = await person.clientPid();
+  const freeze = await person.freezer();
+  freeze("SIGSTOP");
+  try {
+    // The terminal's queue is full: the client has bytes that it cannot write.
+    await until("the flood to be behind", async () => (await wsh.list())[0]?.attached === 1);
+    await Bun.sleep(FULL_MS);
+    await wsh.ok("detach", "s");
+    await until("the session to be alone", async () => (await wsh.list())[0]?.attached === 0);
+    await Bun.sleep(GIVEN_UP_MS);
+  } finally {
+    freeze("SIGCONT");
+  }
+  await person.sees("[detached from session 's']");
+  await until("the client's end", () => !wsh.processes().some(({ pid }) => pid === client));
+  for (const [flag, value] of [
+    ["mouse_any_flag", "0"],
+    ["keypad_cursor_flag", "0"],
+    ["cursor_flag", "1"],
+  ] as const) {
+    expect([flag, await person.fact(flag)]).toEqual([flag, value]);
+  }
+});
+
+test.skipIf(!hasTmux)("a signal ends a client whose terminal stands still", async () => {
+  await using wsh = new Wsh();
+  await using person = await PersonTerminal.open(wsh);
+  await wsh.session("s");
+  await person.type("wsh attach s");
+  await person.sees(/^\$ ?$/m);
+  await person.type("yes");
+  await person.sees(/^y\ny$/m);
+  const client = await person.clientPid();
+  const freeze = await person.freezer();
+  freeze("SIGSTOP");
+  try {
+    await Bun.sleep(FULL_MS);
+    process.kill(client, "SIGTERM");
+    await until("the client's end", () => !wsh.processes().some(({ pid }) => pid === client));
+  } finally {
+    freeze("SIGCONT");
+  }
+});
 
 describe("given back after detaching", () => {
   for (const attached of [false, true]) {

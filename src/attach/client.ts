@@ -54,6 +54,8 @@ export interface AttachResult {
   readonly outcome: Outcome;
   /** What the session is called at the end; null when the host did not say. */
   readonly name: string | null;
+  /** False when the terminal stands still: who writes to it waits for it. */
+  readonly terminalTakes: boolean;
 }
 
 /**
@@ -64,18 +66,23 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
   // The host is there before the terminal is touched: a refusal is an error message like any other.
   const { connection } = await Connection.open(options.socket, "attach");
   const client = new Client(connection, options);
+  let terminalTakes = false;
+  let ended: Ended;
   try {
-    return await client.run();
+    ended = await client.run();
   } finally {
-    await client.end();
+    terminalTakes = await client.end();
   }
+  return { ...ended, terminalTakes };
 }
+
+type Ended = Pick<AttachResult, "outcome" | "name">;
 
 class Client {
   private readonly terminal: OuterTerminal;
   private readonly view: SessionView;
   private readonly keys: KeyReader;
-  private readonly over = Promise.withResolvers<AttachResult>();
+  private readonly over = Promise.withResolvers<Ended>();
   private readonly context = {
     caller: { kind: "cli", id: `attach:${process.pid}`, connected: true },
     access: "admin",
@@ -111,7 +118,7 @@ class Client {
     });
   }
 
-  async run(): Promise<AttachResult> {
+  async run(): Promise<Ended> {
     const { connection, terminal, options } = this;
     connection.listen({
       frame: (frame) => this.receive(frame),
@@ -125,7 +132,10 @@ class Client {
     };
     terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
     for (const signal of ["SIGHUP", "SIGTERM"] as const) {
-      process.on(signal, () => this.leave({ kind: "signalled", signal }));
+      process.on(signal, () => {
+        this.leave({ kind: "signalled", signal });
+        terminal.signalled();
+      });
     }
     process.on("SIGTSTP", this.stop);
     process.on("SIGCONT", () => this.continued());
@@ -157,11 +167,12 @@ class Client {
     return this.over.promise;
   }
 
-  async end(): Promise<void> {
+  /** @returns whether the terminal has taken everything */
+  async end(): Promise<boolean> {
     this.connection.close();
     this.view.paintLatest();
     await this.probe.settled();
-    await this.terminal.restore();
+    return await this.terminal.restore();
   }
 
   private receive(frame: Frame): void {

@@ -13,8 +13,11 @@ import { type RawMode, rawMode } from "./terminal-mode.ts";
 
 /** Size of a terminal that does not say one (contract §2.2). */
 const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
-/** How long the last bytes may take at the end, in ms: a terminal that stands still does not keep the process. */
+/** How long the last bytes of the session may take, in ms; also those that put the terminal back, after a signal. */
 const FLUSH_MS = 1_000;
+
+/** CAN: ends a sequence that was begun, and shows nothing. */
+const CANCEL = "\x18";
 
 export interface TerminalOptions {
   /** Draws on the terminal's alternate screen. */
@@ -45,6 +48,7 @@ export class OuterTerminal {
   private readonly changes = new Set<LastingChange>();
   /** Kitty's keyboard flags before we came. */
   keyboardFlags = 0;
+  private readonly signal = Promise.withResolvers<void>();
   private readonly atExit = (): void => this.restoreNow();
 
   /** Enters raw mode and clears the way for the session's screen. */
@@ -129,11 +133,26 @@ export class OuterTerminal {
     await Bun.sleep(0);
   }
 
-  /** Waits for the last bytes, then puts the terminal back. */
-  async restore(): Promise<void> {
+  /**
+   * Waits for the last bytes, then puts the terminal back. One that stands still (its process is stopped, the network is
+   * away) is waited for, since nobody else would put it in order when it goes on; a signal ends that, and so does the
+   * terminal's end.
+   * @returns whether it has taken everything
+   */
+  async restore(): Promise<boolean> {
     await this.flushed();
     this.restoreNow();
+    const signalled = this.signal.promise.then(() => Bun.sleep(FLUSH_MS));
+    await Promise.race([this.output.emptied(Number.POSITIVE_INFINITY), signalled]);
+    const taken = this.output.pending === 0;
+    this.output.discard();
     process.off("exit", this.atExit);
+    return taken;
+  }
+
+  /** The process was told to end: a terminal that stands still no longer keeps it. */
+  signalled(): void {
+    this.signal.resolve();
   }
 
   private flushed(): Promise<void> {
@@ -149,8 +168,10 @@ export class OuterTerminal {
   }
 
   private putBack(): void {
+    // What is cut off may be in the middle of a sequence.
+    const cut = this.output.pending > 0 ? CANCEL : "";
     this.output.discard();
-    if (tty.isatty(1)) this.output.write(this.closing());
+    if (tty.isatty(1)) this.output.write(new Uint8Array(Buffer.concat([Buffer.from(cut), this.closing()])));
     this.raw?.leave();
   }
 

@@ -17,7 +17,7 @@ export async function attachHere(
 ): Promise<Ended> {
   const settings = await settingsOf(instance);
   const prefix = parsePrefix(settings.values.prefix_key);
-  const { outcome, name } = await attach({ ...options, prefix, colors: settings.values.colours });
-  process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
+  const { outcome, name, terminalTakes } = await attach({ ...options, prefix, colors: settings.values.colours });
+  if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
 }

@@ -46,7 +46,11 @@ export class TerminalOutput {
   /** Resolves when nothing waits any more, or after `ms`. */
   async emptied(ms: number): Promise<void> {
     const deadline = performance.now() + ms;
-    while (this.bytes > 0 && !this.gone && performance.now() < deadline) await Bun.sleep(FIRST_RETRY_MS);
+    let pauseMs = FIRST_RETRY_MS;
+    while (this.bytes > 0 && !this.gone && performance.now() < deadline) {
+      await Bun.sleep(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, LONGEST_RETRY_MS);
+    }
   }
 
   /** Forgets what waits: for a terminal that does not take it in time at the end. */
