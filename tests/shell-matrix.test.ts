@@ -151,6 +151,8 @@ for (const [kind, shell] of Object.entries(shells)) {
         fs.mkdirSync(join(home, "sub"));
         fs.writeFileSync(rc, `${prompt.rc}\n${hooks.rc}\n${plugin.rc}\n`);
         await wsh.session("s", "--shell", kind, "--cwd", home);
+        // Some prompts start Python or git before the first one shows: a busy machine takes its time for that.
+        await wsh.ok("wait", "s", "prompt", "--timeout", "50");
         const exit = kind === "fish" ? "sh -c 'exit 7'" : "(exit 7)";
         for (const [script, output, code] of [
           ["echo hi", "hi", 0],
