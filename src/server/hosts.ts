@@ -7,13 +7,13 @@
 import * as v from "valibot";
 import { Connection } from "../instance/connection.ts";
 import type { Instance } from "../instance/paths.ts";
-import { cleanStale, isRegistered, lookUp, type SessionEntry } from "../instance/registry.ts";
+import { cleanStale, isRegistered, type SessionEntry } from "../instance/registry.ts";
 import { RegistryView } from "../instance/registry-view.ts";
 import { watchRegistry } from "../instance/watch.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/frames.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../protocol/hello.ts";
-import { formatTarget, parseTarget } from "../protocol/names.ts";
+import { formatTarget, parseTarget, type Target } from "../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../protocol/session.ts";
 import { CONTEXT, Host, unavailable, unresponsive } from "./host.ts";
 
@@ -166,15 +166,20 @@ export class Hosts {
     return host === undefined || (host.connection !== null && this.opening.has(id));
   }
 
-  private lookUp(target: ReturnType<typeof parseTarget>, only: string | undefined): Host | undefined {
-    const visible = this.all.filter(({ info }) => only === undefined || info.id === only);
-    const entries = visible.map((host) => ({
-      ...host.entry,
-      name: host.info.name,
-      ended: !host.info.running,
-    }));
-    const entry = lookUp(entries, target);
-    return entry === undefined ? undefined : this.hosts.get(entry.id);
+  /** As the registry's lookUp: of several that had a name the live one is meant, else the newest. Runs with every call. */
+  private lookUp(target: Target, only: string | undefined): Host | undefined {
+    const isVisible = ({ info, isLeaving }: Host): boolean => !isLeaving && (only === undefined || info.id === only);
+    if (target.kind === "pane") {
+      const host = this.hosts.get(target.id);
+      return host !== undefined && isVisible(host) ? host : undefined;
+    }
+    let ended: Host | undefined;
+    for (const host of this.hosts.values()) {
+      if (host.info.name !== target.name || !isVisible(host)) continue;
+      if (host.info.running) return host;
+      if (ended === undefined || host.entry.id > ended.entry.id) ended = host;
+    }
+    return ended;
   }
 
   private open(entry: SessionEntry): Promise<void> {
