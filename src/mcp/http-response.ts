@@ -64,8 +64,11 @@ async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<strin
 /** Headers are sent with the first bytes: without these a client would wait for the first event to see that it is connected. */
 const FIRST_BYTES = new TextEncoder().encode(": connected\n\n");
 
-/** Calls back once when the body was read to its end, failed, or was cancelled by a client that left. */
-export function onEnd(response: Response, ended: () => void): Response {
+/**
+ * Calls back once when the body was read to its end, failed, or was cancelled by a client that left.
+ * @param passed is given each piece as it leaves for the client, which may be long after it was written
+ */
+export function onEnd(response: Response, ended: () => void, passed?: (piece: Uint8Array) => void): Response {
   const { body, status, headers } = response;
   if (body === null) {
     ended();
@@ -80,7 +83,10 @@ export function onEnd(response: Response, ended: () => void): Response {
     async pull(controller) {
       try {
         const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
+        if (!done) {
+          passed?.(value);
+          return controller.enqueue(value);
+        }
         controller.close();
       } catch (error) {
         controller.error(error);

@@ -10,6 +10,7 @@ import { jsonRpcError, onEnd } from "./http-response.ts";
 import { idOf, isRequestId } from "./lines.ts";
 import { registerSubscriptions } from "./resources.ts";
 import { createMcpServer } from "./server.ts";
+import { UnreadHints } from "./unread-hints.ts";
 
 /** A session that nobody uses ends after this long, in ms, unless a setting says otherwise. */
 const DEFAULT_IDLE_MS = 30 * 60 * 1000;
@@ -27,6 +28,7 @@ interface Session {
   readonly close: () => Promise<void>;
   /** Ids of requests that were not answered yet: another with the same id could not be told from them. */
   readonly unanswered: Set<string | number>;
+  readonly hints: UnreadHints;
   /** Requests and streams that are open. */
   open: number;
   usedAt: number;
@@ -93,9 +95,11 @@ export class HttpSessions {
     });
     const unanswered = new Set<string | number>();
     const send = transport.send.bind(transport);
-    transport.send = (message, options) => {
+    const hints = new UnreadHints();
+    transport.send = async (message, options) => {
       if (!("method" in message) && message.id !== undefined) unanswered.delete(message.id);
-      return send(message, options);
+      if (options?.relatedRequestId === undefined && hints.isWaiting(message)) return;
+      await send(message, options);
     };
     const close = async () => {
       subscriptions[Symbol.dispose]();
@@ -108,6 +112,7 @@ export class HttpSessions {
       transport,
       close,
       unanswered,
+      hints,
       open: 0,
       usedAt: performance.now(),
     };
@@ -127,13 +132,16 @@ export class HttpSessions {
   private async serve(session: Session, request: Request, body: unknown): Promise<Response> {
     session.open++;
     session.usedAt = performance.now();
+    const isStream = request.method === "GET";
+    // What was meant for an earlier stream may be lost with it.
+    if (isStream) session.hints.forget();
     const released = () => {
       session.open--;
       session.usedAt = performance.now();
     };
     try {
       const response = await session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
-      return onEnd(response, released);
+      return onEnd(response, released, isStream ? (piece) => session.hints.passed(piece) : undefined);
     } catch (error) {
       released();
       throw error;
