@@ -85,6 +85,8 @@ export class Emulator {
   private sliceEnd = 0;
   private eraseAbove = false;
   private tidyAfter = false;
+  /** To be parsed when the slice has ended. */
+  private afterwards = "";
   private scrolledAwayRows = 0;
 
   constructor(
@@ -164,6 +166,7 @@ export class Emulator {
         this.tidyAfter = false;
         return this.tidy();
       }
+      if (this.afterwards !== "") return this.complete();
     } catch (error) {
       // xterm has stopped in the middle of its state and would parse nothing more.
       this.restart(error);
@@ -204,6 +207,10 @@ export class Emulator {
       allowProposedApi: true,
       logLevel: "off",
       windowOptions: {
+        getWinState: true,
+        getWinPosition: true,
+        getScreenSizePixels: true,
+        getScreenSizeChars: true,
         getWinSizePixels: true,
         getCellSizePixels: true,
         getWinSizeChars: true,
@@ -236,6 +243,7 @@ export class Emulator {
     if (this.onAlternate) this.sink.alternate(false);
     this.onAlternate = false;
     this.eraseAbove = false;
+    this.afterwards = "";
     this.sink.crashed?.(error);
     this.sink.reset("parser_restart");
   }
@@ -244,6 +252,27 @@ export class Emulator {
     const { terminal, hot } = this.parts;
     hot.prepare();
     parseNow(terminal, bytes);
+  }
+
+  /** What the emulator leaves out of a sequence, said in others: other terminals may take it twice. */
+  private complete(): Uint8Array {
+    const bytes = encoder.encode(this.afterwards);
+    this.afterwards = "";
+    this.feed(bytes);
+    return bytes;
+  }
+
+  /** DECRC: origin mode is restored too, and to change it moves the cursor. The slice ends here. */
+  private restoring(): boolean {
+    const { terminal, modes } = this.parts;
+    const { active } = terminal.buffer;
+    const { saved, top } = modes.of(active.type);
+    const origin = saved?.origin ?? false;
+    if (origin === terminal.modes.originMode) return false;
+    const y =
+      (saved === null ? 0 : Math.min(Math.max(saved.y - active.baseY, 0), terminal.rows - 1)) - (origin ? top : 0);
+    this.afterwards = `\x1b[?6${origin ? "h" : "l"}\x1b[${Math.max(0, y) + 1};${(saved?.x ?? 0) + 1}H`;
+    return false;
   }
 
   private tidy(): Uint8Array | null {
@@ -289,6 +318,12 @@ export class Emulator {
     parser.registerOscHandler(633, (data) => this.marked(parseCommandMark(data)));
     parser.registerCsiHandler({ final: "J" }, (params) => this.erasing(params[0]));
     parser.registerEscHandler({ final: "c" }, () => this.resetting());
+    parser.registerEscHandler({ final: "8" }, () => this.restoring());
+    parser.registerEscHandler({ intermediates: "#", final: "8" }, () => {
+      // DECALN takes the margins off; that homes the cursor, as it does itself.
+      this.afterwards = "\x1b[r";
+      return false;
+    });
   }
 
   private bufferChanged(entered: boolean): void {

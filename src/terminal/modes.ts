@@ -45,6 +45,7 @@ export interface SavedCursor {
   /** Row of the buffer, not of the screen: xterm restores it relative to what has scrolled since. */
   readonly y: number;
   readonly pen: Pen;
+  readonly origin: boolean;
 }
 
 /** What each of the two buffers has of its own. */
@@ -209,7 +210,14 @@ export class ModeTracker {
       if (style <= 6) this.style = style;
     });
     this.csi({ intermediates: "!", final: "p" }, () => this.softReset());
-    this.csi({ final: "s" }, () => this.save());
+    // With parameters it sets left and right margins, which are not here.
+    this.hooks.push(
+      this.terminal.parser.registerCsiHandler({ final: "s" }, (params) => {
+        if (params.length > 1 || first(params) !== 0) return true;
+        this.save();
+        return false;
+      }),
+    );
     this.esc({ final: "7" }, () => this.save());
     this.csi({ final: "g" }, (params) => {
       if (first(params) === 0) this.active.tabs.delete(this.terminal.buffer.active.cursorX);
@@ -310,7 +318,12 @@ export class ModeTracker {
 
   private save(): void {
     const { active } = this.terminal.buffer;
-    this.active.saved = { x: active.cursorX, y: active.baseY + active.cursorY, pen: penOf(this.terminal) };
+    this.active.saved = {
+      x: active.cursorX,
+      y: active.baseY + active.cursorY,
+      pen: penOf(this.terminal),
+      origin: this.terminal.modes.originMode,
+    };
   }
 
   private softReset(): void {

@@ -17,6 +17,25 @@ const CAPABILITIES: Readonly<Record<string, string>> = { TN: "xterm-256color", C
 /** Names in one XTGETTCAP that are looked at. */
 const MAX_NAMES = 32;
 
+/** Conformance levels of DECSCL: 61 is a VT100, 65 a VT500. */
+const LOWEST_LEVEL = 61;
+const HIGHEST_LEVEL = 65;
+const DECRQM_LEVEL = 63;
+/** Private reports (DECDSR) that always are the same: no printer, keys not locked, no locator, no link errors, one session. */
+const STATUS_REPORTS: Readonly<Record<number, string>> = {
+  15: "\x1b[?13n",
+  25: "\x1b[?20n",
+  26: "\x1b[?27;1n",
+  53: "\x1b[?50n",
+  55: "\x1b[?50n",
+  56: "\x1b[?57;0n",
+  62: "\x1b[0*{",
+  75: "\x1b[?70n",
+  85: "\x1b[?83n",
+};
+/** The number of a macro whose checksum is asked for is repeated: more digits are no such number. */
+const MAX_MACRO = 999;
+
 type Special = "foreground" | "background" | "cursor";
 const SPECIALS: readonly Special[] = ["foreground", "background", "cursor"];
 
@@ -25,6 +44,8 @@ export class QueryResponder {
   /** Colours that the program has set itself. */
   private readonly palette = new Map<number, Rgb>();
   private readonly special = new Map<Special, Rgb>();
+  /** DECSCL: before level 3 there is no DECRQM. */
+  private level = HIGHEST_LEVEL;
 
   constructor(
     private readonly terminal: Terminal,
@@ -52,6 +73,7 @@ export class QueryResponder {
 
   /** RIS. */
   reset(): void {
+    this.level = HIGHEST_LEVEL;
     this.palette.clear();
     this.special.clear();
   }
@@ -69,8 +91,15 @@ export class QueryResponder {
       parser.registerCsiHandler({ final: "n" }, (params) => params[0] === 6 && say(`\x1b[${this.place()}R`)),
       parser.registerCsiHandler({ prefix: "?", final: "n" }, (params) => {
         if (params[0] === 6) return say(`\x1b[?${this.place()}R`);
-        return params[0] === 996 && say(`\x1b[?997;${this.profile().scheme === "dark" ? 1 : 2}n`);
+        if (params[0] === 996) return say(`\x1b[?997;${this.profile().scheme === "dark" ? 1 : 2}n`);
+        return this.deviceStatus(params);
       }),
+      parser.registerCsiHandler({ intermediates: '"', final: "p" }, ([level]) => {
+        if (typeof level === "number" && level >= LOWEST_LEVEL && level <= HIGHEST_LEVEL) this.level = level;
+        return true;
+      }),
+      parser.registerCsiHandler({ intermediates: "$", final: "p" }, () => this.level < DECRQM_LEVEL),
+      parser.registerCsiHandler({ prefix: "?", intermediates: "$", final: "p" }, () => this.level < DECRQM_LEVEL),
       parser.registerCsiHandler({ final: "t" }, (params) => this.size(params[0])),
       parser.registerDcsHandler({ intermediates: "$", final: "q" }, (data) => this.status(data)),
       parser.registerDcsHandler({ intermediates: "+", final: "q" }, (data) => this.capabilities(data)),
@@ -88,6 +117,16 @@ export class QueryResponder {
     }
   }
 
+  private deviceStatus([what, id]: readonly (number | number[])[]): boolean {
+    if (typeof what !== "number") return false;
+    const report = STATUS_REPORTS[what];
+    if (report !== undefined) this.reply(report);
+    // No macro is ever defined.
+    else if (what === 63 && typeof id === "number" && id <= MAX_MACRO) this.reply(`\x1bP${id}!~0000\x1b\\`);
+    else return false;
+    return true;
+  }
+
   private place(): string {
     const { cols, buffer, modes } = this.terminal;
     const { cursorX, cursorY, type } = buffer.active;
@@ -98,7 +137,12 @@ export class QueryResponder {
   private size(operation: number | number[] | undefined): boolean {
     const { rows, cols } = this.terminal;
     const { cell } = this.profile();
-    if (operation === 18) this.reply(`\x1b[8;${rows};${cols}t`);
+    // Not minimized, in the corner of a screen that it fills: nothing of the person's own window.
+    if (operation === 11) this.reply("\x1b[1t");
+    else if (operation === 13) this.reply("\x1b[3;0;0t");
+    else if (operation === 19) this.reply(`\x1b[9;${rows};${cols}t`);
+    else if (operation === 15 && cell !== undefined) this.reply(`\x1b[5;${rows * cell.height};${cols * cell.width}t`);
+    else if (operation === 18) this.reply(`\x1b[8;${rows};${cols}t`);
     else if (operation === 14 && cell !== undefined) this.reply(`\x1b[4;${rows * cell.height};${cols * cell.width}t`);
     else if (operation === 16 && cell !== undefined) this.reply(`\x1b[6;${cell.height};${cell.width}t`);
     // The title's stack (22, 23) is the emulator's.
@@ -177,11 +221,21 @@ function spec({ r, g, b }: Rgb): string {
 
 function parseColor(text: string): Rgb | null {
   const hash = /^#([0-9a-fA-F]+)$/.exec(text)?.[1];
-  const digits = hash === undefined ? 0 : hash.length / 3;
-  const channels =
-    hash !== undefined && [1, 2, 3, 4].includes(digits)
-      ? [hash.slice(0, digits), hash.slice(digits, 2 * digits), hash.slice(2 * digits)]
-      : /^rgb:([0-9a-fA-F]{1,4})\/([0-9a-fA-F]{1,4})\/([0-9a-fA-F]{1,4})$/.exec(text)?.slice(1);
+  if (hash !== undefined) {
+    const digits = hash.length / 3;
+    if (![1, 2, 3, 4].includes(digits)) return null;
+    // XParseColor: these are the highest bits of a channel, and "#fff" is a light grey.
+    const channel = (at: number): number =>
+      parseInt(
+        hash
+          .slice(at * digits, (at + 1) * digits)
+          .padEnd(2, "0")
+          .slice(0, 2),
+        16,
+      );
+    return { r: channel(0), g: channel(1), b: channel(2) };
+  }
+  const channels = /^rgb:([0-9a-fA-F]{1,4})\/([0-9a-fA-F]{1,4})\/([0-9a-fA-F]{1,4})$/.exec(text)?.slice(1);
   if (channels === undefined) return null;
   const [r = 0, g = 0, b = 0] = channels.map((hex) => Math.round((parseInt(hex, 16) / (16 ** hex.length - 1)) * 255));
   return { r, g, b };

@@ -46,6 +46,8 @@ const KITTY_CLIPBOARD_OSC = 5522;
 /** CSI with a count that the emulator obeys in a loop: IL DL SU SD CHT CBT REP. */
 const REP = 0x62;
 const QUESTION = 0x3f;
+const HASH = 0x23;
+const EIGHT = 0x38;
 /** `CSI 1 J` needs help (`emulator.ts`). */
 const ED = 0x4a;
 const ONE = 0x31;
@@ -84,6 +86,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       case "esc":
         // HTS.
         if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
+        if (needsHelp(bytes, sequence.start, end)) return "stop";
         // DECID.
         if (end - sequence.start === 2 && bytes[end - 1] === 0x5a) return "cut";
         return isForeignEscape(bytes, sequence.start, end) ? "cut" : "keep";
@@ -109,6 +112,12 @@ export function classifier(options: ClassifierOptions): Classifier {
     return number === CLIPBOARD_OSC ? hideClipboard : isColorOsc(number);
   };
   return Object.assign(classify, { hides });
+}
+
+/** DECRC and DECALN, which the emulator does in part (`emulator.ts`). */
+function needsHelp(bytes: Uint8Array, start: number, end: number): boolean {
+  if (bytes[end - 1] !== EIGHT) return false;
+  return end - start === 2 || (end - start === 3 && bytes[end - 2] === HASH);
 }
 
 function isTitleStack(bytes: Uint8Array, body: number, finalAt: number): boolean {
