@@ -38,7 +38,7 @@ describe("a shell that is replaced", () => {
     test.skipIf(Bun.which(typed.split(" ")[1] ?? "") === null && name !== "dash")(
       `by '${typed}': its record ends, its prompt is one, exec says why not`,
       async () => {
-        await using wsh = await session(". ~/.bashrc");
+        await using wsh = await session(String.raw`. ~/.bashrc; PS0='\e]133;C\e\\'`);
         await wsh.ok("exec", "s", "--", "echo hi");
         fs.writeFileSync(join(wsh.dir, "home/.bash_profile"), "PS1='again '\n");
         await wsh.ok("send", "s", "--enter", typed);

@@ -102,10 +102,11 @@ export class Commands {
   /** A mark of the shell integration, when what came before it has been parsed. */
   mark(mark: ShellMark): void {
     if (mark.verified) this.image.shown();
-    else this.checkShell();
     if (mark.kind !== "L") this.recorder.mark(mark);
     // A shell that has our integration without this session's nonce answers all the same; nothing it says is verified.
     else if (mark.verified || !this.recorder.verified) this.editor.answered(mark);
+    // Its last marks may be read when the shell that printed them is gone already: what they begin is over.
+    if (mark.verified && this.image.replacedBy !== null) this.recorder.replaced();
   }
 
   /** History lets go of lines. */
