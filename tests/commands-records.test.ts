@@ -98,6 +98,27 @@ describe("a command record", () => {
     expect(recorder.last()?.command).toBe("what exec sent");
   });
 
+  test("what ran is compared with what exec sent", () => {
+    const { recorder, mark, begin } = recording();
+    const sent = { command: "echo clean", line: "echo clean" };
+    recorder.expect(sent);
+    begin("1;2cecho clean");
+    mark("D", { exitCode: 0 });
+    expect(recorder.last()).toMatchObject({ command: "1;2cecho clean", sent: "echo clean", verified: false });
+    expect(recorder.comparison(1)).toEqual({ kind: "open", ran: "1;2cecho clean" });
+    // The shell's own word counts more than the screen.
+    mark("E", { commandLine: "echo  clean" });
+    expect(recorder.comparison(1)).toEqual({ kind: "same" });
+    expect(recorder.last()).toMatchObject({ command: "echo clean", verified: true });
+    expect(recorder.last()).not.toHaveProperty("sent");
+    recorder.expect(sent);
+    begin("echo clean");
+    mark("E", { commandLine: "rm -r x; echo clean" });
+    mark("D", { exitCode: 0 });
+    expect(recorder.comparison(2)).toEqual({ kind: "differs", ran: "rm -r x; echo clean" });
+    expect(recorder.last()).toMatchObject({ command: "rm -r x; echo clean", sent: "echo clean", verified: false });
+  });
+
   test("ends without a code at a prompt without D, if the shell holds the terminal", () => {
     const { recorder, begin, prompt, foreground } = recording();
     begin("cat typescript");

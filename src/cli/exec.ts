@@ -27,6 +27,7 @@ interface ExecOptions {
   readonly timeout?: number;
   readonly onTimeout: "leave" | "interrupt" | "kill";
   readonly background?: boolean;
+  readonly clearLine?: boolean;
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly stdin?: boolean;
@@ -49,6 +50,7 @@ export function register(program: Command): void {
         .default("leave"),
     )
     .option("--background", "do not wait: print the command's id; without NAME, its session's name")
+    .option("--clear-line", "with NAME: throw away what stands at the prompt instead of refusing")
     .option("--cwd <dir>", "without NAME: directory to run in")
     .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: the command reads our standard input, as text")
@@ -56,6 +58,7 @@ export function register(program: Command): void {
     .action(async (words: string[], options: ExecOptions, command: Command) => {
       const { name, text } = wordsOf(words);
       const instance = instanceOf(command);
+      if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
       if (name === null) return execFresh(instance, text, options);
       if (options.cwd !== undefined || options.env !== undefined || options.stdin === true) {
         throw new UsageError("--cwd, --env and --stdin are for commands in a session of their own");
@@ -83,7 +86,11 @@ async function execAtPrompt(
 ): Promise<void> {
   // Before the command starts, so that its first line is not missed.
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-  const started = await session.call("exec", { command, background: true });
+  const started = await session.call("exec", {
+    command,
+    background: true,
+    ...(options.clearLine === true ? { clear_line: true } : {}),
+  });
   for (const warning of started.warnings ?? []) complain(warning);
   const { command_id: id } = started;
   if (typeof id === "number") {
@@ -183,6 +190,7 @@ async function watch(
   const running = record.state === "running";
   if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
   if (running) sayItGoesOn(session);
+  if (record.sent !== undefined) complain(`what ran is not the command that was sent: '${record.command}'`);
   process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
   if (json) {
     const stopped = onTimeout === "kill" ? "killed" : "interrupted";
@@ -217,8 +225,8 @@ function abortAfter(controller: AbortController, ms: number): Disposable {
   return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
-function codeOfRecord({ state, exit_code, signal }: CommandRecord): number {
-  return state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
+function codeOfRecord({ state, exit_code, signal, sent }: CommandRecord): number {
+  return sent !== undefined || state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
 }
 
 /** The first Ctrl+C is for the command; the next means that nobody wants to wait for it any more. */
@@ -233,17 +241,19 @@ function onInterrupt(first: () => void, next: () => void): Disposable {
 async function resultOf(session: SessionClient, record: CommandRecord, state: ExecState): Promise<object> {
   const ask = { id: record.id, max_bytes: MAX_OUTPUT_LIMIT };
   const { text, omitted_lines, output_cursor } = await session.call("commands.output", ask);
-  const { exit_code, signal, duration_ms, cwd, id } = record;
+  const { duration_ms, cwd, id } = record;
+  const isOther = record.sent !== undefined;
   return {
     session: session.name,
-    state,
-    exit_code,
-    signal,
+    state: isOther ? "lost" : state,
+    exit_code: isOther ? null : record.exit_code,
+    signal: isOther ? null : record.signal,
     output: text ?? "",
     omitted_lines: omitted_lines ?? 0,
     duration_ms,
     cwd,
     command_id: id,
     output_cursor,
+    ...(isOther ? { verified: false, ran: record.command } : {}),
   };
 }

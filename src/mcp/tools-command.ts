@@ -7,6 +7,7 @@ import { SessionField, tool } from "./tool.ts";
 const fresh = inputSchema("exec.fresh").entries;
 const { mode, cwd, env, stdin, ...execFields } = fresh;
 const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
+const { clear_line } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, ...outputFields } = inputSchema("output.get").entries;
 
 /** The default directory through `wsh mcp` is worth saying. */
@@ -24,15 +25,21 @@ export const exec = tool({
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  parameters: v.object({ session: v.optional(SessionField), ...execFields, ...onlyWithoutSession }),
+  parameters: v.object({ session: v.optional(SessionField), ...execFields, clear_line, ...onlyWithoutSession }),
   output: outputSchema("exec"),
   waits: true,
-  run: async ({ session, mode: order, cwd: directory, env: variables, stdin: text, ...rest }, ask) => {
+  run: async (
+    { session, clear_line: clearLine, mode: order, cwd: directory, env: variables, stdin: text, ...rest },
+    ask,
+  ) => {
     const own = {
       ...(directory === undefined ? {} : { cwd: directory }),
       ...(variables === undefined ? {} : { env: variables }),
       ...(text === undefined ? {} : { stdin: text }),
     };
+    if (session === undefined && clearLine) {
+      throw new WshError("invalid_request", "'clear_line' is for the prompt of a 'session'");
+    }
     if (session === undefined) return ask("exec.fresh", { ...rest, mode: order, ...own });
     const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
     if (misplaced.length > 0) {
@@ -40,7 +47,7 @@ export const exec = tool({
         hint: "Leave session out, or say it in the command itself (cd, VAR=value, < file).",
       });
     }
-    return ask("exec", rest, session);
+    return ask("exec", { ...rest, clear_line: clearLine }, session);
   },
 });
 

@@ -38,6 +38,8 @@ export const CommandRecordSchema = v.object({
   signal: v.nullable(v.string()),
   /** Whether the marks carried the session's nonce: a program's forged marks do not. */
   verified: v.boolean(),
+  /** What exec has sent, when what ran is something else: `command` says what. */
+  sent: v.optional(v.string()),
   /** Output cursors of its first and past its last byte. */
   output_start: v.number(),
   output_end: v.nullable(v.number()),

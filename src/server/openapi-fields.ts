@@ -22,6 +22,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   cols: "width in cells",
   command: "what runs: the shell's path, or the command as it was given",
   "CommandRecord.command": "text of the command; null when it could not be known",
+  ran: "what ran instead of the command that was sent: the exit code is then null",
+  sent: "what exec has sent, when what ran is something else",
   command_id: "id of the command in the session; null or absent when there is none",
   command_line: "arguments of the process, joined",
   created_at: "Unix time in milliseconds",
@@ -140,7 +142,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   type: "kind",
   underline: "underlined",
   uptime_ms: "milliseconds since the server started",
-  verified: "the shell's marks carried the session's secret: no program forged them",
+  verified:
+    "the shell's marks carried the session's secret: no program forged them; and what ran is what exec has sent",
   version: "version of wsh",
   visible: "whether it is shown",
   warnings: "what was noticed beside the result",

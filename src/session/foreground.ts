@@ -8,7 +8,7 @@
  */
 import fs from "node:fs";
 import { readableBytes } from "../instance/libc.ts";
-import { libc } from "../pty/libc.ts";
+import { libc, POLLIN } from "../pty/libc.ts";
 import { type BlockedCall, type BlockedIn, blockedByChannel, parseSyscall } from "./foreground-syscalls.ts";
 
 /** Threads of one process that are looked at; a program with more does not read its terminal in the last of them. */
@@ -355,6 +355,8 @@ function unreadInput(path: string): number | null {
   let fd: number | null = null;
   try {
     fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOCTTY | fs.constants.O_NONBLOCK);
+    // The kernel hands input on from a queue of its own: only poll waits until all of that has arrived.
+    libc().poll(new Int32Array([fd, POLLIN]), 1, 0);
     return readableBytes(fd);
   } catch {
     // Gone, or in another mount namespace.

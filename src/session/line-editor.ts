@@ -26,7 +26,12 @@ const LOOK_MS = 2;
 /** Silence that stands for reading where the kernel does not tell, in ms. */
 const QUIET_MS = 20;
 
+/** A key that was not answered for so long was swallowed, in ms. */
+const LATE_MS = 10_000;
+
 const encoder = new TextEncoder();
+/** Places in `ask`. */
+const keyNumbers = [0, 1];
 /** Keys that ask, in turn, and the one that clears the line. As the scripts bind them. */
 const keys: Readonly<Record<ShellKind, { readonly ask: readonly [string, string]; readonly clear: string }>> = {
   bash: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
@@ -57,13 +62,17 @@ export interface LineEditorPort {
 }
 
 export class LineEditor {
-  private asked = 0;
+  /** Keys of each number that were not answered, and when the last was pressed. */
+  private readonly open = keyNumbers.map(() => ({ keys: 0, since: 0 }));
   private answer: ((mark: ShellMark) => void) | null = null;
 
   constructor(private readonly port: LineEditorPort) {}
 
   /** The editor has answered. */
   answered(mark: ShellMark): void {
+    const open = this.open[Number(mark.params?.q) - 1];
+    if (open === undefined) return;
+    if (open.keys > 0) open.keys--;
     this.answer?.(mark);
   }
 
@@ -80,10 +89,16 @@ export class LineEditor {
   async ask(hold: InputHold, shell: ShellKind): Promise<LineState> {
     const rest = await this.untilReading();
     if (rest !== null) return rest;
-    const until = performance.now() + ANSWER_MS;
-    const first = await this.press(hold, shell, SECOND_KEY_MS);
-    if (first.kind !== "silent" || this.isReading() !== true) return first;
-    return await this.press(hold, shell, until - performance.now());
+    const began = performance.now();
+    const until = began + ANSWER_MS;
+    // A number whose answer may still come would be taken for this question's.
+    const number = this.open.findIndex(({ keys, since }) => keys === 0 || began - since >= LATE_MS);
+    const open = this.open[number];
+    if (open === undefined) return { kind: "silent" };
+    open.keys = 0;
+    const first = await this.press(hold, shell, number, SECOND_KEY_MS);
+    if (first.kind !== "silent" || !this.isReading()) return first;
+    return await this.press(hold, shell, number, until - performance.now());
   }
 
   /** Empties the line. What it holds afterwards has to be asked. */
@@ -91,13 +106,13 @@ export class LineEditor {
     return hold.write(encoder.encode(keys[shell].clear));
   }
 
-  private async press(hold: InputHold, shell: ShellKind, ms: number): Promise<LineState> {
+  private async press(hold: InputHold, shell: ShellKind, number: number, ms: number): Promise<LineState> {
     const { recorder } = this.port;
-    const number = (this.asked++ % 2) + 1;
     const { promise, resolve } = Promise.withResolvers<LineState>();
     let state: LineState | null = null;
     this.answer = (mark) => {
-      // Either key's answer counts: between them nothing was typed.
+      // That of an earlier question. Of two keys of this one either answer counts: between them nothing was typed.
+      if (mark.params?.q !== String(number + 1)) return;
       const { redraws } = mark.params ?? {};
       state ??= stateOf(mark);
       if (redraws === undefined || state.kind !== "empty") resolve(state);
@@ -112,7 +127,12 @@ export class LineEditor {
     });
     const timer = setTimeout(() => resolve({ kind: state === null ? "silent" : "open" }), Math.max(1, ms));
     try {
-      const key = keys[shell].ask[number - 1] ?? keys[shell].ask[0];
+      const key = keys[shell].ask[number] ?? keys[shell].ask[0];
+      const open = this.open[number];
+      if (open !== undefined) {
+        open.keys++;
+        open.since = performance.now();
+      }
       await hold.write(encoder.encode(key));
       return await promise;
     } finally {

@@ -69,6 +69,8 @@ interface Entry {
   /** What stood between B and C, and what the shell says that it ran: what is compared with `sent`. */
   readonly shown: string | null;
   said: string | null;
+  /** Whether its marks were. */
+  readonly verified: boolean;
   /** While it runs, what it has printed; once it has ended, what is kept of that. */
   output: RunningOutput | PackedLines;
 }
@@ -81,7 +83,9 @@ export interface Sent {
 }
 
 /** Whether what ran is what was sent. `open`: the shell may still say. `ran` is null where nothing tells. */
-export type Comparison = { readonly kind: "same" } | { readonly kind: "open" | "differs"; readonly ran: string | null };
+export type Comparison =
+  | { readonly kind: "same"; readonly ran?: null }
+  | { readonly kind: "open" | "differs"; readonly ran: string | null };
 
 export class CommandRecorder {
   private readonly entries = new Map<number, Entry>();
@@ -199,10 +203,7 @@ export class CommandRecorder {
   /** What is known of what ran, beside what exec has sent. */
   comparison(id: number): Comparison {
     const entry = this.entries.get(id);
-    if (entry === undefined || entry.sent === null) return { kind: "same" };
-    const { sent, shown, said } = entry;
-    if (said !== null) return isSame(sent.line, said) ? { kind: "same" } : { kind: "differs", ran: said };
-    return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
+    return entry === undefined ? { kind: "same" } : compare(entry);
   }
 
   /** A mark of the stream, when everything before it has been parsed. */
@@ -318,6 +319,7 @@ export class CommandRecorder {
       sent: expected,
       shown,
       said: mark.commandLine,
+      verified: mark.verified,
       output: new RunningOutput(this.port.text, start, this.limits.recordBytes),
     };
     this.entries.set(id, entry);
@@ -334,10 +336,19 @@ export class CommandRecorder {
     const entry = this.running ?? (this.current === "ended" ? this.entries.get(this.lastId) : undefined);
     if (command === null || entry === undefined) return;
     entry.said = command;
-    if (entry.sent !== null && isSame(entry.sent.line, command)) return;
-    // What was sent is not what ran.
-    const verified = entry.record.verified && entry.sent === null;
-    entry.record = { ...entry.record, command: command.slice(0, MAX_COMMAND_LINE), verified };
+    if (entry.sent !== null) this.settleSent(entry);
+    else entry.record = { ...entry.record, command: command.slice(0, MAX_COMMAND_LINE) };
+  }
+
+  /** Says in the record whether what ran is what was sent, as far as it is known. */
+  private settleSent(entry: Entry): void {
+    const { sent: _earlier, ...record } = entry.record;
+    const { sent, verified } = entry;
+    if (sent === null) return;
+    const { kind, ran = null } = compare(entry);
+    if (kind === "same") entry.record = { ...record, command: sent.command.slice(0, MAX_COMMAND_LINE), verified };
+    else if (ran === null) entry.record = { ...record, verified: false };
+    else entry.record = { ...record, command: ran.slice(0, MAX_COMMAND_LINE), verified: false, sent: sent.command };
   }
 
   /** What stands between B and C, until the shell says what it runs. */
@@ -380,6 +391,7 @@ export class CommandRecorder {
       last_line_id: Math.max(entry.record.first_line_id, position.index > 0 ? position.line : position.line - 1),
       output_lines: count,
     };
+    this.settleSent(entry);
     this.limit();
     this.emit((listener) => listener.finished?.(entry.record));
   }
@@ -415,6 +427,12 @@ export class CommandRecorder {
   private emit(call: (listener: Partial<RecorderEvents>) => void): void {
     for (const listener of [...this.listeners]) call(listener);
   }
+}
+
+function compare({ sent, shown, said }: Pick<Entry, "sent" | "shown" | "said">): Comparison {
+  if (sent === null) return { kind: "same" };
+  if (said !== null) return isSame(sent.line, said) ? { kind: "same" } : { kind: "differs", ran: said };
+  return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
 }
 
 /** Blanks apart, which shells change in their histories, the line is the one that ran. */
