@@ -3,16 +3,16 @@
  * `bun scripts/docs.ts` writes each between its two marks; a test compares the files with what this makes.
  */
 import { join } from "node:path";
-import { tools } from "../src/mcp/tools.ts";
+import { keyNames } from "../src/keys/names.ts";
+import { tools } from "../src/mcp/tools/tools.ts";
 import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
-import { elementOperations } from "../src/operations/elements.ts";
+import { elementOperations } from "../src/operations/drawing.ts";
 import { serverOperations } from "../src/operations/server.ts";
 import { sessionOperations } from "../src/operations/sessions.ts";
 import { terminalOperations } from "../src/operations/terminal.ts";
 import { errorCodes, WshError } from "../src/protocol/errors.ts";
-import { frameTypes } from "../src/protocol/frames.ts";
-import { keyNames } from "../src/terminal/keys-names.ts";
+import { frameTypes } from "../src/protocol/messages.ts";
 
 const code = (text: string): string => `\`${text}\``;
 /** Text that stands in a cell of a table. */

@@ -5,8 +5,8 @@
 import { join } from "node:path";
 import type { Command, Option } from "commander";
 import { catalog, catalogEntries } from "../src/cli/catalog.ts";
-import { programOf } from "../src/cli/program.ts";
-import { settingFacts, settingNames } from "../src/instance/settings-keys.ts";
+import { programOf } from "../src/cli/main.ts";
+import { settingFacts, settingNames } from "../src/instance/settings/table.ts";
 import { VERSION } from "../src/protocol/version.ts";
 
 /** Text as roff takes it: no escapes, no line that looks like a request. */

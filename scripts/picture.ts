@@ -5,8 +5,8 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { BOLD, FAINT, type Grid, INVERSE, ITALIC, type Style, UNDERLINE } from "../src/protocol/grid.ts";
 import type { Color } from "../src/protocol/screen.ts";
-import { BOLD, FAINT, type Grid, INVERSE, ITALIC, type Style, UNDERLINE } from "../src/terminal/grid.ts";
 import { TerminalModel } from "../src/terminal/model.ts";
 import { defaultProfile, paletteColor } from "../src/terminal/profile.ts";
 

@@ -12,6 +12,6 @@ if ((first === "--version" || first === "-V") && rest.length === 0) {
   const { runHost } = await import("./host/main.ts");
   await runHost();
 } else {
-  const { main } = await import("./cli/program.ts");
+  const { main } = await import("./cli/main.ts");
   await main(process.argv.slice(2));
 }

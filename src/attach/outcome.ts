@@ -1,6 +1,6 @@
 /** How an attached terminal's time ended: what the person is told, and the exit code. Pure. */
 import os from "node:os";
-import type { StreamEnd } from "../protocol/hello.ts";
+import type { StreamEnd } from "../protocol/control.ts";
 
 export type Outcome =
   /** The person left, or was sent away; the session goes on. */

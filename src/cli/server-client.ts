@@ -1,7 +1,8 @@
 /** The server's own operations, asked over its Unix socket. */
-import { readServerInfo } from "../instance/info.ts";
+
 import type { Instance } from "../instance/paths.ts";
-import { probeSocket } from "../instance/probe.ts";
+import { probeSocket } from "../instance/registry/socket-probe.ts";
+import { readServerInfo } from "../instance/server-info.ts";
 import { WshError } from "../protocol/errors.ts";
 
 export async function isServerRunning(instance: Instance): Promise<boolean> {

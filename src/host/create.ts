@@ -1,28 +1,28 @@
 /** From a spec to a running session: everything is checked before anything is claimed, and claimed before anything runs. */
 import fs from "node:fs";
 import { join, resolve } from "node:path";
-import { accountShell } from "../instance/account.ts";
-import { claimSession, type NameRule } from "../instance/claim.ts";
-import type { HostSpec } from "../instance/host-spec.ts";
-import { hostname } from "../instance/identity.ts";
-import { KeyFile } from "../instance/key-file.ts";
+import { hostname } from "../instance/hostname.ts";
+import type { HostSpec } from "../instance/launch/host-spec.ts";
+import { KeyFile } from "../instance/launch/key-file.ts";
+import { installScripts } from "../instance/launch/script-files.ts";
 import { errorCode, type Instance, prepareRuntimeDir } from "../instance/paths.ts";
-import { releaseSession } from "../instance/registry.ts";
-import { installScripts } from "../instance/scripts.ts";
-import type { Settings } from "../instance/settings-keys.ts";
-import { randomToken } from "../instance/token.ts";
+import { claimSession, type NameRule } from "../instance/registry/register.ts";
+import { releaseSession } from "../instance/registry/registry.ts";
+import { randomToken } from "../instance/secrets/own-secrets.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import { defaultCommandLimits } from "../pane/commands/commands.ts";
+import { accountShell } from "../platform/account.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, normalizeTags } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
-import { defaultCommandLimits } from "../session/commands-session.ts";
 import { Session } from "../session/session.ts";
-import type { SessionRegistry } from "../session/session-port.ts";
+import type { SessionRegistry } from "../session/types.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles } from "../shell/integration.ts";
-import { planShell, type ShellPlan } from "../shell/launch.ts";
+import { planShell, type ShellPlan } from "../shell/plan.ts";
 import { defaultProfile } from "../terminal/profile.ts";
-import type { HostServer } from "./server.ts";
+import type { HostServer } from "./host-server.ts";
 
 /** Characters of a session's nonce: 95 bits, nothing that output could guess. */
 const NONCE_LENGTH = 16;

@@ -2,11 +2,12 @@
  * A new session's process asks the ended sessions that are past the limit to end now, oldest first. One whose result is
  * being read stays; one that does not answer has nothing left but text, and is killed. Loaded only when there are any.
  */
-import { Connection } from "../instance/connection.ts";
+
 import type { Instance } from "../instance/paths.ts";
-import { listenerPid } from "../instance/probe.ts";
-import { cleanStale, type SessionEntry } from "../instance/registry.ts";
+import { cleanStale, type SessionEntry } from "../instance/registry/registry.ts";
+import { listenerPid } from "../instance/registry/socket-probe.ts";
 import { WshError } from "../protocol/errors.ts";
+import { Connection } from "../wire/connection.ts";
 
 /** Never rejects: the next new session asks again. */
 export async function askToGiveWay(instance: Instance, entries: readonly SessionEntry[]): Promise<void> {

@@ -4,24 +4,24 @@
  * directory is deleted under it, it binds again.
  */
 import * as v from "valibot";
-import type { AuditLog } from "../instance/audit.ts";
-import { restoreSession } from "../instance/claim.ts";
-import { directAudit, directly } from "../instance/direct-audit.ts";
-import { GiveBack } from "../instance/give-back.ts";
-import { HostSpecSchema } from "../instance/host-spec.ts";
-import { createLogger, type Logger } from "../instance/log.ts";
-import { watchOwnSocket } from "../instance/own-socket.ts";
+import type { AuditLog } from "../instance/audit/audit-log.ts";
+import { directAudit, directly } from "../instance/audit/direct-audit.ts";
+import { HostSpecSchema } from "../instance/launch/host-spec.ts";
+import { reportFailure, reportReady } from "../instance/launch/launch.ts";
+import { installScripts } from "../instance/launch/script-files.ts";
+import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
-import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry.ts";
-import { installScripts } from "../instance/scripts.ts";
-import { loadSettings, logLevelFor } from "../instance/settings.ts";
-import { reportFailure, reportReady } from "../instance/spawn.ts";
+import { restoreSession } from "../instance/registry/register.ts";
+import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
+import { watchOwnSocket } from "../instance/registry/socket-watch.ts";
+import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
+import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Session } from "../session/session.ts";
-import type { SessionRegistry } from "../session/session-port.ts";
+import type { SessionRegistry } from "../session/types.ts";
 import { integrationFiles } from "../shell/integration.ts";
 import { type CreateOptions, createSession, wantsIntegration } from "./create.ts";
-import { HostServer } from "./server.ts";
+import { HostServer } from "./host-server.ts";
 
 /** How long peers have to read the last frames before the host ends, in ms. */
 const FLUSH_MS = 2_000;

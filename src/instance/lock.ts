@@ -7,8 +7,8 @@
  */
 
 import fs from "node:fs";
+import { tryFlock } from "../platform/libc.ts";
 import { WshError } from "../protocol/errors.ts";
-import { tryFlock } from "./libc.ts";
 import { refused } from "./refused.ts";
 
 /** How long a caller waits for a lock, in ms: far above what a holder needs (~1 ms), far below a person's patience. */

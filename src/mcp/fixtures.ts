@@ -15,8 +15,8 @@ import {
   ResourceTemplate,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { describing, type JsonSchema } from "./describe.ts";
-import type { McpFixtures } from "./server.ts";
+import type { McpFixtures } from "./caller-server.ts";
+import { describing, type JsonSchema } from "./tools/json-schema.ts";
 
 /** One red pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

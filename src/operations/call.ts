@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { WshError } from "../protocol/errors.ts";
 import type { Access, Operation } from "./define.ts";
-import { misplacedArray, unusable } from "./shape.ts";
+import { misplacedArray, unusable } from "./misplaced-array.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
 
 /** Who calls: shown to the person when they hold the keyboard, written to the audit log. */

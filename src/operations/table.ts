@@ -2,7 +2,7 @@
 import type * as v from "valibot";
 import { commandOperations } from "./commands.ts";
 import type { Operation } from "./define.ts";
-import { elementOperations } from "./elements.ts";
+import { elementOperations } from "./drawing.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";

@@ -6,7 +6,7 @@
 import * as v from "valibot";
 import { CommandRecordSchema } from "./commands.ts";
 import { WaitMsSchema } from "./conditions.ts";
-import { OverlaySchema, PanelSchema } from "./elements.ts";
+import { OverlaySchema, PanelSchema } from "./drawing.ts";
 import { FormatSchema, LineSchema, ScreenSchema } from "./screen.ts";
 import { EndReasonSchema, SessionInfoSchema } from "./session.ts";
 

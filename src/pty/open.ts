@@ -3,6 +3,6 @@
 import type { PtyOpen } from "./port.ts";
 
 export async function openPty(adapter: "bun" | "bun-pty"): Promise<PtyOpen> {
-  if (adapter === "bun-pty") return (await import("./bun-pty.ts")).openBunPty;
-  return (await import("./bun-terminal.ts")).openBunTerminal;
+  if (adapter === "bun-pty") return (await import("./adapters/bun-pty.ts")).openBunPty;
+  return (await import("./adapters/bun-terminal.ts")).openBunTerminal;
 }

@@ -3,7 +3,7 @@
  * §7.5). A capture always has an owner and ends with it: with its connection, or when its lease runs out. A server that
  * died has a little time to come back and claim what its callers held. Captured keys are kept in a ring, read by cursor.
  */
-import { WshError } from "../protocol/errors.ts";
+
 import {
   decodeKeys,
   flushKeys,
@@ -12,8 +12,9 @@ import {
   isWaiting,
   type KeyState,
   type ParsedKey,
-} from "../terminal/keys-decode.ts";
-import type { Clock } from "./exec-port.ts";
+} from "../keys/decode.ts";
+import type { Clock } from "../pane/ports.ts";
+import { WshError } from "../protocol/errors.ts";
 
 /** Captured keys that are kept for readers (contract §3.5.1). */
 const RING = 256;

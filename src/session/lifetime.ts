@@ -3,13 +3,14 @@
  * being killed; or to make room for its successor (restart). Each end is reported once, with its reason, after the last
  * output. What keeps an ended session longer, and what lets a waiting program go on, is here too.
  */
+
+import type { Activity } from "../pane/activity.ts";
+import type { Program } from "../pane/pane.ts";
+import type { Clock } from "../pane/ports.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { EndReason } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
-import type { Activity } from "./activity.ts";
-import type { Clock } from "./exec-port.ts";
-import type { Program } from "./program.ts";
-import type { SessionEmitter, SessionRegistry, SessionSettings } from "./session-port.ts";
+import type { SessionEmitter, SessionRegistry, SessionSettings } from "./types.ts";
 import type { Viewers } from "./viewers.ts";
 
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };

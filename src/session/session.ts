@@ -5,22 +5,23 @@
  *
  * Rows and columns: `outer` is the size that viewers or callers asked for; the pane gets what panels leave of it.
  */
+
+import { Emitter } from "../base/emitter.ts";
+import { type Layout, layoutPanels } from "../compositor/panel-layout.ts";
+import { Activity } from "../pane/activity.ts";
+import type { Commands } from "../pane/commands/commands.ts";
+import { Program } from "../pane/pane.ts";
+import { type Clock, systemClock } from "../pane/ports.ts";
+import type { Pane } from "../pane/program.ts";
+import type { Lasting } from "../pane/state/lasting.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { SessionInfo, SessionState } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
-import { Activity } from "./activity.ts";
-import type { Commands } from "./commands-session.ts";
-import { ElementStore } from "./elements.ts";
-import { Emitter } from "./emitter.ts";
-import { type Clock, systemClock } from "./exec-port.ts";
+import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
-import { type Layout, layoutPanels } from "./layout.ts";
 import { Lifetime } from "./lifetime.ts";
-import type { Pane } from "./pane.ts";
-import { Program } from "./program.ts";
-import type { Lasting } from "./program-rest.ts";
-import type { SessionEvents, SessionOptions, SessionRegistry } from "./session-port.ts";
+import type { SessionEvents, SessionOptions, SessionRegistry } from "./types.ts";
 import { type Size, Viewers } from "./viewers.ts";
 
 /** A terminal smaller than this is a window that was squeezed: programs can do nothing there. */

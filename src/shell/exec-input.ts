@@ -6,7 +6,7 @@
  * heredocs end in the shell's own error instead of a continuation prompt.
  */
 import { WshError } from "../protocol/errors.ts";
-import type { ShellKind } from "./launch.ts";
+import type { ShellKind } from "./plan.ts";
 
 export interface ExecInput {
   /** Bytes for the terminal, the Enter included. */

@@ -5,7 +5,7 @@
  * moved (once a frame, whoever paints), so output that nobody watches costs nothing. Each consumer remembers the epoch
  * up to which it has painted; there is nothing to subscribe to.
  */
-import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow } from "./cells.ts";
+import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow } from "./rows/xterm-row.ts";
 
 const COMBINED = 0x20_0000;
 

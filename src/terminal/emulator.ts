@@ -7,16 +7,16 @@
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
-import { setPenLink } from "./cells.ts";
-import { History, type RetiredLines } from "./history.ts";
-import { HOT_ROWS, HotWindow } from "./hot.ts";
+import { PassingLines } from "./bypass/bypass.ts";
+import { History, type RetiredLines } from "./history/history.ts";
+import { HOT_ROWS, HotWindow } from "./history/hot-window.ts";
 import { leftoversOff } from "./leftovers.ts";
-import { LinkTable } from "./links.ts";
 import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
-import { PassingLines } from "./passing.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { QueryResponder } from "./queries.ts";
+import { LinkTable } from "./rows/hyperlinks.ts";
+import { setPenLink } from "./rows/xterm-row.ts";
 
 /** Characters of a title. */
 const MAX_TITLE = 4_096;

@@ -4,8 +4,8 @@
  * (colours of the palette, tab stops, the cursor's shape) stays.
  */
 import type { Terminal } from "@xterm/headless";
-import { hasPlainPen } from "./cells.ts";
 import type { ModeTracker } from "./modes.ts";
+import { hasPlainPen } from "./rows/xterm-row.ts";
 
 /** Extra modes that make a terminal speak, or show everything otherwise: DECSCNM, colour scheme and size reports. */
 const EXTRA_OFF = [5, 2031, 2048] as const;

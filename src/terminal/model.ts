@@ -7,26 +7,26 @@
  * only `position`, `title` and the like may be read; the rest waits with `atRest`.
  */
 import type { LastingChange } from "../protocol/attach.ts";
+import type { Grid, Row } from "../protocol/grid.ts";
 import type { Format, Screen, Scrollback } from "../protocol/screen.ts";
-import { markStale, type StoredRow, storedRow } from "./cells.ts";
 import { Damage } from "./damage.ts";
 import { Emulator, type EmulatorOptions, type EmulatorSink } from "./emulator.ts";
-import type { Grid, Row } from "./grid.ts";
-import { type Chunk, Intake } from "./intake.ts";
-import { rowCells, rowLine, segmentCells, segmentLine } from "./lines.ts";
+import { type LineTest, type TextLine, type TextRange, Transcript } from "./history/transcript.ts";
 import type { Position } from "./marks.ts";
 import type { TerminalModes } from "./modes.ts";
-import { LastingChanges } from "./outer-state.ts";
 import type { TerminalProfile } from "./profile.ts";
-import { classifier } from "./sequences.ts";
+import { rowCells, rowLine, segmentCells, segmentLine } from "./rows/row-text.ts";
+import { StyleTable } from "./rows/styles.ts";
+import { markStale, type StoredRow, storedRow } from "./rows/xterm-row.ts";
 import { hasDefaultTabs, serialize } from "./serialize.ts";
-import { StyleTable } from "./styles.ts";
-import { type LineTest, type TextLine, type TextRange, Transcript } from "./transcript.ts";
+import { classifier } from "./stream/client-filter.ts";
+import { type Chunk, Intake } from "./stream/intake.ts";
+import { LastingChanges } from "./stream/outer-state.ts";
 
 export type { ResetReason } from "./emulator.ts";
-export type { Chunk } from "./intake.ts";
+export { containing } from "./history/transcript.ts";
 export type { Mark, Position } from "./marks.ts";
-export { containing } from "./transcript.ts";
+export type { Chunk } from "./stream/intake.ts";
 
 /** Rows that one scrollback query returns. */
 const MAX_SCROLLBACK_LIMIT = 10_000;

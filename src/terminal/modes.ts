@@ -5,8 +5,8 @@
  * another terminal into the same state (`serialize.ts`) and to encode keys.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
-import { type Pen, penOf } from "./cells.ts";
-import type { CursorShape } from "./grid.ts";
+import type { CursorShape } from "../protocol/grid.ts";
+import { type Pen, penOf } from "./rows/xterm-row.ts";
 
 export type MouseTracking = "none" | "x10" | "vt200" | "drag" | "any";
 export type MouseEncoding = "default" | "utf8" | "sgr" | "urxvt" | "sgr-pixels";

@@ -7,10 +7,10 @@
  * keyboard query and unknown capabilities stay unanswered or are denied.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
-import { penOf } from "./cells.ts";
 import type { ModeTracker } from "./modes.ts";
 import { paletteColor, type Rgb, type TerminalProfile } from "./profile.ts";
-import { sgrOf } from "./styles.ts";
+import { sgrOf } from "./rows/styles.ts";
+import { penOf } from "./rows/xterm-row.ts";
 
 /** Capabilities told to XTGETTCAP: those that programs ask for to find 24-bit colour. */
 const CAPABILITIES: Readonly<Record<string, string>> = { TN: "xterm-256color", Co: "256", colors: "256", RGB: "8/8/8" };

@@ -6,7 +6,14 @@
  * then the cursor, then the pen, then modes that change what printing does.
  */
 import type { IBuffer, Terminal } from "@xterm/headless";
-import { hasAgreedWidth } from "./agreed-width.ts";
+import { hasAgreedWidth } from "../protocol/agreed-width.ts";
+import type { History } from "./history/history.ts";
+import type { HotWindow } from "./history/hot-window.ts";
+import { defaultTabs, type ModeTracker } from "./modes.ts";
+import type { QueryResponder } from "./queries.ts";
+import type { LinkTable } from "./rows/hyperlinks.ts";
+import { extraAt, RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./rows/row-text.ts";
+import { type Extra, extraOf, sgrOf } from "./rows/styles.ts";
 import {
   BG_VISIBLE,
   CELL_WORDS,
@@ -19,14 +26,7 @@ import {
   storedRow,
   UNWRITTEN,
   usedCells,
-} from "./cells.ts";
-import type { History } from "./history.ts";
-import type { HotWindow } from "./hot.ts";
-import { extraAt, RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./lines.ts";
-import type { LinkTable } from "./links.ts";
-import { defaultTabs, type ModeTracker } from "./modes.ts";
-import type { QueryResponder } from "./queries.ts";
-import { type Extra, extraOf, sgrOf } from "./styles.ts";
+} from "./rows/xterm-row.ts";
 
 const RESET = "\x1b[0m";
 /** A wide blank: makes the terminal wrap in front of a wide character. */

@@ -3,11 +3,11 @@
  * at once. Waits, leases and durations go by the clock that does not jump, and end once.
  */
 import { describe, expect, test } from "bun:test";
-import { Activity } from "../../src/session/activity.ts";
-import { ElementStore } from "../../src/session/elements.ts";
-import type { Clock, ShellMark } from "../../src/session/exec-port.ts";
+import { Activity } from "../../src/pane/activity.ts";
+import { CommandRecorder } from "../../src/pane/commands/command-log.ts";
+import type { Clock, ShellMark } from "../../src/pane/ports.ts";
+import { ElementStore } from "../../src/session/drawing/element-store.ts";
 import { Keyboard } from "../../src/session/keyboard.ts";
-import { CommandRecorder } from "../../src/session/recorder.ts";
 import { FakeText } from "../support/fake-text.ts";
 
 const YEAR_MS = 365 * 24 * 3_600_000;

@@ -6,8 +6,8 @@ import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
-import { AttachedTerminal } from "./attached-terminal.ts";
 import { descriptorsOf, memoryOf, threadsOf } from "./processes.ts";
+import { AttachedTerminal } from "./walk/attached-terminal.ts";
 
 const FULL = process.env.WSH_TEST_FULL === "1";
 /** Sessions made and killed. */

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { seededRandom } from "./outer-screen.ts";
+import { seededRandom } from "./terminals/outer-screen.ts";
 
 /** Mutations in an ordinary run: a second or two for all parsers. */
 const BRIEF_ROUNDS = 3_000;

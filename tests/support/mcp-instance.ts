@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { program } from "./program.ts";
 import { until } from "./until.ts";
 import { Wsh } from "./wsh.ts";
+import { program } from "./wsh-program.ts";
 
 /** `legacy`: an era with sessions. `auto`: the newest that the server knows, which is the one without. */
 export type Era = "legacy" | "auto";

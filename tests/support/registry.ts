@@ -3,8 +3,8 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { type ClaimResult, claimSession, type NameRule } from "../../src/instance/claim.ts";
 import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
+import { type ClaimResult, claimSession, type NameRule } from "../../src/instance/registry/register.ts";
 
 export interface TestInstance extends Disposable {
   readonly instance: Instance;
@@ -71,7 +71,7 @@ export async function until(condition: () => boolean | Promise<boolean>, what: s
   }
 }
 
-/** The command of a fake child (fake-daemon.ts) for startHost and startServer: its role instead of their arguments. */
+/** The command of a fake child (registry-child.ts) for startHost and startServer: its role instead of their arguments. */
 export function fakeDaemon(role: string, argument = ""): () => string[] {
-  return () => [process.execPath, join(import.meta.dir, "fake-daemon.ts"), role, argument];
+  return () => [process.execPath, join(import.meta.dir, "registry-child.ts"), role, argument];
 }

@@ -8,8 +8,8 @@ import os from "node:os";
 import { join } from "node:path";
 import { type Instance, resolveInstance } from "../../src/instance/paths.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
-import { program } from "./program.ts";
 import { until } from "./until.ts";
+import { program } from "./wsh-program.ts";
 
 export interface WshOptions {
   readonly env?: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@
 import { lstatSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
-import type { HostScope } from "./hosts.ts";
+import type { HostScope } from "./ai-hosts.ts";
 
 /** Largest file that is read, in bytes: Claude Code keeps histories beside its servers; anything larger is a mistake. */
 const LARGEST_FILE_BYTES = 64 * 1024 * 1024;

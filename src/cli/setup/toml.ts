@@ -5,7 +5,7 @@
  */
 import { parse, TomlError } from "smol-toml";
 import { type AST, parseTOML } from "toml-eslint-parser";
-import { reasonOf } from "../../instance/config-file.ts";
+import { reasonOf } from "../../instance/settings/config-file.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { at, withValue } from "./jsonc.ts";
 

@@ -2,7 +2,7 @@
  * A claim about the emulator: bytes, and what must be on the screen then. In `input` and `reply` the sign ␛ stands for
  * the escape character. Rows and columns count from 1, as the sequences themselves count.
  */
-import type { Style } from "../../../src/terminal/grid.ts";
+import type { Style } from "../../../src/protocol/grid.ts";
 
 export interface Case {
   readonly name: string;

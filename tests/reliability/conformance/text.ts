@@ -9,7 +9,7 @@ import {
   OVERLINE,
   STRIKE,
   UNDERLINE,
-} from "../../../src/terminal/grid.ts";
+} from "../../../src/protocol/grid.ts";
 import type { Case } from "./case.ts";
 
 const flag = (sgr: string, flags: number): Case => ({ name: `SGR ${sgr}`, input: `␛[${sgr}mX`, style: { flags } });

@@ -1,0 +1,132 @@
+/**
+ * What the person's terminal says of itself: its colours, so that programs which ask get a true answer from the host; how
+ * many colours it has and how wide it draws what terminals draw differently, for painting; kitty's keyboard flags, to be
+ * put back. Asked once at the start and never waited for: the answers come among the keys, are taken out there, and are
+ * told when the last one is here. Every terminal answers the last question (its device attributes), in order, so that
+ * tells that those before it were answered or never will be.
+ */
+import type { TerminalColors } from "../protocol/attach.ts";
+import type { ColorDepth } from "./paint/sgr.ts";
+import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-probe.ts";
+
+/** Foreground, background, cursor colour; kitty's keyboard flags. */
+const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u";
+/** XTGETTCAP of RGB and Co; DECRQSS of a colour that only a terminal with true colour keeps. */
+const DEPTH_QUESTIONS = "\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
+const DEVICE_ATTRIBUTES = "\x1b[c";
+/** Colours that a terminal with 24 bits for each says it has (Co). */
+const TRUE_COLORS = 2 ** 24;
+/**
+ * How long an answer may be on its way when wsh ends, in ms, and how long after the question that is waited for: what
+ * comes later would be typed into the person's shell.
+ */
+const LAST_WAIT_MS = 150;
+const RECENT_MS = 2_000;
+
+const names = new Map([
+  ["10", "foreground"],
+  ["11", "background"],
+  ["12", "cursor"],
+] as const);
+
+type Rgb = NonNullable<TerminalColors["foreground"]>;
+
+export interface Questions {
+  /** The terminal knows device control strings; some others print them. */
+  readonly depth: boolean;
+  /** The screen is empty, the cursor at home, and there are rows enough. */
+  readonly widths: boolean;
+}
+
+/** What the terminal told of itself; what it did not tell is absent. */
+export interface Answers {
+  readonly colors?: TerminalColors;
+  readonly depth?: ColorDepth;
+  readonly widths?: OuterWidths;
+  /** Kitty's keyboard flags as the person's own programs have set them. */
+  readonly keyboardFlags?: number;
+}
+
+export class Probe {
+  private known: Answers = {};
+  private columns: number[] = [];
+  private askedAt: number | null = null;
+  private readonly answered = Promise.withResolvers<void>();
+
+  /** @param learned called once, when the last answer is here */
+  constructor(private readonly learned: (answers: Answers) => void) {}
+
+  /** The bytes to write. */
+  ask({ depth, widths }: Questions): Uint8Array {
+    this.askedAt = performance.now();
+    const asked = (widths ? askWidths() : "") + QUESTIONS + (depth ? DEPTH_QUESTIONS : "") + DEVICE_ATTRIBUTES;
+    return new TextEncoder().encode(asked);
+  }
+
+  /** One answer of the terminal. */
+  reply(bytes: Uint8Array): void {
+    const text = new TextDecoder().decode(bytes);
+    if (/^\x1b\[\?[\d;]*c$/.test(text)) {
+      this.learned(this.known);
+      this.answered.resolve();
+      return;
+    }
+    this.known = { ...this.known, ...this.read(text) };
+  }
+
+  private read(text: string): Answers {
+    const column = reportedColumn(text);
+    if (column !== null) {
+      this.columns.push(column);
+      const widths = widthsOf(this.columns);
+      return widths === null ? {} : { widths };
+    }
+    const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
+    if (flags !== undefined) return { keyboardFlags: Number(flags) & 0x1f };
+    const depth = parseDepth(text);
+    // One that says it has true colour has it, whatever it says besides.
+    if (depth !== null) return this.known.depth === "truecolor" ? {} : { depth };
+    const color = parseColor(text);
+    return color === null ? {} : { colors: { ...this.known.colors, [color.name]: color.rgb } };
+  }
+
+  /** Resolves when the answers are here, or will hardly come any more. */
+  async answers(): Promise<void> {
+    if (this.askedAt !== null) await Promise.race([this.answered.promise, Bun.sleep(RECENT_MS)]);
+  }
+
+  /** Call before the terminal is given back. */
+  async settled(): Promise<void> {
+    if (this.askedAt === null || performance.now() - this.askedAt > RECENT_MS) return;
+    await Promise.race([this.answered.promise, Bun.sleep(LAST_WAIT_MS)]);
+  }
+}
+
+/** How many colours an answer to XTGETTCAP or DECRQSS tells of; null when it tells nothing. */
+export function parseDepth(text: string): ColorDepth | null {
+  const style = /^\x1bP1\$r([\d;:]*)m/.exec(text)?.[1];
+  if (style !== undefined) return /38[:;]2[:;](?:\d*:)?1[:;]2[:;]3(?!\d)/.test(style) ? "truecolor" : null;
+  const capabilities = /^\x1bP1\+r([\da-fA-F=;]*)/.exec(text)?.[1];
+  if (capabilities === undefined) return null;
+  for (const capability of capabilities.split(";")) {
+    const [name = "", value = ""] = capability.split("=").map((hex) => Buffer.from(hex, "hex").toString("latin1"));
+    if (name === "RGB") return "truecolor";
+    if (name === "Co" && Number(value) >= TRUE_COLORS) return "truecolor";
+    if (name === "Co" && Number(value) >= 256) return 256;
+  }
+  return null;
+}
+
+/** `OSC 11 ; rgb:RRRR/GGGG/BBBB`, with one to four digits each (XParseColor), ended by ST or BEL. */
+export function parseColor(text: string): { readonly name: keyof TerminalColors; readonly rgb: Rgb } | null {
+  const match = /^\x1b\](10|11|12);rgba?:([\da-f]{1,4})\/([\da-f]{1,4})\/([\da-f]{1,4})/i.exec(text);
+  const [, code, r, g, b] = match ?? [];
+  const name = code === "10" || code === "11" || code === "12" ? names.get(code) : undefined;
+  if (name === undefined || r === undefined || g === undefined || b === undefined) return null;
+  return { name, rgb: { r: level(r), g: level(g), b: level(b) } };
+}
+
+/** Hexadecimal of any length as 0–255. */
+function level(digits: string): number {
+  return Math.round((Number.parseInt(digits, 16) * 255) / (16 ** digits.length - 1));
+}

@@ -1,0 +1,267 @@
+/**
+ * The person's terminal: its size, what is typed, what is shown, and its way back to how it was. A terminal is opened
+ * anew by its path, so that non-blocking reading and writing is a property of descriptors of our own: the shell shares
+ * ours and would be left with it. Whatever ends the process short of SIGKILL, the terminal is restored.
+ */
+import fs from "node:fs";
+import tty from "node:tty";
+import { type RawMode, rawMode } from "../platform/raw-mode.ts";
+import { TerminalOutput } from "../platform/terminal-writer.ts";
+import type { LastingChange, PersonDevice } from "../protocol/attach.ts";
+import type { Size } from "../session/viewers.ts";
+import { capsFromEnvironment, restoreTerminal, saveOwnModes, undoLasting } from "./paint/modes.ts";
+
+/** Size of a terminal that does not say one (contract §2.2). */
+const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
+/** How long the last bytes of the session may take, in ms; also those that put the terminal back, after a signal. */
+const FLUSH_MS = 1_000;
+
+/** CAN: ends a sequence that was begun, and shows nothing. */
+const CANCEL = "\x18";
+
+export interface TerminalOptions {
+  /** Draws on the terminal's alternate screen. */
+  readonly altScreen: boolean;
+}
+
+export interface TerminalInput {
+  /** Bytes that were typed; what it returns is awaited before more is read. */
+  bytes(bytes: Uint8Array): Promise<void> | null;
+  /** Nothing more will be typed: end of the input, or the terminal is gone. */
+  ended(): void;
+}
+
+export class OuterTerminal {
+  readonly output: TerminalOutput;
+  /** The terminal, when keys and output are one and another process of ours could open it. */
+  readonly device: PersonDevice | null;
+  private readonly raw: RawMode | null;
+  private readonly inputFd: number | null;
+  private readonly own: number[] = [];
+  private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
+  private restored = false;
+  private left = false;
+  /** Somebody else has the terminal, as it was. */
+  private given = false;
+  private knownSize: Size = currentSize();
+  /** What the session's programs changed for good, to be undone. */
+  private readonly changes = new Set<LastingChange>();
+  /** Kitty's keyboard flags before we came. */
+  keyboardFlags = 0;
+  private readonly signal = Promise.withResolvers<void>();
+  private readonly atExit = (): void => this.restoreNow();
+
+  /** Enters raw mode and clears the way for the session's screen. */
+  constructor(private readonly options: TerminalOptions) {
+    const { O_RDONLY, O_WRONLY } = fs.constants;
+    this.inputFd = tty.isatty(0) ? this.openOwn(0, O_RDONLY) : null;
+    const outputFd = tty.isatty(1) ? this.openOwn(1, O_WRONLY) : null;
+    this.output = new TerminalOutput(outputFd ?? 1);
+    this.device = this.inputFd === null || outputFd === null ? null : sameDevice(this.inputFd, outputFd);
+    this.raw = tty.isatty(0) ? rawMode(0) : null;
+    process.on("exit", this.atExit);
+    this.raw?.enter();
+    if (tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
+  }
+
+  /** Whether a question to the terminal can be answered; the consoles below print it instead. */
+  get answers(): boolean {
+    return this.raw !== null && tty.isatty(1) && !/^(dumb|linux|vt\d+|unknown|)$/.test(process.env.TERM ?? "");
+  }
+
+  /** Programs have changed this: it is undone at the end. */
+  changed(changes: readonly LastingChange[]): void {
+    for (const change of changes) this.changes.add(change);
+  }
+
+  get lastingChanges(): ReadonlySet<LastingChange> {
+    return this.changes;
+  }
+
+  /** As it was when last looked at: asking the system takes its time, and pictures are many. */
+  get size(): Size {
+    return this.knownSize;
+  }
+
+  /** Calls `resized` when the size changes. */
+  watchSize(resized: () => void): void {
+    process.on("SIGWINCH", () => {
+      this.knownSize = currentSize();
+      resized();
+    });
+  }
+
+  /** The terminal as it was before, for whoever has it while this process is stopped. */
+  async giveBack(): Promise<void> {
+    await this.flushed();
+    this.given = true;
+    this.putBack();
+  }
+
+  /**
+   * After the process was continued. Without `giveBack` before, it stopped without a warning, and what stands on the
+   * terminal is left to be painted over. In the background the system stops the process here until it is its turn.
+   */
+  takeAgain(): void {
+    this.raw?.enter();
+    this.knownSize = currentSize();
+    if (this.given && tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
+    this.given = false;
+  }
+
+  /** Reads until the input ends; not awaited by its caller. */
+  async read(input: TerminalInput): Promise<void> {
+    const stream = this.inputFd === null ? Bun.stdin.stream() : Bun.file(this.inputFd).stream();
+    this.reader = stream.getReader();
+    try {
+      for (;;) {
+        const { value, done } = await this.reader.read();
+        if (done) break;
+        const busy = input.bytes(value);
+        if (busy !== null) await busy;
+      }
+    } catch {
+      // EIO: the terminal was closed.
+    }
+    if (!this.left) input.ended();
+  }
+
+  /** Reads no more; resolves when everything that was read has been handed on. What is typed then waits in the system. */
+  async stopReading(): Promise<void> {
+    this.left = true;
+    await this.reader?.cancel().catch(() => {});
+    await Bun.sleep(0);
+  }
+
+  /**
+   * Waits for the last bytes, then puts the terminal back. One that stands still (its process is stopped, the network is
+   * away) is waited for, since nobody else would put it in order when it goes on; a signal ends that, and so does the
+   * terminal's end.
+   * @returns whether it has taken everything
+   */
+  async restore(): Promise<boolean> {
+    await this.flushed();
+    this.restoreNow();
+    const signalled = this.signal.promise.then(() => Bun.sleep(FLUSH_MS));
+    await Promise.race([this.output.emptied(Number.POSITIVE_INFINITY), signalled]);
+    const taken = this.output.pending === 0;
+    this.output.discard();
+    process.off("exit", this.atExit);
+    return taken;
+  }
+
+  /** The process was told to end: a terminal that stands still no longer keeps it. */
+  signalled(): void {
+    this.signal.resolve();
+  }
+
+  private flushed(): Promise<void> {
+    return this.output.emptied(FLUSH_MS);
+  }
+
+  /** Not awaited, since the process may be ending. */
+  private restoreNow(): void {
+    if (this.restored) return;
+    this.restored = true;
+    void this.reader?.cancel().catch(() => {});
+    this.putBack();
+  }
+
+  private putBack(): void {
+    // What is cut off may be in the middle of a sequence.
+    const cut = this.output.pending > 0 ? CANCEL : "";
+    this.output.discard();
+    if (tty.isatty(1)) this.output.write(new Uint8Array(Buffer.concat([Buffer.from(cut), this.closing()])));
+    this.raw?.leave();
+  }
+
+  /**
+   * The alternate screen; or, on the normal one, what stands there is pushed into the scrollback, exactly as far as the
+   * cursor's line, so that the session's screen overwrites nothing.
+   */
+  private opening(): string {
+    const own = this.answers ? saveOwnModes : "";
+    return this.options.altScreen
+      ? `${own}\x1b[?1049h\x1b[H\x1b[2J`
+      : `${own}${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
+  }
+
+  /**
+   * Everything in order again, and what is said next begins a line of its own: on the normal screen right below what the
+   * session showed last, since a cursor at the bottom would push that away.
+   */
+  private closing(): Uint8Array {
+    const caps = capsFromEnvironment(process.env);
+    const { keyboardFlags, answers: ownModes } = this;
+    if (this.options.altScreen) return restoreTerminal(caps, { alternate: "own", ownModes, keyboardFlags });
+    const undone = undoLasting(this.changes, this.size.cols);
+    const modes = restoreTerminal(caps, { alternate: false, ownModes, keyboardFlags });
+    const restored = undone + new TextDecoder().decode(modes);
+    // The cursor's place is saved across it, and saved once more for 1049, which goes back to what was saved last.
+    const inPlace = `\x1b7${restored}\x1b8\x1b(B\x0f\x1b[m\x1b7\x1b[?1049l`;
+    // Blanks up to the last column wrap only when the cursor was not at the first.
+    const ownLine = `${" ".repeat(this.size.cols - 1)}\r\x1b[J`;
+    return new TextEncoder().encode(inPlace + ownLine);
+  }
+
+  /** The same terminal, opened by its path without blocking; null where that does not lead to it. */
+  private openOwn(fd: number, access: number): number | null {
+    const path = terminalPath(fd);
+    if (path === null) return null;
+    const { O_NOCTTY, O_NONBLOCK } = fs.constants;
+    try {
+      const own = fs.openSync(path, access | O_NOCTTY | O_NONBLOCK);
+      if (fs.fstatSync(own).rdev === fs.fstatSync(fd).rdev) {
+        this.own.push(own);
+        return own;
+      }
+      fs.closeSync(own);
+    } catch {
+      // Another mount namespace, or not ours to open: the descriptor that we were given must do.
+    }
+    return null;
+  }
+}
+
+function sameDevice(input: number, output: number): PersonDevice | null {
+  const { dev, ino, rdev } = fs.fstatSync(input);
+  const path = terminalPath(input);
+  const same = fs.fstatSync(output);
+  if (path === null || same.ino !== ino || same.dev !== dev) return null;
+  return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
+}
+
+/** The path of the terminal behind a descriptor; of another one in another mount namespace. */
+function terminalPath(fd: number): string | null {
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    return terminalByNumber(fd);
+  }
+}
+
+/** Where there is no /proc (macOS): the terminal device with the same number. */
+function terminalByNumber(fd: number): string | null {
+  const { rdev } = fs.fstatSync(fd);
+  try {
+    const name = fs.readdirSync("/dev").find((entry) => {
+      return /^ttys\d+$/.test(entry) && fs.statSync(`/dev/${entry}`, { throwIfNoEntry: false })?.rdev === rdev;
+    });
+    return name === undefined ? null : `/dev/${name}`;
+  } catch {
+    return null;
+  }
+}
+
+function currentSize(): Size {
+  for (const fd of [1, 0]) {
+    if (!tty.isatty(fd)) continue;
+    const [cols, rows] = windowSize(fd);
+    if (rows > 0 && cols > 0) return { rows, cols };
+  }
+  return FALLBACK_SIZE;
+}
+
+function windowSize(fd: number): [cols: number, rows: number] {
+  return new tty.WriteStream(fd).getWindowSize();
+}

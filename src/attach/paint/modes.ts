@@ -1,0 +1,231 @@
+/**
+ * What the outer terminal is: its abilities, its modes, and the bytes that put it in order again.
+ *
+ * Pure. What must stay true: a mode is set only by difference from what the terminal is known to have, or absolutely
+ * when nothing is known; `restoreTerminal` undoes everything that a program or wsh may have set, on whichever way out,
+ * and may be written to a terminal in any state, twice too.
+ */
+import type { LastingChange } from "../../protocol/attach.ts";
+import type { ViewCursor, ViewModes } from "../../protocol/frame.ts";
+import { type OuterWidths, usualWidths } from "../width-probe.ts";
+import type { ColorDepth } from "./sgr.ts";
+
+/** What the outer terminal can do, from its environment and what it answered. */
+export interface OuterCaps {
+  readonly colors: ColorDepth;
+  /** DEC 2026: shows a frame at once. */
+  readonly synchronized: boolean;
+  /** Erasing fills with the background colour. */
+  readonly bce: boolean;
+  /** The client draws on the outer terminal's alternate screen all the time (`--alt-screen`). */
+  readonly altScreen: boolean;
+  readonly hyperlinks: boolean;
+  /** Underline shapes and colours, in their colon forms. */
+  readonly underlineStyles: boolean;
+  /** Kitty's keyboard protocol. A terminal without it ignores its sequences; the consoles do not. */
+  readonly kittyKeyboard: boolean;
+  /** How it counts the cells of characters on which terminals differ. */
+  readonly widths: OuterWidths;
+}
+
+const ttyOnly = /^(dumb|unknown|)$/;
+/** Terminals that may print or misread what they do not know. */
+const consoles = /^(dumb|unknown|linux|vt\d+|)$/;
+
+/** Abilities as far as the environment tells; answers to probes may replace single ones. */
+export function capsFromEnvironment(env: Readonly<Record<string, string | undefined>>): OuterCaps {
+  const term = env.TERM ?? "";
+  return {
+    colors: colorDepth(env),
+    // A terminal that does not know it ignores it, so it costs only its bytes; the consoles below print nothing either.
+    synchronized: !ttyOnly.test(term) && term !== "linux",
+    bce: !/^(screen|tmux|dumb|vt100|vt220)/.test(term) && term !== "",
+    altScreen: false,
+    hyperlinks: !/^(linux|dumb|vt\d+|screen)/.test(term) && term !== "",
+    underlineStyles: /kitty|wezterm|ghostty|foot|alacritty|contour|tmux/.test(
+      `${term} ${env.TERM_PROGRAM ?? ""}`.toLowerCase(),
+    ),
+    widths: usualWidths,
+    kittyKeyboard: !consoles.test(term),
+  };
+}
+
+/** The setting `colours`: what the person says of their terminal, or `auto`. */
+export type ColorSetting = "auto" | "truecolor" | "256" | "16" | "none";
+
+/** Abilities with the person's word on colours, which beats the environment's. */
+export function capsFor(env: Readonly<Record<string, string | undefined>>, colors: ColorSetting): OuterCaps {
+  const caps = capsFromEnvironment(env);
+  if (colors === "auto") return caps;
+  return { ...caps, colors: colors === "256" ? 256 : colors === "16" ? 16 : colors };
+}
+
+/** Terminals with true colour, by what TERM or TERM_PROGRAM calls them. */
+const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|iterm|kitty|rio\b|vscode|wezterm/i;
+
+/**
+ * COLORTERM tells of true colour, else the names do. NO_COLOR is not asked: it concerns what a program draws by itself,
+ * and what is painted is what other programs have drawn.
+ */
+export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
+  const term = env.TERM ?? "";
+  if (ttyOnly.test(term) || /^vt\d+/.test(term)) return "none";
+  if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "")) return "truecolor";
+  // Inside a multiplexer, TERM_PROGRAM may be of the terminal around it.
+  const program = /^(screen|tmux)/.test(term) ? "" : (env.TERM_PROGRAM ?? "");
+  if (trueColorNames.test(`${term} ${program}`)) return "truecolor";
+  return /256color/.test(term) ? 256 : 16;
+}
+
+/** Whether device control strings are read; Apple's terminal prints them, GNU screen hands them to the one around it. */
+export function takesControlStrings(env: Readonly<Record<string, string | undefined>>): boolean {
+  const screen = /^screen/.test(env.TERM ?? "") && env.TMUX === undefined;
+  return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
+}
+
+const on = (mode: number) => `\x1b[?${mode}h`;
+const off = (mode: number) => `\x1b[?${mode}l`;
+
+/** Bytes that bring the terminal from one set of modes to another; from null: from whatever it has. */
+export function switchModes(prev: ViewModes | null, next: ViewModes, caps: OuterCaps): string {
+  // Kitty's flags are kept for each screen apart.
+  const flags = prev?.alternate === next.alternate ? prev.kittyFlags : null;
+  let bytes = "";
+  const flag = (mode: number, key: "reverseVideo" | "bracketedPaste" | "focus" | "applicationCursor") => {
+    if (prev?.[key] !== next[key]) bytes += next[key] ? on(mode) : off(mode);
+  };
+  flag(5, "reverseVideo");
+  flag(2004, "bracketedPaste");
+  flag(1004, "focus");
+  flag(1, "applicationCursor");
+  if (prev?.applicationKeypad !== next.applicationKeypad) bytes += next.applicationKeypad ? "\x1b=" : "\x1b>";
+  bytes += switchMouse(prev, next);
+  // Apple's terminal takes it for an underline: attributes are reset after it.
+  if (prev?.modifyOtherKeys !== next.modifyOtherKeys) bytes += `\x1b[>4;${next.modifyOtherKeys}m\x1b[m`;
+  if (caps.kittyKeyboard && flags !== next.kittyFlags) bytes += `\x1b[=${next.kittyFlags};1u`;
+  return bytes;
+}
+
+function switchMouse(prev: ViewModes | null, next: ViewModes): string {
+  let bytes = "";
+  if (prev?.mouse !== next.mouse) {
+    // Resetting any of them turns tracking off in most terminals, so off comes first.
+    if (prev === null) bytes += "\x1b[?9;1000;1002;1003l";
+    else if (prev.mouse !== 0) bytes += off(prev.mouse);
+    if (next.mouse !== 0) bytes += on(next.mouse);
+  }
+  if (prev?.mouseEncoding !== next.mouseEncoding) {
+    if (prev === null) bytes += "\x1b[?1005;1006;1015;1016l";
+    else if (prev.mouseEncoding !== 0) bytes += off(prev.mouseEncoding);
+    if (next.mouseEncoding !== 0) bytes += on(next.mouseEncoding);
+  }
+  return bytes;
+}
+
+/** DECSCUSR of the cursor that the program chose; 0, the person's own, when it chose none. */
+export function cursorStyle(cursor: ViewCursor, chosen: boolean): string {
+  if (!chosen) return "\x1b[0 q";
+  const shape = { block: 1, underline: 3, bar: 5 }[cursor.shape];
+  return `\x1b[${cursor.blink ? shape : shape + 1} q`;
+}
+
+/**
+ * Undoes what a relayed program may have left: margins, origin, insert mode, charsets, attributes. Wrapping is off
+ * while painting, so that a character which the terminal takes for wider than we do cannot push the screen.
+ */
+export const enterPainting =
+  "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
+
+/** Besides what programs of a session can set: KAM, which locks the keyboard, and SRM, which echoes locally. */
+const modesOff =
+  "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004;2031;2048l\x1b[?1;45l\x1b>\x1b[>4;0m" +
+  "\x1b[2l\x1b[12h";
+const drawingOff =
+  '\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[0"q\x1b[m';
+
+/** Alternate scrolling and the meta key: modes that the person's configuration, not a standard, gives their first value. */
+const OWN_MODES = "1007;1034;1035;1036;1039";
+
+/** Keeps (XTSAVE) and puts back (XTRESTORE) the modes whose first value nobody else knows. */
+export const saveOwnModes = `\x1b[?${OWN_MODES}s`;
+const restoreOwnModes = `\x1b[?${OWN_MODES}r`;
+
+/** Kitty's keyboard levels: more than any terminal keeps. */
+const ALL_LEVELS = 99;
+
+/** Takes back every level of kitty's keyboard protocol on the screen in use. */
+function plainKeyboard({ kittyKeyboard }: Pick<OuterCaps, "kittyKeyboard">, flags = 0): string {
+  return kittyKeyboard ? `\x1b[<${ALL_LEVELS}u\x1b[=${flags};1u` : "";
+}
+
+/**
+ * Makes the terminal one that was just reset, on its normal screen, empty, the cursor at home: what the host's restore
+ * of a session begins with. Rows are erased one by one, since erasing the screen at once moves it into the scrollback
+ * of some terminals.
+ */
+export function enterRelay(
+  { rows, cols }: { readonly rows: number; readonly cols: number },
+  caps: Pick<OuterCaps, "kittyKeyboard">,
+  changes: ReadonlySet<LastingChange>,
+): string {
+  const keyboard = plainKeyboard(caps);
+  const undone = undoLasting(changes, cols);
+  const erase = Array.from({ length: rows }, (_, row) => `\x1b[${row + 1};1H\x1b[2K`).join("");
+  const modes = modesOff.replace("\x1b[?2026l", "");
+  const own = caps.kittyKeyboard ? restoreOwnModes : "";
+  return `${modes}${own}${keyboard}${off(1049)}${keyboard}${drawingOff}${undone}\x1b[0 q${erase}\x1b[H\x1b[?25h`;
+}
+
+export interface RestoreOptions {
+  /**
+   * Who switched to the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the cursor
+   * where the person's shell had it; the program inside; false: nobody; `maybe`: that cannot be known.
+   */
+  readonly alternate: false | "own" | "program" | "maybe";
+  /** `saveOwnModes` was written to it before. */
+  readonly ownModes?: boolean;
+  /** Kitty's keyboard flags that the person's own programs had set. */
+  readonly keyboardFlags?: number;
+}
+
+/**
+ * Bytes that put the outer terminal back in order, leaving the cursor at the start of the last row of the normal
+ * screen, or where it was when wsh had its own screen. For every way out, and for `wsh reset-terminal` (`maybe`).
+ */
+export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options: RestoreOptions): Uint8Array {
+  const { alternate, ownModes = false, keyboardFlags } = options;
+  const own = ownModes ? restoreOwnModes : "";
+  // Kept for each screen apart, so it is said on both.
+  const keyboard = plainKeyboard(caps);
+  const cursor = "\x1b[0 q\x1b[?25h";
+  const bottom = "\x1b[9999;1H";
+  const screens = {
+    own: off(1049),
+    program: off(1049) + bottom,
+    // 1049 puts the cursor where it was saved: save it at the bottom, for a terminal that was on the normal screen.
+    maybe: `${bottom}\x1b7${off(1049)}`,
+  };
+  const screen = alternate === false ? bottom : screens[alternate];
+  return new TextEncoder().encode(
+    modesOff + own + keyboard + drawingOff + screen + plainKeyboard(caps, keyboardFlags) + cursor,
+  );
+}
+
+/** What undoes such changes on a terminal of that width. */
+export function undoLasting(changes: ReadonlySet<LastingChange>, cols: number): string {
+  let bytes = "";
+  if (changes.has("colors")) {
+    for (const code of [104, 105, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119]) bytes += `\x1b]${code}\x1b\\`;
+  }
+  if (changes.has("pointer")) bytes += "\x1b]22;\x1b\\";
+  if (changes.has("progress")) bytes += "\x1b]9;4;0\x1b\\";
+  if (changes.has("tabs")) bytes += `\x1b[3g${tabStops(cols)}\x1b[?5W\r`;
+  return bytes;
+}
+
+/** Sets a stop at every eighth column; leaves the cursor there. */
+function tabStops(cols: number): string {
+  let stops = "\r";
+  for (let col = 8; col < cols; col += 8) stops += `\x1b[${col + 1}G\x1bH`;
+  return stops;
+}

@@ -1,0 +1,193 @@
+/**
+ * Frames to bytes for the outer terminal: what changed, and no more.
+ *
+ * Pure. What must stay true: written to a terminal that shows `prev`, the bytes make it show `next`, cell and colour
+ * (colours as far as it has them); nothing but printable text and sequences made here is ever written, whatever the
+ * cells, the title or a link contain; a terminal that measures a character differently is set right by moving the
+ * cursor explicitly after it. The caller writes all bytes or treats the terminal as unknown and passes null next time.
+ * Runs once per frame; work is in the rows that are not the same objects as before.
+ */
+
+import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
+import {
+  type FrameEvents,
+  type FrameView,
+  plainViewStyle,
+  sameViewCell,
+  sameViewStyle,
+  type ViewCell,
+  type ViewRow,
+  type ViewStyle,
+} from "../../protocol/frame.ts";
+import { cursorStyle, enterPainting, type OuterCaps, switchModes } from "./modes.ts";
+import { Pen } from "./pen.ts";
+
+/** Unchanged cells between two changed ones that are cheaper to write again than to jump over. */
+const JUMP_OVER = 6;
+/** Characters of a title; terminals cut or ignore longer ones. */
+const LONGEST_TITLE = 256;
+/** Base64 of a clipboard, as OSC 52 allows (xterm's own limit). */
+const LONGEST_CLIPBOARD = 100_000;
+
+const utf8 = new TextEncoder();
+
+/**
+ * @param prev what the terminal shows, painted by this function; null when it is unknown: at the start, after a
+ *   relay, and after a failed write
+ * @returns nothing to write when nothing changed
+ */
+export function paint(prev: FrameView | null, next: FrameView, events: FrameEvents, caps: OuterCaps): Uint8Array {
+  const switched = prev !== null && prev.modes.alternate !== next.modes.alternate;
+  const sized = prev !== null && prev.rows === next.rows && prev.cols === next.cols;
+  let shown: readonly (ViewRow | null)[] = sized && !switched ? prev.lines : next.lines.map(() => null);
+  const pen = new Pen(next.rows, next.cols, caps, sized && !switched ? placeOf(prev) : null);
+  // The switch may restore saved attributes and modes, so putting those in order comes after.
+  const screen = caps.altScreen ? "" : next.modes.alternate ? "\x1b[?1049h" : "\x1b[?1049l";
+  const before = prev === null || switched ? screen + enterPainting : "";
+  const scrolls = events.scrolled.length > 0 && !next.modes.alternate && !caps.altScreen;
+  if (scrolls) shown = pushScrolled(pen, shown, events.scrolled, next);
+  for (let row = 0; row < next.rows; row++) paintRow(pen, row, shown[row] ?? null, next.lines[row] ?? []);
+  const painted = pen.finish();
+  const drawn = before + painted;
+  // What was typed, most of the time: it stands where the cursor is, and the cursor behind it.
+  const inPlace =
+    before === "" && pen.moves === 0 && pen.isAt(next.cursor.row, Math.min(next.cursor.col, next.cols - 1));
+  const whole = drawn !== "" && !inPlace;
+  const after = afterRows(prev, next, events, caps, { whole, inPlace: inPlace && drawn !== "" });
+  if (drawn === "" && after === "") return new Uint8Array(0);
+  const hidden = whole && (prev === null || prev.cursor.visible) ? "\x1b[?25l" : "";
+  const bytes = hidden + drawn + after;
+  return utf8.encode(caps.synchronized && whole ? `\x1b[?2026h${bytes}\x1b[?2026l` : bytes);
+}
+
+/** Where the last frame has left the cursor. */
+function placeOf({ cursor, cols }: FrameView): { readonly row: number; readonly col: number } {
+  return { row: cursor.row, col: Math.min(cursor.col, cols - 1) };
+}
+
+/** Modes, title, bell, clipboard and, last, the cursor. */
+function afterRows(
+  prev: FrameView | null,
+  next: FrameView,
+  events: FrameEvents,
+  caps: OuterCaps,
+  /** `whole`: rows were painted with the cursor hidden; `inPlace`: some cells, which have brought it to its place. */
+  { whole, inPlace }: { readonly whole: boolean; readonly inPlace: boolean },
+): string {
+  let bytes = switchModes(prev?.modes ?? null, next.modes, caps);
+  if (next.title !== null && next.title !== prev?.title) bytes += `\x1b]2;${cleanTitle(next.title)}\x1b\\`;
+  if (events.bell) bytes += "\x07";
+  if (events.clipboard !== null) bytes += clipboard(events.clipboard);
+  const chosen = next.modes.cursorChosen;
+  const style = cursorStyle(next.cursor, chosen);
+  const before = prev === null ? (chosen ? "" : style) : cursorStyle(prev.cursor, prev.modes.cursorChosen);
+  if (style !== before) bytes += style;
+  const { row, col, visible } = next.cursor;
+  const moved = prev === null || whole || prev.cursor.row !== row || prev.cursor.col !== col;
+  if (moved && !inPlace) bytes += `\x1b[${row + 1};${Math.min(col, next.cols - 1) + 1}H`;
+  const wasVisible = prev?.cursor.visible === true && !whole;
+  if (visible && !wasVisible) bytes += "\x1b[?25h";
+  if (!visible && prev?.cursor.visible === true && !whole) bytes += "\x1b[?25l";
+  return bytes;
+}
+
+/**
+ * Pushes lines out of the top of the screen into the outer terminal's scrollback, in portions of a screen: each
+ * portion is put at the top, unless it is there already, and pushed out by line feeds on the last row.
+ * @returns what the screen shows afterwards
+ */
+function pushScrolled(
+  pen: Pen,
+  before: readonly (ViewRow | null)[],
+  scrolled: readonly ViewRow[],
+  { rows, cols }: FrameView,
+): readonly (ViewRow | null)[] {
+  const blank: ViewRow = Array.from({ length: cols }, () => ({ text: " ", width: 1, style: plainViewStyle }) as const);
+  let shown = before;
+  for (let at = 0; at < scrolled.length; at += rows) {
+    const portion = scrolled.slice(at, at + rows);
+    for (const [row, line] of portion.entries()) paintRow(pen, row, shown[row] ?? null, line);
+    pen.scroll(portion.length);
+    shown = [...shown.slice(portion.length), ...portion.map(() => blank)];
+  }
+  return shown;
+}
+
+/** @param shown null when it is unknown what the row shows */
+function paintRow(pen: Pen, row: number, shown: ViewRow | null, line: ViewRow): void {
+  if (shown === line) return;
+  const end = blankFrom(line);
+  const changed = (col: number) => shown === null || !sameViewCell(line[col] ?? blankCell, shown[col]);
+  let col = 0;
+  while (col < line.length) {
+    if (!changed(col)) {
+      col++;
+      continue;
+    }
+    const [from, to] = changedSpan(line, shown, col, changed, pen.caps.widths.eastAsian);
+    // Blanks up to the row's end are erased, not written, so that nobody copies them out of the terminal.
+    const erase = to > end && pen.canErase(line[end]?.style ?? plainViewStyle);
+    const last = erase ? Math.max(from, end) : to;
+    for (let at = from; at < last; at++) pen.put(row, at, line[at] ?? blankCell);
+    if (erase) {
+      pen.eraseFrom(row, last, line[end]?.style ?? plainViewStyle);
+      return;
+    }
+    col = to;
+  }
+}
+
+const blankCell: ViewCell = { text: " ", width: 1, style: plainViewStyle };
+
+/** The changed cells around a column, with whole characters on both sides, and short unchanged gaps taken in. */
+function changedSpan(
+  line: ViewRow,
+  shown: ViewRow | null,
+  col: number,
+  changed: (col: number) => boolean,
+  eastAsian: boolean,
+): readonly [number, number] {
+  let from = col;
+  while (from > 0 && (line[from]?.width === 0 || shown?.[from]?.width === 0)) from--;
+  let to = col + 1;
+  let gap = 0;
+  let odd = false;
+  for (let at = from; at < line.length; at++) {
+    if (at < to || changed(at)) {
+      // A character that may have been drawn too wide or too narrow: whatever is right of it may not be what it was.
+      odd ||= isOdd(line[at], eastAsian) || isOdd(shown?.[at], eastAsian);
+      to = Math.max(to, at + 1);
+      gap = 0;
+    } else if (!odd && ++gap > JUMP_OVER) break;
+    if (odd) return [from, line.length];
+  }
+  while (to < line.length && (line[to]?.width === 0 || shown?.[to]?.width === 0)) to++;
+  return [from, to];
+}
+
+function isOdd(cell: ViewCell | undefined, eastAsian: boolean): boolean {
+  return cell !== undefined && !hasAgreedWidth(cell.text, eastAsian);
+}
+
+/** First column from which on the row is blank in one style that erasing can give. */
+function blankFrom(line: ViewRow): number {
+  const style = line.at(-1)?.style;
+  // Erasing keeps the background alone.
+  if (style === undefined || style.fg !== null || style.flags !== 0 || style.link !== null) return line.length;
+  let at = line.length;
+  while (at > 0 && isBlankIn(line[at - 1], style)) at--;
+  return at;
+}
+
+function isBlankIn(cell: ViewCell | undefined, style: ViewStyle): boolean {
+  return cell !== undefined && cell.text === " " && sameViewStyle(cell.style, style);
+}
+
+function cleanTitle(title: string): string {
+  return title.replace(/[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/gu, "").slice(0, LONGEST_TITLE);
+}
+
+function clipboard({ selection, base64 }: { readonly selection: string; readonly base64: string }): string {
+  const known = /^[cpqs0-7]{0,8}$/.test(selection) && /^[A-Za-z0-9+/]*={0,2}$/.test(base64);
+  return known && base64.length <= LONGEST_CLIPBOARD ? `\x1b]52;${selection};${base64}\x1b\\` : "";
+}

@@ -1,0 +1,131 @@
+/**
+ * A pen on the outer terminal: it knows where the cursor and which style is set, and writes the difference.
+ *
+ * Owns the bytes of one frame's rows. What must stay true: position and style are tracked only as far as they are
+ * certain, and set absolutely otherwise; every character is printable. Runs per changed cell, per frame.
+ */
+
+import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
+import { MAX_GRAPHEME, plainViewStyle, sameViewStyle, type ViewCell, type ViewStyle } from "../../protocol/frame.ts";
+import { fitted } from "../width-probe.ts";
+import type { OuterCaps } from "./modes.ts";
+import { sgr } from "./sgr.ts";
+
+/** Bytes of a link's target that terminals accept. */
+const LONGEST_LINK = 2083;
+
+/** Begins with a mark or a vowel that wants a base before it: shown on a blank. */
+const baseless = /^(?:\p{M}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
+/** Nothing to see, and no cell of its own in most terminals. */
+const invisible = /^\p{Cf}+$/u;
+const unprintable = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
+
+export class Pen {
+  #bytes = "";
+  #row: number;
+  #col: number;
+  #moves = 0;
+  /** Plain between frames: `finish` leaves it so. */
+  #style: ViewStyle = plainViewStyle;
+  #link: string | null = null;
+
+  constructor(
+    readonly rows: number,
+    readonly cols: number,
+    readonly caps: OuterCaps,
+    /** Where the terminal's cursor is; null when nobody knows. */
+    start: { readonly row: number; readonly col: number } | null,
+  ) {
+    this.#row = start?.row ?? -1;
+    this.#col = start?.col ?? -1;
+  }
+
+  /** How often the cursor was sent to another place. */
+  get moves(): number {
+    return this.#moves;
+  }
+
+  /** Whether the terminal's cursor is known to be there. */
+  isAt(row: number, col: number): boolean {
+    return this.#row === row && this.#col === col;
+  }
+
+  put(row: number, col: number, cell: ViewCell): void {
+    if (cell.width === 0) return;
+    const certain = hasAgreedWidth(cell.text, this.caps.widths.eastAsian);
+    // A move keeps terminals from joining it to the character before.
+    if (!certain) this.#col = -1;
+    this.#moveTo(row, col);
+    this.#setStyle(cell.style);
+    if (!certain) {
+      // A terminal that takes it for narrower than we do would leave a cell as it was.
+      this.#bytes += " ".repeat(cell.width);
+      this.#col = -1;
+      this.#moveTo(row, col);
+    }
+    this.#bytes += certain ? cell.text : fitted(printable(cell.text, cell.width), this.caps.widths);
+    this.#col = certain && col + cell.width < this.cols ? col + cell.width : -1;
+  }
+
+  /** Whether erasing leaves cells of this style. */
+  canErase(style: ViewStyle): boolean {
+    return style.bg === null || this.caps.bce || this.caps.colors === "none";
+  }
+
+  /** Blanks from a column to the end of the row. */
+  eraseFrom(row: number, col: number, style: ViewStyle): void {
+    this.#moveTo(row, col);
+    this.#setStyle(style);
+    this.#bytes += "\x1b[K";
+  }
+
+  /** Moves the whole screen up, its first lines into the scrollback. */
+  scroll(lines: number): void {
+    this.#setStyle(plainViewStyle);
+    this.#moveTo(this.rows - 1, 0);
+    this.#bytes += "\n".repeat(lines);
+  }
+
+  /** The bytes written, with attributes and link reset. */
+  finish(): string {
+    if (this.#bytes === "") return "";
+    if (this.#link !== null) this.#setLink(null);
+    if (!sameViewStyle(this.#style, plainViewStyle)) this.#bytes += "\x1b[m";
+    this.#style = plainViewStyle;
+    return this.#bytes;
+  }
+
+  #moveTo(row: number, col: number): void {
+    if (this.#row === row && this.#col === col) return;
+    this.#moves++;
+    if (this.#row === row) this.#bytes += col === 0 ? "\r" : `\x1b[${col + 1}G`;
+    else if (this.#row + 1 === row && this.#row >= 0 && col === 0) this.#bytes += "\r\n";
+    else if (col === 0) this.#bytes += row === 0 ? "\x1b[H" : `\x1b[${row + 1}H`;
+    else this.#bytes += `\x1b[${row + 1};${col + 1}H`;
+    this.#row = row;
+    this.#col = col;
+  }
+
+  #setStyle(style: ViewStyle): void {
+    if (this.#style === style) return;
+    const link = this.caps.hyperlinks ? style.link : null;
+    if (!sameViewStyle({ ...this.#style, link: null }, { ...style, link: null })) {
+      this.#bytes += sgr(style, this.caps.colors, this.caps.underlineStyles);
+    }
+    if (link !== this.#link) this.#setLink(link);
+    this.#style = style;
+  }
+
+  #setLink(link: string | null): void {
+    const harmless = link !== null && link.length <= LONGEST_LINK && /^[\x21-\x7e]*$/.test(link);
+    this.#bytes += `\x1b]8;;${harmless ? link : ""}\x1b\\`;
+    this.#link = link;
+  }
+}
+
+/** The text of a cell as it may be written: never a control character, never without a base. */
+function printable(text: string, width: number): string {
+  if (text === "" || unprintable.test(text) || invisible.test(text)) return " ".repeat(width);
+  const shown = text.length > MAX_GRAPHEME ? text.slice(0, MAX_GRAPHEME) : text;
+  return baseless.test(shown) ? ` ${shown}` : shown;
+}

@@ -1,0 +1,65 @@
+/** `wsh attach`: this terminal at a session that exists. */
+import type { Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
+import type { ScrollbackChoice } from "../../protocol/attach.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { instanceOf } from "../arguments.ts";
+import { attachHere } from "../session/attach-here.ts";
+import { SessionClient } from "../session/client.ts";
+
+interface AttachFlags {
+  readonly scrollback: string;
+  readonly altScreen?: boolean;
+  readonly readOnly?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("attach <name>")
+    .description(
+      "Look at a session and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows help.\n" +
+        "Exit code: 0 after detaching, the program's own when it ended.",
+    )
+    .option("--scrollback <lines>", "history to put into this terminal's scrollback: all, none, or N lines", "all")
+    .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
+    .option("--read-only", "look on: send no keys, never decide the size")
+    .action(async (name: string, flags: AttachFlags, command: Command) => {
+      const scrollback = scrollbackOf(flags.scrollback);
+      const instance = instanceOf(command);
+      const target = parseTarget(name);
+      const entry = findSession(instance, target);
+      // A window that is not there is an error, never another one instead.
+      if (target.kind === "session" && target.window !== undefined) {
+        (await SessionClient.open(instance, name))[Symbol.dispose]();
+      }
+      refuseMirror(instance, entry.name ?? name);
+      const { exitCode } = await attachHere(instance, {
+        name: entry.name ?? name,
+        socket: entry.socket,
+        scrollback,
+        altScreen: flags.altScreen === true,
+        readOnly: flags.readOnly === true,
+        detachAtEof: true,
+      });
+      process.exitCode = exitCode;
+    });
+}
+
+/** A session that shows itself would draw itself for ever. @throws WshError nested_session */
+function refuseMirror({ httpSocket }: Instance, name: string): void {
+  if (process.env.WSH_SESSION !== name || process.env.WSH_SOCKET !== httpSocket) return;
+  throw new WshError("nested_session", `this terminal is in session '${name}' already`, {
+    hint: "Detach first, or attach from another terminal.",
+  });
+}
+
+/** @throws WshError invalid_request */
+function scrollbackOf(text: string): ScrollbackChoice {
+  if (text === "all" || text === "none") return text;
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new WshError("invalid_request", `'${text}' is no amount of scrollback`, {
+    hint: "Give all, none, or a number.",
+  });
+}

@@ -1,0 +1,14 @@
+/** `wsh clear`: clears a session's history and screen. */
+import type { Command } from "commander";
+import { instanceOf } from "../arguments.ts";
+import { SessionClient } from "../session/client.ts";
+
+export function register(program: Command): void {
+  program
+    .command("clear <name>")
+    .description("Clear a session's screen and history; what was printed before cannot be read any more.")
+    .action(async (name: string, _options, command: Command) => {
+      using session = await SessionClient.open(instanceOf(command), name);
+      await session.call("session.clear", {});
+    });
+}

@@ -1,0 +1,20 @@
+/** `wsh detach`: disconnects attached terminals; the session goes on. */
+import type { Command } from "commander";
+import { instanceOf } from "../arguments.ts";
+import { say } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+import { forEachSession } from "../session/each.ts";
+
+export function register(program: Command): void {
+  program
+    .command("detach <name...>")
+    .description("Disconnect the terminals that are attached to sessions; what runs in them goes on.")
+    .action(async (names: string[], _options, command: Command) => {
+      const instance = instanceOf(command);
+      await forEachSession(names, async (name) => {
+        using session = await SessionClient.open(instance, name);
+        await session.call("session.detach", {});
+        await say(`Session '${session.name}' detached.\n`);
+      });
+    });
+}

@@ -1,0 +1,259 @@
+/**
+ * `wsh exec`: a command's output as it comes, and its exit code. In a session the command runs at the shell's prompt;
+ * without one it gets a session of its own, which stays readable for a while.
+ */
+import { type Command, Option } from "commander";
+import { codeOf } from "../../attach/outcome.ts";
+import type { HostSpec } from "../../instance/launch/host-spec.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
+import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { collect, instanceOf, seconds, UsageError, variables } from "../arguments.ts";
+import { complain, print, printJson, whenReaderGoes } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+import { ExecStream } from "../session/exec-stream.ts";
+import { startSession } from "../session/start.ts";
+import { shellText, splitAtDashes } from "../shell-words.ts";
+
+/** Exit codes besides the command's own, as timeout(1) and docker have them. */
+const TIMED_OUT = 124;
+const UNKNOWN = 125;
+/** Left by the second Ctrl+C. */
+const INTERRUPTED = 130;
+
+interface ExecOptions {
+  readonly timeout?: number;
+  readonly onTimeout: "leave" | "interrupt" | "kill";
+  readonly background?: boolean;
+  readonly clearLine?: boolean;
+  readonly cwd?: string;
+  readonly env?: readonly string[];
+  readonly stdin?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("exec [words...]")
+    .usage("[options] [NAME] -- COMMAND…")
+    .description(
+      "Run a command at a session's prompt, print its output as it comes, and exit with its code: 128+n by signal n, " +
+        `${TIMED_OUT} when the time is over, ${UNKNOWN} when the code is unknown. Without NAME it runs in a session of its own.\n` +
+        "One word after -- is shell text; of several each is an argument. Ctrl+C interrupts the command; twice leaves it.",
+    )
+    .option("--timeout <seconds>", "stop waiting after this (default: never)", seconds)
+    .addOption(
+      new Option("--on-timeout <what>", "what happens to the command then")
+        .choices(["leave", "interrupt", "kill"])
+        .default("leave"),
+    )
+    .option("--background", "do not wait: print the command's id; without NAME, its session's name")
+    .option("--clear-line", "with NAME: throw away what stands at the prompt instead of refusing")
+    .option("--cwd <dir>", "without NAME: directory to run in")
+    .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
+    .option("-i, --stdin", "without NAME: the command reads our standard input, as text")
+    .option("--json", "print nothing but the result, as JSON")
+    .action(async (words: string[], options: ExecOptions, command: Command) => {
+      const { name, text } = wordsOf(words);
+      const instance = instanceOf(command);
+      if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
+      if (name === null) return execFresh(instance, text, options);
+      if (options.cwd !== undefined || options.env !== undefined || options.stdin === true) {
+        throw new UsageError("--cwd, --env and --stdin are for commands in a session of their own");
+      }
+      using session = await SessionClient.open(instance, name);
+      await execAtPrompt(instance, session, text, options);
+    });
+}
+
+/** @throws UsageError */
+function wordsOf(words: readonly string[]): { name: string | null; text: string } {
+  const { before, after } = splitAtDashes(words, process.argv);
+  const [name, ...rest] = before;
+  if (after !== null && rest.length > 0) throw new UsageError(`'${rest[0]}' is one name too many`);
+  const command = after ?? rest;
+  if (command.length > 0) return { name: name ?? null, text: shellText(command) };
+  throw new UsageError("there is no command", "Give it after --, as in: wsh exec dev -- make.");
+}
+
+async function execAtPrompt(
+  instance: Instance,
+  session: SessionClient,
+  command: string,
+  options: ExecOptions,
+): Promise<void> {
+  // Before the command starts, so that its first line is not missed.
+  using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
+  const started = await session.call("exec", {
+    command,
+    background: true,
+    ...(options.clearLine === true ? { clear_line: true } : {}),
+  });
+  for (const warning of started.warnings ?? []) complain(warning);
+  const { command_id: id } = started;
+  if (typeof id === "number") {
+    // What runs in a session that others see is not ours to end.
+    using _gone = whenReaderGoes(async () => {
+      if ((await session.call("commands.get", { id })).state === "running") sayItGoesOn(session);
+    });
+    return await watch(session, stream, id, options);
+  }
+  // The shell refused the text (a syntax error) and has said why.
+  process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
+  if (options.json === true) return printJson(started);
+  const { output = "" } = started;
+  await print(output === "" ? "" : `${output.trimEnd()}\n`);
+}
+
+function wantsOutput({ json, background }: ExecOptions): boolean {
+  return json !== true && background !== true;
+}
+
+/**
+ * The session's own program is its one command. `wsh -c` into a pipe is this, too.
+ *
+ * @param start what the session is given besides the command
+ */
+export async function execFresh(
+  instance: Instance,
+  command: string,
+  options: ExecOptions,
+  { tags = [], ...start }: Partial<HostSpec["create"]> = {},
+): Promise<void> {
+  const { info } = await startSession(
+    instance,
+    {
+      name_prefix: "exec-",
+      cwd: options.cwd ?? null,
+      env: options.env === undefined ? null : variables(options.env),
+      rows: 24,
+      cols: 80,
+      ...(options.stdin === true ? { stdin: await Bun.stdin.text() } : {}),
+      ...start,
+      command,
+      tags: ["exec", ...tags],
+    },
+    "number",
+    { followed: wantsOutput(options) },
+  );
+  // From here on its end is the command's, whoever ends it.
+  return await followFresh(instance, info, options).catch(endedUnderIt);
+}
+
+async function followFresh(instance: Instance, info: SessionInfo, options: ExecOptions): Promise<void> {
+  using session = await SessionClient.open(instance, info.id);
+  const [record] = await session.call("commands.list", {});
+  if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its program`);
+  if (options.background === true) {
+    await session.call("process.wait", { max_wait_ms: 0 });
+    return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
+  }
+  using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
+  // As in a pipe: a program whose reader has gone must not run on for nobody.
+  using _gone = whenReaderGoes(() => session.call("session.kill", {}));
+  await watch(session, stream, record.id, options);
+}
+
+async function watch(
+  session: SessionClient,
+  stream: ExecStream | null,
+  id: number,
+  options: ExecOptions,
+): Promise<void> {
+  const { json = false, timeout = null, background, onTimeout } = options;
+  if (background === true) {
+    return json ? printJson({ session: session.name, command_id: id, state: "running" }) : print(`${id}\n`);
+  }
+  const left = new AbortController();
+  using _timer = timeout === null ? null : abortAfter(left, timeout);
+  let wasLeft = false;
+  using _keys = onInterrupt(
+    () => void session.call("commands.stop", { id, how: "interrupt" }).catch(() => {}),
+    () => {
+      wasLeft = true;
+      left.abort();
+    },
+  );
+  const end = stream === null ? untilFinished(session, id, left.signal) : stream.follow(id, left.signal);
+  const seen = await end.catch(endedUnderIt);
+  if (seen === undefined) return;
+  if (stream !== null && stream.omittedLines > 0) {
+    complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
+  }
+  const over = seen.state === "running";
+  // Nobody reads on, so nothing may wait for us.
+  stream?.[Symbol.dispose]();
+  const stop = over && !wasLeft && onTimeout !== "leave";
+  const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
+  const running = record.state === "running";
+  if (running && session.info?.tags.includes("exec") === true) await session.call("process.wait", { max_wait_ms: 0 });
+  if (running) sayItGoesOn(session);
+  if (record.sent !== undefined) complain(`what ran is not the command that was sent: '${record.command}'`);
+  process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
+  if (json) {
+    const stopped = onTimeout === "kill" ? "killed" : "interrupted";
+    await printJson(await resultOf(session, record, stop && !running ? stopped : record.state));
+  }
+}
+
+function sayItGoesOn({ name }: SessionClient): void {
+  complain(`the command goes on in session '${name}'`);
+}
+
+/** The session was ended while its command ran: how the command ended is not known. Anything else is thrown on. */
+function endedUnderIt(thrown: unknown): undefined {
+  const error = WshError.from(thrown);
+  if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
+  complain(`the session was ended: ${error.message}`);
+  process.exitCode = UNKNOWN;
+}
+
+/** The record when the command has ended, or as it is when the wait is over. */
+async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
+  const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms: MAX_WAIT_MS };
+  while (!signal.aborted) {
+    const { decided_by } = await session.call("wait", wait, signal);
+    if (decided_by !== "timeout") break;
+  }
+  return session.call("commands.get", { id });
+}
+
+function abortAfter(controller: AbortController, ms: number): Disposable {
+  const timer = setTimeout(() => controller.abort(), ms);
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
+}
+
+function codeOfRecord({ state, exit_code, signal, sent }: CommandRecord): number {
+  return sent !== undefined || state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
+}
+
+/** The first Ctrl+C is for the command; the next means that nobody wants to wait for it any more. */
+function onInterrupt(first: () => void, next: () => void): Disposable {
+  let presses = 0;
+  const press = (): void => (presses++ === 0 ? first() : next());
+  process.on("SIGINT", press);
+  return { [Symbol.dispose]: () => void process.off("SIGINT", press) };
+}
+
+/** As the operation `exec` gives it. */
+async function resultOf(session: SessionClient, record: CommandRecord, state: ExecState): Promise<object> {
+  const ask = { id: record.id, max_bytes: MAX_OUTPUT_LIMIT };
+  const { text, omitted_lines, output_cursor } = await session.call("commands.output", ask);
+  const { duration_ms, cwd, id } = record;
+  const isOther = record.sent !== undefined;
+  return {
+    session: session.name,
+    state: isOther ? "lost" : state,
+    exit_code: isOther ? null : record.exit_code,
+    signal: isOther ? null : record.signal,
+    output: text ?? "",
+    omitted_lines: omitted_lines ?? 0,
+    duration_ms,
+    cwd,
+    command_id: id,
+    output_cursor,
+    ...(isOther ? { verified: false, ran: record.command } : {}),
+  };
+}

@@ -1,0 +1,88 @@
+/** `wsh info`: the instance, its server, and the limits in force with what happens beyond them. */
+import type { Command } from "commander";
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { isSettingName, settingFacts } from "../../instance/settings/table.ts";
+import { outputSchema } from "../../operations/table.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { visibleCell } from "../../protocol/visible.ts";
+import { instanceOf, settingsOf } from "../arguments.ts";
+import { print, printJson, table } from "../print.ts";
+import { askServer, isServerRunning } from "../server-client.ts";
+
+/** Errors of limits that do not answer resource_limit_reached. */
+const otherErrors: Readonly<Record<string, string>> = {
+  max_sessions: "max_sessions_reached",
+  max_input_bytes: "input_send_failed",
+  max_commands: "oldest goes",
+  max_command_bytes: "oldest goes",
+  max_client_queue_bytes: "closed",
+};
+
+export function register(program: Command): void {
+  program
+    .command("info")
+    .description("Show where the instance keeps its things, what its server does, and the limits in force.")
+    .option("--json", "print it as JSON")
+    .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
+      const instance = instanceOf(command);
+      const server = (await isServerRunning(instance))
+        ? v.parse(outputSchema("server.info"), await askServer(instance, "GET", "/server/info"))
+        : null;
+      const limits = server?.limits ?? (await limitsOf(instance));
+      const { name, runtimeDir, stateDir, configFile, httpSocket, mcpSocket } = instance;
+      const paths = {
+        runtime_dir: runtimeDir,
+        state_dir: stateDir,
+        config_file: configFile,
+        http_socket: httpSocket,
+        mcp_socket: mcpSocket,
+      };
+      if (json === true) return printJson({ version: VERSION, instance: name, paths, server, limits });
+      await print(
+        [
+          pairs([
+            ["wsh", VERSION],
+            ["instance", name],
+            ["runtime", runtimeDir],
+            ["state", stateDir],
+            ["settings", configFile],
+            ["server", server === null ? "none runs" : `wsh ${server.version}, process ${server.pid}`],
+            ...(server === null
+              ? []
+              : ([
+                  ["up for", `${Math.round(server.uptime_ms / 1000)} s`],
+                  ["stays", server.persistent ? "yes" : "until its last session ends"],
+                  ["socket", httpSocket],
+                  ["TCP", server.addresses.join(", ") || "none"],
+                  ["sessions", String(server.sessions)],
+                ] as const)),
+          ]),
+          limitsTable(limits),
+        ].join("\n"),
+      );
+    });
+}
+
+async function limitsOf(instance: Instance): Promise<Record<string, number>> {
+  const { values } = await settingsOf(instance);
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      name.startsWith("max_") && typeof value === "number" ? [[name, value]] : [],
+    ),
+  );
+}
+
+function limitsTable(limits: Readonly<Record<string, number>>): string {
+  const rows = Object.entries(limits).map(([name, value]) => {
+    const facts = isSettingName(name) ? settingFacts(name) : null;
+    const error = otherErrors[name] ?? "resource_limit_reached";
+    return [name, `${value} ${facts?.unit ?? ""}`.trim(), error, facts?.doc ?? ""];
+  });
+  return table([["LIMIT", "VALUE", "BEYOND IT", "MEANING"], ...rows]);
+}
+
+function pairs(all: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...all.map(([key]) => key.length)) + 2;
+  return all.map(([key, value]) => `${key.padEnd(width)}${visibleCell(value)}\n`).join("");
+}

@@ -1,0 +1,139 @@
+/**
+ * `wsh list`: asks the server where one runs, which knows most sessions without waking them. Where none answers it finds
+ * the hosts itself and asks all of them at once, so that it needs no server and one that hangs delays the rest by a second
+ * at most.
+ */
+import type { Command } from "commander";
+import * as v from "valibot";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { cleanStale, listSessions, type SessionEntry } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { Connection } from "../../wire/connection.ts";
+import { collect, instanceOf } from "../arguments.ts";
+import { print, printJson, say, shorten, table } from "../print.ts";
+import { askServer } from "../server-client.ts";
+
+/** How long a host may take to say hello before it is shown as unresponsive, in ms: a healthy one takes one. */
+const HELLO_PATIENCE_MS = 900;
+/** How long the server may take, in ms: it waits up to a second for a host that hangs. */
+const SERVER_PATIENCE_MS = 1_500;
+/** The same as HELLO_PATIENCE_MS for one of which the server has said that it does not answer: only why is asked. */
+const SILENT_PATIENCE_MS = 150;
+/** Longest command in the table, in cells. */
+const COMMAND_CELLS = 40;
+
+/** A host that answered, or why it did not. */
+type Listed =
+  | { readonly entry: SessionEntry; readonly info: SessionInfo }
+  | { readonly entry: SessionEntry; readonly trouble: WshError };
+
+interface ListOptions {
+  readonly all?: boolean;
+  readonly json?: boolean;
+  readonly names?: boolean;
+  readonly tag?: readonly string[];
+}
+
+export function register(program: Command): void {
+  program
+    .command("list")
+    .description("Show the sessions of the instance, oldest first.")
+    .option("-a, --all", "show ended sessions that can still be read, too")
+    .option("--tag <tag>", "only sessions with the tag (repeatable)", collect)
+    .option("--json", "print everything known of them as JSON")
+    .option("--names", "print only their names, without asking the sessions")
+    .action(async ({ all, json, names, tag = [] }: ListOptions, command: Command) => {
+      const instance = instanceOf(command);
+      if (names === true) return say(namesOf(instance, all === true));
+      const listed = await findAll(instance);
+      const shown = listed.filter(
+        (one) =>
+          (all === true || !isEnded(one)) &&
+          (tag.length === 0 || ("info" in one && tag.some((wanted) => one.info.tags.includes(wanted)))),
+      );
+      if (json === true) return printJson(shown.map(asJson));
+      if (shown.length === 0) return say("No active sessions.\n");
+      return print(table([["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "TAGS"], ...shown.map(asRow)]));
+    });
+}
+
+/** As the registry has them: what shell completion needs, at once. */
+function namesOf(instance: Instance, all: boolean): string {
+  const entries = listSessions(instance).filter((entry) => entry.name !== null && (all || !entry.ended));
+  return entries.map(({ name }) => `${name}\n`).join("");
+}
+
+async function findAll(instance: Instance): Promise<Listed[]> {
+  const asked = (await askAtServer(instance)) ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
+  const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
+  // Left behind by hosts that were killed; whoever looks cleans up.
+  if (dead.length > 0)
+    await cleanStale(
+      instance,
+      dead.map(({ entry }) => entry.id),
+    ).catch(() => []);
+  return asked.filter((one) => !dead.includes(one));
+}
+
+/** What the server says; null when none answers in time, or not as this version does. */
+async function askAtServer(instance: Instance): Promise<Listed[] | null> {
+  const answer = await askServer(instance, "GET", "/sessions?all=true", { patienceMs: SERVER_PATIENCE_MS }).catch(
+    () => null,
+  );
+  const infos = v.safeParse(v.array(SessionInfoSchema), answer);
+  if (!infos.success) return null;
+  return Promise.all(
+    infos.output.map((info) => {
+      const entry = entryOf(instance, info);
+      return info.state === "unresponsive" ? ask(entry, SILENT_PATIENCE_MS) : { entry, info };
+    }),
+  );
+}
+
+function entryOf(instance: Instance, { id, name, running }: SessionInfo): SessionEntry {
+  const target = parseTarget(id);
+  if (target.kind !== "pane") throw new WshError("internal_error", `'${id}' is not an id`);
+  return { id: target.id, socket: hostSocket(instance, target.id), name, ended: !running };
+}
+
+async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<Listed> {
+  try {
+    const { connection, hello } = await Connection.open(entry.socket, "cli", {}, patienceMs);
+    connection.close();
+    if (hello.info !== undefined) return { entry, info: hello.info };
+    return { entry, trouble: new WshError("host_unavailable", "the session is being started") };
+  } catch (thrown) {
+    return { entry, trouble: WshError.from(thrown) };
+  }
+}
+
+function isEnded(one: Listed): boolean {
+  return "info" in one ? !one.info.running : one.entry.ended;
+}
+
+function asJson(one: Listed): object {
+  if ("info" in one) return one.info;
+  const { entry, trouble } = one;
+  const { code, message } = trouble;
+  return { id: `@${entry.id}`, name: entry.name ?? `@${entry.id}`, state: "unresponsive", error: { code, message } };
+}
+
+function asRow(one: Listed): string[] {
+  const { entry } = one;
+  if ("trouble" in one) {
+    const state = one.trouble.code === "host_version" ? "another version" : "unresponsive";
+    return [entry.name ?? `@${entry.id}`, "-", "-", "-", "-", state, ""];
+  }
+  const { info } = one;
+  return [
+    info.running ? info.name : `${info.name} (${info.id})`,
+    info.pid === null ? "-" : String(info.pid),
+    shorten(info.command, COMMAND_CELLS),
+    `${info.cols}x${info.rows}`,
+    String(info.clients),
+    info.running ? info.state : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
+    info.tags.join(", "),
+  ];
+}

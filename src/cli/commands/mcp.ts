@@ -1,0 +1,39 @@
+/** `wsh mcp`: what an AI host starts. A byte pipe between its stdio and the server's MCP socket. */
+import { type Command, Option } from "commander";
+import { instanceOf } from "../arguments.ts";
+
+interface McpOptions {
+  readonly tools: "core" | "all";
+  readonly session?: string;
+  readonly readOnly?: boolean;
+  readonly bind?: string;
+  readonly token?: string;
+}
+
+export function register(program: Command): void {
+  program
+    .command("mcp")
+    .description(
+      "Speak MCP on standard input and output. Starts a server when none runs, and outlives its restart.\n" +
+        "'wsh setup' writes this command into an AI host's configuration.",
+    )
+    .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all"]).default("all"))
+    .option("--session <name>", "session that tools use when none is named")
+    .option("--read-only", "serve only what looks and does not act")
+    .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
+    .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
+    .option("--config <path>", "settings file (WSH_CONFIG)")
+    .action(async ({ tools, session, readOnly, bind, token }: McpOptions, command: Command) => {
+      const { runBridge } = await import("../../mcp/bridge/bridge.ts");
+      await runBridge({
+        instance: instanceOf(command),
+        cwd: process.cwd(),
+        env: process.env,
+        tools,
+        session,
+        readOnly: readOnly === true,
+        bind,
+        token,
+      });
+    });
+}

@@ -1,0 +1,83 @@
+/** `wsh new`: starts a session in the background. */
+import { type Command, Option } from "commander";
+import { findSession, listSessions, lookUp } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { checkSessionName, parseTarget } from "../../protocol/names.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { collect, instanceOf, UsageError, variables } from "../arguments.ts";
+import { print, printJson } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+import { startSession } from "../session/start.ts";
+import { shellText, splitAtDashes } from "../shell-words.ts";
+import { parseSize } from "./resize.ts";
+
+interface NewOptions {
+  readonly ifExists: "error" | "attach";
+  readonly cwd?: string;
+  readonly shell?: string;
+  readonly tag?: readonly string[];
+  readonly env?: readonly string[];
+  readonly size?: string;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("new [words...]")
+    .usage("[options] [NAME] [-- COMMAND…]")
+    .description(
+      "Start a session in the background, with your shell or a command, and print its name.\n" +
+        "One word after -- is shell text; of several each is an argument.",
+    )
+    .addOption(
+      new Option("--if-exists <what>", "when the name is in use: fail, or use that session")
+        .choices(["error", "attach"])
+        .default("error"),
+    )
+    .option("--cwd <dir>", "directory to start in (default: this one)")
+    .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
+    .option("--tag <tag>", "label the session (repeatable)", collect)
+    .option("--env <name=value>", "set an environment variable (repeatable)", collect)
+    .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
+    .option("--json", "print everything known of the session as JSON")
+    .action(async (words: string[], options: NewOptions, command: Command) => {
+      const instance = instanceOf(command);
+      const { before, after } = splitAtDashes(words, process.argv);
+      if (before.length > 1) throw new UsageError(`'${before[1]}' is one name too many`, "A command stands after --.");
+      const [name] = before;
+      const wanted = options.ifExists === "attach" && name !== undefined ? checkSessionName(name) : null;
+      const info =
+        (wanted === null ? null : await find(instance, wanted)) ??
+        (await startSession(instance, createOf(name, after, options), "number")
+          .then((started) => started.info)
+          .catch(async (thrown) => {
+            // Another caller who wanted the same was quicker.
+            const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
+            const quicker = wanted !== null && isTaken ? await find(instance, wanted) : null;
+            if (quicker === null) throw thrown;
+            return quicker;
+          }));
+      return options.json === true ? printJson(info) : print(`${info.name}\n`);
+    });
+
+  async function find(instance: ReturnType<typeof instanceOf>, name: string): Promise<SessionInfo | null> {
+    const entry = lookUp(listSessions(instance), parseTarget(name));
+    if (entry === undefined || entry.ended) return null;
+    using session = await SessionClient.open(instance, `@${findSession(instance, parseTarget(name)).id}`);
+    return await session.call("session.get", {});
+  }
+}
+
+function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {
+  const { cwd, shell, tag = [], env, size } = options;
+  if (after !== null && after.length === 0) throw new UsageError("there is no command after --");
+  return {
+    name: name ?? null,
+    command: after === null ? null : shellText(after),
+    cwd: cwd ?? null,
+    shell: shell ?? null,
+    tags: [...tag],
+    env: env === undefined ? null : variables(env),
+    ...(size === undefined ? { rows: 24, cols: 80 } : parseSize(size)),
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * `wsh` itself: a session of one's own, attached to. A server is started beside it, after the first picture is there, so
+ * that agents can reach the session; without one everything here works all the same.
+ */
+import { fstatSync } from "node:fs";
+import tty from "node:tty";
+import { type Command, Option } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { collect, instanceOf, settingsOf } from "../arguments.ts";
+import { complain } from "../print.ts";
+import { startSession } from "../session/start.ts";
+
+/** How long after the first picture the server is started, in ms: the shell has the processor until its prompt. */
+const SERVER_DELAY_MS = 150;
+
+interface OpenFlags {
+  readonly c?: string;
+  readonly shell?: string;
+  readonly name?: string;
+  readonly tag?: readonly string[];
+  readonly cwd?: string;
+  readonly altScreen?: boolean;
+  readonly nested?: boolean;
+  readonly bind?: string;
+  readonly token?: string;
+}
+
+export function configureOpen(program: Command): void {
+  program
+    .usage("[options]")
+    .description(
+      "Open a session with your shell, attached to this terminal. The prefix key (Ctrl+\\) twice detaches.\n" +
+        "'wsh --help' lists the subcommands.",
+    )
+    .option(
+      "-c <command>",
+      "run this instead of a shell, and exit with its code;\ninto a pipe it prints the plain output, as wsh exec does",
+    )
+    .addOption(new Option("-i", "accepted for scripts that pass it to shells").hideHelp())
+    .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
+    .option("--name <name>", "name of the session (default: default, or a number)")
+    .option("--tag <tag>", "label the session (repeatable)", collect)
+    .option("--cwd <dir>", "directory to start in (default: this one)")
+    .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
+    .option("--nested", "start it inside a session of wsh")
+    .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
+    .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
+    .option("--config <path>", "settings file (WSH_CONFIG)")
+    .action(open);
+}
+
+async function open(flags: OpenFlags, command: Command): Promise<void> {
+  const instance = instanceOf(command);
+  if (flags.c !== undefined && !tty.isatty(1)) return printOutput(instance, flags.c, flags);
+  refuseNested(flags);
+  requireTerminal(flags);
+  const { columns, rows } = process.stdout;
+  const starting = startSession(
+    instance,
+    {
+      name: flags.name ?? null,
+      command: flags.c ?? null,
+      shell: flags.shell ?? null,
+      cwd: flags.cwd ?? null,
+      tags: [...(flags.tag ?? [])],
+      env: null,
+      rows: rows ?? 24,
+      cols: columns ?? 80,
+    },
+    "default",
+  );
+  // What attaching takes is loaded while the host starts.
+  const [{ info, socket }, { attachHere }] = await Promise.all([starting, import("../session/attach-here.ts")]);
+  const failures: WshError[] = [];
+  const shown = (): void => {
+    setTimeout(() => {
+      startBeside(instance, flags).catch((error) => failures.push(WshError.from(error)));
+    }, SERVER_DELAY_MS);
+  };
+  const { outcome, exitCode } = await attachHere(instance, {
+    name: info.name,
+    socket,
+    scrollback: "none",
+    altScreen: flags.altScreen === true,
+    readOnly: false,
+    detachAtEof: flags.c === undefined,
+    shown,
+  });
+  // A shell's own code says how its last command went, which is nobody's business here.
+  process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;
+  for (const { message } of failures) complain(`no server beside the session: ${message}`);
+}
+
+/** Whoever reads a pipe wants what the command prints, and nothing that draws it: the same as `wsh exec -- COMMAND`. */
+async function printOutput(instance: Instance, command: string, flags: OpenFlags): Promise<void> {
+  const { execFresh } = await import("./exec.ts");
+  const { name, shell, cwd, tag } = flags;
+  await execFresh(
+    instance,
+    command,
+    { onTimeout: "leave", stdin: isFile(0) },
+    {
+      ...(name === undefined ? {} : { name }),
+      shell: shell ?? null,
+      cwd: cwd ?? null,
+      ...(tag === undefined ? {} : { tags: [...tag] }),
+    },
+  );
+}
+
+/** A pipe is left alone: it may never end, and the command may not want it. */
+function isFile(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** @throws WshError nested_session */
+function refuseNested({ nested }: OpenFlags): void {
+  const inside = process.env.WSH_SESSION;
+  if (inside === undefined || inside === "" || nested === true) return;
+  throw new WshError("nested_session", `this terminal is in session '${inside}' already`);
+}
+
+/** A shell that nobody can see or type into is not what was meant, and would be left behind. @throws WshError */
+function requireTerminal({ c }: OpenFlags): void {
+  if (c !== undefined || tty.isatty(0) || tty.isatty(1)) return;
+  throw new WshError("invalid_request", "neither standard input nor standard output is a terminal", {
+    hint: "`wsh new` starts a session in the background, `wsh exec -- COMMAND` runs a command.",
+  });
+}
+
+async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
+  const { startServer } = await import("../../instance/launch/launch.ts");
+  await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });
+}
+
+/** An address that was set is meant; the default is for `wsh server`, which was asked for by name. */
+async function configuredBind(instance: Instance): Promise<string | undefined> {
+  const settings = await settingsOf(instance);
+  return settings.originOf("bind").from === "default" ? undefined : settings.values.bind;
+}

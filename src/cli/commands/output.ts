@@ -1,0 +1,66 @@
+/** `wsh output`: what was written, as rendered text: the newest lines, a command's, or what came since a cursor. */
+import type { Command } from "commander";
+import { instanceOf, UsageError, wholeNumber } from "../arguments.ts";
+import { complain, print, printJson } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+/** Longest single wait of --follow, in ms; the next begins at once. */
+const FOLLOW_WAIT_MS = 30_000;
+/** Bytes asked for at once: all that the operation gives. */
+const MOST_BYTES = 1_048_576;
+
+interface OutputOptions {
+  readonly lines?: number;
+  readonly since?: number;
+  readonly command?: number;
+  readonly grep?: string;
+  readonly maxBytes?: number;
+  readonly follow?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("output <name>")
+    .description("Print what a session wrote, as text: the newest lines, a command's output, or what came since.")
+    .option("-n, --lines <n>", "the newest N lines (default: 100)", wholeNumber(0))
+    .option("--since <cursor>", "what came after an output cursor", wholeNumber(0))
+    .option("--command <id>", "what one command printed", wholeNumber(1))
+    .option("--grep <text>", "only lines that contain the text")
+    .option("--max-bytes <n>", "longest output; past it head and tail are printed", wholeNumber(0))
+    .option("-f, --follow", "go on printing what comes, until the session ends or Ctrl+C")
+    .option("--json", "print the whole result as JSON")
+    .action(async (name: string, options: OutputOptions, command: Command) => {
+      if (options.since !== undefined && options.command !== undefined) {
+        throw new UsageError("--since and --command are two ways to choose");
+      }
+      using session = await SessionClient.open(instanceOf(command), name);
+      const result = await session.call("output.get", {
+        ...(options.since === undefined ? {} : { since: options.since }),
+        ...(options.command === undefined ? {} : { command_id: options.command }),
+        ...(options.lines === undefined ? {} : { lines: options.lines }),
+        ...(options.grep === undefined ? {} : { grep: options.grep }),
+        max_bytes: options.maxBytes ?? MOST_BYTES,
+      });
+      if (options.json === true) return printJson(result);
+      await print(ended(result.text ?? "", options.follow === true));
+      if (options.follow === true) await follow(session, result.output_cursor, options.grep);
+    });
+}
+
+/** With a newline at the end, unless more is to follow on the same line. */
+function ended(text: string, open: boolean): string {
+  return open || text === "" || text.endsWith("\n") ? text : `${text}\n`;
+}
+
+async function follow(session: SessionClient, from: number, grep: string | undefined): Promise<void> {
+  const only = grep === undefined ? {} : { grep };
+  for (let since = from; ; ) {
+    const more = await session.call("output.get", { since, wait_ms: FOLLOW_WAIT_MS, max_bytes: MOST_BYTES, ...only });
+    await print(more.text ?? "");
+    const { omitted_lines: missing = 0 } = more;
+    if (missing > 0) complain(`${missing} lines are missing: they came faster than they were read`);
+    if (more.output_cursor === since && !(await session.call("session.get", {})).running) return;
+    since = more.output_cursor;
+  }
+}

@@ -1,0 +1,16 @@
+/** `wsh rename`: gives a session another name. */
+import type { Command } from "commander";
+import { instanceOf } from "../arguments.ts";
+import { say } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+export function register(program: Command): void {
+  program
+    .command("rename <name> <new>")
+    .description("Give a session another name; terminals and clients stay connected.")
+    .action(async (name: string, renamed: string, _options, command: Command) => {
+      using session = await SessionClient.open(instanceOf(command), name);
+      const info = await session.call("session.update", { name: renamed });
+      await say(`Session '${session.name}' is now '${info.name}'.\n`);
+    });
+}

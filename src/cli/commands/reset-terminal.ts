@@ -1,0 +1,22 @@
+/** `wsh reset-terminal`: for a terminal that was left in disorder, by whatever program. */
+import type { Command } from "commander";
+import { capsFromEnvironment, restoreTerminal, undoLasting } from "../../attach/paint/modes.ts";
+import { lastingChanges } from "../../protocol/attach.ts";
+import { print } from "../print.ts";
+
+/** Width of a terminal that does not say one, in columns. */
+const FALLBACK_COLS = 80;
+
+export function register(program: Command): void {
+  program
+    .command("reset-terminal")
+    .description("Put a terminal in order that a program left confused: modes, colours, cursor, echo.")
+    .action(async () => {
+      // `sane` has no portable call of its own; stty is in POSIX and knows every system's flags.
+      if (process.stdin.isTTY) Bun.spawnSync(["stty", "sane"], { stdio: ["inherit", "ignore", "ignore"] });
+      const cols = process.stdout.columns || FALLBACK_COLS;
+      const everything = undoLasting(new Set(lastingChanges), cols);
+      const modes = restoreTerminal(capsFromEnvironment(process.env), { alternate: "maybe" });
+      await print(new Uint8Array(Buffer.concat([Buffer.from(everything), modes])));
+    });
+}

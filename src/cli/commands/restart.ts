@@ -1,0 +1,16 @@
+/** `wsh restart`: the same program again, in the same session. */
+import type { Command } from "commander";
+import { instanceOf } from "../arguments.ts";
+import { say } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+export function register(program: Command): void {
+  program
+    .command("restart <name>")
+    .description("Start a session's program again: same command, directory, size and name.")
+    .action(async (name: string, _options, command: Command) => {
+      using session = await SessionClient.open(instanceOf(command), name);
+      const { pid } = await session.call("session.restart", {});
+      await say(`Session '${session.name}' restarted${pid === null ? "" : ` as process ${pid}`}.\n`);
+    });
+}

@@ -1,0 +1,39 @@
+/** `wsh run`: types a line and prints what it led to, when that has an end. */
+import type { Command } from "commander";
+import { instanceOf, seconds } from "../arguments.ts";
+import { complain, print, printJson } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+interface RunOptions {
+  readonly keys?: readonly string[];
+  readonly idle?: number;
+  readonly timeout?: number;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("run <name> [text...]")
+    .description(
+      "Type a line into whatever runs, press Enter, wait until what that started has ended or waits for input, " +
+        "and print what came. For commands of a shell 'wsh exec' is more exact.",
+    )
+    .option("--keys <key...>", "press keys after the text, and no Enter")
+    .option("--idle <seconds>", "silence that counts as an end when nothing better tells", seconds)
+    .option("--timeout <seconds>", "give up waiting after this", seconds)
+    .option("--json", "print the whole result as JSON")
+    .action(async (name: string, words: string[], options: RunOptions, command: Command) => {
+      using session = await SessionClient.open(instanceOf(command), name);
+      const result = await session.call("run", {
+        input: words.join(" "),
+        submit: options.keys === undefined,
+        format: "plain",
+        ...(options.keys === undefined ? {} : { keys: [...options.keys] }),
+        ...(options.idle === undefined ? {} : { timeout_ms: options.idle }),
+        ...(options.timeout === undefined ? {} : { max_wait_ms: options.timeout }),
+      });
+      for (const warning of result.warnings ?? []) complain(warning);
+      if (options.json === true) return printJson(result);
+      return print(result.output === "" || result.output.endsWith("\n") ? result.output : `${result.output}\n`);
+    });
+}

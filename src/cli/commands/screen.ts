@@ -1,0 +1,35 @@
+/** `wsh screen`: prints what a session shows, as text, with colours, or as JSON. */
+import { type Command, Option } from "commander";
+import { spansToAnsi } from "../ansi.ts";
+import { instanceOf, wholeNumber } from "../arguments.ts";
+import { print, printJson } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+interface ScreenOptions {
+  readonly format: "plain" | "styled" | "ansi";
+  readonly tail?: number;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("screen <name>")
+    .description("Print what a session shows now.")
+    .addOption(
+      new Option("--format <format>", "plain text, ansi with colours, styled as JSON spans")
+        .choices(["plain", "styled", "ansi"])
+        .default("plain"),
+    )
+    .option("--tail <n>", "only the last N rows that are not blank", wholeNumber(1))
+    .option("--json", "print everything known of the screen as JSON")
+    .action(async (name: string, { format, tail, json }: ScreenOptions, command: Command) => {
+      using session = await SessionClient.open(instanceOf(command), name);
+      const screen = await session.call("screen.get", {
+        format: format === "plain" ? "plain" : "styled",
+        ...(tail === undefined ? {} : { tail }),
+      });
+      if (json === true || format === "styled") return printJson(screen);
+      const lines = screen.lines.map((line) => (typeof line === "string" ? line.trimEnd() : spansToAnsi(line)));
+      return print(`${lines.join("\n")}\n`);
+    });
+}

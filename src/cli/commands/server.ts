@@ -1,0 +1,146 @@
+/**
+ * `wsh server`: the gateway in the foreground, its log on stderr. With --ensure it only makes sure that one runs, in the
+ * background, and says where. The hidden --report is what its starter passes: one line on stdout says how the start went.
+ */
+import { type Command, Option } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import type { SettingName } from "../../instance/settings/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { defaultInstanceName } from "../../protocol/names.ts";
+import { collect, instanceOf, settingsOf, UsageError, wholeNumber } from "../arguments.ts";
+import { printJson, say } from "../print.ts";
+
+/** Loopback, at a port that the system chooses; `wsh info` says which. */
+const FREE_PORT = "127.0.0.1:0";
+
+interface ServerFlags {
+  readonly bind?: string;
+  readonly token?: string;
+  readonly auth: boolean;
+  readonly force?: boolean;
+  readonly audit?: boolean;
+  readonly ephemeral?: boolean;
+  readonly maxSessions?: number;
+  readonly corsOrigin?: readonly string[];
+  readonly rateLimit?: number;
+  readonly hostname?: string;
+  readonly basePrefix?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly ensure?: boolean;
+  readonly logFormat?: string;
+  readonly json?: boolean;
+  readonly report?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("server")
+    .description("Serve the instance's sessions over HTTP, WebSocket and MCP, until SIGINT or SIGTERM; sessions go on.")
+    .option("--bind <address>", "TCP address HOST:PORT, or none (default: 127.0.0.1:8080; with -L: a free port)")
+    .addOption(new Option("--token <token>", "token for TCP instead of the instance's own").env("WSH_TOKEN"))
+    .addOption(new Option("--no-auth", "let everybody in who can reach the address").env("WSH_NO_AUTH"))
+    .option("--force", "with --no-auth: also on an address that others reach")
+    .option("--audit", "record who did what, through sessions' own processes too (see audit_file in wsh config)")
+    .option("--log-format <format>", "text or json")
+    .option("--ephemeral", "end with the last session (default: stay)")
+    .option("--max-sessions <n>", "live sessions allowed", wholeNumber(1))
+    .option("--cors-origin <origin>", "origin that browsers may use (repeatable)", collect)
+    .option("--rate-limit <n>", "requests a second for each address", wholeNumber(0))
+    .option("--hostname <name>", "the server's own name")
+    .option("--base-prefix <path>", "path before every route")
+    .option("--tls-cert <file>", "PEM certificate for TCP, read again at SIGHUP; needs --tls-key")
+    .option("--tls-key <file>", "PEM key for TCP; needs --tls-cert")
+    .option("--config <path>", "settings file (WSH_CONFIG)")
+    .option("--ensure", "start one in the background if none runs, and say where it is")
+    .option("--json", "with --ensure: say it as JSON")
+    .addOption(new Option("--report").hideHelp())
+    .action(async (flags: ServerFlags, command: Command) => {
+      const instance = instanceOf(command);
+      if (flags.ensure === true) return ensure(instance, flags);
+      if (flags.report !== true) return serve(instance, flags, () => {});
+      const { reportFailure, reportReady } = await import("../../instance/launch/launch.ts");
+      let reported = false;
+      try {
+        await serve(instance, flags, (info) => {
+          reported = true;
+          reportReady(info);
+        });
+      } catch (error) {
+        if (reported) throw error;
+        reportFailure(error);
+        process.exitCode = 1;
+      }
+    });
+}
+
+async function serve(
+  instance: Instance,
+  flags: ServerFlags,
+  ready: (info: Readonly<Record<string, unknown>>) => void,
+): Promise<void> {
+  const settings = await settingsOf(instance, {
+    bind: flags.bind,
+    max_sessions: flags.maxSessions,
+    cors_origins: flags.corsOrigin,
+    rate_limit: flags.rateLimit,
+    hostname: flags.hostname,
+    base_prefix: flags.basePrefix,
+    tls_cert: flags.tlsCert,
+    tls_key: flags.tlsKey,
+    audit: flags.audit,
+    log_format: flags.logFormat,
+  });
+  const { values } = settings;
+  const isDefault = (name: SettingName): boolean => settings.originOf(name).from === "default";
+  if ((values.tls_cert === "") !== (values.tls_key === "")) {
+    throw new UsageError("TLS takes a certificate and its key", "Give both --tls-cert and --tls-key, or neither.");
+  }
+  const [{ runServer }, { parseBind }, { createLogger }, { logLevelFor }, { hostname }] = await Promise.all([
+    import("../../server/main.ts"),
+    import("../../server/http/address.ts"),
+    import("../../instance/log/log.ts"),
+    import("../../instance/settings/settings.ts"),
+    import("../../instance/hostname.ts"),
+  ]);
+  await runServer({
+    instance,
+    logger: createLogger({
+      level: logLevelFor("server", settings),
+      format: values.log_format,
+      file: values.log_file || undefined,
+    }),
+    hostname: hostname(values.hostname),
+    // Two instances that were given no address must not meet at one.
+    bind: parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind),
+    token: flags.token ?? null,
+    noAuth: !flags.auth,
+    ephemeral: flags.ephemeral === true,
+    corsOrigins: values.cors_origins,
+    basePrefix: values.base_prefix,
+    tls: values.tls_cert === "" ? null : { cert: values.tls_cert, key: values.tls_key },
+    force: flags.force === true,
+    rateLimit: values.rate_limit,
+    settings: values,
+    mcp: {
+      maxWaitMs: values.mcp_max_wait_ms,
+      progressMs: values.mcp_progress_ms,
+      idleMs: values.mcp_idle_seconds * 1000,
+      maxSessions: values.max_mcp_sessions,
+      // Hidden: the conformance suite needs tools of its own.
+      fixtures: process.env.WSH_MCP_FIXTURES === "1",
+    },
+    ready,
+  });
+}
+
+async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
+  const { startServer } = await import("../../instance/launch/launch.ts");
+  const { readServerInfo } = await import("../../instance/server-info.ts");
+  await startServer(instance, { bind: flags.bind, token: flags.token });
+  const info = readServerInfo(instance);
+  if (info === null) throw new WshError("server_unavailable", `${instance.infoFile} says nothing of the server`);
+  const found = { socket: instance.httpSocket, addresses: info.addresses, pid: info.pid };
+  if (flags.json === true) return printJson(found);
+  await say(`${[found.socket, ...found.addresses].join("\n")}\n`);
+}

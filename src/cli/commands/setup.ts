@@ -1,0 +1,120 @@
+/**
+ * `wsh setup`: writes wsh into the configuration of an AI host, or shows which hosts are here and which know wsh.
+ * All that is decided is in setup/; this file parses, calls and prints.
+ */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
+import { Argument, type Command, Option } from "commander";
+import { WshError } from "../../protocol/errors.ts";
+import { say } from "../print.ts";
+import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
+import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
+import { launchFor } from "../setup/mcp-command.ts";
+import { type Place, placeOf } from "../setup/place.ts";
+
+interface SetupOptions {
+  readonly scope: HostScope;
+  readonly tools?: string;
+  readonly session?: string;
+  readonly readOnly?: boolean;
+  readonly dryRun?: boolean;
+  readonly remove?: boolean;
+  /** Global option -L. */
+  readonly serverName?: string;
+  /** Global option --socket. */
+  readonly socket?: string;
+}
+
+/** Adds `setup [host]` to the program. */
+export function setupCommand(program: Command): void {
+  program
+    .command("setup")
+    .description("Write wsh into an AI host's configuration. Without a host: show which are here and which know wsh.")
+    .addArgument(new Argument("[host]", "the host to configure").choices(aiHosts.map((host) => host.id)))
+    .addOption(
+      new Option("--scope <scope>", "user: for all projects; project: a file in this directory")
+        .choices(["user", "project"])
+        .default("user"),
+    )
+    .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all"]))
+    .option("--session <name>", "session that tools use when none is named")
+    .option("--read-only", "serve only what looks and does not act")
+    .option("--dry-run", "show the change and write nothing")
+    .option("--remove", "take wsh out of the configuration")
+    .action(async (id: string | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<SetupOptions>();
+      const places: Places = { home: homedir(), cwd: process.cwd(), platform: process.platform, env: process.env };
+      const host = aiHosts.find((candidate) => candidate.id === id);
+      await say(host === undefined ? overview(places) : configure(host, options, places));
+    });
+}
+
+/** `wsh mcp` with the options that were given to setup. */
+function argumentsFor(options: SetupOptions): string[] {
+  const named = (flag: string, value: string | undefined) => (value === undefined ? [] : [flag, value]);
+  return [
+    "mcp",
+    ...named("-L", options.serverName === "default" ? undefined : options.serverName),
+    ...named("--socket", options.socket === undefined ? undefined : resolve(options.socket)),
+    ...named("--tools", options.tools),
+    ...named("--session", options.session),
+    ...(options.readOnly === true ? ["--read-only"] : []),
+  ];
+}
+
+function configure(host: AiHost, options: SetupOptions, places: Places): string {
+  const { command, args } = launchFor(options.scope);
+  const launch: Launch = { command, args: [...args, ...argumentsFor(options)] };
+  const change = planChange(host, options.scope, places, options.remove === true ? undefined : launch);
+  if (change.kind === "none") {
+    const state = options.remove === true ? "does not know wsh" : "is set up already";
+    return `${host.title} ${state}: ${shown(change.place)}\n`;
+  }
+  if (options.dryRun === true) {
+    return `Would ${change.kind} in ${shown(change.place)}:\n${describeDifference(change.before ?? "", change.after)}\n`;
+  }
+  const backup = applyChange(change);
+  const verb = { create: "Created", add: "Added to", update: "Updated in", remove: "Removed from" }[change.kind];
+  const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
+  return `${verb} ${shown(change.place)}\n${kept}${host.after}\n`;
+}
+
+/** A link is never followed without saying so. */
+function shown({ file, target }: Place): string {
+  return file === target ? file : `${file} (in fact ${target})`;
+}
+
+function overview(places: Places): string {
+  const rows = aiHosts.map((host) => [
+    host.id,
+    host.title,
+    isInstalled(host, places) ? "found" : "-",
+    stateIn(host, "user", places),
+    stateIn(host, "project", places),
+  ]);
+  const table = [["HOST", "NAME", "HERE", "USER", "PROJECT"], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  const lines = table.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${lines.join("\n")}\n\nwsh setup HOST writes it; --dry-run shows the change first.\n`;
+}
+
+function isInstalled(host: AiHost, places: Places): boolean {
+  return host.traces(places).some((path) => existsSync(path)) || host.programs.some((name) => Bun.which(name) !== null);
+}
+
+function stateIn(host: AiHost, scope: HostScope, places: Places): string {
+  const file = fileOf(host, scope, places);
+  if (file === undefined) return "n/a";
+  try {
+    return entryIn(host, placeOf(file, scope, places.cwd)) === undefined ? "-" : "wsh";
+  } catch (thrown) {
+    const { code } = WshError.from(thrown);
+    return code === "invalid_setting" || code === "unsafe_path" ? "unreadable" : "-";
+  }
+}

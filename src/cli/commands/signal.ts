@@ -1,0 +1,16 @@
+/** `wsh signal`: a signal to the foreground process group of a session. */
+import type { Command } from "commander";
+import { instanceOf } from "../arguments.ts";
+import { say } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+export function register(program: Command): void {
+  program
+    .command("signal <name> <signal>")
+    .description("Send a signal (INT, SIGTERM, 15 …) to what runs in the session's foreground.")
+    .action(async (name: string, wanted: string, _options, command: Command) => {
+      using session = await SessionClient.open(instanceOf(command), name);
+      const { signal } = await session.call("session.signal", { signal: wanted });
+      await say(`Sent ${signal} to session '${session.name}'.\n`);
+    });
+}

@@ -1,0 +1,66 @@
+/** `wsh status`: what a session's program is doing and how that is known; without a name, how the server is. */
+import type { Command } from "commander";
+import * as v from "valibot";
+import { outputSchema } from "../../operations/table.ts";
+import type { Status } from "../../protocol/commands.ts";
+import { visibleCell } from "../../protocol/visible.ts";
+import { instanceOf } from "../arguments.ts";
+import { print, printJson } from "../print.ts";
+import { askServer } from "../server-client.ts";
+import { SessionClient } from "../session/client.ts";
+
+export function register(program: Command): void {
+  program
+    .command("status [name]")
+    .description("Say what a session's program is doing, and how that is known; without a name, how the server is.")
+    .option("--json", "print everything known as JSON")
+    .action(async (name: string | undefined, { json }: { readonly json?: boolean }, command: Command) => {
+      const instance = instanceOf(command);
+      if (name === undefined) {
+        const info = v.parse(outputSchema("server.info"), await askServer(instance, "GET", "/server/info"));
+        if (json === true) return printJson(info);
+        return print(
+          lines([
+            ["server", `wsh ${info.version}, process ${info.pid}, ${info.persistent ? "persistent" : "ephemeral"}`],
+            ["socket", instance.httpSocket],
+            ["TCP", info.addresses.join(", ") || "none"],
+            ["sessions", String(info.sessions)],
+          ]),
+        );
+      }
+      using session = await SessionClient.open(instance, name);
+      const status = await session.call("status.get", {});
+      return json === true ? printJson(status) : print(lines(describe(status)));
+    });
+}
+
+function describe(status: Status): [string, string][] {
+  const { last_command: last } = status;
+  return [
+    ["state", `${status.state}: ${status.why}`],
+    ...(status.foreground === null
+      ? []
+      : [["running", `${status.foreground.command_line} (${status.foreground.pid})`] as [string, string]]),
+    ["directory", status.cwd ?? "unknown"],
+    ["idle", `${Math.round(status.idle_ms / 100) / 10} s`],
+    ...(last === null
+      ? []
+      : [
+          ["last command", `${last.command ?? "?"} (${last.exit_code ?? last.signal ?? last.state})`] as [
+            string,
+            string,
+          ],
+        ]),
+    [
+      "shell",
+      status.shell_integration.active
+        ? `${status.shell_integration.shell ?? "?"} with integration`
+        : `no integration${status.shell_integration.reason === undefined ? "" : `: ${status.shell_integration.reason}`}`,
+    ],
+  ];
+}
+
+function lines(pairs: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...pairs.map(([key]) => key.length)) + 2;
+  return pairs.map(([key, value]) => `${key.padEnd(width)}${visibleCell(value)}\n`).join("");
+}

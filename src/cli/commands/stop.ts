@@ -1,0 +1,58 @@
+/** `wsh stop`: ends every session and the server; without a server, ends the sessions itself. */
+import type { Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { instanceOf } from "../arguments.ts";
+import { say } from "../print.ts";
+import { askServer, isServerRunning } from "../server-client.ts";
+import { endSession } from "../session/end.ts";
+
+/** How long the server may take to be gone, in ms, and how often that is looked at (contract §2.3). */
+const GONE_PATIENCE_MS = 10_000;
+const GONE_POLL_MS = 20;
+
+export function register(program: Command): void {
+  program
+    .command("stop")
+    .description("End all sessions of the instance, and its server.")
+    .action(async (_options, command: Command) => {
+      const instance = instanceOf(command);
+      if (await isServerRunning(instance)) {
+        await askServer(instance, "POST", "/server/stop");
+        await untilGone(instance);
+        await endSessions(instance);
+        return say("Server stopped.\n");
+      }
+      const ended = await endSessions(instance);
+      const count = ended === 0 ? "" : ` ${ended} ${ended === 1 ? "session" : "sessions"} ended.`;
+      return say(`No server running.${count}\n`);
+    });
+}
+
+async function untilGone(instance: Instance): Promise<void> {
+  const deadline = performance.now() + GONE_PATIENCE_MS;
+  while (await isServerRunning(instance)) {
+    if (performance.now() > deadline) {
+      throw new WshError("server_unavailable", `the server still runs after ${GONE_PATIENCE_MS / 1000} s`, {
+        hint: "It was told to stop; its log is in the state directory.",
+      });
+    }
+    await Bun.sleep(GONE_POLL_MS);
+  }
+}
+
+/**
+ * Ends what the server did not know of, or could not end.
+ * @throws the first host's refusal, after all were asked
+ */
+async function endSessions(instance: Instance): Promise<number> {
+  const ends = await Promise.allSettled(
+    listSessions(instance).map(({ id }) => endSession(instance, `@${id}`, "server_stopped")),
+  );
+  await cleanStale(instance);
+  const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
+  const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "host_unavailable");
+  if (trouble !== undefined) throw trouble;
+  return ends.length - refused.length;
+}

@@ -1,0 +1,224 @@
+/**
+ * What `wsh doctor` looks at, one function a subject. Each finds out by itself, changes nothing, and says in one line
+ * what it found and, where something is wrong, what to do.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import { basename, dirname } from "node:path";
+import { errorCode, type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
+import { listSessions } from "../../instance/registry/registry.ts";
+import { probeSocket } from "../../instance/registry/socket-probe.ts";
+import { tokensFile } from "../../instance/secrets/named-tokens.ts";
+import { readServerInfo } from "../../instance/server-info.ts";
+import { loadSettings } from "../../instance/settings/settings.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { sessionShells, startupFiles } from "./shells.ts";
+
+export interface Finding {
+  readonly subject: string;
+  readonly state: "ok" | "note" | "wrong";
+  readonly text: string;
+  /** What to do about it. */
+  readonly advice?: string;
+}
+
+export type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
+
+const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", text });
+const note = (subject: string, text: string, advice: string): Finding => ({ subject, state: "note", text, advice });
+const wrong = (subject: string, text: string, advice: string): Finding => ({ subject, state: "wrong", text, advice });
+
+/** By subject: what a check is called when it cannot even look. */
+export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
+  ["system", system],
+  ["directories", directories],
+  ["token", files],
+  ["settings", settings],
+  ["sockets", sockets],
+  ["server", server],
+  ["shells", shells],
+  ["startup files", startupFiles],
+  ["session's shell", sessionShells],
+  ["terminal", terminal],
+  ["inside", nested],
+]);
+
+function system(): Finding[] {
+  const limit = /^Max open files\s+(\d+)/m.exec(read("/proc/self/limits"))?.[1];
+  const findings = [ok("system", `wsh ${VERSION}, ${os.type()} ${os.release()} ${os.arch()}`)];
+  if (process.platform === "linux" && !fs.existsSync("/proc/self/stat")) {
+    findings.push(
+      note("system", "/proc is not mounted", "What a quiet program waits for is then judged by its terminal's flags."),
+    );
+  }
+  if (!fs.existsSync("/dev/ptmx")) {
+    findings.push(wrong("system", "there is no /dev/ptmx", "Mount devpts: no terminal can be made without it."));
+  }
+  if (limit !== undefined && Number(limit) < 1024) {
+    findings.push(note("system", `${limit} open files are allowed`, "Raise it with ulimit -n for many sessions."));
+  }
+  return findings;
+}
+
+function directories({ runtimeDir, stateDir }: Instance): Finding[] {
+  const findings = [directory("runtime directory", runtimeDir), directory("state directory", stateDir)];
+  if (runtimeDir.startsWith("/tmp/wsh-")) {
+    const text = `XDG_RUNTIME_DIR is not set, so ${runtimeDir} is used`;
+    findings.push(
+      note("runtime directory", text, "Programs that clean /tmp may remove it; session processes then register again."),
+    );
+  }
+  return findings;
+}
+
+function directory(subject: string, path: string): Finding {
+  const stat = lstat(path);
+  if (stat === null) {
+    const parent = existingParent(path);
+    if (isWritable(parent)) return ok(subject, `${path} is not there yet`);
+    return wrong(
+      subject,
+      `${path} cannot be made: ${parent} is not yours to write to`,
+      "Set HOME or the XDG variables.",
+    );
+  }
+  if (stat.isSymbolicLink()) return wrong(subject, `${path} is a symbolic link`, "Replace it by a directory of yours.");
+  if (!stat.isDirectory()) return wrong(subject, `${path} is not a directory`, "Move it away.");
+  if (stat.uid !== process.getuid?.()) {
+    return wrong(subject, `${path} belongs to user ${stat.uid}`, "Remove it, or set XDG_RUNTIME_DIR to one of yours.");
+  }
+  if ((stat.mode & 0o077) !== 0) return wrong(subject, `${path} is open to others`, `chmod 700 ${path}`);
+  if (!isWritable(path)) return wrong(subject, `${path} cannot be written to`, `chmod 700 ${path}`);
+  return ok(subject, `${path}, yours alone`);
+}
+
+function existingParent(path: string): string {
+  const parent = dirname(path);
+  return parent === path || lstat(parent) !== null ? parent : existingParent(parent);
+}
+
+function isWritable(path: string): boolean {
+  try {
+    fs.accessSync(path, fs.constants.W_OK | fs.constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function files(instance: Instance): Finding[] {
+  return [instance.tokenFile, tokensFile(instance)].flatMap((path): Finding[] => {
+    const stat = lstat(path);
+    if (stat === null) return [];
+    if (!stat.isFile()) return [wrong("token", `${path} is not a file`, "Move it away; a new one is made.")];
+    if ((stat.mode & 0o077) !== 0) {
+      return [wrong("token", `${path} can be read by others`, `Others may know it: rm ${path}, and start anew.`)];
+    }
+    return [ok("token", `${path}, yours alone`)];
+  });
+}
+
+function settings(instance: Instance): Finding[] {
+  try {
+    const { warnings } = loadSettings(instance, { env: process.env });
+    const stat = lstat(instance.configFile);
+    const where = stat === null ? `no ${instance.configFile}; all defaults` : instance.configFile;
+    return [ok("settings", where), ...warnings.map((text) => note("settings", text, "It has no effect."))];
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    return [wrong("settings", error.message, error.hint)];
+  }
+}
+
+function sockets(instance: Instance): Finding[] {
+  const longest = Buffer.byteLength(instance.httpSocket);
+  const findings =
+    longest > maxSocketPathBytes - 10
+      ? [note("sockets", `paths have ${longest} of ${maxSocketPathBytes} bytes`, "Use a shorter runtime directory.")]
+      : [];
+  const dead = [instance.httpSocket, instance.mcpSocket].filter((path) => probeSocket(path) === "dead");
+  for (const path of dead) {
+    findings.push(note("sockets", `${path} is left from a server that died`, "The next server replaces it."));
+  }
+  for (const path of [instance.httpSocket, instance.mcpSocket]) {
+    if (probeSocket(path) !== "not_a_socket") continue;
+    findings.push(wrong("sockets", `${path} is not a socket`, "Move it away; wsh removes only sockets."));
+  }
+  return findings.length === 0 ? [ok("sockets", "nothing stale")] : findings;
+}
+
+function server(instance: Instance): Finding[] {
+  const info = readServerInfo(instance);
+  const isAlive = probeSocket(instance.httpSocket) === "alive";
+  const sessions = sessionCount(instance);
+  if (!isAlive) return [ok("server", `none runs; ${sessions}`)];
+  if (info !== null && info.version !== VERSION) {
+    const text = `the server is wsh ${info.version}, this is ${VERSION}; ${sessions}`;
+    return [note("server", text, "Restart it (kill it and start it again): sessions go on.")];
+  }
+  const where = [instance.httpSocket, ...(info?.addresses ?? [])].join(", ");
+  return [ok("server", `process ${info?.pid ?? "unknown"} at ${where}; ${sessions}`)];
+}
+
+function sessionCount(instance: Instance): string {
+  const count = listSessions(instance).length;
+  return count === 1 ? "1 session" : `${count} sessions`;
+}
+
+function shells(): Finding[] {
+  const own = process.env.SHELL ?? "";
+  const found = ["bash", "zsh", "fish"].filter((name) => Bun.which(name) !== null);
+  const findings = [ok("shells", `with integration: ${found.join(", ") || "none"}; SHELL is ${own || "not set"}`)];
+  if (own !== "" && !fs.existsSync(own)) {
+    findings.push(wrong("shells", `SHELL is ${own}, which does not exist`, "Set it to a shell that does."));
+  } else if (own !== "" && !["bash", "zsh", "fish"].includes(basename(own))) {
+    const text = `${basename(own)} has no integration`;
+    findings.push(note("shells", text, "Commands end by silence there; --shell bash gives exit codes."));
+  }
+  return findings;
+}
+
+function terminal(): Finding[] {
+  const { TERM = "", COLORTERM = "", LANG = "", LC_ALL = "", LC_CTYPE = "" } = process.env;
+  if (process.stdout.isTTY !== true) return [ok("terminal", "standard output is none")];
+  const size = `${process.stdout.columns}x${process.stdout.rows}`;
+  const findings = [ok("terminal", `TERM=${TERM || "unset"} COLORTERM=${COLORTERM || "unset"}, ${size}`)];
+  if (TERM === "" || TERM === "dumb") {
+    findings.push(wrong("terminal", `TERM is '${TERM}'`, "Set it to your terminal's name, such as xterm-256color."));
+  }
+  if (!/utf-?8/i.test(LC_ALL || LC_CTYPE || LANG)) {
+    findings.push(note("terminal", "the locale is not UTF-8", "Set LANG to a UTF-8 locale, such as C.UTF-8."));
+  }
+  return findings;
+}
+
+function nested(): Finding[] {
+  const { WSH_SESSION = "", TMUX = "", STY = "" } = process.env;
+  if (WSH_SESSION !== "") return [ok("inside", `session '${WSH_SESSION}' of wsh`)];
+  if (TMUX !== "" || STY !== "") {
+    const text = `inside ${TMUX === "" ? "screen" : "tmux"}`;
+    return [note("inside", text, "The prefix keys of both must differ: see prefix_key in wsh config.")];
+  }
+  return [];
+}
+
+function lstat(path: string): fs.Stats | null {
+  try {
+    return fs.lstatSync(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw new WshError("invalid_request", `${path} cannot be looked at: ${code ?? String(error)}`, {
+      hint: "HOME and the XDG variables must name directories that this user can enter.",
+    });
+  }
+}
+
+function read(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    return ""; // not this system
+  }
+}

@@ -1,0 +1,108 @@
+/** What `wsh doctor` finds in sessions' shells, and in the startup files they read, that is known to be in the way. */
+import fs from "node:fs";
+import os from "node:os";
+import { basename, join } from "node:path";
+import type { Instance } from "../../instance/paths.ts";
+import { listSessions } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { SessionClient } from "../session/client.ts";
+import type { Finding } from "./checks.ts";
+
+/** How long a session may take to say how its shell is, in ms: a hung one is not waited for. */
+const ANSWER_MS = 2_000;
+/** Sessions that are asked; more of them would say the same. */
+const MAX_SESSIONS = 50;
+/** Bytes of a startup file that are read. */
+const MAX_FILE = 256 * 1024;
+
+interface Obstacle {
+  readonly pattern: RegExp;
+  readonly says: (found: string) => string;
+  readonly advice: string;
+}
+
+/** Before a command of a startup file, as far as one line shows it. */
+const START = String.raw`(?:^|[;&|{]|\bthen\b)\s*`;
+const others = "zsh|bash|fish|tmux|screen|zellij|nu|xonsh|elvish";
+
+const obstacles: readonly Obstacle[] = [
+  {
+    pattern: new RegExp(`${START}exec\\s+(?:-l\\s+)?(?:\\S*/)?(${others})\\b`, "m"),
+    says: (found) => `replaces the shell by ${found}: exec is then refused`,
+    advice: "Make that one your shell (chsh, SHELL), or name it: wsh new --shell. See docs/shells.md.",
+  },
+  {
+    pattern: new RegExp(`${START}(?:\\S*/)?(zsh|bash|fish)\\s*(?:;|&&)\\s*exit\\b`, "m"),
+    says: (found) => `runs ${found} before its first prompt: exec is then refused`,
+    advice: "Make that one your shell (chsh, SHELL), or name it: wsh new --shell. See docs/shells.md.",
+  },
+  {
+    pattern: /\b(?:readonly|declare\s+-\w*r\w*)\s+(?:\S+\s+)*?(PROMPT_COMMAND|PS0|PS1)\b/m,
+    says: (found) => `makes ${found} readonly: prompts may stay without marks`,
+    advice: "Leave it writable; wsh puts its marks around what stands in it.",
+  },
+  {
+    pattern: /(ble\.sh)\b/,
+    says: (found) => `loads ${found}, which edits and prints in place of bash`,
+    advice: "See docs/shells.md for what is exact there.",
+  },
+];
+
+/** The startup files of this person's shells. */
+export function startupFiles(): Finding[] {
+  const home = process.env.HOME ?? os.homedir();
+  const zsh = process.env.ZDOTDIR ?? home;
+  const config = process.env.XDG_CONFIG_HOME ?? join(home, ".config");
+  const files: Readonly<Record<string, readonly string[]>> = {
+    bash: [".bash_profile", ".bash_login", ".profile", ".bashrc"].map((name) => join(home, name)),
+    zsh: [".zshenv", ".zprofile", ".zshrc", ".zlogin"].map((name) => join(zsh, name)),
+    fish: [join(config, "fish/config.fish")],
+  };
+  const shell = basename(process.env.SHELL ?? "");
+  return (files[shell] ?? []).flatMap((path) => {
+    const text = uncommented(path);
+    return obstacles.flatMap(({ pattern, says, advice }): Finding[] => {
+      const found = pattern.exec(text)?.[1];
+      return found === undefined
+        ? []
+        : [{ subject: "startup files", state: "note", text: `${path} ${says(found)}`, advice }];
+    });
+  });
+}
+
+function uncommented(path: string): string {
+  try {
+    const stat = fs.statSync(path);
+    if (!stat.isFile() || stat.size > MAX_FILE) return "";
+    return fs.readFileSync(path, "utf8").replace(/^\s*#.*$/gm, "");
+  } catch {
+    return ""; // not there, or not readable: then the shell reads nothing either
+  }
+}
+
+/** Sessions whose shell should tell where commands end, and does not. */
+export async function sessionShells(instance: Instance): Promise<Finding[]> {
+  const living = listSessions(instance).filter(({ ended }) => !ended);
+  const findings = await Promise.all(
+    living.slice(0, MAX_SESSIONS).map(({ id, name }) => sessionShell(instance, name ?? `@${id}`)),
+  );
+  return findings.flat();
+}
+
+async function sessionShell(instance: Instance, name: string): Promise<Finding[]> {
+  const subject = "session's shell";
+  try {
+    using session = await SessionClient.open(instance, name);
+    const { shell_integration: known, why } = await session.call("status.get", {}, AbortSignal.timeout(ANSWER_MS));
+    // Of a shell that never was to be integrated there is nothing to say.
+    const isMeant = known.shell !== null || known.reason?.startsWith("the shell has become") === true;
+    if (known.active || !isMeant) return [];
+    const text = `'${name}': exec is refused, for ${known.reason ?? "its marks are missing"} (${why})`;
+    return [{ subject, state: "note", text, advice: "See docs/shells.md; wsh run works there." }];
+  } catch (thrown) {
+    const { message } = WshError.from(thrown);
+    return [
+      { subject, state: "note", text: `'${name}' could not be asked: ${message}`, advice: "wsh list shows its state." },
+    ];
+  }
+}

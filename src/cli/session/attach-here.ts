@@ -1,0 +1,23 @@
+/** Attaches this process's terminal and says on stderr how it ended: what `wsh` and `wsh attach` have in common. */
+import { type AttachOptions, attach } from "../../attach/attach.ts";
+import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { parsePrefix } from "../../keys/prefix.ts";
+import { visible } from "../../protocol/visible.ts";
+import { settingsOf } from "../arguments.ts";
+
+export interface Ended {
+  readonly outcome: Outcome;
+  readonly exitCode: number;
+}
+
+export async function attachHere(
+  instance: Instance,
+  options: Omit<AttachOptions, "prefix" | "colors"> & { readonly name: string },
+): Promise<Ended> {
+  const settings = await settingsOf(instance);
+  const prefix = parsePrefix(settings.values.prefix_key);
+  const { outcome, name, terminalTakes } = await attach({ ...options, prefix, colors: settings.values.colours });
+  if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
+  return { outcome, exitCode: exitCodeOf(outcome) };
+}

@@ -1,0 +1,61 @@
+/**
+ * Operations of one session, asked of its host directly: no server is needed. What goes in and out is typed by the
+ * operation table; the host validates it.
+ */
+
+import type { Instance } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
+import type { OperationInput, OperationOutput, SessionOperationName } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+
+/** How the command line introduces itself to a host. */
+export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
+
+export class SessionClient implements Disposable {
+  private constructor(
+    readonly name: string,
+    readonly connection: Connection,
+    /** The session as its host said hello. */
+    readonly info: SessionInfo | null,
+  ) {}
+
+  /** @throws WshError session_not_found, host_unavailable, host_version */
+  static async open(instance: Instance, target: string, events: ConnectionEvents = {}): Promise<SessionClient> {
+    const parsed = parseTarget(target);
+    const entry = findSession(instance, parsed);
+    const name = entry.name ?? `@${entry.id}`;
+    let client: SessionClient;
+    try {
+      const { connection, hello } = await Connection.open(entry.socket, "cli", events);
+      client = new SessionClient(name, connection, hello.info ?? null);
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      if (error.code !== "session_not_found") throw thrown;
+      throw new WshError("session_not_found", `session '${name}' has no process any more`, {}, { cause: thrown });
+    }
+    try {
+      if (client.info !== null) requirePane(client.info, parsed);
+      return client;
+    } catch (error) {
+      client[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** @throws WshError of the operation, host_unavailable when the host ends meanwhile */
+  async call<N extends SessionOperationName>(
+    operation: N,
+    input: OperationInput<N>,
+    signal?: AbortSignal,
+  ): Promise<OperationOutput<N>> {
+    const context = { caller: cliCaller, access: "admin", ...(signal === undefined ? {} : { signal }) } as const;
+    return (await this.connection.request(operation, input, context)) as OperationOutput<N>;
+  }
+
+  [Symbol.dispose](): void {
+    this.connection.close();
+  }
+}

@@ -1,0 +1,18 @@
+/** Commands that take several sessions: one that cannot be served keeps nobody from the others. */
+import { WshError } from "../../protocol/errors.ts";
+
+/** @throws WshError of the first that failed, with the messages of all, when every session had its turn */
+export async function forEachSession(names: readonly string[], act: (name: string) => Promise<void>): Promise<void> {
+  const failed: WshError[] = [];
+  for (const name of names) {
+    try {
+      await act(name);
+    } catch (thrown) {
+      failed.push(WshError.from(thrown));
+    }
+  }
+  const [first] = failed;
+  if (first === undefined) return;
+  const messages = failed.map(({ message }) => message).join("\n");
+  throw new WshError(first.code, messages, first.details, { cause: first });
+}

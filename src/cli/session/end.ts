@@ -1,0 +1,44 @@
+/** Ends a session by asking its host, and one whose host does not answer by ending that: its programs are hung up. */
+import type { Instance } from "../../instance/paths.ts";
+import { cleanStale, findSession } from "../../instance/registry/registry.ts";
+import { listenerPid, probeSocket } from "../../instance/registry/socket-probe.ts";
+import type { OperationInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { warn } from "../arguments.ts";
+import { SessionClient } from "./client.ts";
+
+/** How long a killed process may take to be gone, in ms, and how often that is looked at. */
+const GONE_PATIENCE_MS = 2_000;
+const GONE_POLL_MS = 5;
+
+/**
+ * @returns what the session was called
+ * @throws WshError session_not_found, host_version, what the host refused; host_unavailable when nobody is known who
+ *   could be killed
+ */
+export async function endSession(
+  instance: Instance,
+  target: string,
+  reason: OperationInput<"session.kill">["reason"] = "killed",
+): Promise<string> {
+  const { id, name, socket } = findSession(instance, parseTarget(target));
+  const called = name ?? `@${id}`;
+  try {
+    using session = await SessionClient.open(instance, target);
+    await session.call("session.kill", { reason });
+  } catch (thrown) {
+    const pid = WshError.from(thrown).code === "host_unavailable" ? listenerPid(socket) : null;
+    if (pid === null) throw thrown;
+    process.kill(pid, "SIGKILL");
+    warn(`session '${called}' did not answer: its process was killed`);
+    await untilDead(socket);
+    await cleanStale(instance, [id]);
+  }
+  return called;
+}
+
+async function untilDead(socket: string): Promise<void> {
+  const deadline = performance.now() + GONE_PATIENCE_MS;
+  while (probeSocket(socket) === "alive" && performance.now() < deadline) await Bun.sleep(GONE_POLL_MS);
+}

@@ -1,0 +1,125 @@
+/**
+ * A command's output as it comes, all of it, over a connection of its own: while our reader does not read, neither do
+ * we, and the host sees that and decides. It is opened before the command starts and told which one that was.
+ */
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
+import { EventSchema } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import { cliCaller, SessionClient } from "./client.ts";
+
+/** Bytes that wait to be printed before we read no more. */
+const ENOUGH_BYTES = 256 * 1024;
+
+const EndedSchema = v.object({ record: CommandRecordSchema, omitted_lines: v.number() });
+
+export class ExecStream implements Disposable {
+  /** Lines that were not kept for us. Known when the command has ended. */
+  omittedLines = 0;
+
+  private client: SessionClient | null = null;
+  private queue: Uint8Array[] = [];
+  private queued = 0;
+  private printing = false;
+  /** Set when it is known whose output comes. */
+  private isOurs = false;
+  private record: CommandRecord | null = null;
+  private lost = false;
+  private readonly over = Promise.withResolvers<void>();
+
+  private constructor(
+    private readonly session: SessionClient,
+    private readonly print: (bytes: Uint8Array) => Promise<void>,
+  ) {}
+
+  /** From here on the command that starts next is followed. */
+  static async open(
+    instance: Instance,
+    session: SessionClient,
+    print: (bytes: Uint8Array) => Promise<void>,
+  ): Promise<ExecStream> {
+    const stream = new ExecStream(session, print);
+    stream.client = await SessionClient.open(instance, session.info?.id ?? session.name, {
+      frame: (frame) => stream.receive(frame),
+      close: () => {
+        stream.lost = true;
+        stream.settle();
+      },
+    });
+    await stream.ask(null);
+    return stream;
+  }
+
+  /**
+   * Prints what command `id` writes until it has ended.
+   * @returns its record: ended, or running when it was aborted
+   * @throws WshError host_unavailable when the session ends under it
+   */
+  async follow(id: number, signal: AbortSignal): Promise<CommandRecord> {
+    await this.ask(id);
+    this.isOurs = true;
+    void this.pump();
+    this.settle();
+    const leave = (): void => this.over.resolve();
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
+    await this.over.promise;
+    signal.removeEventListener("abort", leave);
+    if (this.record !== null && this.queued === 0) return this.record;
+    if (!signal.aborted) throw new WshError("host_unavailable", `session '${this.session.name}' is gone`);
+    return this.session.call("commands.get", { id });
+  }
+
+  [Symbol.dispose](): void {
+    this.client?.[Symbol.dispose]();
+  }
+
+  private async ask(id: number | null): Promise<void> {
+    await this.client?.connection.request("host.follow", { id }, { caller: cliCaller, access: "admin" });
+  }
+
+  private receive(frame: Frame): void {
+    if (frame.type === frameTypes.output) {
+      this.queue.push(frame.payload);
+      this.queued += frame.payload.length;
+      if (this.isOurs && this.queued > ENOUGH_BYTES) this.client?.connection.pause();
+      void this.pump();
+      return;
+    }
+    if (frame.type !== frameTypes.event) return;
+    const message = frameJson(frame);
+    const { event } = v.parse(EventSchema, message);
+    if (event === "following") {
+      // What came before was another command's.
+      this.queue = [];
+      this.queued = 0;
+      this.record = null;
+    } else if (event === "command_ended") {
+      const { record, omitted_lines } = v.parse(EndedSchema, message);
+      this.record = record;
+      this.omittedLines = omitted_lines;
+      this.settle();
+    }
+  }
+
+  private async pump(): Promise<void> {
+    if (this.printing || !this.isOurs) return;
+    this.printing = true;
+    while (this.queued > 0) {
+      const bytes = Buffer.concat(this.queue);
+      this.queue = [];
+      await this.print(bytes);
+      this.queued -= bytes.length;
+      if (this.queued <= ENOUGH_BYTES) this.client?.connection.resume();
+    }
+    this.printing = false;
+    this.settle();
+  }
+
+  private settle(): void {
+    if (this.isOurs && this.queued === 0 && (this.record !== null || this.lost)) this.over.resolve();
+    if (!this.isOurs && this.lost) this.over.resolve();
+  }
+}

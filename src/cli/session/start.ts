@@ -1,0 +1,51 @@
+/**
+ * Starts a session as the person at this command line: its host is our child, so umask, limits, directory and
+ * environment are ours.
+ */
+import * as v from "valibot";
+import type { HostSpec } from "../../instance/launch/host-spec.ts";
+import { startHost } from "../../instance/launch/launch.ts";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { originalNofile } from "../../platform/inherited-file-limit.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { warn } from "../arguments.ts";
+
+const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.string()) });
+
+export interface Started {
+  readonly info: SessionInfo;
+  /** Of its host. */
+  readonly socket: string;
+}
+
+/**
+ * @param options.followed the program waits with its output until its host is asked to follow it
+ * @throws WshError of the operation sessions.create
+ */
+export async function startSession(
+  instance: Instance,
+  create: HostSpec["create"],
+  naming: HostSpec["naming"],
+  { followed = false }: { readonly followed?: boolean } = {},
+): Promise<Started> {
+  const nofile = originalNofile();
+  const spec: HostSpec = {
+    socket: instance.httpSocket,
+    starter: "cli",
+    create,
+    naming,
+    followed,
+    env: Object.fromEntries(
+      Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    ),
+    cwd: process.cwd(),
+    nofile,
+  };
+  const report = v.parse(ReportSchema, await startHost(instance, spec));
+  report.warnings.forEach(warn);
+  const target = parseTarget(report.info.id);
+  if (target.kind !== "pane") throw new WshError("internal_error", `'${report.info.id}' is not an id`);
+  return { info: report.info, socket: hostSocket(instance, target.id) };
+}

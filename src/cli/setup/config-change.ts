@@ -1,0 +1,96 @@
+/**
+ * Plans and performs the change of one host's file. A plan is a value: what the file is, what it will be, why.
+ */
+import { existsSync } from "node:fs";
+import { WshError } from "../../protocol/errors.ts";
+import { type AiHost, ENTRY_NAME, type HostScope, type Launch, type Places } from "./ai-hosts.ts";
+import { at, readJsonc, removeFromJsonc, setInJsonc } from "./jsonc.ts";
+import { type Place, placeOf, textOf } from "./place.ts";
+import { replaceFile } from "./replace-file.ts";
+import { readToml, removeFromToml, setInToml } from "./toml.ts";
+
+export interface Change {
+  readonly host: AiHost;
+  readonly scope: HostScope;
+  readonly place: Place;
+  /** The entry as it stands, undefined when there is none. */
+  readonly found: unknown;
+  /** Text of the file, undefined when it does not exist. */
+  readonly before: string | undefined;
+  readonly after: string;
+  readonly kind: "create" | "add" | "update" | "remove" | "none";
+}
+
+/** The file of a host, undefined when the host has none in this scope. */
+export function fileOf(host: AiHost, scope: HostScope, places: Places): string | undefined {
+  const candidates = host.files[scope]?.(places);
+  return candidates?.find((file) => existsSync(file)) ?? candidates?.[0];
+}
+
+/** The entry that a host has for wsh, undefined when there is none. Throws what reading the file throws. */
+export function entryIn(host: AiHost, place: Place): unknown {
+  const text = textOf(place);
+  if (text === undefined) return undefined;
+  const root = host.syntax === "toml" ? readToml(text) : readJsonc(text);
+  return at(root, [...host.servers(root), ENTRY_NAME]);
+}
+
+/**
+ * What setting (or, without a launch, removing) the entry would do.
+ * @throws WshError invalid_setting naming the file, when it cannot be understood
+ */
+export function planChange(host: AiHost, scope: HostScope, places: Places, launch: Launch | undefined): Change {
+  const file = fileOf(host, scope, places);
+  if (file === undefined) {
+    const has = Object.keys(host.files).join(", ");
+    throw new WshError("invalid_request", `${host.title} has no settings of scope '${scope}'`, {
+      hint: `Use --scope ${has}.`,
+    });
+  }
+  const place = placeOf(file, scope, places.cwd);
+  const before = textOf(place);
+  try {
+    const root = host.syntax === "toml" ? readToml(before ?? "") : readJsonc(before ?? "");
+    const path = [...host.servers(root), ENTRY_NAME];
+    const found = at(root, path);
+    const after = edited(host, before ?? "", path, launch);
+    return { host, scope, place, before, after, found, kind: kindOf(before, after, found, launch) };
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    throw new WshError(error.code, `${file}: ${error.message}`, error.details, { cause: thrown });
+  }
+}
+
+function edited(host: AiHost, text: string, path: readonly string[], launch: Launch | undefined): string {
+  if (launch === undefined) {
+    return host.syntax === "toml" ? removeFromToml(text, path) : removeFromJsonc(text, path);
+  }
+  const entry = host.entry(launch);
+  return host.syntax === "toml" ? setInToml(text, path, entry) : setInJsonc(text, path, entry);
+}
+
+function kindOf(before: string | undefined, after: string, found: unknown, launch: Launch | undefined): Change["kind"] {
+  if (after === (before ?? "")) return "none";
+  if (launch === undefined) return "remove";
+  if (before === undefined) return "create";
+  return found === undefined ? "add" : "update";
+}
+
+/** Writes the change. Returns the path of the copy of the old file, undefined when there was none. */
+export function applyChange({ kind, place, before, after }: Change): string | undefined {
+  return kind === "none" ? undefined : replaceFile(place, before, after);
+}
+
+/** The lines that differ, with a little around them, for --dry-run. */
+export function describeDifference(before: string, after: string): string {
+  const old = before.split("\n");
+  const fresh = after.split("\n");
+  let head = 0;
+  while (head < old.length && head < fresh.length && old[head] === fresh[head]) head++;
+  let tail = 0;
+  const most = Math.min(old.length, fresh.length) - head;
+  while (tail < most && old[old.length - 1 - tail] === fresh[fresh.length - 1 - tail]) tail++;
+  const removed = old.slice(head, old.length - tail).map((line) => `- ${line}`);
+  const added = fresh.slice(head, fresh.length - tail).map((line) => `+ ${line}`);
+  return [`@@ line ${head + 1} @@`, ...removed, ...added].join("\n");
+}

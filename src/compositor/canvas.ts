@@ -1,0 +1,157 @@
+/**
+ * A screen being drawn: rows of cells into which boxes and text are put.
+ *
+ * Owns its rows; those it was given are copied when first drawn on, so untouched rows stay the same objects and need
+ * not be compared later. What must stay true: every row has exactly `cols` cells and no wide character is ever left
+ * half: what loses a half becomes a blank of its own style. Runs per cell drawn, per frame.
+ */
+import type { Cell, Row, Style } from "../protocol/grid.ts";
+import type { Cluster } from "./graphemes.ts";
+
+export const plainStyle: Style = { fg: null, bg: null, flags: 0, link: null };
+
+/** A rectangle in cells; it may lie outside of the canvas. */
+export interface Box {
+  readonly row: number;
+  readonly col: number;
+  readonly height: number;
+  readonly width: number;
+}
+
+function blank(style: Style): Cell {
+  return { text: " ", width: 1, style };
+}
+
+const plainBlank = blank(plainStyle);
+
+/** A row of blanks; one object per width, since it is never changed. */
+export function blankRow(cols: number): Row {
+  return Array.from({ length: cols }, () => plainBlank);
+}
+
+export class Canvas {
+  readonly #rows: Row[];
+  readonly #owned: (Cell[] | undefined)[];
+
+  constructor(
+    readonly rows: number,
+    readonly cols: number,
+  ) {
+    const empty = blankRow(cols);
+    this.#rows = Array.from({ length: rows }, () => empty);
+    this.#owned = Array.from({ length: rows }, () => undefined);
+  }
+
+  /** Puts a whole row, cut or filled up to the canvas's width. A row without broken halves stays the same object. */
+  putRow(row: number, line: Row): void {
+    if (row < 0 || row >= this.rows) return;
+    this.#owned[row] = undefined;
+    const fitting = line.length === this.cols ? line : fit(line, this.cols);
+    this.#rows[row] = isWhole(fitting) ? fitting : mended(fitting);
+  }
+
+  /** Puts part of a row at a column; what does not fit is cut. */
+  putCells(row: number, col: number, line: Row): void {
+    if (col === 0 && line.length === this.cols) {
+      this.putRow(row, line);
+      return;
+    }
+    line.forEach((cell, index) => {
+      if (cell.width !== 0) this.#put(row, col + index, cell, this.cols);
+    });
+  }
+
+  fill(box: Box, style: Style): void {
+    const cell = blank(style);
+    const lastRow = Math.min(box.row + box.height, this.rows);
+    const right = Math.min(box.col + box.width, this.cols);
+    for (let row = Math.max(0, box.row); row < lastRow; row++) {
+      for (let col = Math.max(0, box.col); col < right; col++) this.#put(row, col, cell, right);
+    }
+  }
+
+  /** Draws one line from (row, col), cut at the right edge of box and canvas. Draws nothing above, below or left. */
+  text(row: number, col: number, line: readonly Cluster[], style: Style, box: Box): void {
+    if (row < box.row || row >= box.row + box.height) return;
+    const right = Math.min(box.col + box.width, this.cols);
+    let at = col;
+    for (const { text, width } of line) {
+      if (at >= right) return;
+      if (at >= Math.max(0, box.col)) this.#put(row, at, { text, width, style }, right);
+      at += width;
+    }
+  }
+
+  /** The rows as they are now. The canvas must not be drawn on afterwards. */
+  finish(): readonly Row[] {
+    return this.#rows;
+  }
+
+  /** Puts one grapheme; a wide one that would cross `right` becomes a blank. */
+  #put(row: number, col: number, cell: Cell, right: number): void {
+    if (row < 0 || row >= this.rows || col < 0 || col >= this.cols) return;
+    const cells = this.#own(row);
+    const whole = cell.width === 2 && col + 2 > right ? blank(cell.style) : cell;
+    this.#separate(cells, col);
+    if (whole.width === 2) {
+      this.#separate(cells, col + 1);
+      cells[col + 1] = { text: "", width: 0, style: whole.style };
+    }
+    cells[col] = whole;
+  }
+
+  /** Makes a blank of the other half of a wide character of which one half is about to be overwritten. */
+  #separate(cells: Cell[], col: number): void {
+    const here = cells[col];
+    if (here === undefined || here.width === 1) return;
+    const other = here.width === 2 ? col + 1 : col - 1;
+    const half = cells[other];
+    if (half !== undefined) cells[other] = blank(half.style);
+    cells[col] = blank(here.style);
+  }
+
+  #own(row: number): Cell[] {
+    const owned = this.#owned[row];
+    if (owned !== undefined) return owned;
+    const copy = [...(this.#rows[row] ?? [])];
+    this.#owned[row] = copy;
+    this.#rows[row] = copy;
+    return copy;
+  }
+}
+
+function isWholeAt(line: Row, col: number): boolean {
+  const width = line[col]?.width;
+  if (width === 1) return true;
+  return width === 2 ? line[col + 1]?.width === 0 : line[col - 1]?.width === 2;
+}
+
+/** Rows that were looked at and are whole: between two frames hardly any changes, and a row never does, it is replaced. */
+const wholeRows = new WeakSet<Row>();
+
+function isWhole(line: Row): boolean {
+  if (wholeRows.has(line)) return true;
+  for (let col = 0; col < line.length; col++) if (!isWholeAt(line, col)) return false;
+  wholeRows.add(line);
+  return true;
+}
+
+/** An emulator that was made narrower may leave half a wide character behind: a blank takes its place. */
+function mended(line: Row): Row {
+  return line.map((cell, col) => (isWholeAt(line, col) ? cell : blank(cell.style)));
+}
+
+/** A row cut or filled up; a wide character at the cut becomes a blank. */
+function fit(line: Row, cols: number): Row {
+  return line.length < cols ? [...line, ...blankRow(cols - line.length)] : sliceRow(line, 0, cols);
+}
+
+/** Part of a row; a wide character at either cut becomes a blank. */
+export function sliceRow(line: Row, from: number, to: number): Row {
+  const cells = line.slice(from, to);
+  const first = cells[0];
+  const last = cells.at(-1);
+  if (first?.width === 0) cells[0] = blank(first.style);
+  if (last?.width === 2) cells[cells.length - 1] = blank(last.style);
+  return cells;
+}

@@ -1,0 +1,231 @@
+/**
+ * The frame that a person's terminal is to show: the program's screen with panels around it and overlays above it.
+ *
+ * Pure. Everything is drawn anew for each frame, so what an overlay covered is there again when it goes. What must
+ * stay true: the frame has exactly the size of the client's terminal, whatever the session's; elements are clipped to
+ * their box and the screen; nothing of an element's text can do more than show. Rows on which nothing changed are the
+ * same objects as before when the grid's were, so that two frames are compared quickly. Runs once per frame painted.
+ */
+import {
+  type ElementColor,
+  type ElementText,
+  elementColorNames,
+  type Overlay,
+  type Panel,
+} from "../protocol/drawing.ts";
+import {
+  BOLD,
+  type Grid,
+  type GridCursor,
+  INVERSE,
+  ITALIC,
+  type Row,
+  type Style,
+  UNDERLINE,
+} from "../protocol/grid.ts";
+import type { Color } from "../protocol/screen.ts";
+import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
+import { cleanText, clusters } from "./graphemes.ts";
+import type { Layout, Size } from "./panel-layout.ts";
+
+/** What of the session's frame a smaller terminal does not show, above and to the left. */
+export interface Offset {
+  readonly top: number;
+  readonly left: number;
+}
+
+export interface Frame {
+  readonly rows: number;
+  readonly cols: number;
+  /** Exactly `rows` rows of `cols` cells. */
+  readonly lines: readonly Row[];
+  readonly cursor: GridCursor;
+}
+
+/** A frame for a client of any size. */
+export interface ClientFrame extends Frame {
+  readonly offset: Offset;
+}
+
+export interface FrameInput {
+  readonly grid: Grid;
+  /** Of the panels below, on the session's outer size. */
+  readonly layout: Layout;
+  /** In drawing order, lowest first. */
+  readonly overlays: readonly Overlay[];
+  readonly panels: readonly Panel[];
+  /** Size of this client's terminal. */
+  readonly outer: Size;
+  /** A line of ours above everything else, on the client's last row: who holds the keyboard, or help. */
+  readonly sign?: string | null;
+  /** The session's size is said even where that covers a corner of the program's last row. */
+  readonly note?: boolean;
+}
+
+/** No terminal of ours is higher (contract §1.2), so no text needs more lines. */
+const MAX_ROWS = 1000;
+
+const nothingCut: Offset = { top: 0, left: 0 };
+const signStyle: Style = { fg: null, bg: null, flags: INVERSE, link: null };
+const borderStyle: Style = { fg: { indexed: 8 }, bg: null, flags: 0, link: null };
+
+export function composeFrame(input: FrameInput): ClientFrame {
+  const { grid, layout, outer } = input;
+  const session: Size = { rows: layout.top + layout.ptyRows + layout.bottom, cols: layout.ptyCols };
+  const canvas = new Canvas(session.rows, session.cols);
+  grid.lines.slice(0, layout.ptyRows).forEach((line, index) => {
+    canvas.putRow(layout.top + index, line);
+  });
+  const placed = new Map(layout.panels.map((panel) => [panel.id, panel]));
+  for (const panel of input.panels) {
+    const place = placed.get(panel.id);
+    if (place?.visible)
+      drawElement(canvas, panel, { row: place.row, col: 0, height: place.height, width: session.cols });
+  }
+  const cursor = placeCursor(grid.cursor, layout, session, input.overlays);
+  for (const { x, y, width, height, ...element } of input.overlays) {
+    drawElement(canvas, element, { row: y, col: x, width, height });
+  }
+  const whole = { ...session, lines: canvas.finish(), cursor, offset: nothingCut };
+  const sized =
+    session.rows === outer.rows && session.cols === outer.cols ? whole : fitToClient(whole, outer, input.note ?? false);
+  return input.sign == null ? sized : drawSign(sized, input.sign);
+}
+
+/** The cursor on the outer screen; hidden where an overlay lies on it or the program's screen is cut. */
+export function placeCursor(
+  cursor: GridCursor,
+  layout: Layout,
+  session: Size,
+  overlays: readonly Overlay[],
+): GridCursor {
+  const row = layout.top + Math.min(cursor.row, layout.ptyRows - 1);
+  const col = Math.min(cursor.col, session.cols - 1);
+  const covered = overlays.some(({ x, y, width, height }) => {
+    return row >= y && row < y + height && col >= x && col < x + width;
+  });
+  return { ...cursor, row, col, visible: cursor.visible && !covered && cursor.row < layout.ptyRows };
+}
+
+type Drawn = Pick<Overlay, "background" | "spans" | "region_writes">;
+
+function drawElement(canvas: Canvas, element: Drawn, box: Box): void {
+  const background = element.background === undefined ? null : toColor(element.background.bg);
+  if (background !== null) canvas.fill(box, { ...plainStyle, bg: background });
+  drawSpans(canvas, element.spans, background, box);
+  for (const write of element.region_writes ?? []) {
+    if (write.row >= box.height || write.col >= box.width) continue;
+    const style = toStyle(write, background);
+    for (const [index, line] of cleanLines(write).entries()) {
+      if (write.row + index >= box.height) break;
+      const shown = line.slice(0, longestNeeded(box.width - write.col));
+      canvas.text(box.row + write.row + index, box.col + write.col, clusters(shown), style, box);
+    }
+  }
+}
+
+function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | null, box: Box): void {
+  const bottom = Math.min(box.row + box.height, canvas.rows);
+  const right = Math.min(box.col + box.width, canvas.cols);
+  let row = box.row;
+  let col = box.col;
+  for (const span of spans) {
+    const style = toStyle(span, background);
+    for (const [index, line] of cleanLines(span).entries()) {
+      if (index > 0) {
+        row++;
+        col = box.col;
+      }
+      if (row >= bottom) return;
+      // Right of the box nothing shows until the next line, so nothing needs measuring.
+      if (col >= right) continue;
+      const pieces = clusters(line.slice(0, longestNeeded(box.col + box.width - col)));
+      canvas.text(row, col, pieces, style, box);
+      col += pieces.reduce((sum, { width }) => sum + width, 0);
+    }
+  }
+}
+
+/** Cleaned once per text, since frames are many and texts may be long. Texts are never changed, only replaced. */
+const cleaned = new WeakMap<ElementText, readonly string[]>();
+
+function cleanLines(text: ElementText): readonly string[] {
+  const known = cleaned.get(text);
+  if (known !== undefined) return known;
+  const lines = cleanText(text.text).split("\n", MAX_ROWS);
+  cleaned.set(text, lines);
+  return lines;
+}
+
+/** UTF-16 units beyond which a text cannot reach into so many cells, generous for graphemes of many code points. */
+function longestNeeded(cells: number): number {
+  return Math.max(0, cells) * 16 + 64;
+}
+
+function toColor(color: ElementColor): Color {
+  if (typeof color === "object") return { rgb: color };
+  return { indexed: elementColorNames.indexOf(color) };
+}
+
+/** Text without a background of its own stands on the element's. */
+function toStyle(text: ElementText, background: Color | null): Style {
+  return {
+    fg: text.fg === undefined ? null : toColor(text.fg),
+    bg: text.bg === undefined ? background : toColor(text.bg),
+    flags: (text.bold ? BOLD : 0) | (text.italic ? ITALIC : 0) | (text.underline ? UNDERLINE : 0),
+    link: null,
+  };
+}
+
+/**
+ * The session's frame on a terminal of another size. What is too large is cut so that the cursor stays in view; what
+ * is too small stands at the top left within a line. The session's size stands below that line; where there is no room
+ * below, it covers a corner of the last row, if `note` says so.
+ */
+function fitToClient(frame: Frame, outer: Size, note: boolean): ClientFrame {
+  const top = Math.max(0, Math.min(frame.cursor.row - outer.rows + 1, frame.rows - outer.rows));
+  const left = Math.max(0, Math.min(frame.cursor.col - outer.cols + 1, frame.cols - outer.cols));
+  const rows = Math.min(frame.rows, outer.rows);
+  const cols = Math.min(frame.cols, outer.cols);
+  const canvas = new Canvas(outer.rows, outer.cols);
+  for (let row = 0; row < rows; row++) {
+    canvas.putCells(row, 0, sliceRow(frame.lines[top + row] ?? blankRow(frame.cols), left, left + cols));
+  }
+  const screen: Box = { row: 0, col: 0, height: outer.rows, width: outer.cols };
+  if (outer.cols > cols) {
+    for (let row = 0; row < rows; row++) canvas.text(row, cols, clusters("│"), borderStyle, screen);
+  }
+  if (outer.rows > rows) {
+    const corner = outer.cols > cols ? "┘" : "";
+    canvas.text(rows, 0, clusters("─".repeat(cols) + corner), borderStyle, screen);
+  }
+  if (note || outer.rows > rows) {
+    const sign = clusters(` session ${frame.cols}x${frame.rows} `);
+    canvas.text(outer.rows - 1, Math.max(0, outer.cols - sign.length), sign, signStyle, screen);
+  }
+  const cursor = { ...frame.cursor, row: frame.cursor.row - top, col: frame.cursor.col - left };
+  const visible = cursor.visible && cursor.row >= 0 && cursor.row < rows && cursor.col >= 0 && cursor.col < cols;
+  const clamped = {
+    row: Math.max(0, Math.min(cursor.row, outer.rows - 1)),
+    col: Math.max(0, Math.min(cursor.col, outer.cols - 1)),
+  };
+  return {
+    rows: outer.rows,
+    cols: outer.cols,
+    lines: canvas.finish(),
+    cursor: { ...cursor, ...clamped, visible },
+    offset: { top, left },
+  };
+}
+
+function drawSign(frame: ClientFrame, text: string): ClientFrame {
+  const canvas = new Canvas(frame.rows, frame.cols);
+  frame.lines.forEach((line, row) => {
+    canvas.putRow(row, line);
+  });
+  const line = clusters(cleanText(text).replaceAll("\n", " ").slice(0, longestNeeded(frame.cols)));
+  const box: Box = { row: frame.rows - 1, col: 0, height: 1, width: frame.cols };
+  canvas.fill(box, signStyle);
+  canvas.text(box.row, 0, line, signStyle, box);
+  return { ...frame, lines: canvas.finish() };
+}

@@ -1,0 +1,40 @@
+/**
+ * The program's modes as a painted terminal has to have them.
+ *
+ * Pure. What must stay true: only what decides the outer terminal's input, its buffer and its cursor is here; modes of
+ * drawing (margins, origin, wrap) are the painter's own.
+ */
+import type { ViewModes } from "../protocol/frame.ts";
+import type { MouseEncoding, MouseTracking, TerminalModes } from "../terminal/modes.ts";
+
+const mouse: Readonly<Record<MouseTracking, ViewModes["mouse"]>> = {
+  none: 0,
+  x10: 9,
+  vt200: 1000,
+  drag: 1002,
+  any: 1003,
+};
+const encodings: Readonly<Record<MouseEncoding, ViewModes["mouseEncoding"]>> = {
+  default: 0,
+  utf8: 1005,
+  sgr: 1006,
+  urxvt: 1015,
+  "sgr-pixels": 1016,
+};
+
+/** @param alternate the program is on its alternate screen */
+export function viewModes(modes: TerminalModes, alternate: boolean): ViewModes {
+  return {
+    alternate,
+    reverseVideo: modes.reverseVideo,
+    bracketedPaste: modes.bracketedPaste,
+    mouse: mouse[modes.mouseTracking],
+    mouseEncoding: encodings[modes.mouseEncoding],
+    focus: modes.focusEvents,
+    applicationCursor: modes.applicationCursor,
+    applicationKeypad: modes.applicationKeypad,
+    modifyOtherKeys: modes.modifyOtherKeys,
+    kittyFlags: modes.kittyFlags,
+    cursorChosen: modes.cursorChosen,
+  };
+}

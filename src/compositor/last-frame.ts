@@ -1,0 +1,51 @@
+/**
+ * The last frame of one client, to make the next of it while nothing is drawn above the program's screen: what panels
+ * show is kept, and rows of the program that have changed are put in. Drawing a panel takes longer than everything else
+ * in a frame in which a key was typed.
+ *
+ * Pure, but for what it keeps. What must stay true: `next` gives what composeFrame would; whoever draws says so by
+ * `forget`. Runs once per frame painted.
+ */
+import type { Grid, Row } from "../protocol/grid.ts";
+import { type ClientFrame, placeCursor } from "./compose.ts";
+import type { Layout, Size } from "./panel-layout.ts";
+
+export class KeptFrame {
+  private last: { readonly frame: ClientFrame; readonly grid: Grid; readonly layout: Layout } | null = null;
+
+  get isEmpty(): boolean {
+    return this.last === null;
+  }
+
+  /** What is drawn over or beside the program's screen has changed, or where. */
+  forget(): void {
+    this.last = null;
+  }
+
+  /** @param frame without an overlay or a sign */
+  keep(frame: ClientFrame, grid: Grid, layout: Layout): void {
+    const fits = frame.rows === layout.top + layout.ptyRows + layout.bottom && frame.cols === layout.ptyCols;
+    this.last = fits ? { frame, grid, layout } : null;
+  }
+
+  /** Null when it has to be composed. */
+  next(grid: Grid, layout: Layout, outer: Size): ClientFrame | null {
+    const { last } = this;
+    if (last === null || layout !== last.layout) return null;
+    const { frame } = last;
+    const sized = outer.rows === frame.rows && outer.cols === frame.cols;
+    if (!sized || grid.cols !== frame.cols || grid.rows < layout.ptyRows || last.grid.rows !== grid.rows) return null;
+    const lines: Row[] = [...frame.lines];
+    for (let row = 0; row < layout.ptyRows; row++) {
+      const line = grid.lines[row];
+      if (line === last.grid.lines[row]) continue;
+      // A row with wide characters may have to be mended.
+      if (line === undefined || line.length !== frame.cols || !line.every(({ width }) => width === 1)) return null;
+      lines[layout.top + row] = line;
+    }
+    const cursor = placeCursor(grid.cursor, layout, frame, []);
+    const made = { ...frame, lines, cursor };
+    this.last = { frame: made, grid, layout };
+    return made;
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * The few lines that wsh itself shows above everything: who holds the keyboard, help on the prefix key.
+ *
+ * Pure. What must stay true: the person can always read how to get the keyboard back; text that comes from elsewhere
+ * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
+ */
+import { cleanText, clusters } from "./graphemes.ts";
+
+/** Cells of a holder's name; beyond it the way out would leave a terminal of 80 columns. */
+const LONGEST_HOLDER = 24;
+
+/** Cuts to so many cells, with an ellipsis where something is missing. */
+function cut(text: string, cells: number): string {
+  const line = cleanText(text).replace(/\s+/g, " ").trim();
+  let width = 0;
+  let kept = "";
+  for (const cluster of clusters(line.slice(0, cells * 16))) {
+    if (width + cluster.width > cells - 1) return `${kept}…`;
+    kept += cluster.text;
+    width += cluster.width;
+  }
+  return kept.length < line.length ? `${kept}…` : kept;
+}
+
+/**
+ * @param holder who captured the keyboard, as it called itself
+ * @param prefix label of the key that takes it back
+ */
+export function keyboardHeldSign(holder: string, prefix: string): string {
+  const name = cut(holder, LONGEST_HOLDER);
+  return ` keyboard held by ${name === "" ? "an agent" : name} — ${prefix} takes it back `;
+}
+
+/** Shown on prefix `?` until the next key. */
+export function prefixHelpSign(prefix: string): string {
+  return ` ${prefix} again: detach · l: send ${prefix} itself · ?: this help · other keys: send both `;
+}

@@ -1,0 +1,67 @@
+/**
+ * Which panels are shown, where, and how large the program's screen is (contract §7.4).
+ *
+ * Pure. What must stay true: the program keeps at least `MIN_ROWS` rows and `MIN_COLS` columns, whatever the outer size; a panel is shown whole or not at all; the highest z
+ * is nearest the edge, at the top and at the bottom alike. Runs when a panel or the outer size changes.
+ */
+import type { PanelPosition } from "../protocol/drawing.ts";
+
+export interface LayoutPanel {
+  readonly id: string;
+  readonly position: PanelPosition;
+  readonly height: number;
+  readonly z: number;
+}
+
+export interface Size {
+  readonly rows: number;
+  readonly cols: number;
+}
+
+export interface PlacedPanel {
+  readonly id: string;
+  /** First row on the outer screen, 0-based; meaningless while not visible. */
+  readonly row: number;
+  readonly height: number;
+  readonly visible: boolean;
+}
+
+export interface Layout {
+  /** In the order in which they were given. */
+  readonly panels: readonly PlacedPanel[];
+  /** Rows taken at the top and at the bottom. */
+  readonly top: number;
+  readonly bottom: number;
+  readonly ptyRows: number;
+  readonly ptyCols: number;
+}
+
+/** Below this bash's line editor divides by zero and takes the shell with it (2 columns of 1 row). */
+export const MIN_ROWS = 2;
+export const MIN_COLS = 3;
+
+/** @param panels those of the current screen mode, oldest first (of equal ones the older is nearer the edge) */
+export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layout {
+  const rows = Math.max(MIN_ROWS, outer.rows);
+  const rank = (panel: LayoutPanel) => (panel.position === "top" ? 0 : 1);
+  const order = [...panels].sort((a, b) => b.z - a.z || rank(a) - rank(b));
+  const placed = new Map<string, PlacedPanel>();
+  let remaining = rows - MIN_ROWS;
+  let top = 0;
+  let bottom = 0;
+  for (const { id, height, position } of order) {
+    const visible = height <= remaining;
+    placed.set(id, { id, height, visible, row: position === "top" ? top : rows - bottom - height });
+    if (!visible) continue;
+    remaining -= height;
+    if (position === "top") top += height;
+    else bottom += height;
+  }
+  return {
+    panels: panels.flatMap(({ id }) => placed.get(id) ?? []),
+    top,
+    bottom,
+    ptyRows: rows - top - bottom,
+    ptyCols: Math.max(MIN_COLS, outer.cols),
+  };
+}

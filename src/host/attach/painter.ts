@@ -1,0 +1,219 @@
+/**
+ * What one painting client is to see, and what of it is news to it. Owns the last picture that the client was sent, and
+ * which lines its terminal's own scrollback has: every line that leaves the top of the normal screen goes there once,
+ * in order, also when the screen grows back over it. On the alternate screen and during a flood they wait; after a flood
+ * the newest count. Call between chunks. Runs once per frame and client.
+ */
+
+import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
+import { viewModes } from "../../compositor/frame-modes.ts";
+import { KeptFrame } from "../../compositor/last-frame.ts";
+import { keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
+import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
+import { encodeFrame, type FrameUpdate, type FrameView, MAX_SCROLLED, typedInPlace } from "../../protocol/frame.ts";
+import type { Grid, Row } from "../../protocol/grid.ts";
+import type { Session } from "../../session/session.ts";
+import type { Size } from "../../session/viewers.ts";
+import type { Position } from "../../terminal/model.ts";
+import { isPlain, isPrintable } from "../../terminal/stream/plain-bytes.ts";
+
+/** Lines of history that a client may be given when it attaches and cannot be relayed to. */
+const MAX_HISTORY = 10_000;
+
+export interface PainterOptions {
+  /** Label of the key that takes the keyboard back. */
+  readonly prefix: string;
+  /** Whether titles that programs set reach the person's terminal. */
+  readonly titles: boolean;
+  /** Whether its terminal has a scrollback to be filled. */
+  readonly scrollback: boolean;
+  /** The person wants what is drawn over and beside programs without colours. */
+  readonly plainElements: boolean;
+}
+
+export interface Showing {
+  readonly size: Size;
+  /** What the prefix key can do is shown. */
+  readonly help: boolean;
+  /** The session's size is said where it is not the client's. */
+  readonly note: boolean;
+  readonly flooding: boolean;
+  /** Nothing is drawn over and beside the program's screen. */
+  readonly bare: boolean;
+}
+
+export class Painter {
+  /** Where the program's first cell is on the client's terminal, less the panels above: for its mouse. */
+  offset: Offset = { top: 0, left: 0 };
+  private shown: FrameView | null = null;
+  /** The client's scrollback has, or `waiting` holds, every line before this place. */
+  private top: Position = { line: 0, col: 0 };
+  private waiting: Row[] = [];
+  private readonly kept = new KeptFrame();
+  /** Epoch of the terminal at the last update. */
+  private epoch = 0;
+  /** What a program prints now comes out in the plain style and as it is: seen, and nothing has come since to change it. */
+  private plain = false;
+  private bell = false;
+  private clipboard: { readonly selection: string; readonly base64: string } | null = null;
+
+  constructor(
+    private readonly session: Session,
+    private readonly options: PainterOptions,
+  ) {}
+
+  rang(): void {
+    this.bell = true;
+  }
+
+  copied(clipboard: { readonly selection: string; readonly base64: string }): void {
+    this.clipboard = clipboard;
+  }
+
+  /**
+   * The client begins to paint: its terminal shows what was relayed up to here, or nothing.
+   * @param history rows above the screen that go to its scrollback first
+   */
+  begin(history = 0): void {
+    const { terminal } = this.session.pane;
+    this.shown = null;
+    this.top = terminal.top;
+    this.waiting = history > 0 && this.options.scrollback ? terminal.newestRows(Math.min(history, MAX_HISTORY)) : [];
+    this.bell = false;
+    this.clipboard = null;
+  }
+
+  /** What is drawn over or beside the program's screen has changed. */
+  drawn(): void {
+    this.kept.forget();
+  }
+
+  /** Output is to be parsed. Runs per chunk. */
+  printed(bytes: Uint8Array): void {
+    if (this.plain && !bytes.every(isPlain)) this.plain = false;
+  }
+
+  /**
+   * Whether a terminal that shows the last update may be given these bytes before they are parsed, since they will most
+   * likely be all that is new. What comes of it is compared with the next update's `typed`.
+   */
+  mayBeTyped(bytes: Uint8Array): boolean {
+    const { shown, plain, kept } = this;
+    if (!plain || shown === null || kept.isEmpty || this.epoch !== this.session.pane.terminal.epoch) return false;
+    const { visible, col } = shown.cursor;
+    return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
+  }
+
+  /** Nobody knows what the client's terminal shows: the next frame is whole. */
+  forget(): void {
+    this.shown = null;
+  }
+
+  /** Before the screen is wrapped anew: what has left it up to here is kept for the next frame. */
+  hold(): void {
+    if (!this.options.scrollback) return;
+    const { terminal } = this.session.pane;
+    const { top } = terminal;
+    // Most frames scroll nothing, and to look for what left the screen is to walk through what is kept above it.
+    if (!isAfter(top, this.top)) return;
+    this.waiting.push(...terminal.rowsAbove(this.top, MAX_SCROLLED));
+    this.top = top;
+  }
+
+  /** The client's terminal was resized and has moved its own lines as ours: what left the screen is where it belongs. */
+  outerMoved(): void {
+    this.top = this.session.pane.terminal.top;
+  }
+
+  /** Something happened that a client which is relayed to from now on would never hear of. */
+  get owes(): boolean {
+    const { terminal } = this.session.pane;
+    if (this.bell || this.clipboard !== null) return true;
+    return this.waiting.length > 0 || (this.options.scrollback && isAfter(terminal.top, this.top));
+  }
+
+  /**
+   * The screen has grown back over lines that the client's scrollback has: while they leave it again they must not go
+   * there a second time, as they would were it relayed to.
+   */
+  get isAhead(): boolean {
+    return this.options.scrollback && isAfter(this.top, this.session.pane.terminal.top);
+  }
+
+  /** More lines wait than one frame takes. */
+  get isBehind(): boolean {
+    return this.waiting.length > 0 && !this.session.pane.terminal.alternate;
+  }
+
+  /**
+   * The next update; null when nothing changed. `typed` is all that is new on the terminal, when that is what was typed
+   * and a terminal that shows the update before needs to be given nothing else.
+   */
+  next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
+    const view = this.compose(showing);
+    this.epoch = this.session.pane.terminal.epoch;
+    const scrolled = this.scrolled(showing);
+    const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
+    const before = this.shown;
+    this.shown = view;
+    this.bell = false;
+    this.clipboard = null;
+    const update = encodeFrame(before, view, events);
+    const moved = before === null || JSON.stringify(before.cursor) !== JSON.stringify(view.cursor);
+    const news = update.modes !== undefined || update.title !== undefined || events.bell || events.clipboard !== null;
+    if (!moved && !news && update.lines.length === 0 && scrolled.length === 0) return null;
+    const happened = scrolled.length > 0 || events.bell || events.clipboard !== null;
+    const typed = happened ? "" : typedInPlace(before, view, update);
+    if (typed !== "") this.plain = true;
+    return { update, typed };
+  }
+
+  private scrolled({ size, flooding }: Showing): Row[] {
+    if (flooding || this.session.pane.terminal.alternate) return [];
+    this.hold();
+    const rows = this.waiting.splice(0, MAX_SCROLLED);
+    return rows.map((row) => (row.length > size.cols ? row.slice(0, size.cols) : row));
+  }
+
+  private compose({ size, help, note, bare }: Showing): FrameView {
+    const { terminal } = this.session.pane;
+    const sign = bare ? null : this.sign(help);
+    const { offset, ...frame } = this.frame(terminal.grid(), { outer: size, sign, bare, note });
+    this.offset = offset;
+    return {
+      ...frame,
+      modes: viewModes(terminal.modes, terminal.alternate),
+      title: this.options.titles && terminal.title !== "" ? terminal.title : null,
+    };
+  }
+
+  private frame(
+    grid: Grid,
+    { outer, sign, bare, note }: { outer: Size; sign: string | null; bare: boolean; note: boolean },
+  ): ClientFrame {
+    const { elements, layout } = this.session;
+    const alone = sign === null && !bare && !elements.hasOverlays;
+    const next = alone ? this.kept.next(grid, layout, outer) : null;
+    if (next !== null) return next;
+    const { plainElements } = this.options;
+    const drawn = bare ? [] : elements.overlays();
+    const beside = bare ? [] : elements.panels();
+    const overlays = plainElements ? drawn.map(plainOverlay) : drawn;
+    const panels = plainElements ? beside.map(plainPanel) : beside;
+    const frame = composeFrame({ grid, layout, overlays, panels, outer, sign, note });
+    if (alone) this.kept.keep(frame, grid, layout);
+    else this.kept.forget();
+    return frame;
+  }
+
+  private sign(help: boolean): string | null {
+    const { owner } = this.session.keyboard;
+    const { prefix } = this.options;
+    if (help) return prefixHelpSign(prefix);
+    return owner === null ? null : keyboardHeldSign(owner.label, prefix);
+  }
+}
+
+function isAfter(a: Position, b: Position): boolean {
+  return a.line > b.line || (a.line === b.line && a.col > b.col);
+}

@@ -1,0 +1,70 @@
+/**
+ * A session that stands back while processors are short lets its program print in bursts with pauses between them: what
+ * keeps others waiting is not the host alone but the program, which runs as long as somebody reads. How long the pauses
+ * are is found out: they grow while the host waits long for a processor, and shrink while it does not.
+ */
+import { type ProcessorTime, processorTime, waitedLong } from "../../platform/processor-time.ts";
+
+/** Time between two pauses, in ms. */
+const BURST_MS = 8;
+const FIRST_PAUSE_MS = 4;
+/** What may be read in a pause (`QUANTUM_BYTES`) lets half a megabyte a second through: less would be no flood. */
+const LONGEST_PAUSE_MS = 500;
+/**
+ * Pauses grow when the host waited so many times longer than it ran. Beside one busy program on each processor it waits
+ * three times as long, being lighter, and must not pause: it is the crowd that makes others wait.
+ */
+const SHORT = 6;
+const GROWTH = 1.5;
+const DECAY = 0.9;
+
+export class FloodPace {
+  private timer: Timer | null = null;
+  private held: Disposable | null = null;
+  private pauseMs = 0;
+  private before: ProcessorTime | null = null;
+
+  /** @param hold stops reading until it is disposed */
+  constructor(
+    private readonly hold: () => Disposable,
+    private readonly time: () => ProcessorTime | null = processorTime,
+  ) {}
+
+  /** Idempotent, as `end` is. */
+  begin(): void {
+    if (this.timer !== null) return;
+    this.before = this.time();
+    if (this.before !== null) this.timer = setTimeout(() => this.burstOver(), BURST_MS);
+  }
+
+  end(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.pauseMs = 0;
+    this.goOn();
+  }
+
+  private burstOver(): void {
+    const now = this.time();
+    const { before } = this;
+    if (now === null || before === null) {
+      this.end();
+      return;
+    }
+    this.before = now;
+    const isShort = waitedLong(before, now, SHORT);
+    const longer = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.pauseMs * GROWTH));
+    const shorter = this.pauseMs > 1 ? this.pauseMs * DECAY : 0;
+    this.pauseMs = isShort ? longer : shorter;
+    if (this.pauseMs > 0) this.held = this.hold();
+    this.timer = setTimeout(() => {
+      this.goOn();
+      this.timer = setTimeout(() => this.burstOver(), BURST_MS);
+    }, this.pauseMs);
+  }
+
+  private goOn(): void {
+    this.held?.[Symbol.dispose]();
+    this.held = null;
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * A session that has flooded for a while, with nobody looking at it, stands back for others where they crowd the processors:
+ * its host gets less of them, in turns of the usual length, and in the worst crowd reads its program in bursts
+ * (`flood-pace.ts`). Alone it does not, since it would only be slower (m: a flood took 1.85 s instead of 1.7). Of 16
+ * floods on two cores a call to a quiet session took 47 ms before, then 4 to 8 with the lower weight alone, now 2 to 3
+ * (m). When the flood is over, or somebody attaches or asks, all is as before.
+ *
+ * Linux groups processes by process session and shares the processor among the groups; a host has a session of its own,
+ * so it is the group whose weight counts, and that may be lowered and raised again without privileges (sched(7),
+ * "The autogroup feature"). Where there are no such groups nothing is done: a priority of processes could not be raised
+ * again.
+ */
+import fs from "node:fs";
+import { processorTime, waitedLong } from "../../platform/processor-time.ts";
+import { takeShortTurns } from "../../platform/scheduling.ts";
+import type { FloodPace } from "./pacing.ts";
+
+/** How often the rate is looked at, in ms, while there is output. */
+const WINDOW_MS = 250;
+/** Bytes in a window that make it one of a flood: 512 KB a second, as much as one of many floods gets through. */
+const FLOOD_BYTES = 128 * 1024;
+/** A window with less ends it: who stands back gets less through. */
+const CALM_BYTES = 16 * 1024;
+/** A flood of so many windows is no burst, and of so many without one it is over: one second, longer than any pause. */
+const PATIENCE_WINDOWS = 4;
+/** The nice value of a group that stands back: a third of the usual weight, so that it still answers beside busy others. */
+const BACK = 5;
+const USUAL = 0;
+const GROUP = "/proc/self/autogroup";
+/**
+ * Others crowd the processors when the host waits so many times longer than it runs. On two of them one flood alone waits
+ * up to twice as long as it runs, for the kernel's own workers; of four each waits 3 times as long, of eight 5, of 16 ten (m).
+ */
+const CROWD = 4;
+
+export class FloodPriority {
+  private timer: Timer | null = null;
+  private bytes = 0;
+  /** Windows that were one of a flood, and those since then that were not, while it stands back. */
+  private windows = 0;
+  private calm = 0;
+  private nice = USUAL;
+  private requests = 0;
+  private time = processorTime();
+  /** Windows since others crowded the processors. */
+  private roomy = PATIENCE_WINDOWS;
+
+  /**
+   * @param attended whether a person is looking, who would be the one to wait
+   * @param prepare what is better done before the host stands back
+   */
+  constructor(
+    private readonly attended: () => boolean,
+    private readonly prepare: () => void,
+    private readonly pace: Pick<FloodPace, "begin" | "end">,
+  ) {
+    takeShortTurns(true);
+  }
+
+  /** Somebody waits for an answer of this host, until the function that is returned is called. */
+  asked(): () => void {
+    this.requests++;
+    if (this.nice !== USUAL && setGroup(USUAL)) this.nice = USUAL;
+    this.comeForward();
+    return () => {
+      this.requests--;
+    };
+  }
+
+  /** Output was parsed. Runs per chunk; the timer runs only while there is much output. */
+  count(bytes: number): void {
+    this.bytes += bytes;
+    if (this.timer !== null || this.bytes < FLOOD_BYTES) return;
+    this.bytes = 0;
+    this.time = processorTime();
+    this.timer = setInterval(() => this.look(), WINDOW_MS);
+  }
+
+  private look(): void {
+    const flows = this.bytes >= (this.nice === USUAL ? FLOOD_BYTES : CALM_BYTES);
+    this.bytes = 0;
+    // A window of a session that stands back may be nothing but a pause.
+    this.calm = flows || this.nice === USUAL ? 0 : this.calm + 1;
+    const goesOn = flows || (this.calm > 0 && this.calm < PATIENCE_WINDOWS);
+    this.windows = flows ? this.windows + 1 : goesOn ? this.windows : 0;
+    if (this.windows === 1) this.prepare();
+    const before = this.time;
+    this.time = processorTime();
+    this.roomy = waitedLong(before, this.time, CROWD) ? 0 : this.roomy + 1;
+    const mayStandBack = this.roomy < PATIENCE_WINDOWS && !this.attended() && this.requests === 0;
+    const nice = this.windows >= PATIENCE_WINDOWS && mayStandBack ? BACK : USUAL;
+    const changed = nice === this.nice || setGroup(nice);
+    if (changed) this.nice = nice;
+    if (nice === BACK) this.standBack();
+    else this.comeForward();
+    if (this.windows > 0 || !changed || this.timer === null) return;
+    clearInterval(this.timer);
+    this.timer = null;
+  }
+
+  private standBack(): void {
+    takeShortTurns(false);
+    this.pace.begin();
+  }
+
+  private comeForward(): void {
+    this.pace.end();
+    takeShortTurns(true);
+  }
+}
+
+/** @returns false when it has to be tried again: the kernel takes one change in 100 ms */
+function setGroup(nice: number): boolean {
+  try {
+    fs.writeFileSync(GROUP, String(nice));
+    return true;
+  } catch (error) {
+    return !(error instanceof Error && "code" in error && error.code === "EAGAIN");
+  }
+}

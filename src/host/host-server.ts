@@ -1,0 +1,285 @@
+/**
+ * The host's socket: accepts peers, answers their requests from the session, and carries streams and events to them.
+ * Peers that connect before the session is ready wait for their hello.
+ */
+import * as v from "valibot";
+import type { AuditLog } from "../instance/audit/audit-log.ts";
+import { directly } from "../instance/audit/direct-audit.ts";
+import type { Hello } from "../protocol/control.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
+import { VERSION } from "../protocol/version.ts";
+import type { Session } from "../session/session.ts";
+import type { SessionEvents } from "../session/types.ts";
+import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
+import { Wire } from "../wire/socket.ts";
+import type { AttachPolicy, TerminalStream } from "./attach/attached-terminal.ts";
+import { FloodPace } from "./fairness/pacing.ts";
+import { FloodPriority } from "./fairness/priority.ts";
+import type { CommandStream } from "./streams/command-stream.ts";
+import { StreamCode, type Streams } from "./streams/lazy-streams.ts";
+import { ListFeed } from "./streams/list-feed.ts";
+import type { StreamClient } from "./streams/stream-client.ts";
+
+const EndSchema = v.object({ reason: v.picklist(["killed", "server_stopped"]) });
+const CallerGoneSchema = v.object({ id: v.string() });
+
+/** What keeps a connection or a terminal going, and acts on nothing. */
+const unrecorded: ReadonlySet<string> = new Set([
+  "host.ping",
+  "host.watch",
+  "host.caller_gone",
+  "host.help",
+  "host.written",
+  "host.keys",
+  "host.release",
+  "host.colors",
+]);
+
+export class HostServer implements PeerHandler {
+  private readonly peers = new Set<Peer>();
+  private readonly streams = new Map<Peer, TerminalStream | StreamClient | CommandStream>();
+  private readonly watchers = new Set<Peer>();
+  /** Callers with a connection of their own that came over a peer and may hold the keyboard. */
+  private readonly callers = new Map<Peer, Set<string>>();
+  private session: Session | null = null;
+  private feed: ListFeed | null = null;
+  private priority: FloodPriority | null = null;
+  private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
+  private readonly code = new StreamCode();
+
+  constructor(
+    private readonly maxClients: number,
+    private readonly policy: AttachPolicy,
+    /** Where direct calls are recorded now, if anywhere. */
+    private readonly audit: () => AuditLog | null = () => null,
+  ) {}
+
+  /** Listens at a path; several listeners may serve one session (after its runtime directory was deleted). */
+  listen(path: string): { stop(): void } {
+    return Wire.listen(path, (wire) => {
+      const peer = new Peer(wire, this);
+      this.peers.add(peer);
+      return peer.events;
+    });
+  }
+
+  /** The session is ready: peers get their hello, watchers hear what happens. */
+  serve(session: Session): void {
+    this.session = session;
+    const feed = new ListFeed(
+      session,
+      () => this.watchers.size > 0,
+      (event) => this.broadcast(event),
+    );
+    this.feed = feed;
+    const tell = (event: string, fields: object = {}): void => {
+      if (this.watchers.size === 0) return;
+      feed.changed();
+      this.broadcast({ event, ...fields, info: session.info(), listing: feed.passing });
+    };
+    for (const change of ["listed", "title", "alternate", "drawn"] as const) {
+      session.events.on(change, () => feed.changed());
+    }
+    const priority = new FloodPriority(
+      () => session.viewers.count > 0,
+      () => void this.loadOperations(),
+      new FloodPace(() => session.pane.hold()),
+    );
+    this.priority = priority;
+    session.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
+    session.events.on("info", () => tell("info"));
+    session.events.on("renamed", (change) => tell("session_renamed", change));
+    session.events.on("tagged", (change) => tell("session_tags_changed", change));
+    session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
+    session.events.on("endTold", () => tell("session_end_told"));
+    session.events.on("ending", () => tell("session_ending"));
+    session.events.on("destroyed", (end) => {
+      feed.dispose();
+      this.broadcast(destroyedEvent(end));
+    });
+  }
+
+  hello(): Hello {
+    const info = this.session?.info();
+    return { wsh: PROTOCOL_VERSION, version: VERSION, role: "host", ...(info === undefined ? {} : { info }) };
+  }
+
+  async request(request: PeerRequest, peer: Peer): Promise<unknown> {
+    const { session } = this;
+    if (session === null) throw new WshError("host_unavailable", "the session is being started");
+    const audit = peer.isServer || unrecorded.has(request.op) ? null : this.audit();
+    if (audit === null) return this.answer(session, request, peer);
+    const { op: operation, input, caller } = request;
+    const context = { caller, via: directly, session: session.name };
+    const began = performance.now();
+    let result = "ok";
+    try {
+      return await this.answer(session, request, peer);
+    } catch (thrown) {
+      result = WshError.from(thrown).code;
+      throw thrown;
+    } finally {
+      audit.write({ operation, input, context, result, ms: performance.now() - began });
+    }
+  }
+
+  private async answer(session: Session, request: PeerRequest, peer: Peer): Promise<unknown> {
+    switch (request.op) {
+      case "host.ping":
+        return {};
+      case "host.end":
+        await session.lifetime.kill(v.parse(EndSchema, request.input).reason);
+        return {};
+      case "host.give_way":
+        return { gone: session.lifetime.giveWay() };
+      case "host.watch":
+        this.watchers.add(peer);
+        peer.rest();
+        return this.watch();
+      case "host.caller_gone":
+        session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
+        return {};
+      case "host.attach":
+      case "host.help":
+      case "host.written":
+      case "host.keys":
+      case "host.release":
+      case "host.colors":
+      case "host.client":
+      case "host.subscribe":
+      case "host.follow":
+      case "host.raw":
+        return this.streaming(session, request, peer, this.code.now ?? (await this.code.load()));
+      default:
+        if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
+        return this.operate(session, request);
+    }
+  }
+
+  /** What the session is, for a server that hears of the next change from here on. */
+  private watch(): object {
+    if (this.feed === null) return {};
+    const { info, listing } = this.feed.answer();
+    return { ...info, listing };
+  }
+
+  private async streaming(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+    if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
+    switch (request.op) {
+      case "host.attach":
+        return this.attach(session, request, peer, code);
+      case "host.client":
+        this.client(session, peer, code);
+        return session.info();
+      case "host.subscribe":
+        await this.client(session, peer, code).subscribe(request.input, request.access);
+        return {};
+      case "host.follow":
+        return this.follow(session, request.input, peer, code);
+      case "host.raw":
+        await this.client(session, peer, code).raw(request.input);
+        return session.info();
+    }
+    const stream = this.streams.get(peer);
+    if (!(stream instanceof code.TerminalStream)) {
+      throw new WshError("invalid_request", "this connection carries no terminal");
+    }
+    if (request.op === "host.help") stream.showHelp(request.input);
+    else if (request.op === "host.written") stream.written(request.input);
+    else if (request.op === "host.keys") {
+      stream.takeKeys();
+      peer.rest();
+    } else if (request.op === "host.release") stream.release();
+    else stream.learnColors(request.input);
+    return {};
+  }
+
+  stream(frame: Frame, peer: Peer): void {
+    this.code.inOrder(() => peer.guarded(() => this.streams.get(peer)?.receive(frame)));
+  }
+
+  closed(peer: Peer): void {
+    this.peers.delete(peer);
+    this.watchers.delete(peer);
+    this.streams.get(peer)?.close();
+    this.streams.delete(peer);
+    const callers = this.callers.get(peer);
+    this.callers.delete(peer);
+    if (callers !== undefined) this.session?.keyboard.connectionLost(callers);
+  }
+
+  private remember(caller: string, peer: Peer): void {
+    const callers = this.callers.get(peer) ?? new Set();
+    this.callers.set(peer, callers.add(caller));
+  }
+
+  /** Resolves when nobody is left to be told anything, or after `patienceMs`. */
+  async flush(patienceMs: number): Promise<void> {
+    // The answers to those who ended the session, or waited, are written in this turn.
+    await new Promise((resume) => setImmediate(resume));
+    for (const peer of [...this.peers]) peer.finish();
+    const deadline = performance.now() + patienceMs;
+    while (this.peers.size > 0 && performance.now() < deadline) await Bun.sleep(5);
+  }
+
+  private async operate(session: Session, request: PeerRequest): Promise<unknown> {
+    const answered = this.priority?.asked();
+    try {
+      const { operate } = await this.loadOperations();
+      return await operate(session, request);
+    } finally {
+      answered?.();
+    }
+  }
+
+  /** Loaded with the first request, for the sake of hosts that get none. */
+  private loadOperations(): Promise<typeof import("./operations/dispatch.ts")> {
+    this.operations ??= import("./operations/dispatch.ts");
+    return this.operations;
+  }
+
+  private async attach(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+    if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
+    this.requireRoom(session);
+    const stream = new code.TerminalStream(session, peer, request.input, this.policy);
+    // Known before it has begun: keys and a new size may come at once, and so may the end.
+    this.streams.set(peer, stream);
+    await stream.start();
+    return session.info();
+  }
+
+  /** The peer as a streaming client that is no terminal. @throws WshError resource_limit_reached */
+  private client(session: Session, peer: Peer, code: Streams): StreamClient {
+    const known = this.streams.get(peer);
+    if (known instanceof code.StreamClient) return known;
+    if (known !== undefined) throw new WshError("invalid_request", "this connection carries a terminal already");
+    this.requireRoom(session);
+    const client = new code.StreamClient(session, peer);
+    this.streams.set(peer, client);
+    return client;
+  }
+
+  /** A command's output for this peer, from now on. @throws WshError invalid_request, command_not_found */
+  private follow(session: Session, input: unknown, peer: Peer, code: Streams): unknown {
+    const known = this.streams.get(peer);
+    if (known instanceof code.CommandStream) return known.follow(input);
+    if (known !== undefined) throw new WshError("invalid_request", "this connection carries a stream already");
+    const stream = new code.CommandStream(session, peer);
+    this.streams.set(peer, stream);
+    return stream.follow(input);
+  }
+
+  private requireRoom(session: Session): void {
+    if (session.streamCount < this.maxClients) return;
+    throw new WshError("resource_limit_reached", `session '${session.name}' has ${this.maxClients} clients already`);
+  }
+
+  private broadcast(event: object): void {
+    for (const peer of this.watchers) peer.send(frameTypes.event, event);
+  }
+}
+
+function destroyedEvent({ reason, exit }: SessionEvents["destroyed"]): object {
+  return { event: "session_destroyed", reason, exit_code: exit.code, signal: exit.signal };
+}

@@ -1,0 +1,115 @@
+/** Session operations on overlays, panels, focus, captured keys and screen mode. */
+import type { Caller } from "../../operations/call.ts";
+import type { OperationOutput } from "../../operations/table.ts";
+import type { KeyboardOwner } from "../../session/keyboard.ts";
+import type { Session } from "../../session/session.ts";
+import type { SessionHandlers } from "./handlers.ts";
+
+type ElementOperation = Extract<
+  keyof SessionHandlers,
+  | `overlay.${string}`
+  | `panel.${string}`
+  | `element.${string}`
+  | `focus.${string}`
+  | `screen_mode.${string}`
+  | "input.mode"
+  | "input.capture"
+  | "input.release"
+  | "input.keys"
+>;
+
+export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
+  "overlay.create": (session, input) => {
+    session.requireRunning();
+    return { id: session.elements.createOverlay(input).id };
+  },
+  "overlay.list": ({ elements }) => wire(elements.overlays()),
+  "overlay.get": ({ elements }, { id }) => wire(elements.overlay(id)),
+  "overlay.replace": ({ elements }, { id, spans }) => done(elements.replaceSpans("overlay", id, spans)),
+  "overlay.patch": ({ elements }, { id, ...patch }) => done(elements.patchOverlay(id, patch)),
+  "overlay.spans": ({ elements }, { id, spans }) => done(elements.updateSpans("overlay", id, spans)),
+  "overlay.write": ({ elements }, { id, writes }) => done(elements.write("overlay", id, writes)),
+  "overlay.delete": ({ elements }, { id }) => done(elements.delete("overlay", id)),
+  "overlay.clear": ({ elements }) => done(elements.clear("overlay")),
+  "panel.create": async (session, input) => {
+    session.requireRunning();
+    const { id } = session.elements.createPanel(input);
+    await session.layOut();
+    const { rows, cols } = session.pane.terminal;
+    return { id, visible: session.elements.panel(id).visible, rows, cols };
+  },
+  "panel.list": ({ elements }) => wire(elements.panels()),
+  "panel.get": ({ elements }, { id }) => wire(elements.panel(id)),
+  "panel.replace": ({ elements }, { id, ...place }) => done(elements.replacePanel(id, place)),
+  "panel.patch": ({ elements }, { id, ...patch }) => done(elements.patchPanel(id, patch)),
+  "panel.spans": ({ elements }, { id, spans }) => done(elements.updateSpans("panel", id, spans)),
+  "panel.write": ({ elements }, { id, writes }) => done(elements.write("panel", id, writes)),
+  "panel.delete": ({ elements }, { id }) => done(elements.delete("panel", id)),
+  "panel.clear": ({ elements }) => done(elements.clear("panel")),
+  "element.batch": ({ elements }, { id, type, ...change }) => done(elements.batch(type, id, change)),
+  "input.mode": (session) => inputMode(session),
+  "input.capture": (session, { lease_ms }, { caller }) => {
+    session.requireRunning();
+    session.keyboard.capture(ownerOf(caller), lease_ms);
+    return { ...inputMode(session), seq: session.keyboard.cursor(caller.id) };
+  },
+  "input.release": (session) => {
+    session.keyboard.release();
+    session.elements.unfocus();
+    return {};
+  },
+  "input.keys": async (session, { since, wait_ms }, { caller, signal }) => {
+    const read = await session.keyboard.await(since, wait_ms, { id: caller.id, signal });
+    return { ...wire(read), mode: session.keyboard.mode };
+  },
+  "focus.get": ({ elements }) => ({ focused: elements.focused }),
+  "focus.set": ({ elements }, { id }) => done(elements.focus(id)),
+  "focus.unset": ({ elements }) => done(elements.unfocus()),
+  "screen_mode.get": ({ elements }) => ({ mode: elements.screenMode }),
+  "screen_mode.enter_alt": ({ elements }) => {
+    elements.enterAlt();
+    return { mode: elements.screenMode };
+  },
+  "screen_mode.exit_alt": ({ elements }) => {
+    elements.exitAlt();
+    return { mode: elements.screenMode };
+  },
+};
+
+/** For changes that have nothing to answer. */
+function done(_nothing: unknown): Record<string, never> {
+  return {};
+}
+
+/** What a person reads of a caller that has told no name. */
+const nameless: Readonly<Record<Caller["kind"], string>> = {
+  http: "an HTTP client",
+  ws: "a WebSocket client",
+  mcp: "an MCP client",
+  cli: "wsh",
+};
+
+function ownerOf(caller: Caller): KeyboardOwner {
+  return { id: caller.id, label: caller.name ?? nameless[caller.kind], connected: caller.connected };
+}
+
+function inputMode({ keyboard }: Session): OperationOutput<"input.mode"> {
+  const { owner } = keyboard;
+  const left = keyboard.leaseLeft();
+  return {
+    mode: keyboard.mode,
+    ...(owner === null ? {} : { owner: owner.label }),
+    ...(left === null ? {} : { lease_ms: left }),
+  };
+}
+
+type Mutable<T> = T extends readonly (infer E)[]
+  ? Mutable<E>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Mutable<T[K]> }
+    : T;
+
+/** The domain's values are read-only, the schemas' types are not; JSON does not care. */
+function wire<T>(value: T): Mutable<T> {
+  return value as Mutable<T>;
+}

@@ -1,0 +1,46 @@
+/** `idle.await`: the wait is the activity's, the answer is the screen at its end (contract §6.3). */
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Session } from "../../session/session.ts";
+import type { HandlerContext } from "./handlers.ts";
+
+export async function awaitIdle(
+  session: Session,
+  input: ParsedInput<"idle.await">,
+  { signal }: HandlerContext,
+): Promise<OperationOutput<"idle.await">> {
+  const outcome = await session.activity.awaitIdle({
+    timeoutMs: input.timeout_ms,
+    maxWaitMs: input.max_wait_ms,
+    lastGeneration: input.last_generation,
+    fresh: input.fresh,
+    signal,
+  });
+  if (outcome.decided === "cancelled") throw new WshError("cancelled", "the wait was cancelled");
+  if (outcome.decided === "timeout") {
+    throw new WshError(
+      "idle_timeout",
+      `the session was not idle for ${input.timeout_ms} ms within ${input.max_wait_ms} ms`,
+      {
+        generation: outcome.generation,
+        output_cursor: session.program.outputCursor,
+        decided_by: "timeout",
+      },
+    );
+  }
+  const { terminal } = session.pane;
+  return terminal.atRest(() => {
+    const screen = terminal.screen(input.format);
+    return {
+      screen,
+      scrollback_lines: screen.total_lines,
+      generation: outcome.generation,
+      last_activity_ms: session.activity.idleMs(),
+      output_cursor: session.program.outputCursor,
+      decided_by: outcome.decided,
+      running: session.exit === null,
+      exit_code: session.exit?.code ?? null,
+      signal: session.exit?.signal ?? null,
+    };
+  });
+}

@@ -1,0 +1,49 @@
+/** `idle` and `running` of a subscription: the session's own wait for silence, again and again, and nothing in between. */
+import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import type { SessionEvent, Subscription } from "../../protocol/events.ts";
+import type { Format } from "../../protocol/screen.ts";
+import type { Session } from "../../session/session.ts";
+
+/** What says how a session is rather than what happened. */
+export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;
+
+export interface ActivitySink {
+  readonly format: Format;
+  /** The session is so now; what was said before and not yet sent is out of date. */
+  state(events: readonly StateEvent[]): void;
+}
+
+/** Reports the present at once, then every change. @returns ends it */
+export function reportActivity(session: Session, options: Subscription, sink: ActivitySink): () => void {
+  const ended = new AbortController();
+  void follow(session, options, sink, ended.signal).catch(() => {});
+  return () => ended.abort();
+}
+
+async function follow(session: Session, options: Subscription, sink: ActivitySink, signal: AbortSignal): Promise<void> {
+  const { activity } = session;
+  const wait = { maxWaitMs: MAX_WAIT_MS, signal };
+  const running = (): void => sink.state([{ event: "running", seq: 0, generation: activity.generation }]);
+  if (activity.idleMs() < options.idle_timeout_ms) running();
+  for (;;) {
+    const quiet = await activity.awaitIdle({ ...wait, timeoutMs: options.idle_timeout_ms });
+    if (quiet.decided === "timeout") continue;
+    if (quiet.decided !== "idle" || signal.aborted) return;
+    const { generation } = quiet;
+    await session.pane.terminal.atRest(() => {
+      if (signal.aborted) return;
+      const screen = session.pane.terminal.screen(sink.format);
+      const state = { seq: 0, screen, scrollback_lines: screen.total_lines };
+      const idle: StateEvent = { event: "idle", generation, ...state };
+      // Whoever did not ask for `activity` gets the same as a sync too (contract §8.3).
+      sink.state(options.events.includes("activity") ? [idle] : [idle, { event: "sync", ...state }]);
+    });
+    for (;;) {
+      const next = await activity.awaitIdle({ ...wait, timeoutMs: 0, lastGeneration: generation });
+      if (next.decided === "idle") break;
+      if (next.decided !== "timeout") return;
+    }
+    if (signal.aborted) return;
+    running();
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * One command's output for the command line: rendered text, complete and in order, then how the command ended. A reader
+ * that is slow holds the program of a session that nobody else looks at, as a pipe would; in a shared session nobody is
+ * held up, and what finds no room in the queue is counted and left out. The session stays until the reader has all.
+ */
+import * as v from "valibot";
+import type { CommandFollower } from "../../pane/commands/command-follower.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { frameTypes } from "../../protocol/messages.ts";
+import type { Session } from "../../session/session.ts";
+import type { Peer } from "../../wire/peer.ts";
+
+/** Bytes that may wait for a reader before the program is held: what a pipe holds, a few times. */
+const BEHIND_BYTES = 256 * 1024;
+/** Bytes that wait at most where the program must not be held. */
+const MOST_BYTES = 8 * 1024 * 1024;
+
+const FollowSchema = v.object({
+  /** Null: the command that starts next. */
+  id: v.nullable(v.number()),
+});
+
+const encoder = new TextEncoder();
+
+export class CommandStream {
+  private follower: CommandFollower | null = null;
+  private held: Disposable | null = null;
+  private dropping = false;
+  private omitted = 0;
+  private readonly ends: (() => void)[];
+
+  constructor(
+    private readonly session: Session,
+    private readonly peer: Peer,
+  ) {
+    peer.onDrain = () => this.drained();
+    this.ends = [session.events.on("info", () => this.letGoForOthers()), session.lifetime.keep()];
+  }
+
+  /**
+   * Begins, or begins anew with another command; what came before an event `following` is not this one's.
+   * @throws WshError invalid_request, command_not_found
+   */
+  follow(input: unknown): Record<string, never> {
+    const parsed = v.safeParse(FollowSchema, input);
+    if (!parsed.success) throw new WshError("invalid_request", "'id' must be a command's id or null");
+    const { id } = parsed.output;
+    const { session, peer } = this;
+    if (id === null || this.follower?.id !== id) {
+      this.follower?.close();
+      this.omitted = 0;
+      peer.send(frameTypes.event, { event: "following", id });
+      this.follower = session.commands.follow(id, {
+        text: (text) => this.send(text),
+        omitted: (lines) => {
+          this.omitted += lines;
+        },
+        ended: (record) => {
+          // Of a session that is ended under it, the end of the connection tells.
+          if (session.lifetime.isEnding) return;
+          peer.send(frameTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
+        },
+      });
+    }
+    if (id !== null) session.lifetime.followed();
+    return {};
+  }
+
+  receive(): void {}
+
+  /** The connection is gone. */
+  close(): void {
+    this.follower?.close();
+    this.letGo();
+    for (const end of this.ends) end();
+  }
+
+  private send(text: string): void {
+    const { peer, session } = this;
+    if (this.dropping) {
+      for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.omitted++;
+      return;
+    }
+    peer.sendBytes(frameTypes.output, encoder.encode(text));
+    const { pending } = peer.outbox;
+    if (pending > BEHIND_BYTES && this.mayHold) this.held ??= session.pane.hold();
+    this.dropping = pending > MOST_BYTES;
+  }
+
+  private drained(): void {
+    this.dropping = false;
+    this.letGo();
+  }
+
+  /** Its program is one command, and no one else would miss what it writes. */
+  private get mayHold(): boolean {
+    const { session } = this;
+    return (
+      !session.lifetime.isHangingUp &&
+      session.program.runsOneCommand &&
+      session.viewers.count === 0 &&
+      session.streamCount === 0
+    );
+  }
+
+  private letGoForOthers(): void {
+    if (this.held !== null && !this.mayHold) this.letGo();
+  }
+
+  private letGo(): void {
+    this.held?.[Symbol.dispose]();
+    this.held = null;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * The code of streams (terminals, subscribers, followers of commands) is loaded with the first of them: a tenth of a host's
+ * code, which a session in the background never needs. Requests that need it wait for it in the order in which they came;
+ * what comes for the streams meanwhile (keys typed at once) waits until those requests have begun. Once it is there,
+ * nothing waits.
+ */
+
+export interface Streams {
+  readonly TerminalStream: typeof import("../attach/attached-terminal.ts").TerminalStream;
+  readonly StreamClient: typeof import("./stream-client.ts").StreamClient;
+  readonly CommandStream: typeof import("./command-stream.ts").CommandStream;
+}
+
+export class StreamCode {
+  /** Null until it is loaded. */
+  now: Streams | null = null;
+  private loading: Promise<Streams> | null = null;
+  /** What waits; null while nothing has to. */
+  private early: (() => void)[] | null = null;
+
+  load(): Promise<Streams> {
+    this.early ??= [];
+    this.loading ??= this.loadOnce().catch((error) => {
+      // Who asks next tries again; what waited was for streams that never began.
+      this.loading = null;
+      this.early = null;
+      throw error;
+    });
+    return this.loading;
+  }
+
+  /** Runs once per frame of a stream. `deliver` must not throw: it may run later. */
+  inOrder(deliver: () => void): void {
+    if (this.early === null) deliver();
+    else this.early.push(deliver);
+  }
+
+  private async loadOnce(): Promise<Streams> {
+    const [{ TerminalStream }, { StreamClient }, { CommandStream }] = await Promise.all([
+      import("../attach/attached-terminal.ts"),
+      import("./stream-client.ts"),
+      import("./command-stream.ts"),
+    ]);
+    this.now = { TerminalStream, StreamClient, CommandStream };
+    // The requests that wait go on before this.
+    setImmediate(() => {
+      const { early } = this;
+      this.early = null;
+      for (const deliver of early ?? []) deliver();
+    });
+    return this.now;
+  }
+}

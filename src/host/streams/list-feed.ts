@@ -1,0 +1,87 @@
+/**
+ * Keeps servers' lists right while the session wakes for nobody. A server that watches has an info of it. With the first
+ * change after that the watchers hear `stale`, once, however much follows; a server that lists asks then. When nothing has
+ * changed for a second and the state lasts of itself, the watchers get the new info unasked, so that a list asks nobody.
+ * `changed` runs per chunk and per input. Without watchers nothing is sent and no timer runs.
+ */
+
+import { Alarm } from "../../base/alarm.ts";
+import { systemClock } from "../../pane/ports.ts";
+import { hasOneThread, runsOf } from "../../platform/process-runs.ts";
+import type { Listing } from "../../protocol/control.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import type { Session } from "../../session/session.ts";
+
+/** Silence after which watchers get the info unasked, in ms: longer than a person thinks between two keys. */
+const QUIET_MS = 1_000;
+
+export interface Listed {
+  readonly info: SessionInfo;
+  readonly listing: Listing;
+}
+
+export class ListFeed {
+  private change = 0;
+  /** Every watcher knows that its info is overtaken. */
+  private isStale = false;
+  private changedAt = 0;
+  private readonly alarm = new Alarm(systemClock, () => this.quiet());
+
+  constructor(
+    private readonly session: Session,
+    private readonly watched: () => boolean,
+    private readonly send: (event: object) => void,
+  ) {}
+
+  /** For a watcher that asks: from here on it hears of the next change. */
+  answer(): Listed {
+    const listed = this.look();
+    this.isStale = false;
+    return listed;
+  }
+
+  /** For an event that carries the info: how long its state lasts was not looked at. */
+  get passing(): Listing {
+    return { change: this.change, host: process.pid, lasting: null };
+  }
+
+  /** Anything that a list shows may be another. */
+  changed(): void {
+    if (!this.watched()) return;
+    this.changedAt = systemClock.now();
+    this.alarm.set(this.changedAt + QUIET_MS);
+    if (this.isStale) return;
+    this.isStale = true;
+    this.change++;
+    this.send({ event: "stale", change: this.change });
+  }
+
+  dispose(): void {
+    this.alarm.clear();
+  }
+
+  private quiet(): void {
+    if (!this.watched()) return;
+    const quietAt = this.changedAt + QUIET_MS;
+    if (systemClock.now() < quietAt) {
+      this.alarm.set(quietAt);
+      return;
+    }
+    const listed = this.look();
+    if (listed.listing.lasting === null) return;
+    this.isStale = false;
+    this.send({ event: "listing", ...listed });
+  }
+
+  private look(): Listed {
+    const { info, lasting } = this.session.listing();
+    const pid = typeof lasting === "number" ? lasting : null;
+    const listing = { change: this.change, host: process.pid };
+    if (pid === null) return { info, listing: { ...listing, lasting: lasting === "reported" ? lasting : null } };
+    // Counted before and after the look that the answer rests on.
+    const runs = runsOf(pid);
+    const again = this.session.listing();
+    const held = runs !== null && again.lasting === pid && hasOneThread(pid) && runsOf(pid) === runs;
+    return { info: again.info, listing: { ...listing, lasting: held ? { pid, runs } : null } };
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The output of a session as bytes, for programs: what was parsed goes out, what comes in is typed. Such a client decides
+ * no size. One that does not keep up gets nothing more until it has read what it was sent, then a repaint of the newest
+ * screen; one whose input the program does not take is told so and closed, since bytes of it are lost.
+ */
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+import { type Frame, frameTypes } from "../../protocol/messages.ts";
+import type { Session } from "../../session/session.ts";
+import type { Peer } from "../../wire/peer.ts";
+import type { ClientEnd } from "./stream-client.ts";
+
+/** Bytes that may wait for a reader before it is behind: a few screens. */
+const BEHIND_BYTES = 256 * 1024;
+/** Soft reset, normal screen, home and clear: what a repaint begins with. */
+const REPAINT = new TextEncoder().encode("\x1b[!p\x1b[?6l\x1b[r\x1b[?1049l\x1b[0m\x1b[H\x1b[2J");
+
+export const RawSchema = v.object({
+  /** A repaint of the present screen comes first. */
+  snapshot: v.optional(v.boolean(), false),
+  /** Input is refused. */
+  read_only: v.boolean(),
+});
+
+export class RawStream {
+  private behind = false;
+  private over = false;
+  private readonly off: () => void;
+
+  private constructor(
+    private readonly session: Session,
+    private readonly peer: Peer,
+    private readonly readOnly: boolean,
+    private readonly end: (end: ClientEnd) => void,
+  ) {
+    this.off = session.events.on("chunk", ({ bytes }) => this.send(bytes));
+  }
+
+  /** Begins between two chunks, so that nothing is lost or doubled after the snapshot. */
+  static open(
+    session: Session,
+    peer: Peer,
+    options: v.InferOutput<typeof RawSchema>,
+    end: (end: ClientEnd) => void,
+  ): Promise<RawStream> {
+    return session.pane.terminal.atRest(() => {
+      const stream = new RawStream(session, peer, options.read_only, end);
+      if (options.snapshot) stream.repaint();
+      return stream;
+    });
+  }
+
+  receive(frame: Frame): void {
+    if (this.over || frame.type !== frameTypes.input) return;
+    if (this.readOnly) {
+      this.end({ reason: "access_denied" });
+      return;
+    }
+    // Not activity, and past the input mode (contract §8.2).
+    this.session.pane.send(frame.payload).catch((thrown) => {
+      if (WshError.from(thrown).code !== "session_ended") this.end({ reason: "input_refused" });
+    });
+  }
+
+  drained(): void {
+    if (!this.behind || this.over) return;
+    void this.session.pane.terminal.atRest(() => {
+      if (this.over) return;
+      this.behind = false;
+      this.repaint();
+    });
+  }
+
+  /** The program has ended: its last screen, when the reader missed something. */
+  finish(): void {
+    if (this.behind && !this.over) this.repaint();
+    this.close();
+  }
+
+  close(): void {
+    this.over = true;
+    this.off();
+  }
+
+  private repaint(): void {
+    this.peer.sendBytes(frameTypes.output, REPAINT);
+    this.peer.sendBytes(frameTypes.output, this.session.pane.terminal.serialize({ history: 0 }));
+  }
+
+  private send(bytes: Uint8Array): void {
+    if (this.behind || this.over || bytes.length === 0) return;
+    this.peer.sendBytes(frameTypes.output, bytes);
+    this.behind = this.peer.outbox.pending > BEHIND_BYTES;
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * A streaming client of a session that is no terminal: a WebSocket, seen from the host. It counts as a client while its
+ * connection lives, has at most one subscription or raw stream, and is told how the session ended.
+ */
+import * as v from "valibot";
+import { accessCovers } from "../../operations/call.ts";
+import type { Access } from "../../operations/define.ts";
+import type { StreamEnd } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { SubscriptionSchema } from "../../protocol/events.ts";
+import { type Frame, frameTypes } from "../../protocol/messages.ts";
+import type { Session } from "../../session/session.ts";
+import type { Peer } from "../../wire/peer.ts";
+import { RawSchema, RawStream } from "./raw-stream.ts";
+import { SessionSubscription } from "./subscription.ts";
+
+export type ClientEnd = Pick<StreamEnd, "reason" | "exit_code" | "signal">;
+
+export class StreamClient {
+  private stream: SessionSubscription | RawStream | null = null;
+  private over = false;
+  private readonly ends: (() => void)[];
+
+  constructor(
+    private readonly session: Session,
+    private readonly peer: Peer,
+  ) {
+    peer.onDrain = () => this.stream?.drained();
+    this.ends = [
+      session.streamOpened(),
+      session.events.on("exited", (exit) => {
+        if (session.lifetime.isEnding) this.stream?.close();
+        else this.exited(exit);
+      }),
+      session.events.on("destroyed", ({ reason, exit }) => {
+        this.end({ reason, exit_code: exit.code, signal: exit.signal });
+      }),
+    ];
+  }
+
+  /**
+   * Replaces what was subscribed to before. A frame `{event: "subscribed", call}` stands where the new subscription
+   * begins, so that the gateway can answer before the first event.
+   * @throws WshError invalid_request, access_denied
+   */
+  async subscribe(input: unknown, access: Access): Promise<void> {
+    const { call, ...options } = parse(v.object({ ...SubscriptionSchema.entries, call: v.number() }), input);
+    if (options.events.includes("input") && !accessCovers(access, "operate")) {
+      throw new WshError("access_denied", "'input': keys of people take the access 'operate'");
+    }
+    this.stream?.close();
+    const begun = (): void => this.peer.send(frameTypes.event, { event: "subscribed", call });
+    if (options.events.length === 0) {
+      this.stream = null;
+      begun();
+      return;
+    }
+    this.stream = await SessionSubscription.open(this.session, this.peer, options, begun);
+    if (this.over) this.stream.close();
+  }
+
+  /** @throws WshError invalid_request */
+  async raw(input: unknown): Promise<void> {
+    const options = parse(RawSchema, input);
+    this.stream?.close();
+    this.stream = await RawStream.open(this.session, this.peer, options, (end) => this.end(end));
+    if (this.over) this.stream.close();
+  }
+
+  receive(frame: Frame): void {
+    if (frame.type === frameTypes.end) {
+      this.close();
+      this.peer.finish();
+    } else if (this.stream instanceof RawStream) this.stream.receive(frame);
+  }
+
+  /** The connection is gone. */
+  close(): void {
+    if (this.over) return;
+    this.over = true;
+    this.stream?.close();
+    for (const end of this.ends) end();
+  }
+
+  private exited(exit: { readonly code: number | null; readonly signal: string | null }): void {
+    this.stream?.finish(exit);
+    this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
+  }
+
+  private end(end: ClientEnd): void {
+    if (this.over) return;
+    this.close();
+    this.peer.send(frameTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
+    this.peer.finish();
+  }
+}
+
+function parse<S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> {
+  const parsed = v.safeParse(schema, input, { abortPipeEarly: true });
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  throw new WshError("invalid_request", `'${v.getDotPath(issue) ?? ""}': ${issue.message}`);
+}

@@ -1,0 +1,284 @@
+/**
+ * One client's subscription to a session: it hears what changed, at most once per interval, and never more than it reads.
+ * While its connection still holds bytes of the last report nothing is added: changes only mark what is old, and the
+ * next report carries the newest state of each row, so a slow reader gets fewer reports and never a stale one after a
+ * fresh one. What cannot be joined (keys, commands, text) waits in a queue of fixed length; past it the client is told
+ * how many it missed. The first report and the beginning of the subscription are one step between two chunks.
+ */
+import type { Overlay, Panel } from "../../protocol/drawing.ts";
+import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
+import { frameTypes } from "../../protocol/messages.ts";
+import type { Screen } from "../../protocol/screen.ts";
+import type { Session } from "../../session/session.ts";
+import type { ResetReason } from "../../terminal/model.ts";
+import type { Peer } from "../../wire/peer.ts";
+import { reportActivity, type StateEvent } from "./activity-reports.ts";
+
+/** Characters of `chars` that wait for a report; past it they are dropped and counted. */
+const MAX_QUEUED_CHARS = 256 * 1024;
+
+/** What is drawn is taken as the store has it: read-only, where the wire's type is not. */
+type Drawn = {
+  readonly event: "overlay";
+  readonly seq: number;
+  readonly overlays: readonly Overlay[];
+  readonly panels: readonly Panel[];
+};
+type Sent =
+  | Exclude<SessionEvent, { event: "overlay" }>
+  | Drawn
+  | { readonly type: "lagged" | "input_lagged"; readonly skipped: number };
+
+export class SessionSubscription {
+  private readonly wants: ReadonlySet<EventName>;
+  private readonly ends: (() => void)[] = [];
+  private readonly decoder = new TextDecoder();
+  private timer: Timer | null = null;
+  private flushing = false;
+  private over = false;
+  private lastReport = Number.NEGATIVE_INFINITY;
+  private seq = 0;
+  private dirty = false;
+  private painted = 0;
+  private cursor = "";
+  private alternate = false;
+  private resets = new Set<ResetReason>();
+  private drawn = false;
+  private chars = "";
+  private charsSkipped = 0;
+  /** What is to be said about idle and running: the newest only. */
+  private activity: readonly StateEvent[] = [];
+  private queued: Sent[] = [];
+  private inputSkipped = 0;
+  private skipped = 0;
+
+  private constructor(
+    private readonly session: Session,
+    private readonly peer: Peer,
+    private readonly options: Subscription,
+  ) {
+    this.wants = new Set(options.events);
+  }
+
+  /** Begins between two chunks: `begun` is called, then the present state is sent, then what changes. */
+  static async open(
+    session: Session,
+    peer: Peer,
+    options: Subscription,
+    begun: () => void,
+  ): Promise<SessionSubscription> {
+    const subscription = new SessionSubscription(session, peer, options);
+    await session.pane.terminal.atRest(() => {
+      begun();
+      subscription.begin();
+    });
+    return subscription;
+  }
+
+  close(): void {
+    if (this.over) return;
+    this.over = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    for (const end of this.ends) end();
+  }
+
+  /** The connection took everything: what has changed meanwhile is reported. */
+  drained(): void {
+    if (this.dirty) this.schedule();
+  }
+
+  /** The program has ended: what it last showed, and how it ended, whether the reader is behind or not. */
+  finish(exit: { readonly code: number | null; readonly signal: string | null }): void {
+    if (this.over) return;
+    this.report();
+    this.send([{ event: "exited", seq: ++this.seq, exit_code: exit.code, signal: exit.signal }]);
+    this.close();
+  }
+
+  private begin(): void {
+    const { session, wants } = this;
+    const { terminal } = session.pane;
+    this.markPainted(this.send([this.sync()]));
+    if (this.options.idle_timeout_ms > 0 && session.exit === null) {
+      this.ends.push(
+        reportActivity(session, this.options, {
+          format: this.options.format,
+          state: (events) => {
+            this.activity = events;
+            if (this.peer.outbox.pending > 0) this.dirty = true;
+            else this.reportActivity();
+          },
+        }),
+      );
+    }
+    const screenEvents = (["lines", "cursor", "mode", "diffs"] as const).some((name) => wants.has(name));
+    if (screenEvents) this.ends.push(session.events.on("chunk", () => this.changed()));
+    if (wants.has("chars")) this.ends.push(session.events.on("chunk", ({ bytes }) => this.printed(bytes)));
+    this.ends.push(
+      session.events.on("reset", (reason) => {
+        this.resets.add(reason);
+        this.changed();
+      }),
+    );
+    if (wants.has("commands")) {
+      const listener = session.commands.recorder.on({
+        started: (command) => this.enqueue({ event: "command_started", seq: 0, command }),
+        finished: (command) => this.enqueue({ event: "command_finished", seq: 0, command }),
+      });
+      this.ends.push(() => listener[Symbol.dispose]());
+    }
+    if (wants.has("input")) {
+      this.ends.push(
+        session.events.on("typed", ({ mode, raw, parsed, target }) => {
+          this.enqueue({
+            event: "input",
+            mode,
+            raw: [...raw],
+            parsed: parsed === null ? null : { key: parsed.key, modifiers: [...parsed.modifiers] },
+            ...(target === undefined ? {} : { target }),
+          });
+        }),
+        session.events.on("inputMode", (mode) => this.enqueue({ event: "mode", mode })),
+      );
+    }
+    if (wants.has("overlay")) {
+      this.ends.push(
+        session.events.on("drawn", () => {
+          this.drawn = true;
+          this.changed();
+        }),
+      );
+    }
+    this.alternate = terminal.alternate;
+  }
+
+  private changed(): void {
+    this.dirty = true;
+    this.schedule();
+  }
+
+  private printed(bytes: Uint8Array): void {
+    const text = this.decoder.decode(bytes, { stream: true });
+    if (this.chars.length + text.length > MAX_QUEUED_CHARS) this.charsSkipped += text.length;
+    else this.chars += text;
+    this.changed();
+  }
+
+  private enqueue(event: Sent): void {
+    // What cannot be joined does not wait for the interval of what can.
+    if (this.queued.length === 0 && this.timer !== null) {
+      clearTimeout(this.timer);
+      this.timer = null;
+    }
+    if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
+    else if ("event" in event && event.event === "input") this.inputSkipped++;
+    else this.skipped++;
+    this.changed();
+  }
+
+  private schedule(): void {
+    if (this.over || this.timer !== null || this.flushing || this.peer.outbox.pending > 0) return;
+    const due = this.lastReport + this.options.interval_ms - performance.now();
+    if (due <= 0 && this.queued.length === 0) void this.flush();
+    else this.timer = setTimeout(() => void this.flush(), this.queued.length > 0 ? 0 : Math.ceil(due));
+  }
+
+  private async flush(): Promise<void> {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.flushing = true;
+    await this.session.pane.terminal.atRest(() => {
+      this.flushing = false;
+      if (this.over || this.peer.outbox.pending > 0) return;
+      this.report();
+    });
+  }
+
+  /** Everything that has changed since the last report, in the contract's order. Runs at most once per interval. */
+  private report(): void {
+    this.dirty = false;
+    this.lastReport = performance.now();
+    const events: Sent[] = [];
+    this.reportQueued(events);
+    this.reportScreen(events);
+    if (this.drawn) {
+      const { elements } = this.session;
+      events.push({ event: "overlay", seq: ++this.seq, overlays: elements.overlays(), panels: elements.panels() });
+      this.drawn = false;
+    }
+    this.send(events);
+    this.reportActivity();
+  }
+
+  private reportActivity(): void {
+    this.send(this.activity);
+    this.activity = [];
+  }
+
+  private reportQueued(events: Sent[]): void {
+    for (const event of this.queued.splice(0)) events.push("seq" in event ? { ...event, seq: ++this.seq } : event);
+    if (this.inputSkipped > 0) events.push({ type: "input_lagged", skipped: this.inputSkipped });
+    if (this.skipped > 0) events.push({ type: "lagged", skipped: this.skipped });
+    this.inputSkipped = 0;
+    this.skipped = 0;
+    if (this.chars !== "") events.push({ event: "chars", seq: ++this.seq, text: this.chars });
+    this.chars = "";
+    if (this.charsSkipped > 0) {
+      events.push({ type: "lagged", skipped: this.charsSkipped }, this.sync());
+      this.charsSkipped = 0;
+    }
+  }
+
+  private reportScreen(events: Sent[]): void {
+    const { wants } = this;
+    const { terminal } = this.session.pane;
+    if (terminal.alternate !== this.alternate) {
+      this.alternate = terminal.alternate;
+      if (wants.has("mode")) events.push({ event: "mode", seq: ++this.seq, alternate_active: this.alternate });
+    }
+    for (const reason of this.resets) events.push({ event: "reset", seq: ++this.seq, reason });
+    this.resets.clear();
+    if (terminal.epoch === this.painted) return;
+    const rows = wants.has("lines") || wants.has("diffs") ? terminal.changedRows(this.painted) : [];
+    this.painted = terminal.epoch;
+    const wantsCursor = wants.has("cursor");
+    if (rows.length === 0 && !wantsCursor) return;
+    const screen = terminal.screen(this.options.format);
+    if (wants.has("lines")) {
+      for (const index of rows) {
+        const line = screen.lines[index];
+        if (line === undefined) continue;
+        events.push({ event: "line", seq: ++this.seq, index, total_lines: screen.total_lines, line });
+      }
+    }
+    const cursor = JSON.stringify(screen.cursor);
+    if (wantsCursor && cursor !== this.cursor) events.push({ event: "cursor", seq: ++this.seq, ...screen.cursor });
+    this.cursor = cursor;
+    if (wants.has("diffs") && rows.length > 0) {
+      events.push({ event: "diff", seq: ++this.seq, changed_lines: rows, screen });
+    }
+  }
+
+  private sync(): Extract<SessionEvent, { event: "sync" }> {
+    const screen = this.session.pane.terminal.screen(this.options.format);
+    return { event: "sync", seq: 0, screen, scrollback_lines: screen.total_lines };
+  }
+
+  /** What was just sent whole need not be sent again row by row. */
+  private markPainted(sent: readonly Sent[]): void {
+    const { terminal } = this.session.pane;
+    terminal.changedRows(terminal.epoch);
+    this.painted = terminal.epoch;
+    const screen = sent.map((event) => ("event" in event && event.event === "sync" ? event.screen : null)).at(-1);
+    if (screen !== undefined && screen !== null) this.cursor = cursorOf(screen);
+  }
+
+  private send<T extends readonly Sent[]>(events: T): T {
+    this.peer.sendAll(frameTypes.event, events);
+    return events;
+  }
+}
+
+function cursorOf(screen: Screen): string {
+  return JSON.stringify(screen.cursor);
+}

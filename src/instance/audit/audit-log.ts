@@ -1,0 +1,68 @@
+/**
+ * The audit log: one JSON line for every call, by whoever made it, with what came of it, written by the process that
+ * carries it out before the answer goes out: the server, and a session's process for what reaches it directly. Input
+ * stands there as a keyed digest (HMAC-SHA-256) and its length only: whoever has the instance's key can prove what was
+ * sent; whoever has the log alone cannot even find a short input by trying. The file belongs to its owner alone and is
+ * rotated as logs are, by whichever of its writers finds it full.
+ */
+import { join } from "node:path";
+import { createLogger } from "../log/log.ts";
+import { sharedLog } from "../log/shared-log.ts";
+import type { Instance } from "../paths.ts";
+
+export interface AuditRecord {
+  readonly operation: string;
+  readonly input: unknown;
+  readonly context: {
+    readonly caller: { readonly kind: string; readonly id: string; readonly name?: string };
+    readonly via?: { readonly token: string; readonly peer: string | null };
+    /** Target, as the caller named it. */
+    readonly session?: string;
+  };
+  /** Error code, or "ok". */
+  readonly result: string;
+  readonly ms: number;
+  /** Of what was typed over a connection, instead of `input`. */
+  readonly typed?: { readonly bytes: number; readonly hmac: string };
+  /** Like records that were left out before this one. */
+  readonly left_out?: number;
+}
+
+export function auditFile(instance: Instance, configured: string): string {
+  return configured !== "" ? configured : join(instance.stateDir, `${instance.name}.audit.log`);
+}
+
+export interface AuditLog {
+  write(record: AuditRecord): void;
+  /** Digests what arrives piece by piece. */
+  hasher(): Bun.CryptoHasher;
+}
+
+/**
+ * @param file where lines go; made 0600
+ * @param key of the digests
+ */
+export function auditLog(file: string, key: string): AuditLog {
+  const log = createLogger({ level: "info", format: "json", write: sharedLog(file) });
+  const hasher = (): Bun.CryptoHasher => new Bun.CryptoHasher("sha256", key);
+  const digestOf = (input: unknown) => {
+    const json = JSON.stringify(input ?? {});
+    return { bytes: Buffer.byteLength(json), hmac: hasher().update(json).digest("hex") };
+  };
+  const write = ({ operation, input, context, result, ms, typed, left_out }: AuditRecord): void => {
+    const { bytes, hmac } = typed ?? digestOf(input);
+    log.info(operation, {
+      token: context.via?.token ?? context.caller.id,
+      peer: context.via?.peer ?? null,
+      door: context.caller.kind,
+      caller: context.caller.name ?? context.caller.id,
+      target: context.session ?? null,
+      result,
+      ms: Math.round(ms * 10) / 10,
+      input_bytes: bytes,
+      input_hmac: hmac,
+      ...(left_out === undefined ? {} : { left_out }),
+    });
+  };
+  return { write, hasher };
+}

@@ -1,0 +1,95 @@
+/**
+ * Tells a gateway (or a host that wants to know whether it is still registered) that the registry may have changed.
+ * It says no more than that: the reader lists again. Two directories are watched, sockets and names; bursts are
+ * joined. When the runtime directory is deleted the watcher says so once and looks for its return once a second; at
+ * rest it causes no wake-ups.
+ */
+
+import fs from "node:fs";
+import type { Instance } from "../paths.ts";
+
+/** Events closer together than this, in ms, are one: a claim makes three (bind, link, counters). */
+const debounceMs = 5;
+/** How often a missing directory is looked for, in ms. */
+const returnPollMs = 1_000;
+
+/**
+ * Calls back after every change of the registry until disposed. The directories should exist (prepareRuntimeDir); if
+ * not, watching begins when they do. The timers keep no process alive.
+ */
+export function watchRegistry(instance: Instance, changed: () => void): Disposable {
+  let watchers: fs.FSWatcher[] = [];
+  let watched = "";
+  let pending: Timer | null = null;
+  let returning: Timer | null = null;
+  let isDisposed = false;
+
+  function stopWatching(): void {
+    for (const watcher of watchers) watcher.close();
+    watchers = [];
+  }
+
+  function startWatching(): boolean {
+    try {
+      watched = identity(instance);
+      for (const path of [instance.hostsDir, instance.namesDir]) {
+        const watcher = fs.watch(path, { persistent: false }, notice);
+        watcher.on("error", notice);
+        watchers.push(watcher);
+      }
+      return true;
+    } catch {
+      stopWatching(); // not there yet, or out of watches: look again later
+      return false;
+    }
+  }
+
+  function awaitReturn(): void {
+    if (returning !== null || isDisposed) return;
+    returning = setInterval(() => {
+      const isWatching = startWatching();
+      // There, but it cannot be watched (the system's watches are used up): then once a second must do.
+      if (isWatching || fs.existsSync(instance.namesDir)) notice();
+      if (!isWatching) return;
+      clearInterval(returning ?? undefined);
+      returning = null;
+    }, returnPollMs);
+    returning.unref();
+  }
+
+  function notice(): void {
+    if (pending !== null || isDisposed) return;
+    pending = setTimeout(report, debounceMs);
+    pending.unref();
+  }
+
+  function report(): void {
+    pending = null;
+    if (watchers.length > 0 && identity(instance) !== watched) {
+      stopWatching();
+      if (!startWatching()) awaitReturn();
+    }
+    changed();
+  }
+
+  if (!startWatching()) awaitReturn();
+  return {
+    [Symbol.dispose]() {
+      isDisposed = true;
+      stopWatching();
+      clearTimeout(pending ?? undefined);
+      clearInterval(returning ?? undefined);
+    },
+  };
+}
+
+/** Which directories are at the paths now: one that was deleted and made again is another, and is not being watched. */
+function identity(instance: Instance): string {
+  return [instance.hostsDir, instance.namesDir]
+    .map((path) => {
+      const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+      // An inode's number is soon used again; its birth tells the two apart.
+      return stat === undefined ? "absent" : `${stat.ino}:${stat.birthtimeNs}`;
+    })
+    .join(" ");
+}

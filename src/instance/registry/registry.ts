@@ -1,0 +1,353 @@
+/**
+ * The file system is the registry. A host is the socket NAME/ID.sock; its session's name is a hard link to that socket
+ * in NAME/names, so a name belongs to a host because both are one inode. `dev` is the name of a live session; `dev~7`
+ * is the name of session 7, whose program has ended: it keeps nobody from taking `dev`. Everything that changes the
+ * registry runs under flock on NAME.lock; reading takes no lock and tolerates what changes meanwhile (between link and
+ * unlink of a rename a host has two names for a moment). A socket that nobody answers may be removed by anyone who
+ * holds the lock; what is not a socket is never removed. Reading costs one lstat per host and name.
+ */
+
+import fs from "node:fs";
+import { basename, join } from "node:path";
+import { WshError } from "../../protocol/errors.ts";
+import { checkSessionName, decodeName, encodeName, formatTarget, type Target } from "../../protocol/names.ts";
+import { withLock } from "../lock.ts";
+import { checkRuntimeDir, errorCode, hostSocket, type Instance } from "../paths.ts";
+import { refused } from "../refused.ts";
+import { boundIn, probeSocket, type SocketState } from "./socket-probe.ts";
+
+/** macOS ignores case in file names by default. */
+const foldsCase = process.platform === "darwin";
+const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
+/**
+ * A larger id is no host's that has lost its socket: in a file system of his own somebody else can have bound any path,
+ * and must not use up the numbers.
+ */
+const MAX_BOUND_ID = 99_999_999;
+const endedPattern = /^(.+)~(\d+)$/;
+
+/** One host, as the file system shows it. */
+export interface SessionEntry {
+  /** Unique in the instance, never given twice; `@ID` addresses the session's first pane. */
+  readonly id: number;
+  readonly socket: string;
+  /** null while the host is being set up, or when somebody removed its links. */
+  readonly name: string | null;
+  /** The session's program has ended; it stays readable, and its name is free. */
+  readonly ended: boolean;
+}
+
+/** A file of the names directory. */
+interface NameLink {
+  readonly file: string;
+  readonly name: string;
+  /** The id in `dev~7`, null for a live name. */
+  readonly endedId: number | null;
+  readonly inode: string;
+}
+
+interface Snapshot {
+  readonly entries: readonly SessionEntry[];
+  readonly inodes: ReadonlyMap<number, string>;
+  readonly links: readonly NameLink[];
+}
+
+/** All hosts in order of creation, dead ones included: whoever connects finds out (see cleanStale). */
+export function listSessions(instance: Instance): readonly SessionEntry[] {
+  return checkRuntimeDir(instance) ? snapshot(instance).entries : [];
+}
+
+/**
+ * The host that a target addresses. Of several sessions that had a name the live one is meant, else the newest ended.
+ * Window and pane are the host's to find. WshError session_not_found when there is none.
+ */
+export function findSession(instance: Instance, target: Target): SessionEntry {
+  const found = lookUp(listSessions(instance), target);
+  if (found !== undefined) return found;
+  throw new WshError("session_not_found", `no session '${formatTarget(target)}' in instance '${instance.name}'`);
+}
+
+/** As findSession, over a list that the caller has already; undefined when there is none. */
+export function lookUp(entries: readonly SessionEntry[], target: Target): SessionEntry | undefined {
+  if (target.kind === "pane") return entries.find((entry) => entry.id === target.id);
+  const named = entries.filter((entry) => entry.name === target.name);
+  return named.find((entry) => !entry.ended) ?? named.at(-1);
+}
+
+/** Ids of hosts whose sockets are open, those too whose socket was deleted and which are about to bind it again. */
+export function boundIds(instance: Instance): number[] {
+  const bound = boundIn(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
+  return bound.filter((id) => id <= MAX_BOUND_ID);
+}
+
+/** Whether the host's socket is still where it was bound: false after somebody deleted the runtime directory. */
+export function isRegistered(instance: Instance, id: number): boolean {
+  return fs.existsSync(hostSocket(instance, id));
+}
+
+/**
+ * Gives a session another name. The name it has already is a success without effect; a live session's name is
+ * session_name_conflict, an ended session's is free.
+ */
+export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
+  checkSessionName(name);
+  await withLock(instance.lockFile, () => {
+    const { own, entry } = ownLinks(instance, id);
+    if (entry.name === name) return;
+    linkName(instance, entry, name, entry.ended);
+    for (const link of own) unlinkName(instance, link.file);
+  });
+}
+
+/**
+ * Says that the session's program has ended: it keeps its name for readers, but no longer from a new session.
+ * @param name as its own process knows it: then the directories are not read
+ */
+export async function markEnded(instance: Instance, id: number, name?: string): Promise<void> {
+  await setEnded(instance, id, true, name);
+}
+
+/** Takes the name back for a session whose program was started again; session_name_conflict when it is taken. */
+export async function markLive(instance: Instance, id: number): Promise<void> {
+  await setEnded(instance, id, false);
+}
+
+/**
+ * Removes a session's names and its socket: it is gone for everyone. Repeating it changes nothing.
+ * @param name as its own process knows it: then the directories are not read
+ */
+export async function releaseSession(instance: Instance, id: number, name?: string): Promise<void> {
+  if (!checkRuntimeDir(instance) || !isRegistered(instance, id)) return;
+  await withLock(instance.lockFile, () => {
+    if (name === undefined || !removeKnown(instance, id, name)) removeEntry(instance, id, snapshot(instance));
+  });
+}
+
+/**
+ * Removes the sockets that nobody answers, with their names, and names whose host is gone; `ids` limits it to those
+ * hosts. Returns what was removed. A stopped or overloaded host is not dead.
+ */
+export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
+  if (!checkRuntimeDir(instance)) return [];
+  return withLock(instance.lockFile, () => cleanStaleLocked(instance, ids));
+}
+
+/** cleanStale for a caller that holds the lock. */
+export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): SessionEntry[] {
+  const current = snapshot(instance);
+  const { entries, inodes, links } = current;
+  const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
+  const dead = candidates.filter((entry) => probeSocket(entry.socket) === "dead");
+  for (const entry of dead) removeEntry(instance, entry.id, current);
+
+  const hosts = new Set(inodes.values());
+  const orphans = ids === undefined ? links.filter((link) => !hosts.has(link.inode)) : [];
+  for (const link of orphans) if (probeName(instance, link.file) === "dead") unlinkName(instance, link.file);
+  return dead;
+}
+
+/**
+ * Links a name to a host's socket; the caller holds the lock. A dead host that still has the name is cleaned away.
+ * WshError session_name_conflict when a live session has it.
+ */
+export function linkName(
+  instance: Instance,
+  host: Pick<SessionEntry, "id" | "socket">,
+  name: string,
+  ended: boolean,
+): void {
+  const file = encodeName(name, foldsCase);
+  const live = join(instance.namesDir, file);
+  if (probeName(instance, file) === "dead") removeNamed(instance, name);
+  if (ended && fs.existsSync(live)) throw conflict(name);
+  try {
+    fs.linkSync(host.socket, ended ? `${live}~${host.id}` : live);
+  } catch (error) {
+    if (errorCode(error) === "EEXIST") throw conflict(name);
+    throw refused(`the name '${name}' cannot be registered`, error);
+  }
+}
+
+/**
+ * Removes what is left of a host that registers again: its socket, and the name if no host has it any more. The caller
+ * holds the lock and knows that no other live session has the name.
+ */
+export function removeOwn(instance: Instance, id: number, name: string): void {
+  removeEntry(instance, id, snapshot(instance));
+  removeNamed(instance, name);
+}
+
+/** Removes a socket if there is one; whatever else is at the path stays. */
+export function unlinkSocket(path: string): void {
+  if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
+}
+
+/** What the directories hold by their file names alone: two calls, however many sessions there are. */
+export interface FileNames {
+  /** Of everything called like a host's socket. */
+  readonly ids: readonly number[];
+  /** Encoded names of live sessions, and of ended ones. */
+  readonly live: ReadonlySet<string>;
+  readonly ended: readonly string[];
+}
+
+export function fileNames(instance: Instance): FileNames {
+  const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
+  const hosts = new Set(ids);
+  const live = new Set<string>();
+  const ended: string[] = [];
+  for (const file of readDir(instance.namesDir)) {
+    const [, name, id] = endedPattern.exec(file) ?? [];
+    if (name === undefined || id === undefined) live.add(file);
+    else if (hosts.has(id)) ended.push(name);
+  }
+  return { ids: ids.map(Number), live, ended };
+}
+
+/** The file of a live session's name. */
+export function nameFile(name: string): string {
+  return encodeName(name, foldsCase);
+}
+
+/** Every host and name at this moment. */
+export function snapshot(instance: Instance): Snapshot {
+  const inodes = new Map<number, string>();
+  for (const file of readDir(instance.hostsDir)) {
+    const id = socketPattern.exec(file)?.[1];
+    const inode = id === undefined ? null : socketInode(join(instance.hostsDir, file));
+    if (id !== undefined && inode !== null) inodes.set(Number(id), inode);
+  }
+  const links = readDir(instance.namesDir).flatMap((file) => readLink(instance, file) ?? []);
+  const byInode = Map.groupBy(links, (link) => link.inode);
+  const entries = [...inodes]
+    .sort(([a], [b]) => a - b)
+    .map(([id, inode]): SessionEntry => {
+      const own = byInode.get(inode) ?? [];
+      const live = own.find((link) => link.endedId === null);
+      const name = (live ?? own[0])?.name ?? null;
+      return { id, socket: hostSocket(instance, id), name, ended: live === undefined && own.length > 0 };
+    });
+  return { entries, inodes, links };
+}
+
+async function setEnded(instance: Instance, id: number, ended: boolean, known?: string): Promise<void> {
+  await withLock(instance.lockFile, () => {
+    if (ended && known !== undefined && endKnown(instance, id, known)) return;
+    const { own, entry } = ownLinks(instance, id);
+    if (entry.name === null || entry.ended === ended) return;
+    const live = own.find((link) => link.endedId === null);
+    // A rename, which needs no room: on a full disk, too, an ended session's name is free.
+    if (live !== undefined)
+      fs.renameSync(
+        join(instance.namesDir, live.file),
+        join(instance.namesDir, `${encodeName(entry.name, foldsCase)}~${id}`),
+      );
+    else linkName(instance, entry, entry.name, false);
+    for (const link of own) if (link !== live) unlinkName(instance, link.file);
+  });
+}
+
+function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: readonly NameLink[] } {
+  const { entries, inodes, links } = snapshot(instance);
+  const entry = entries.find((candidate) => candidate.id === id);
+  if (entry === undefined) throw new WshError("session_not_found", `no session '@${id}' in '${instance.name}'`);
+  return { entry, own: links.filter((link) => link.inode === inodes.get(id)) };
+}
+
+/** The host's socket and how many names it has: each is a link to it. Null when it is gone. */
+function ownSocket(instance: Instance, id: number): { inode: string; names: number } | null {
+  const path = hostSocket(instance, id);
+  const inode = socketInode(path);
+  const links = fs.lstatSync(path, { throwIfNoEntry: false })?.nlink;
+  return inode === null || links === undefined ? null : { inode, names: links - 1 };
+}
+
+/** As setEnded, for a host whose only name is this one. @returns false when that is not so */
+function endKnown(instance: Instance, id: number, name: string): boolean {
+  const own = ownSocket(instance, id);
+  const file = encodeName(name, foldsCase);
+  const live = join(instance.namesDir, file);
+  if (own?.names !== 1 || socketInode(live) !== own.inode) return false;
+  fs.linkSync(hostSocket(instance, id), `${live}~${id}`);
+  unlinkName(instance, file);
+  return true;
+}
+
+/** As removeEntry, for a host whose only name is this one. @returns false when that is not so */
+function removeKnown(instance: Instance, id: number, name: string): boolean {
+  const own = ownSocket(instance, id);
+  if (own === null) return true;
+  const file = encodeName(name, foldsCase);
+  const named = [file, `${file}~${id}`].filter((each) => socketInode(join(instance.namesDir, each)) === own.inode);
+  if (own.names !== named.length) return false;
+  for (const each of named) unlinkName(instance, each);
+  unlinkSocket(hostSocket(instance, id));
+  return true;
+}
+
+/** Removes one host's names, then its socket: a name never outlives what it names. */
+function removeEntry(instance: Instance, id: number, { inodes, links }: Snapshot): void {
+  const inode = inodes.get(id);
+  if (inode === undefined) return;
+  for (const link of links) if (link.inode === inode) unlinkName(instance, link.file);
+  unlinkSocket(hostSocket(instance, id));
+}
+
+/** Removes the dead host that has the live name, or the name alone when its host's socket is gone. */
+function removeNamed(instance: Instance, name: string): void {
+  const current = snapshot(instance);
+  const { inodes, links } = current;
+  const link = links.find((candidate) => candidate.name === name && candidate.endedId === null);
+  if (link === undefined) return;
+  for (const [id, inode] of inodes) if (inode === link.inode) removeEntry(instance, id, current);
+  unlinkName(instance, link.file);
+}
+
+/**
+ * Who answers at a name. A name may be longer than a socket path can be, so it is asked through a short link of its
+ * own; the caller holds the lock.
+ */
+function probeName(instance: Instance, file: string): SocketState {
+  const path = join(instance.namesDir, file);
+  if (socketInode(path) === null) return "absent";
+  const short = join(instance.hostsDir, "probe");
+  unlinkSocket(short);
+  fs.linkSync(path, short);
+  try {
+    return probeSocket(short);
+  } finally {
+    unlinkSocket(short);
+  }
+}
+
+function unlinkName(instance: Instance, file: string): void {
+  unlinkSocket(join(instance.namesDir, file));
+}
+
+function readLink(instance: Instance, file: string): NameLink | null {
+  const ended = endedPattern.exec(file);
+  const name = decodeName(ended?.[1] ?? file);
+  const inode = name === null ? null : socketInode(join(instance.namesDir, file));
+  if (name === null || inode === null) return null;
+  return { file, name, endedId: ended?.[2] === undefined ? null : Number(ended[2]), inode };
+}
+
+/** Identifies a socket across its links; null when the path is gone or is no socket. */
+function socketInode(path: string): string | null {
+  // bigint: some file systems (overlayfs with xino) number beyond 2^53.
+  const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  return stat?.isSocket() ? `${stat.dev}:${stat.ino}` : null;
+}
+
+function readDir(path: string): string[] {
+  try {
+    return fs.readdirSync(path);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function conflict(name: string): WshError {
+  return new WshError("session_name_conflict", `a session named '${name}' exists already`);
+}

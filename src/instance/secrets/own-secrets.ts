@@ -1,0 +1,73 @@
+/**
+ * The instance's own secrets: its token (whoever has it may do everything) and the key of its audit log. Each is made at
+ * first need, kept plain in a file that only its owner can read, never changed by us. Two processes that need one at once
+ * get the same: it is written whole under a name of its own and linked into place, and whoever loses that race reads the
+ * winner's.
+ */
+
+import fs from "node:fs";
+import { join } from "node:path";
+import { WshError } from "../../protocol/errors.ts";
+import { checkOwnFile, errorCode, type Instance, prepareStateDir } from "../paths.ts";
+import { refused } from "../refused.ts";
+
+/** 32 characters of 62 are 190 bits. */
+const tokenLength = 32;
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/** Shortest token that is accepted from a file that somebody else wrote, in characters (contract §11.1: 16 bytes). */
+const shortestToken = 16;
+
+/** `length` random alphanumerics from the system's generator, each equally likely. */
+export function randomToken(length: number = tokenLength): string {
+  const evenRange = 256 - (256 % alphabet.length);
+  let token = "";
+  while (token.length < length) {
+    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2))) {
+      if (byte < evenRange && token.length < length) token += alphabet[byte % alphabet.length];
+    }
+  }
+  return token;
+}
+
+/** The token if one was made; null otherwise. WshError unsafe_path when its file is not ours alone. */
+export function readToken(instance: Instance): string | null {
+  return readSecret(instance.tokenFile);
+}
+
+/** The token, made now if there was none. */
+export function ensureToken(instance: Instance): string {
+  return ensureSecret(instance, instance.tokenFile);
+}
+
+/** The key of the audit log's digests, made now if there was none: without it nobody can try what was typed. */
+export function ensureAuditKey(instance: Instance): string {
+  return ensureSecret(instance, join(instance.stateDir, `${instance.name}.audit.key`));
+}
+
+function readSecret(path: string): string | null {
+  if (!checkOwnFile(path)) return null;
+  const secret = fs.readFileSync(path, "utf8").trim();
+  if (secret.length >= shortestToken && /^[\x21-\x7e]+$/.test(secret)) return secret;
+  throw new WshError("unsafe_path", `${path} holds no secret of at least ${shortestToken} characters`, {
+    hint: "Delete the file; a new one is made at the next start of the server.",
+  });
+}
+
+function ensureSecret(instance: Instance, path: string): string {
+  prepareStateDir(instance);
+  const existing = readSecret(path);
+  if (existing !== null) return existing;
+  const temporary = `${path}.${process.pid}.${randomToken(8)}`;
+  const secret = randomToken();
+  try {
+    fs.writeFileSync(temporary, `${secret}\n`, { mode: 0o600, flag: "wx" });
+    fs.linkSync(temporary, path);
+    return secret;
+  } catch (error) {
+    const winner = errorCode(error) === "EEXIST" ? readSecret(path) : null;
+    if (winner !== null) return winner;
+    throw refused(`${path} cannot be written`, error);
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+}

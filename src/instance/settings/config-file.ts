@@ -1,0 +1,37 @@
+/**
+ * config.toml as text: what it holds and on which line each key stands. Pure; reading the file is the caller's.
+ */
+import { parse, TomlError } from "smol-toml";
+import { WshError } from "../../protocol/errors.ts";
+
+export interface ConfigText {
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The line of a key or table at the top level, 1-based; 1 when it cannot be told. */
+  lineOf(key: string): number;
+}
+
+/** Reads TOML. WshError invalid_setting with `file`, `line` and `column` when it is none; `path` is for the message. */
+export function parseConfig(text: string, path: string): ConfigText {
+  const lines = text.split("\n");
+  try {
+    return { values: parse(text), lineOf: (key) => keyLine(lines, key) };
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause;
+    const { line, column } = cause;
+    const shown = (lines[line - 1] ?? "").trim();
+    const message = `${path}:${line}:${column}: ${reasonOf(cause)}${shown === "" ? "" : ` in '${shown}'`}`;
+    throw new WshError("invalid_setting", message, { file: path, line, column }, { cause });
+  }
+}
+
+/** What is wrong, without the excerpt of the file that the parser adds. */
+export function reasonOf({ message }: TomlError): string {
+  return (message.split("\n")[0] ?? message).replace(/^Invalid TOML document: /, "");
+}
+
+function keyLine(lines: readonly string[], key: string): number {
+  const name = key.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const pattern = new RegExp(`^\\s*(?:\\[\\[?\\s*)?["']?${name}["']?\\s*[=.\\]]`);
+  const index = lines.findIndex((line) => pattern.test(line));
+  return index === -1 ? 1 : index + 1;
+}

@@ -1,0 +1,235 @@
+/**
+ * Where a setting's value comes from: flag, else environment, else config.toml, else the table's default. Each value
+ * keeps its origin, for `wsh config` and for code that treats "asked for" and "default" differently (bind). A value
+ * that is wrong stops the start and says what, where and what would be right; it is never replaced by a default.
+ */
+
+import fs from "node:fs";
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+import type { LogLevel } from "../log/log.ts";
+import { errorCode, type Instance } from "../paths.ts";
+import { type ConfigText, parseConfig } from "./config-file.ts";
+import {
+  isSettingName,
+  type SettingFacts,
+  type SettingName,
+  type Settings,
+  settingFacts,
+  settingNames,
+  settingsSchema,
+} from "./table.ts";
+
+/** Largest config.toml, in bytes: what is larger is another file by mistake. */
+const largestConfigBytes = 256 * 1024;
+/** Shortest piece of a setting's name that counts as meant, in characters. */
+const shortestPart = 3;
+/** Keys that the file may hold for several machines (contract §12.1) and that have no effect yet. */
+const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
+
+export type SettingOrigin =
+  | { readonly from: "flag" }
+  | { readonly from: "environment"; readonly variable: string }
+  | { readonly from: "file"; readonly path: string; readonly line: number }
+  | { readonly from: "default" };
+
+export interface LoadedSettings {
+  readonly values: Settings;
+  originOf(name: SettingName): SettingOrigin;
+  /** What has no effect: the file, or what is allowed in it; one sentence each. */
+  readonly warnings: readonly string[];
+}
+
+export interface SettingSources {
+  /** Values of command line flags by setting; undefined where the flag was not given. Text is read as the setting's. */
+  readonly flags?: { readonly [K in SettingName]?: string | number | boolean | readonly string[] | undefined };
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The settings of an instance. WshError invalid_setting, with `key` where one is wrong and `file`, `line` where a file
+ * is; a file that was named (--config, WSH_CONFIG) must exist, and the one at the default place may be forbidden to us.
+ */
+export function loadSettings(instance: Instance, sources: SettingSources): LoadedSettings {
+  const path = instance.configFile;
+  const read = readConfig(path, instance.configNamed);
+  const config = read.kind === "text" ? read.config : null;
+  const warnings = read.kind === "forbidden" ? [read.warning] : checkKeys(config, path);
+  const given: Partial<Record<SettingName, unknown>> = {};
+  const origins = new Map<SettingName, SettingOrigin>();
+  for (const name of settingNames) {
+    const source = pick(name, sources, config, path);
+    origins.set(name, source.origin);
+    if (source.origin.from !== "default") given[name] = checkValue(name, source.value, source.origin);
+  }
+  return {
+    values: v.parse(settingsSchema, given),
+    originOf: (name) => origins.get(name) ?? { from: "default" },
+    warnings,
+  };
+}
+
+/** The level that a role logs at: the setting when it was set, else info for a server or host, warn for a client. */
+export function logLevelFor(role: "server" | "host" | "client", settings: LoadedSettings): LogLevel {
+  const isDefault = settings.originOf("log_level").from === "default";
+  return role === "client" && isDefault ? "warn" : settings.values.log_level;
+}
+
+/** An origin in words: `flag`, `WSH_PTY`, `/home/me/.config/wsh/config.toml:3`, `default`. */
+export function formatOrigin(origin: SettingOrigin): string {
+  if (origin.from === "environment") return origin.variable;
+  return origin.from === "file" ? `${origin.path}:${origin.line}` : origin.from;
+}
+
+interface Source {
+  readonly value: unknown;
+  readonly origin: SettingOrigin;
+}
+
+function pick(name: SettingName, { flags, env }: SettingSources, config: ConfigText | null, path: string): Source {
+  const facts = settingFacts(name);
+  const flag = flags?.[name];
+  if (flag !== undefined) {
+    return { value: typeof flag === "string" ? fromText(facts, flag) : flag, origin: { from: "flag" } };
+  }
+  const text = facts.env === undefined ? undefined : env[facts.env];
+  if (facts.env !== undefined && text !== undefined && text !== "") {
+    return { value: fromText(facts, text), origin: { from: "environment", variable: facts.env } };
+  }
+  if (config !== null && Object.hasOwn(config.values, name)) {
+    return { value: config.values[name], origin: { from: "file", path, line: config.lineOf(name) } };
+  }
+  const hostname = name === "hostname" ? serverHostname(config) : undefined;
+  if (hostname !== undefined) {
+    return { value: hostname, origin: { from: "file", path, line: config?.lineOf("hostname") ?? 1 } };
+  }
+  return { value: undefined, origin: { from: "default" } };
+}
+
+/** The contract's place for the host name: `[server] hostname`. */
+function serverHostname(config: ConfigText | null): unknown {
+  const server = config?.values.server;
+  return typeof server === "object" && server !== null && "hostname" in server ? server.hostname : undefined;
+}
+
+/** Text of a flag or variable as a value; text that is none is returned as it is and fails the check. */
+function fromText({ kind }: SettingFacts, text: string): unknown {
+  switch (kind) {
+    case "integer":
+      return /^-?\d+$/.test(text) ? Number(text) : text;
+    case "boolean":
+      if (/^(1|true|on|yes)$/i.test(text)) return true;
+      return /^(0|false|off|no)$/i.test(text) ? false : text;
+    case "list":
+      return text.split(",").map((item) => item.trim());
+    case "choice":
+    case "text":
+      return text;
+  }
+}
+
+function checkValue(name: SettingName, value: unknown, origin: SettingOrigin): unknown {
+  const result = v.safeParse(settingsSchema.entries[name], value);
+  if (result.success) return result.output;
+  const place = origin.from === "file" ? { file: origin.path, line: origin.line } : {};
+  const shown = JSON.stringify(value) ?? String(value);
+  const { expected } = settingFacts(name);
+  const source = origin.from === "flag" ? `the flag of ${name}` : formatOrigin(origin);
+  const message = `${source}: ${name} is ${shown}, expected ${expected}`;
+  throw new WshError("invalid_setting", message, { key: name, ...place });
+}
+
+type ReadConfig =
+  | { readonly kind: "text"; readonly config: ConfigText }
+  | { readonly kind: "absent" }
+  | { readonly kind: "forbidden"; readonly warning: string };
+
+function readConfig(path: string, isNamed: boolean): ReadConfig {
+  let text: string;
+  try {
+    const size = fs.statSync(path).size;
+    if (size > largestConfigBytes) {
+      throw new WshError("invalid_setting", `${path} has ${size} bytes; a configuration has at most 262144`);
+    }
+    text = fs.readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof WshError) throw error;
+    const code = errorCode(error);
+    if (!isNamed && (code === "ENOENT" || code === "ENOTDIR")) return { kind: "absent" };
+    // As under sudo without -H: HOME is another user's, and nobody said that its settings are meant.
+    if (!isNamed && (code === "EACCES" || code === "EPERM")) {
+      return { kind: "forbidden", warning: `${path} may not be read (${code}): the default settings are used` };
+    }
+    const reason = error instanceof Error ? error.message : String(error);
+    const hint = "Make it readable, or set HOME, XDG_CONFIG_HOME or WSH_CONFIG to what is yours.";
+    throw new WshError("invalid_setting", `${path} cannot be read: ${reason}`, { file: path, hint }, { cause: error });
+  }
+  return { kind: "text", config: parseConfig(text, path) };
+}
+
+/** WshError for the first key that is no setting; warnings for those that have no effect yet. */
+function checkKeys(config: ConfigText | null, path: string): string[] {
+  const warnings: string[] = [];
+  for (const key of Object.keys(config?.values ?? {})) {
+    const line = config?.lineOf(key) ?? 1;
+    if (isSettingName(key)) continue;
+    if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
+    const stray = strayIn(config?.values[key]);
+    if (stray !== undefined) {
+      const place = config?.lineOf(stray) ?? line;
+      const message = `${path}:${place}: ${stray} stands in the table [${key}]`;
+      const hint = "Settings stand before the first table.";
+      throw new WshError("invalid_setting", message, { key: stray, file: path, line: place, hint });
+    }
+    if (key !== "server") warnings.push(`${path}:${line}: ${key} has no effect: there is no federation yet`);
+  }
+  return warnings;
+}
+
+/** A setting that ended up in a table, as happens when it is appended to a file that ends with one. */
+function strayIn(table: unknown): SettingName | undefined {
+  if (typeof table !== "object" || table === null) return undefined;
+  return Object.keys(table)
+    .filter(isSettingName)
+    .find((name) => name !== "hostname");
+}
+
+function unknownKey(key: string, path: string, line: number): WshError {
+  const near = nearSettings(key);
+  const hint = near.length === 0 ? undefined : `Did you mean ${near.join(" or ")}?`;
+  return new WshError("invalid_setting", `${path}:${line}: there is no setting '${key}'`, {
+    key,
+    file: path,
+    line,
+    ...(hint === undefined ? {} : { hint }),
+  });
+}
+
+/** Settings whose name is likely meant by a mistyped one: at most three, nearest first. */
+export function nearSettings(key: string): SettingName[] {
+  const lower = key.toLowerCase().replaceAll("-", "_");
+  if (isSettingName(lower)) return [lower];
+  return settingNames
+    .map((name) => {
+      const isPart = lower.length >= shortestPart && (name.includes(lower) || lower.includes(name));
+      return { name, distance: isPart ? 0 : editDistance(lower, name) };
+    })
+    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
+
+/** Insertions, deletions and replacements that turn one text into the other. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

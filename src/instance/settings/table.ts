@@ -1,0 +1,211 @@
+/**
+ * Every setting of wsh, once: its key in config.toml, what values it takes, its default, unit, environment variable and
+ * a sentence for `wsh config` and the documentation. Reading them from their four sources is settings.ts. A limit that
+ * a client can reach says which error it gives. What must never be written into a file that is shared (tokens, turning
+ * authentication off) is no setting.
+ */
+
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+
+/** How a setting's text (environment, flag) becomes its value. */
+export type SettingKind = "integer" | "boolean" | "choice" | "text" | "list";
+
+/** What is known of a setting beside its schema. */
+export interface SettingFacts {
+  readonly kind: SettingKind;
+  readonly doc: string;
+  /** What a number counts. */
+  readonly unit?: string;
+  /** The environment variable that sets it. */
+  readonly env?: string;
+  /** Values in words, for messages: "an integer from 1 to 9". */
+  readonly expected: string;
+}
+
+type Extra = Pick<SettingFacts, "unit" | "env">;
+
+function integer(initial: number, min: number, max: number, doc: string, extra: Extra = {}) {
+  const range = v.pipe(v.number(), v.integer(), v.minValue(min), v.maxValue(max));
+  const facts: SettingFacts = { kind: "integer", doc, expected: `an integer from ${min} to ${max}`, ...extra };
+  return v.pipe(v.optional(range, initial), v.metadata({ ...facts }));
+}
+
+function boolean(initial: boolean, doc: string, extra: Extra = {}) {
+  const facts: SettingFacts = { kind: "boolean", doc, expected: "true or false", ...extra };
+  return v.pipe(v.optional(v.boolean(), initial), v.metadata({ ...facts }));
+}
+
+function choice<const T extends readonly [string, ...string[]]>(
+  options: T,
+  initial: T[number],
+  doc: string,
+  extra: Extra = {},
+) {
+  const facts: SettingFacts = { kind: "choice", doc, expected: `one of ${options.join(", ")}`, ...extra };
+  return v.pipe(v.optional(v.picklist(options), initial), v.metadata({ ...facts }));
+}
+
+function text(initial: string, pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
+  const facts: SettingFacts = { kind: "text", doc, expected, ...extra };
+  return v.pipe(v.optional(v.pipe(v.string(), v.regex(pattern)), initial), v.metadata({ ...facts }));
+}
+
+function list(pattern: RegExp, expected: string, doc: string, extra: Extra = {}) {
+  const facts: SettingFacts = { kind: "list", doc, expected, ...extra };
+  return v.pipe(v.optional(v.array(v.pipe(v.string(), v.regex(pattern))), []), v.metadata({ ...facts }));
+}
+
+/** Largest duration in ms that a timer can hold: 2^31 - 1. */
+const longestMs = 2_147_483_647;
+/** Upper end of settings that count things: far more than a machine bears, small enough to be exact everywhere. */
+const most = 1_000_000;
+const mib = 1024 * 1024;
+const path = /^[^\0]*$/;
+
+export const settingsSchema = v.object({
+  // The session
+  pty: choice(["bun", "bun-pty"], "bun", "Adapter that runs programs on a pseudo-terminal.", { env: "WSH_PTY" }),
+  login_shell: boolean(true, "Start a session's shell as a login shell."),
+  shell_integration: boolean(true, "Let the shell report where commands begin and end.", {
+    env: "WSH_SHELL_INTEGRATION",
+  }),
+  reset_modes: boolean(true, "When a command has ended, switch off terminal modes that it left on."),
+  scrollback_lines: integer(10_000, 0, most, "Logical lines kept above the screen of a session, however wide it is.", {
+    unit: "lines",
+  }),
+  scrollback_bytes: integer(32 * mib, 0, 4096 * mib, "History kept above the screen of a session, by size.", {
+    unit: "bytes",
+  }),
+  grace_seconds: integer(60, 0, 86_400, "How long a session stays readable after its program has ended.", {
+    unit: "seconds",
+  }),
+  exec_grace_seconds: integer(600, 0, 86_400, "The same for a command in the background, or whose wait timed out.", {
+    unit: "seconds",
+  }),
+  kill_grace_ms: integer(3_000, 0, 60_000, "Time between SIGHUP and SIGKILL when a session is killed.", { unit: "ms" }),
+
+  // The person's terminal
+  size_policy: choice(["latest", "smallest"], "latest", "Which attached terminal decides a session's size."),
+  prefix_key: text(
+    "Ctrl+\\",
+    // Whether it is a key is for the attach client to say, which knows keys.
+    /^\S{1,32}$/,
+    "a key such as Ctrl+\\ or C-a, or none",
+    "Key that takes the keyboard back; twice detaches.",
+  ),
+  clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
+  title: choice(["on", "off"], "on", "Whether programs may set the terminal's title."),
+  colours: choice(
+    ["auto", "truecolor", "256", "16", "none"],
+    "auto",
+    "Colours of the terminal; auto asks it and its environment. Fewer than truecolor: what programs print is converted.",
+  ),
+
+  // The server
+  bind: text("127.0.0.1:8080", /^(none|\S+:\d{1,5})$/, "ADDRESS:PORT or none", "TCP address of `wsh server`."),
+  hostname: text("", /^[A-Za-z0-9._-]{0,253}$/, "a host name", "The server's own name; empty: the system's.", {
+    env: "WSH_HOSTNAME",
+  }),
+  base_prefix: text("", /^(\/.*[^/])?$/, "a path that begins and does not end with /", "Path before every route.", {
+    env: "WSH_BASE_PREFIX",
+  }),
+  tls_cert: text("", path, "a path", "PEM certificate chain for TCP.", { env: "WSH_TLS_CERT" }),
+  tls_key: text("", path, "a path", "PEM key of tls_cert.", { env: "WSH_TLS_KEY" }),
+  cors_origins: list(/^https?:\/\/[^/*\s]+$/, "origins such as https://example.org", "Origins that browsers may use."),
+  rate_limit: integer(0, 0, most, "Requests per peer address; 0: none on loopback, 100 elsewhere.", {
+    unit: "requests/s",
+  }),
+  ws_ping_ms: integer(30_000, 100, longestMs, "Time between pings on a WebSocket.", { unit: "ms" }),
+  ws_pong_ms: integer(10_000, 100, longestMs, "Time for the answer to a ping, then the WebSocket is closed.", {
+    unit: "ms",
+  }),
+  mcp_max_wait_ms: integer(30_000, 0, 300_000, "How long a tool waits when the call does not say.", {
+    unit: "ms",
+    env: "WSH_MCP_MAX_WAIT_MS",
+  }),
+  mcp_progress_ms: integer(1_000, 10, 300_000, "Time between progress notifications.", {
+    unit: "ms",
+    env: "WSH_MCP_PROGRESS_MS",
+  }),
+  mcp_idle_seconds: integer(1_800, 1, 604_800, "An MCP session over HTTP without requests is dropped after this.", {
+    unit: "seconds",
+  }),
+
+  // Limits; beyond them: max_sessions_reached for sessions, resource_limit_reached for the rest
+  max_sessions: integer(
+    256,
+    1,
+    most,
+    "Live sessions of an instance; as many ended ones stay readable, then the oldest gives way.",
+  ),
+  max_clients: integer(64, 1, most, "Streaming clients of a session."),
+  max_websockets: integer(256, 1, most, "WebSockets at the server's own level."),
+  max_mcp_sessions: integer(256, 1, most, "MCP sessions over HTTP."),
+  max_tickets: integer(1_024, 1, most, "Unused WebSocket tickets."),
+  max_subscriptions: integer(256, 1, most, "Subscriptions of a connection."),
+  max_waiters: integer(256, 1, most, "Pending waits of a session."),
+  max_overlays: integer(256, 0, most, "Overlays of a session."),
+  max_panels: integer(256, 0, most, "Panels of a session."),
+  max_spans: integer(4_096, 1, most, "Spans or region writes of an overlay or panel."),
+  max_span_bytes: integer(65_536, 1, mib, "Text of a span or region write.", { unit: "bytes" }),
+  max_commands: integer(1_000, 1, most, "Command records kept by a session; the oldest goes first."),
+  max_command_bytes: integer(8 * mib, 1_024, 1024 * mib, "Output kept by a session's command records together.", {
+    unit: "bytes",
+  }),
+  max_input_bytes: integer(4 * mib, 1_024, 64 * mib, "Input of a session that its program has not read yet.", {
+    unit: "bytes",
+  }),
+  max_client_queue_bytes: integer(
+    4 * mib,
+    65_536,
+    1024 * mib,
+    "Answers waiting for a WebSocket that does not read; past it the connection is closed.",
+    {
+      unit: "bytes",
+    },
+  ),
+
+  // Records
+  log_level: choice(["error", "warn", "info", "debug"], "info", "Least urgent log line; client commands: warn.", {
+    env: "WSH_LOG",
+  }),
+  log_format: choice(["text", "json"], "text", "Form of a log line."),
+  log_file: text("", path, "a path", "File of the server's log; empty: stderr."),
+  audit: boolean(
+    false,
+    "Record every call, with digests of the input by the key NAME.audit.key; in force for what starts from now on.",
+  ),
+  audit_file: text("", path, "a path", "File of the audit log; empty: in the state directory."),
+});
+
+export type Settings = Readonly<v.InferOutput<typeof settingsSchema>>;
+export type SettingName = keyof Settings;
+
+const names = new Set<string>(Object.keys(settingsSchema.entries));
+
+export function isSettingName(text: string): text is SettingName {
+  return names.has(text);
+}
+
+/** All keys, in the order of the table. */
+export const settingNames: readonly SettingName[] = Object.keys(settingsSchema.entries).filter(isSettingName);
+
+/** What the table says of a setting. */
+export function settingFacts(name: SettingName): SettingFacts & { readonly default: unknown } {
+  const schema = settingsSchema.entries[name];
+  const { kind, doc, expected, unit, env } = factsOf(schema);
+  return {
+    kind,
+    doc,
+    expected,
+    default: v.getDefault(schema),
+    ...(unit === undefined ? {} : { unit }),
+    ...(env === undefined ? {} : { env }),
+  };
+}
+
+function factsOf(schema: (typeof settingsSchema.entries)[SettingName]): SettingFacts {
+  for (const action of schema.pipe) if (action.type === "metadata") return action.metadata;
+  throw new WshError("internal_error", "a setting without facts");
+}

@@ -1,0 +1,123 @@
+/**
+ * The prefix key: the person's way out of a session and out of an agent's capture.
+ *
+ * Pure state machine, one per attached terminal, fed with decoded events. What must stay true: while the keyboard is
+ * captured one press takes it back, always (the default key does when the person has set none); nothing that the person
+ * typed is lost: an unused prefix is sent on with the key after it. Mouse reports, focus changes, replies, key releases
+ * and modifier keys by themselves pass by between the two presses.
+ */
+import { WshError } from "../protocol/errors.ts";
+import type { InputEvent, ParsedKey } from "./decode.ts";
+import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
+
+export interface Prefix {
+  readonly key: ParsedKey;
+  /** As it is shown to the person: `Ctrl+\`. */
+  readonly label: string;
+}
+
+export const defaultPrefix: Prefix = { key: { key: "\\", modifiers: ["ctrl"] }, label: "Ctrl+\\" };
+
+/** The bytes of a prefix that was pressed and waits for the next key. */
+export type PrefixState = { readonly pending: Uint8Array | null };
+
+export const initialPrefixState: PrefixState = { pending: null };
+
+export type PrefixAction =
+  /** Treat as input: to the program, or to whoever captured the keyboard. */
+  | { readonly type: "forward"; readonly raw: Uint8Array }
+  /** The prefix was pressed; show nothing yet, send nothing. */
+  | { readonly type: "wait" }
+  /** Take the keyboard back from its captor. */
+  | { readonly type: "release" }
+  | { readonly type: "detach" }
+  | { readonly type: "help" };
+
+/** What the person reads on prefix `?`. */
+export const prefixHelp = [
+  ["prefix", "detach"],
+  ["?", "this help"],
+  ["l", "send the prefix key itself"],
+  ["other keys", "send both"],
+] as const;
+
+/**
+ * Reads the setting `prefix_key`: a key name with Ctrl or Alt, a function key, or `none`.
+ * @throws WshError `invalid_setting` for any other, and for keys that people need for typing
+ */
+export function parsePrefix(setting: string): Prefix | null {
+  if (setting.toLowerCase() === "none") return null;
+  const key = readSetting(setting);
+  const held = key.modifiers & (CTRL | ALT);
+  const named = "named" in key.key ? key.key.named : null;
+  const functionKey = named !== null && /^F\d+$/.test(named);
+  if (held === 0 && !functionKey) {
+    throw new WshError("invalid_setting", `prefix_key ${JSON.stringify(setting)} would take a key needed for typing`, {
+      hint: "Use a key with Ctrl or Alt, such as Ctrl+\\ or C-a, a function key, or none.",
+    });
+  }
+  const modifiers = [
+    ...((key.modifiers & CTRL) !== 0 ? (["ctrl"] as const) : []),
+    ...((key.modifiers & ALT) !== 0 ? (["alt"] as const) : []),
+    ...((key.modifiers & SHIFT) !== 0 ? (["shift"] as const) : []),
+  ];
+  const name = "char" in key.key ? key.key.char : key.key.named;
+  const parsed = { key: name, modifiers };
+  refuseTwin(parsed);
+  const shown = name === " " ? "Space" : name.length === 1 && held === CTRL ? name.toUpperCase() : name;
+  const label = [...modifiers.map((one) => one[0]?.toUpperCase() + one.slice(1)), shown].join("+");
+  return { key: parsed, label };
+}
+
+function readSetting(setting: string) {
+  try {
+    return parseKeyName(setting);
+  } catch (error) {
+    throw new WshError("invalid_setting", `prefix_key: ${WshError.from(error).message}`, {}, { cause: error });
+  }
+}
+
+/** Ctrl with some keys is the byte of another: a terminal says Ctrl+I as Tab, Ctrl+M as Enter, Ctrl+[ as Escape. */
+function refuseTwin(key: ParsedKey): void {
+  if (key.modifiers.length !== 1 || key.modifiers[0] !== "ctrl") return;
+  const twin = { i: "Tab", m: "Enter", "[": "Escape" }[key.key];
+  if (twin === undefined) return;
+  throw new WshError("invalid_setting", `prefix_key Ctrl+${key.key} is the ${twin} key to most terminals`, {
+    hint: "Use another key with Ctrl or Alt, such as Ctrl+\\.",
+  });
+}
+
+function isPrefix({ parsed, raw }: InputEvent, { key }: Prefix): boolean {
+  // Ctrl+Space is the byte 0, which input events leave unnamed.
+  if (raw.length === 1 && raw[0] === 0) return key.key === " " && key.modifiers.join() === "ctrl";
+  return parsed !== null && parsed.key === key.key && parsed.modifiers.join() === key.modifiers.join();
+}
+
+/**
+ * One event of the person's terminal.
+ * @param context `captured`: somebody else holds the keyboard now; `prefix` null: there is no prefix key
+ */
+export function prefixKey(
+  state: PrefixState,
+  event: InputEvent,
+  { captured, prefix }: { readonly captured: boolean; readonly prefix: Prefix | null },
+): { state: PrefixState; action: PrefixAction } {
+  const forward = { type: "forward", raw: event.raw } as const;
+  if (event.kind !== "key" && event.kind !== "paste") return { state, action: forward };
+  if (captured) {
+    const taken = event.kind === "key" && isPrefix(event, prefix ?? defaultPrefix);
+    return { state: initialPrefixState, action: taken ? { type: "release" } : forward };
+  }
+  const pressed = prefix !== null && event.kind === "key" && isPrefix(event, prefix);
+  if (state.pending === null) {
+    return pressed ? { state: { pending: event.raw }, action: { type: "wait" } } : { state, action: forward };
+  }
+  if (pressed) return { state: initialPrefixState, action: { type: "detach" } };
+  const typed = event.parsed?.modifiers.length === 0 ? event.parsed.key : null;
+  if (typed === "?") return { state: initialPrefixState, action: { type: "help" } };
+  if (typed === "l") return { state: initialPrefixState, action: { type: "forward", raw: state.pending } };
+  const both = new Uint8Array(state.pending.length + event.raw.length);
+  both.set(state.pending);
+  both.set(event.raw, state.pending.length);
+  return { state: initialPrefixState, action: { type: "forward", raw: both } };
+}

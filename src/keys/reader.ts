@@ -1,0 +1,130 @@
+/**
+ * What the person types, on its way to the host: the prefix key is taken out, answers of the terminal to our own
+ * questions are taken out, all else goes on as it came, in order, one piece for each read. Runs once per read; text
+ * without control characters, such as a large paste, is passed on unread.
+ */
+import { decodeKeys, flushKeys, type InputEvent, initialKeyState, isWaiting } from "./decode.ts";
+import { initialPrefixState, type Prefix, prefixKey } from "./prefix.ts";
+
+/** How long a lone Escape may be the beginning of a sequence, in ms: a terminal writes a sequence at once. */
+const ESCAPE_MS = 10;
+/** The same for a longer beginning, which came apart on its way (ssh). */
+const SEQUENCE_MS = 50;
+
+export interface KeyActions {
+  forward(bytes: Uint8Array): void;
+  /** A report that the terminal made by itself; programs' questions are answered by the host, so it answers ours. */
+  reply(bytes: Uint8Array): void;
+  detach(): void;
+  /** Show what the prefix key can do; `false`: some key was pressed since. */
+  help(shown: boolean): void;
+  /** Take the keyboard back from whoever captured it. */
+  release(): void;
+}
+
+export class KeyReader {
+  /** Somebody else holds the keyboard. */
+  captured = false;
+  private keys = initialKeyState;
+  private pressed = initialPrefixState;
+  private timer: Timer | null = null;
+  private helping = false;
+
+  constructor(
+    private readonly prefix: Prefix | null,
+    private readonly actions: KeyActions,
+  ) {}
+
+  /** Nothing that was pressed waits for more, so that somebody else can read on. */
+  get isAtRest(): boolean {
+    return !isWaiting(this.keys) && this.pressed.pending === null && !this.helping;
+  }
+
+  push(bytes: Uint8Array): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    if (this.isPlain(bytes)) {
+      this.actions.forward(bytes);
+      return;
+    }
+    const { events, state } = decodeKeys(this.keys, bytes);
+    this.keys = state;
+    this.act(events);
+    this.arm();
+  }
+
+  /** Sends on what may have been the beginning of something. */
+  flush(): void {
+    this.timer = null;
+    const { events, state } = flushKeys(this.keys);
+    this.keys = state;
+    this.act(events);
+    this.arm();
+  }
+
+  /** Something unfinished waits for its end, but not for ever. */
+  private arm(): void {
+    if (!isWaiting(this.keys)) return;
+    this.timer = setTimeout(() => this.flush(), this.keys.rest.length === 1 ? ESCAPE_MS : SEQUENCE_MS);
+  }
+
+  private isPlain(bytes: Uint8Array): boolean {
+    if (!this.isAtRest) return false;
+    const { prefix } = this;
+    const typed = prefix !== null && prefix.key.modifiers.length === 0;
+    return !typed && bytes.every(isText);
+  }
+
+  private act(events: readonly InputEvent[]): void {
+    let forward: Uint8Array[] = [];
+    const send = (): void => {
+      if (forward.length > 0) this.actions.forward(forward.length === 1 ? (forward[0] ?? EMPTY) : joined(forward));
+      forward = [];
+    };
+    for (const event of events) {
+      if (event.kind === "reply") {
+        this.actions.reply(event.raw);
+        continue;
+      }
+      if (this.helping && event.kind === "key") {
+        this.showHelp(false);
+        // Escape says that the help shall go, and nothing to the program; any other key is the next thing typed.
+        if (event.parsed?.key === "Escape" && event.parsed.modifiers.length === 0) continue;
+      }
+      const { captured, prefix } = this;
+      const { state, action } = prefixKey(this.pressed, event, { captured, prefix });
+      this.pressed = state;
+      if (action.type === "forward") {
+        forward.push(action.raw);
+      } else if (action.type !== "wait") {
+        send();
+        if (action.type === "detach") {
+          this.actions.detach();
+          return;
+        }
+        if (action.type === "help") this.showHelp(true);
+        else {
+          // At once, not when the host says so: the next press is already meant for what follows.
+          this.captured = false;
+          this.actions.release();
+        }
+      }
+    }
+    send();
+  }
+
+  private showHelp(shown: boolean): void {
+    this.helping = shown;
+    this.actions.help(shown);
+  }
+}
+
+const EMPTY = new Uint8Array(0);
+
+function isText(byte: number): boolean {
+  return byte >= 0x20 || byte === 0x0d || byte === 0x09 || byte === 0x0a;
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(parts));
+}

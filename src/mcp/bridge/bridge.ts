@@ -1,0 +1,325 @@
+/**
+ * `wsh mcp`: a pipe between an AI host's stdio and the server's MCP socket, which starts a server where none runs and
+ * survives its restart. What must stay true: stdout carries JSON-RPC lines and nothing else; every request that was
+ * accepted is answered once, by the server or with an error from here; what was sent to a server that died is never
+ * sent again; nothing is buffered without limit. It imports no SDK, so that the first answer comes at once.
+ */
+
+import { startServer } from "../../instance/launch/launch.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { visible } from "../../protocol/visible.ts";
+import { LineSplitter } from "../../wire/lines.ts";
+import { MAX_HELLO_BYTES, MAX_LINE_BYTES, MCP_SOCKET_VERSION } from "../socket/hello.ts";
+import { type FittedHello, fitHello } from "./hello.ts";
+import { answeredId, Link } from "./link.ts";
+import { type ClientMessage, errorLine, OpenRequests, parseLine, type RequestId } from "./open-requests.ts";
+import { Output } from "./stdout.ts";
+
+/** How long requests wait for a server, in ms. */
+const SERVER_MS = 5_000;
+/** Pause between attempts to reach a server that is coming up or going down, in ms. */
+const RETRY_MS = 20;
+/** How long open requests are waited for when stdin has ended, in ms. */
+const LAST_ANSWERS_MS = 10_000;
+/** How long stdout may take to swallow the last lines after a signal, in ms: a second is left in all. */
+const HASTY_FLUSH_MS = 700;
+/** Bytes that may wait in one direction before its source is not read on. */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+/** Characters of an id that a message repeats. */
+const SHOWN_ID = 80;
+
+export interface BridgeOptions {
+  readonly instance: Instance;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly tools: "core" | "all";
+  readonly session?: string | undefined;
+  readonly readOnly: boolean;
+  /** Address that a server started here also binds. */
+  readonly bind?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+/** Runs until stdin ends, stdout is gone, or a signal comes. The process should then exit with 0. */
+export async function runBridge(options: BridgeOptions): Promise<void> {
+  await new Bridge(options).run();
+}
+
+/** Without the variables of ours, which describe this process and not the agent's environment. */
+function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): FittedHello {
+  const kept = Object.entries(env).filter((entry): entry is [string, string] => {
+    return entry[1] !== undefined && !entry[0].startsWith("WSH_");
+  });
+  return fitHello({
+    wsh_mcp: MCP_SOCKET_VERSION,
+    version: VERSION,
+    cwd,
+    env: Object.fromEntries(kept),
+    tools,
+    ...(session === undefined ? {} : { session }),
+    read_only: readOnly,
+  });
+}
+
+/** An id as a message repeats it. */
+function shownId(id: RequestId): string {
+  const text = JSON.stringify(id);
+  return text.length > SHOWN_ID ? `${text.slice(0, SHOWN_ID)}…` : text;
+}
+
+class Bridge {
+  private readonly open = new OpenRequests();
+  private readonly ended = Promise.withResolvers<void>();
+  private readonly output = new Output(MAX_WAITING_BYTES, {
+    full: () => this.link?.pause(),
+    room: () => this.link?.resume(),
+    gone: () => this.ended.resolve(),
+  });
+  private link: Link | null = null;
+  private connecting: Promise<void> | null = null;
+  /** Waits for a link, in order. */
+  private queue: ClientMessage[] = [];
+  private queued = 0;
+  private spaceInQueue: PromiseWithResolvers<void> | null = null;
+  /** Said again to a new server: the client will not. */
+  private initialize: ClientMessage | null = null;
+  private isInitialized = false;
+  private initialized: string | null = null;
+  private readonly subscriptions = new Map<unknown, ClientMessage>();
+  private readonly replays = new Map<RequestId, () => void>();
+  private replayCount = 0;
+  private isInputOver = false;
+  private isOmissionSaid = false;
+  private flushMs = LAST_ANSWERS_MS;
+  private idle: PromiseWithResolvers<void> | null = null;
+
+  constructor(private readonly options: BridgeOptions) {}
+
+  async run(): Promise<void> {
+    for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => this.stop(signal));
+    void this.connect();
+    void this.readInput()
+      .catch((error) => this.complain(`stdin: ${error}`))
+      .then(() => this.finish());
+    await this.ended.promise;
+    this.link?.close();
+    await Promise.race([this.output.flushed(), Bun.sleep(this.flushMs)]);
+  }
+
+  private async readInput(): Promise<void> {
+    const lines = new LineSplitter(
+      MAX_LINE_BYTES,
+      (line) => this.take(line),
+      () => this.say(errorLine(null, -32600, `Invalid Request: a line is at most ${MAX_LINE_BYTES} bytes`)),
+    );
+    for await (const bytes of Bun.stdin.stream()) {
+      lines.push(bytes);
+      await this.link?.room(MAX_WAITING_BYTES);
+      while (this.queued > MAX_LINE_BYTES) {
+        this.spaceInQueue ??= Promise.withResolvers<void>();
+        await this.spaceInQueue.promise;
+      }
+    }
+    lines.end();
+  }
+
+  private take(line: string): void {
+    const parsed = parseLine(line);
+    if (!parsed.ok) {
+      this.say(errorLine(parsed.id, parsed.code, parsed.reason));
+      return;
+    }
+    const { message } = parsed;
+    if (message.method === "notifications/cancelled") this.forget(message.params.requestId);
+    if (message.method !== null && message.id !== null && this.open.has(message.id)) {
+      // An error with this id would be taken for the other request's answer.
+      this.say(errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is that of an open request`));
+      return;
+    }
+    if (message.method !== null) this.open.add(message);
+    if (this.link !== null) {
+      this.send(this.link, message);
+      return;
+    }
+    this.queue.push(message);
+    this.queued += line.length;
+    void this.connect();
+  }
+
+  /** A cancelled request gets no answer; one that was not sent yet is not sent at all. */
+  private forget(id: unknown): void {
+    if (typeof id !== "string" && typeof id !== "number") return;
+    this.open.close(id);
+    this.queue = this.queue.filter((message) => message.id !== id || message.method === null);
+    this.settle();
+  }
+
+  private send(link: Link, message: ClientMessage): void {
+    link.write(`${message.line}\n`);
+    if (message.id !== null) this.open.sent(message.id);
+    if (message.method === "initialize") this.initialize = message;
+    else if (message.method === "notifications/initialized") this.initialized = message.line;
+    else if (message.method === "resources/subscribe") this.subscriptions.set(message.params.uri, message);
+    else if (message.method === "resources/unsubscribe") this.subscriptions.delete(message.params.uri);
+  }
+
+  /** Connects, starting a server if need be, and sends what waits. One attempt at a time. */
+  private connect(): Promise<void> {
+    this.connecting ??= this.reach()
+      .then((link) => {
+        this.link = link;
+        for (const message of this.emptyQueue()) this.send(link, message);
+      })
+      .catch((thrown) => {
+        const error = WshError.from(thrown);
+        this.complain(error.message);
+        this.emptyQueue();
+        const { code, message, hint } = error;
+        for (const line of this.open.fail("all", { code, message, hint })) this.say(line);
+        this.settle();
+      })
+      .finally(() => {
+        this.connecting = null;
+        if (this.queue.length > 0 && this.link === null) void this.connect();
+      });
+    return this.connecting;
+  }
+
+  private emptyQueue(): ClientMessage[] {
+    const { queue } = this;
+    this.queue = [];
+    this.queued = 0;
+    this.spaceInQueue?.resolve();
+    this.spaceInQueue = null;
+    return queue;
+  }
+
+  private async reach(): Promise<Link> {
+    const { instance, bind, token } = this.options;
+    const deadline = performance.now() + SERVER_MS;
+    const { hello, omitted } = helloOf(this.options);
+    this.mentionOmitted(omitted);
+    for (;;) {
+      const left = deadline - performance.now();
+      try {
+        const link = await Link.open(instance.mcpSocket, hello, {
+          line: (bytes) => this.receive(bytes),
+          lost: () => this.lost(),
+        });
+        await this.replay(link);
+        if (!link.isLost) return link;
+        if (left > 0) continue;
+        throw new WshError("server_unavailable", "the server hung up");
+      } catch (thrown) {
+        const error = WshError.from(thrown);
+        if (error.code !== "server_unavailable" || left <= 0) throw error;
+      }
+      const { started } = await startServer(instance, {
+        bind,
+        token,
+        timeoutMs: Math.max(1, Math.round(left)),
+        env: process.env,
+      });
+      if (!started) {
+        // It is there but its MCP socket is not yet, or not any more.
+        await Bun.sleep(RETRY_MS);
+        await this.mentionBind();
+      }
+    }
+  }
+
+  private mentionOmitted(names: readonly string[]): void {
+    if (names.length === 0 || this.isOmissionSaid) return;
+    this.isOmissionSaid = true;
+    const limit = MAX_HELLO_BYTES / 1024 / 1024;
+    this.complain(`the environment is over ${limit} MiB; sessions start without ${names.join(", ")}`);
+  }
+
+  /** A server that runs already keeps the addresses that it has. */
+  private async mentionBind(): Promise<void> {
+    const { instance, bind } = this.options;
+    if (bind === undefined || bind === "none") return;
+    const { readServerInfo } = await import("../../instance/server-info.ts");
+    const addresses = readServerInfo(instance)?.addresses ?? [];
+    if (addresses.some((address) => address.endsWith(bind))) return;
+    this.complain(`the server that runs does not listen on ${bind}; end it first, or leave --bind out`);
+  }
+
+  /** Makes a new server know what the old one knew of this client. */
+  private async replay(link: Link): Promise<void> {
+    const { initialize } = this;
+    if (initialize === null || !this.isInitialized) return;
+    await this.ask(link, initialize);
+    if (this.initialized !== null) link.write(`${this.initialized}\n`);
+    for (const subscription of this.subscriptions.values()) await this.ask(link, subscription);
+  }
+
+  /** Sends a request again under an id of ours; its answer is for us. */
+  private ask(link: Link, message: ClientMessage): Promise<void> {
+    const id = `wsh-replay-${++this.replayCount}`;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.replays.set(id, resolve);
+    link.write(`${JSON.stringify({ ...JSON.parse(message.line), id })}\n`);
+    return promise;
+  }
+
+  private receive(line: Uint8Array): void {
+    const id = answeredId(line);
+    if (id !== null) {
+      const answered = this.replays.get(id);
+      if (answered !== undefined) {
+        this.replays.delete(id);
+        answered();
+        return;
+      }
+      const request = this.open.close(id);
+      if (request !== null && request === this.initialize) this.isInitialized = true;
+    }
+    this.say(line);
+    this.settle();
+  }
+
+  private lost(): void {
+    this.link = null;
+    for (const answered of this.replays.values()) answered();
+    this.replays.clear();
+    const failure = {
+      code: "server_unavailable",
+      message: "the wsh server ended before it answered",
+      hint: "Sessions go on without it; the next request finds or starts a server.",
+    };
+    for (const line of this.open.fail("sent", failure)) this.say(line);
+    this.settle();
+  }
+
+  /** stdin has ended: what was asked is still answered. */
+  private async finish(): Promise<void> {
+    this.isInputOver = true;
+    this.idle = Promise.withResolvers<void>();
+    this.settle();
+    await Promise.race([this.idle.promise, Bun.sleep(LAST_ANSWERS_MS)]);
+    this.ended.resolve();
+  }
+
+  private settle(): void {
+    if (this.isInputOver && this.open.awaited === 0 && this.queue.length === 0) this.idle?.resolve();
+  }
+
+  private stop(signal: string): void {
+    const failure = { code: "cancelled", message: `wsh mcp was ended by ${signal}`, hint: "Start it again." };
+    for (const line of this.open.fail("all", failure)) this.say(line);
+    this.flushMs = HASTY_FLUSH_MS;
+    this.ended.resolve();
+  }
+
+  private say(line: string | Uint8Array): void {
+    this.output.say(line);
+  }
+
+  private complain(text: string): void {
+    process.stderr.write(`wsh mcp: ${visible(text)}\n`);
+  }
+}

@@ -1,0 +1,28 @@
+/** What the bridge says first: where the agent is, with as much of its environment as the server reads. Pure. */
+import { type ClientHello, MAX_HELLO_BYTES } from "../socket/hello.ts";
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface FittedHello {
+  readonly hello: ClientHello;
+  /** Names of the variables that were left out, largest first. */
+  readonly omitted: readonly string[];
+}
+
+/** Leaves the largest variables out until the line fits; its newline counts. */
+export function fitHello(hello: ClientHello & { readonly env: Environment }): FittedHello {
+  let excess = Buffer.byteLength(JSON.stringify(hello)) + 1 - MAX_HELLO_BYTES;
+  if (excess <= 0) return { hello, omitted: [] };
+  const bySize = Object.entries(hello.env)
+    .map(([name, value]) => ({ name, bytes: Buffer.byteLength(`${JSON.stringify(name)}:${JSON.stringify(value)},`) }))
+    .sort((a, b) => b.bytes - a.bytes);
+  const omitted: string[] = [];
+  for (const { name, bytes } of bySize) {
+    if (excess <= 0) break;
+    omitted.push(name);
+    excess -= bytes;
+  }
+  const left = new Set(omitted);
+  const env = Object.fromEntries(Object.entries(hello.env).filter(([name]) => !left.has(name)));
+  return { hello: { ...hello, env }, omitted };
+}

@@ -1,0 +1,186 @@
+/**
+ * One connection of the bridge to the server: hello, then bytes. What comes back is cut into lines, each handed on whole,
+ * so that a server that dies in the middle of one leaves no half of it on stdout.
+ */
+
+import { WshError } from "../../protocol/errors.ts";
+import { isRequestId } from "../../wire/lines.ts";
+import { Outbox } from "../../wire/outbox.ts";
+import { Wire } from "../../wire/socket.ts";
+import { type ClientHello, MESSAGE_START } from "../socket/hello.ts";
+import type { RequestId } from "./open-requests.ts";
+
+/** How long a server that accepted may take for its hello, in ms. */
+const HELLO_MS = 5_000;
+/** Longest message of a server, in bytes: the largest result twice, as text and as structured content, and room. */
+const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
+/** Of the keys that follow an answer's id. */
+const LONGEST_KEY = ',"result":'.length;
+
+const NEWLINE = 0x0a;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const messageStart = Buffer.from(MESSAGE_START);
+
+export interface LinkEvents {
+  /** One message with its newline. */
+  line(bytes: Uint8Array): void;
+  /** Once; no line follows. */
+  lost(): void;
+}
+
+export class Link {
+  private readonly outbox: Outbox;
+  private drained: PromiseWithResolvers<void> | null = null;
+  private parts: Uint8Array[] = [];
+  private size = 0;
+  private hello: PromiseWithResolvers<void> | null = Promise.withResolvers<void>();
+  private wire: Wire | null = null;
+  isLost = false;
+
+  private constructor(private readonly events: LinkEvents) {
+    this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? 0);
+  }
+
+  /** @throws WshError server_unavailable when nobody listens, or what the server said instead of hello */
+  static async open(path: string, hello: ClientHello, events: LinkEvents): Promise<Link> {
+    const link = new Link(events);
+    const greeted = link.hello?.promise;
+    greeted?.catch(() => {});
+    try {
+      link.wire = await Wire.connect(path, {
+        data: (bytes) => link.receive(bytes),
+        drain: () => link.drain(),
+        close: () => link.lose(),
+      });
+    } catch (cause) {
+      throw new WshError("server_unavailable", `no server listens at ${path}`, {}, { cause });
+    }
+    link.write(`${JSON.stringify(hello)}\n`);
+    const timer = setTimeout(
+      () => link.refuse(new WshError("server_unavailable", "the server does not answer")),
+      HELLO_MS,
+    );
+    try {
+      await greeted;
+      // Between two calls of an agent lie minutes: nobody is to be woken in them.
+      if (!link.isLost) link.wire.rest();
+      return link;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  write(text: string): void {
+    if (!this.isLost) this.outbox.write(Buffer.from(text));
+  }
+
+  /** Resolves when at most `bytes` wait to be taken by the server, or it is gone. */
+  async room(bytes: number): Promise<void> {
+    while (!this.isLost && this.outbox.pending > bytes) {
+      this.drained ??= Promise.withResolvers<void>();
+      await this.drained.promise;
+    }
+  }
+
+  pause(): void {
+    this.wire?.pause();
+  }
+
+  resume(): void {
+    this.wire?.resume();
+  }
+
+  /** Hangs up; `lost` is not called for it. */
+  close(): void {
+    this.isLost = true;
+    this.drained?.resolve();
+    this.wire?.end();
+  }
+
+  private drain(): void {
+    this.outbox.drain();
+    this.drained?.resolve();
+    this.drained = null;
+  }
+
+  private receive(bytes: Uint8Array): void {
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      const line = this.whole(bytes.subarray(start, end + 1));
+      start = end + 1;
+      if (this.hello === null) this.events.line(line);
+      else this.greet(line);
+      if (this.isLost) return;
+    }
+    if (start === bytes.length) return;
+    this.parts.push(new Uint8Array(bytes.subarray(start)));
+    this.size += bytes.length - start;
+    if (this.size > MAX_MESSAGE_BYTES) this.lose();
+  }
+
+  private whole(end: Uint8Array): Uint8Array {
+    const line = this.parts.length === 0 ? new Uint8Array(end) : Buffer.concat([...this.parts, end]);
+    this.parts = [];
+    this.size = 0;
+    return line;
+  }
+
+  private greet(line: Uint8Array): void {
+    const { hello } = this;
+    this.hello = null;
+    try {
+      const value: unknown = JSON.parse(Buffer.from(line).toString());
+      const error = typeof value === "object" && value !== null && "error" in value ? value.error : null;
+      if (error === null) hello?.resolve();
+      else throw WshError.fromBody(typeof error === "object" ? { ...error } : {});
+    } catch (thrown) {
+      this.hello = hello;
+      this.refuse(WshError.from(thrown));
+    }
+  }
+
+  private refuse(error: WshError): void {
+    this.hello?.reject(error);
+    this.hello = null;
+    this.close();
+  }
+
+  private lose(): void {
+    if (this.isLost) return;
+    this.isLost = true;
+    this.drained?.resolve();
+    this.wire?.end();
+    const { hello } = this;
+    this.hello = null;
+    if (hello === null) this.events.lost();
+    else hello.reject(new WshError("server_unavailable", "the server hung up"));
+  }
+}
+
+/** The id of an answer, null for notifications and requests of the server. Relies on hello.ts, MESSAGE_START. */
+export function answeredId(line: Uint8Array): RequestId | null {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
+  if (!bytes.subarray(0, MESSAGE_START.length).equals(messageStart)) return null;
+  const end = idEnd(bytes, MESSAGE_START.length);
+  const next = bytes.toString("latin1", end, end + LONGEST_KEY);
+  if (!next.startsWith(',"result":') && !next.startsWith(',"error":')) return null;
+  try {
+    const id: unknown = JSON.parse(bytes.toString("utf8", MESSAGE_START.length, end));
+    return isRequestId(id) ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where a string or number that begins at `start` ends, however long it is. */
+function idEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] !== QUOTE) {
+    const comma = bytes.indexOf(COMMA, start);
+    return comma === -1 ? bytes.length : comma;
+  }
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return at + 1;
+}

@@ -1,0 +1,203 @@
+/**
+ * Makes the MCP server that one caller talks to: one for each connection or session, or, in the era without sessions,
+ * one for each request, so everything that can be shared is made when the modules load. It holds no state of its own;
+ * what it does is call operations in the caller's name.
+ */
+import {
+  type CallToolResult,
+  McpServer,
+  type McpServerOptions,
+  ProtocolError,
+  ProtocolErrorCode,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { Call, CallContext } from "../operations/call.ts";
+import type { Access } from "../operations/define.ts";
+import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
+import { VERSION } from "../protocol/version.ts";
+import { instructionsFor } from "./instructions.ts";
+import { speakClearly } from "./parameter-errors.ts";
+import { registerResources } from "./resources/resources.ts";
+import { type Skill, skills } from "./skills/skills.ts";
+import { describing } from "./tools/json-schema.ts";
+import { DEFAULT_PROGRESS_MS, reportProgress } from "./tools/progress.ts";
+import { badResult, goodResult, unknownParameterWarnings } from "./tools/results.ts";
+import type { Ask, Tool } from "./tools/tool.ts";
+import { servedTools, type ToolSet, tools } from "./tools/tools.ts";
+
+/** What all callers share. */
+export interface McpSettings {
+  readonly call: Call;
+  /** Wait of a tool call that says nothing, in ms. Default 30 000. */
+  readonly maxWaitMs?: number;
+  /** Between progress notifications, in ms. Default 1 000. */
+  readonly progressMs?: number;
+  /** What the conformance suite expects besides; never set in use. */
+  readonly fixtures?: McpFixtures;
+}
+
+export interface McpFixtures {
+  readonly options: McpServerOptions;
+  readonly register: (server: McpServer) => void;
+}
+
+/** On whose behalf a server calls. */
+export interface McpCaller {
+  /** Stable while the connection or session lives. */
+  readonly id: string;
+  /** Whether the id ends with a connection or session. */
+  readonly connected: boolean;
+  readonly access: Access;
+  readonly tools: ToolSet;
+  /** Target of tools that need a session and are given none. */
+  readonly session?: string;
+  /** Where the caller is, for what it starts. */
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** How it was let in, and the only session that it may touch. */
+  readonly via?: { readonly token: string; readonly peer: string | null };
+  readonly only?: string;
+}
+
+/** Converted once: in the era without sessions a server is made for every request. */
+const described = new Map(
+  tools.map((tool) => [tool, { input: describing(tool.inputJson), output: describing(tool.outputJson) }]),
+);
+
+export function createMcpServer(settings: McpSettings, caller: McpCaller): McpServer {
+  const served = servedTools(caller.tools, caller.access);
+  const server = new McpServer(
+    { name: "wsh", title: "wsh", version: VERSION, description: "Terminals for people and agents" },
+    {
+      capabilities: {
+        tools: { listChanged: false },
+        resources: { subscribe: true, listChanged: true },
+        prompts: { listChanged: false },
+        completions: {},
+        ...(settings.fixtures === undefined ? {} : { logging: {} }),
+      },
+      ...settings.fixtures?.options,
+      instructions: instructionsFor(new Set(served.map((tool) => tool.name))),
+    },
+  );
+  const connect = server.server.connect.bind(server.server);
+  server.server.connect = (transport) => connect(speakClearly(transport));
+  for (const tool of served) registerTool(server, settings, caller, tool);
+  registerResources(server, asker(server, settings, caller, new AbortController().signal));
+  for (const skill of skills) {
+    const { name, description } = skill;
+    server.registerPrompt(`wsh:${name}`, { title: `wsh: ${name}`, description }, () => promptOf(skill));
+  }
+  if (settings.fixtures !== undefined) settings.fixtures.register(server);
+  else nameUnknownPrompts(server);
+  return server;
+}
+
+/** The SDK's own error for an unknown prompt does not say so in the words that clients of wsh know. */
+function nameUnknownPrompts(server: McpServer): void {
+  server.server.setRequestHandler("prompts/get", ({ params }) => {
+    const skill = skills.find(({ name }) => params.name === `wsh:${name}`);
+    if (skill !== undefined) return promptOf(skill);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `unknown prompt '${params.name}'`);
+  });
+}
+
+function promptOf({ description, text }: Skill) {
+  return { description, messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
+}
+
+/** Calls operations in the caller's name until the signal says that the answer is not wanted any more. */
+function asker(server: McpServer, settings: McpSettings, caller: McpCaller, signal: AbortSignal): Ask {
+  const client = server.server.getClientVersion()?.name;
+  const context: CallContext = {
+    signal,
+    access: caller.access,
+    caller: {
+      kind: "mcp",
+      id: caller.id,
+      connected: caller.connected,
+      ...(client === undefined ? {} : { name: client }),
+    },
+    ...(caller.cwd === undefined ? {} : { cwd: caller.cwd }),
+    ...(caller.env === undefined ? {} : { env: caller.env }),
+    ...(caller.via === undefined ? {} : { via: caller.via }),
+    ...(caller.only === undefined ? {} : { only: caller.only }),
+  };
+  return (name, input, session) =>
+    settings.call(name, input, session === undefined ? context : { ...context, session });
+}
+
+function registerTool(server: McpServer, settings: McpSettings, caller: McpCaller, tool: Tool): void {
+  const schemas = described.get(tool);
+  if (schemas === undefined) throw new Error(`${tool.name} is not in the table`);
+  const { session } = caller;
+  server.registerTool(
+    tool.name,
+    {
+      title: tool.title,
+      description: tool.description,
+      annotations: tool.annotations,
+      inputSchema: tool.needsSession && session !== undefined ? optionalSession(tool, session) : schemas.input,
+      outputSchema: schemas.output,
+    },
+    (args: unknown, context: ServerContext) =>
+      callTool(tool, args, asker(server, settings, caller, context.mcpReq.signal), context, settings, caller),
+  );
+}
+
+/** The session has a default here, so a model need not name it. */
+function optionalSession(tool: Tool, session: string) {
+  const { required, ...json } = tool.inputJson;
+  const others = Array.isArray(required) ? required.filter((name) => name !== "session") : [];
+  const properties = { ...(json.properties as object), session: { type: "string", default: session } };
+  return describing({ ...json, properties, ...(others.length > 0 ? { required: others } : {}) });
+}
+
+async function callTool(
+  tool: Tool,
+  args: unknown,
+  ask: Ask,
+  context: ServerContext,
+  settings: McpSettings,
+  caller: McpCaller,
+): Promise<CallToolResult> {
+  const { parameters, unknown } = sortParameters(tool, args);
+  if (tool.needsSession && parameters.session === undefined && caller.session !== undefined) {
+    parameters.session = caller.session;
+  }
+  if (tool.waits) parameters.max_wait_ms ??= settings.maxWaitMs ?? DEFAULT_WAIT_MS;
+  using _progress = progressOf(tool, parameters, ask, context, settings);
+  try {
+    return goodResult(await tool.call(parameters, ask), unknownParameterWarnings(unknown));
+  } catch (thrown) {
+    return badResult(thrown);
+  }
+}
+
+/** Some hosts send null for what was left out, and add parameters of their own. */
+function sortParameters(tool: Tool, args: unknown): { parameters: Record<string, unknown>; unknown: string[] } {
+  const given = typeof args === "object" && args !== null ? Object.entries(args) : [];
+  const known = given.filter(([name, value]) => tool.parameterNames.has(name) && value !== null);
+  return {
+    parameters: Object.fromEntries(known),
+    unknown: given.map(([name]) => name).filter((name) => !tool.parameterNames.has(name)),
+  };
+}
+
+function progressOf(
+  tool: Tool,
+  parameters: Readonly<Record<string, unknown>>,
+  ask: Ask,
+  context: ServerContext,
+  settings: McpSettings,
+): Disposable | null {
+  const token = context.mcpReq._meta?.progressToken;
+  if (!tool.waits || token === undefined) return null;
+  const { session, max_wait_ms } = parameters;
+  return reportProgress(context, ask, {
+    token,
+    session: typeof session === "string" ? session : undefined,
+    total: typeof max_wait_ms === "number" ? max_wait_ms : DEFAULT_WAIT_MS,
+    intervalMs: settings.progressMs ?? DEFAULT_PROGRESS_MS,
+  });
+}

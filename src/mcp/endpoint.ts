@@ -1,0 +1,95 @@
+/**
+ * MCP as the gateway sees it: a socket to listen on for bridges, a handler for `/mcp`, and a way to stop. The SDK is
+ * loaded by the first caller, so that a server that nobody asks over MCP neither waits for it nor has it in memory.
+ */
+import { bindAside } from "../instance/single-server.ts";
+import type { Call } from "../operations/call.ts";
+import type { HttpIdentity } from "./http/caller.ts";
+import type { McpHttp } from "./http/http.ts";
+import { Changes, type SessionFeed } from "./resources/changes.ts";
+import type { ConversationOptions } from "./socket/conversation.ts";
+import { listenMcp, type McpSocket } from "./socket/listener.ts";
+
+export interface McpDoorOptions {
+  readonly call: Call;
+  /** Calls back with a session's id when it came, went or got another name. */
+  readonly sessions: SessionFeed;
+  /** Wait of a call that says nothing, in ms (setting mcp_max_wait_ms). Default 30 000. */
+  readonly maxWaitMs?: number;
+  /** Between progress notifications, in ms. Default 1 000. */
+  readonly progressMs?: number;
+  /** A session over HTTP that nobody uses ends after this long, in ms. Default half an hour. */
+  readonly idleMs?: number;
+  /** Sessions over HTTP at once. Default 256. */
+  readonly maxSessions?: number;
+  /** For the conformance suite: serves its fixtures too. */
+  readonly fixtures?: boolean;
+  /** Bridges came or went; they keep an ephemeral server. */
+  readonly changed?: (bridges: number) => void;
+  /** A caller's connection or session has ended, and with it what it owns. */
+  readonly callerGone?: (id: string) => void;
+}
+
+export class McpDoor {
+  private readonly changes: Changes;
+  private readonly sockets: McpSocket[] = [];
+  private http: Promise<McpHttp> | null = null;
+  private conversation: ReturnType<McpDoor["loadConversation"]> | null = null;
+
+  constructor(private readonly options: McpDoorOptions) {
+    this.changes = new Changes(options.call, options.sessions);
+  }
+
+  /** Connected bridges. */
+  get bridges(): number {
+    return this.sockets.reduce((sum, { connections }) => sum + connections, 0);
+  }
+
+  /** Listens for bridges. The path must be free; another socket that was there before goes on with its bridges. */
+  listen(path: string): void {
+    const { changed } = this.options;
+    const options = {
+      load: () => (this.conversation ??= this.loadConversation()),
+      ...(changed === undefined ? {} : { changed: () => changed(this.bridges) }),
+    };
+    this.sockets.push(bindAside(path, (aside) => listenMcp(aside, options)));
+  }
+
+  /** Answers a request to `/mcp` that was let in. Its time limit must be off: an answer may be a stream. */
+  async handle(request: Request, identity: HttpIdentity): Promise<Response> {
+    this.http ??= this.loadHttp();
+    return (await this.http).handle(request, identity);
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.sockets) socket.stop();
+    await (await this.http)?.stop();
+  }
+
+  private async loadConversation() {
+    const [{ Conversation }, options] = await Promise.all([import("./socket/conversation.ts"), this.shared()]);
+    return { Talk: Conversation, options };
+  }
+
+  private async loadHttp(): Promise<McpHttp> {
+    const [{ createMcpHttp }, options] = await Promise.all([import("./http/http.ts"), this.shared()]);
+    const { idleMs, maxSessions } = this.options;
+    return createMcpHttp({
+      ...options,
+      ...(idleMs === undefined ? {} : { idleMs }),
+      ...(maxSessions === undefined ? {} : { maxSessions }),
+    });
+  }
+
+  private async shared(): Promise<ConversationOptions> {
+    const { call, maxWaitMs, progressMs, callerGone, fixtures } = this.options;
+    return {
+      call,
+      changes: this.changes,
+      ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
+      ...(progressMs === undefined ? {} : { progressMs }),
+      ...(callerGone === undefined ? {} : { callerGone }),
+      ...(fixtures === true ? { fixtures: (await import("./fixtures.ts")).fixtures } : {}),
+    };
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * MCP sessions over HTTP, for the eras that have them. A session is made by `initialize`, belongs to the token that made
+ * it, and ends by DELETE, after a time in which nothing was asked and no stream was open, or as the one unused for longest
+ * when there are too many. Clients rarely say goodbye, so the end by time is the usual one.
+ */
+import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { idOf, isRequestId } from "../../wire/lines.ts";
+import { createMcpServer } from "../caller-server.ts";
+import { registerSubscriptions } from "../resources/resources.ts";
+import { callerFor, type HttpIdentity, type McpHttpOptions } from "./caller.ts";
+import { RecentEvents } from "./event-store.ts";
+import { jsonRpcError, onEnd } from "./responses.ts";
+import { UnreadHints } from "./unread-hints.ts";
+
+/** A session that nobody uses ends after this long, in ms, unless a setting says otherwise. */
+const DEFAULT_IDLE_MS = 30 * 60 * 1000;
+/** How often unused sessions are looked for, in ms, while there are any. */
+const SWEEP_MS = 60 * 1000;
+/** Sessions at once, unless a setting says otherwise (contract §1.2). */
+const DEFAULT_MAX_SESSIONS = 256;
+/** When a client whose stream broke should try again, in ms. */
+const RETRY_MS = 3_000;
+
+interface Session {
+  readonly id: string;
+  readonly tokenId: string;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly close: () => Promise<void>;
+  /** Ids of requests that were not answered yet: another with the same id could not be told from them. */
+  readonly unanswered: Set<string | number>;
+  readonly hints: UnreadHints;
+  /** Requests and streams that are open. */
+  open: number;
+  usedAt: number;
+}
+
+export class HttpSessions {
+  private readonly sessions = new Map<string, Session>();
+  private sweeper: Timer | null = null;
+
+  constructor(private readonly options: McpHttpOptions) {}
+
+  /** @param body what the request's body parses to */
+  async post(request: Request, body: unknown, identity: HttpIdentity): Promise<Response> {
+    if (isInitializeRequest(body) && !request.headers.has("mcp-session-id"))
+      return this.initialize(request, body, identity);
+    const found = this.find(request, identity, idOf(body));
+    if (found instanceof Response) return found;
+    const { unanswered } = found;
+    const ids = requestIds(body);
+    const taken = ids.find((id, at) => unanswered.has(id) || ids.indexOf(id) < at);
+    if (taken !== undefined) {
+      return jsonRpcError(400, -32600, "Invalid Request: the id is that of a request that is still open", taken);
+    }
+    for (const id of cancelledIds(body)) unanswered.delete(id);
+    for (const id of ids) unanswered.add(id);
+    let begun = false;
+    try {
+      const response = await this.serve(found, request, body);
+      begun = response.ok;
+      return response;
+    } finally {
+      if (!begun) for (const id of ids) unanswered.delete(id);
+    }
+  }
+
+  /** GET opens a stream, DELETE ends the session. */
+  async other(request: Request, identity: HttpIdentity): Promise<Response> {
+    const found = this.find(request, identity, null);
+    if (found instanceof Response) return found;
+    const response = await this.serve(found, request, undefined);
+    const wasDeleted = request.method === "DELETE" && response.ok;
+    return wasDeleted ? new Response(null, { status: 202 }) : response;
+  }
+
+  async stop(): Promise<void> {
+    if (this.sweeper !== null) clearInterval(this.sweeper);
+    await Promise.all([...this.sessions.values()].map((session) => this.end(session)));
+  }
+
+  private async initialize(request: Request, body: unknown, identity: HttpIdentity): Promise<Response> {
+    await this.makeRoom();
+    const id = crypto.randomUUID();
+    const caller = callerFor(`mcp:${id}`, true, request.url, identity);
+    const server = createMcpServer(this.options, caller);
+    const subscriptions = registerSubscriptions(server, this.options.changes, this.options.call, identity.only);
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => id,
+      onsessionclosed: () => {
+        const session = this.sessions.get(id);
+        if (session !== undefined) void this.end(session);
+      },
+      eventStore: new RecentEvents(),
+      retryInterval: RETRY_MS,
+    });
+    const unanswered = new Set<string | number>();
+    const send = transport.send.bind(transport);
+    const hints = new UnreadHints();
+    transport.send = async (message, options) => {
+      if (!("method" in message) && message.id !== undefined) unanswered.delete(message.id);
+      if (options?.relatedRequestId === undefined && hints.isWaiting(message)) return;
+      await send(message, options);
+    };
+    const close = async () => {
+      subscriptions[Symbol.dispose]();
+      this.options.callerGone?.(caller.id);
+      await server.close();
+    };
+    const session: Session = {
+      id,
+      tokenId: tokenIdOf(identity),
+      transport,
+      close,
+      unanswered,
+      hints,
+      open: 0,
+      usedAt: performance.now(),
+    };
+    await server.connect(transport);
+    const response = await this.serve(session, request, body);
+    // A refused initialize leaves nothing behind.
+    if (!response.ok) {
+      await close();
+      return response;
+    }
+    this.sessions.set(id, session);
+    this.sweeper ??= setInterval(() => this.sweep(), Math.min(SWEEP_MS, this.options.idleMs ?? SWEEP_MS));
+    this.sweeper.unref();
+    return response;
+  }
+
+  private async serve(session: Session, request: Request, body: unknown): Promise<Response> {
+    session.open++;
+    session.usedAt = performance.now();
+    const isStream = request.method === "GET";
+    // What was meant for an earlier stream may be lost with it.
+    if (isStream) session.hints.forget();
+    const released = () => {
+      session.open--;
+      session.usedAt = performance.now();
+    };
+    try {
+      const response = await session.transport.handleRequest(request, body === undefined ? {} : { parsedBody: body });
+      return onEnd(response, released, isStream ? (piece) => session.hints.passed(piece) : undefined);
+    } catch (error) {
+      released();
+      throw error;
+    }
+  }
+
+  private find(request: Request, identity: HttpIdentity, id: string | number | null): Session | Response {
+    const wanted = request.headers.get("mcp-session-id");
+    if (wanted === null) return jsonRpcError(400, -32000, "Bad Request: Mcp-Session-Id header is required", id);
+    const session = this.sessions.get(wanted);
+    // Another token's session is none of its business, and not to be told from one that does not exist.
+    if (session?.tokenId !== tokenIdOf(identity)) return jsonRpcError(404, -32001, "Session not found", id);
+    return session;
+  }
+
+  private sweep(): void {
+    const before = performance.now() - (this.options.idleMs ?? DEFAULT_IDLE_MS);
+    for (const session of this.sessions.values()) {
+      if (session.open === 0 && session.usedAt < before) void this.end(session);
+    }
+  }
+
+  private async makeRoom(): Promise<void> {
+    if (this.sessions.size < (this.options.maxSessions ?? DEFAULT_MAX_SESSIONS)) return;
+    const [longestUnused] = [...this.sessions.values()].sort((a, b) => a.open - b.open || a.usedAt - b.usedAt);
+    if (longestUnused !== undefined) await this.end(longestUnused);
+  }
+
+  private async end(session: Session): Promise<void> {
+    if (!this.sessions.delete(session.id)) return;
+    if (this.sessions.size === 0 && this.sweeper !== null) {
+      clearInterval(this.sweeper);
+      this.sweeper = null;
+    }
+    await session.close();
+  }
+}
+
+function messagesIn(body: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const messages: readonly unknown[] = Array.isArray(body) ? body : [body];
+  return messages.flatMap((message) => (typeof message === "object" && message !== null ? [{ ...message }] : []));
+}
+
+function requestIds(body: unknown): (string | number)[] {
+  const requests = messagesIn(body).filter(({ method }) => method !== undefined);
+  return requests.flatMap(({ id }) => (isRequestId(id) ? [id] : []));
+}
+
+/** Requests that will not be answered: their caller does not want to know any more. */
+function cancelledIds(body: unknown): (string | number)[] {
+  const cancels = messagesIn(body).filter(({ method }) => method === "notifications/cancelled");
+  return cancels.flatMap(({ params }) => {
+    const id = typeof params === "object" && params !== null && "requestId" in params ? params.requestId : null;
+    return isRequestId(id) ? [id] : [];
+  });
+}
+
+function tokenIdOf({ tokenId, tokenName }: HttpIdentity): string {
+  return tokenId ?? tokenName;
+}

@@ -1,0 +1,126 @@
+/**
+ * What changes under subscribed resources. A session's output is watched by one long poll, however many subscribers
+ * there are, and only while there are any; the list of sessions by the gateway's own feed. Subscribers are told that
+ * something changed, at most a few times a second, and read again. Every watch ends with its last subscriber.
+ */
+import type { Call, CallContext } from "../../operations/call.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+/** Pause between two updates of one session, in ms: "at most a few a second". */
+const UPDATE_PAUSE_MS = 300;
+/** One long poll, in ms; then it is asked again. */
+const POLL_MS = 300_000;
+/** Pause after a session could not be asked, in ms. */
+const RETRY_MS = 1_000;
+
+/** Calls back with a session's id when it came, went or got another name. */
+export type SessionFeed = (changed: (id: string) => void) => Disposable;
+
+export const SESSIONS_URI = "wsh://sessions";
+
+interface Watch {
+  readonly listeners: Set<() => void>;
+  readonly stop: Disposable;
+}
+
+/** The session that a resource belongs to, undefined for the list and for what is no resource. */
+export function sessionOf(uri: string): string | undefined {
+  const name = /^wsh:\/\/sessions\/([^/]+)\/(?:screen|scrollback)$/.exec(uri)?.[1];
+  return name === undefined ? undefined : decoded(name);
+}
+
+/** The text of a URI's part; undefined when its percent escapes stand for nothing. */
+export function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+export class Changes {
+  private readonly watches = new Map<string, Watch>();
+
+  constructor(
+    private readonly call: Call,
+    private readonly feed: SessionFeed,
+  ) {}
+
+  /** Sessions came or went. @param only id of the one session that the listener may know of */
+  onSessions(changed: () => void, only?: string): Disposable {
+    return this.feed((id) => {
+      if (only === undefined || id === only) changed();
+    });
+  }
+
+  /**
+   * What the URI names changed. An unknown URI never does.
+   * @param only id of the one session that the listener may know of
+   */
+  onResource(uri: string, changed: () => void, only?: string): Disposable {
+    const session = sessionOf(uri);
+    if (uri !== SESSIONS_URI && session === undefined) return { [Symbol.dispose]() {} };
+    const key = `${only ?? ""} ${uri}`;
+    const watch = this.watches.get(key) ?? this.begin(key, session, only);
+    watch.listeners.add(changed);
+    return {
+      [Symbol.dispose]: () => {
+        watch.listeners.delete(changed);
+        if (watch.listeners.size > 0 || this.watches.get(key) !== watch) return;
+        this.watches.delete(key);
+        watch.stop[Symbol.dispose]();
+      },
+    };
+  }
+
+  private begin(key: string, session: string | undefined, only: string | undefined): Watch {
+    const listeners = new Set<() => void>();
+    const tell = () => {
+      for (const listener of listeners) listener();
+    };
+    const stop = session === undefined ? this.onSessions(tell, only) : this.followOutput(session, tell, only);
+    const watch = { listeners, stop };
+    this.watches.set(key, watch);
+    return watch;
+  }
+
+  private followOutput(session: string, tell: () => void, only: string | undefined): Disposable {
+    const ended = new AbortController();
+    void this.poll(session, tell, only, ended.signal);
+    return { [Symbol.dispose]: () => ended.abort() };
+  }
+
+  private async poll(session: string, tell: () => void, only: string | undefined, signal: AbortSignal): Promise<void> {
+    const context: CallContext & { session: string } = {
+      signal,
+      session,
+      access: "observe",
+      caller: { kind: "mcp", id: "mcp:subscriptions", connected: true },
+      ...(only === undefined ? {} : { only }),
+    };
+    let since: number | undefined;
+    while (!signal.aborted) {
+      try {
+        since ??= (await this.call("status.get", {}, context)).output_cursor;
+        const result = await this.call("output.get", { since, wait_ms: POLL_MS, max_bytes: 0 }, context);
+        if (signal.aborted) return;
+        if (result.output_cursor !== since) tell();
+        since = result.output_cursor;
+        await pause(UPDATE_PAUSE_MS, signal);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        // Gone for good: say so once, so that a reader finds out.
+        if (WshError.from(thrown).code === "session_not_found") return tell();
+        since = undefined;
+        await pause(RETRY_MS, signal);
+      }
+    }
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  return promise.finally(() => clearTimeout(timer));
+}

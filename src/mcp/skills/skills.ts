@@ -1,0 +1,50 @@
+/**
+ * The skills of skills/, embedded in the executable and served as prompts. A skill's file is Markdown with front matter
+ * (name, description); a prompt is its text without the front matter. What must stay true: every skill here exists as a
+ * folder, and the first sentence of its description is the one that the prompt list shows.
+ */
+import agentOrchestration from "../../../skills/agent-orchestration/SKILL.md" with { type: "text" };
+import coreHttp from "../../../skills/core/HTTP.md" with { type: "text" };
+import core from "../../../skills/core/SKILL.md" with { type: "text" };
+import driveProcess from "../../../skills/drive-process/SKILL.md" with { type: "text" };
+import generativeUi from "../../../skills/generative-ui/SKILL.md" with { type: "text" };
+import inputCapture from "../../../skills/input-capture/SKILL.md" with { type: "text" };
+import monitor from "../../../skills/monitor/SKILL.md" with { type: "text" };
+import multiSession from "../../../skills/multi-session/SKILL.md" with { type: "text" };
+import tui from "../../../skills/tui/SKILL.md" with { type: "text" };
+import visualFeedback from "../../../skills/visual-feedback/SKILL.md" with { type: "text" };
+
+export interface Skill {
+  /** Name of its folder, and of its prompt after `wsh:`. */
+  readonly name: string;
+  /** What it is for, in one sentence; the front matter adds when to use it. */
+  readonly description: string;
+  /** Markdown without the front matter. */
+  readonly text: string;
+}
+
+/** Splits a skill's file. Throws when the front matter is not as every skill of ours has it. */
+export function parseSkill(file: string): Skill {
+  const match = /^---\nname: ([a-z-]+)\ndescription: (.+)\n---\n\n([\s\S]+)$/.exec(file);
+  const [, name, description, text] = match ?? [];
+  if (name === undefined || description === undefined || text === undefined) {
+    throw new Error(`a skill begins with front matter of name and description, not with ${file.slice(0, 60)}`);
+  }
+  return { name, description: description.replace(/\. Use .*$/, "").replace(/\.$/, ""), text };
+}
+
+/** In the order in which they are listed. */
+export const skills: readonly Skill[] = [
+  core,
+  driveProcess,
+  tui,
+  multiSession,
+  agentOrchestration,
+  monitor,
+  visualFeedback,
+  inputCapture,
+  generativeUi,
+].map(parseSkill);
+
+/** How to call over HTTP and from the command line: the other form of `core`. */
+export const coreOverHttp: Skill = parseSkill(coreHttp);

@@ -1,0 +1,75 @@
+/** One bridge's JSON-RPC over its connection, served by the SDK for both eras, until the connection ends. */
+import type { JSONRPCMessage, McpServer } from "@modelcontextprotocol/server";
+import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { createMcpServer, type McpCaller, type McpSettings } from "../caller-server.ts";
+import type { Changes } from "../resources/changes.ts";
+import { listenedResources } from "../resources/listen-events.ts";
+import { registerSubscriptions } from "../resources/resources.ts";
+import { type LineSocket, LineTransport } from "./line-transport.ts";
+
+export interface ConversationOptions extends McpSettings {
+  readonly changes: Changes;
+  /** The caller's connection has ended, and with it what it owns. */
+  readonly callerGone?: (id: string) => void;
+}
+
+export class Conversation {
+  readonly transport: LineTransport;
+  private readonly owned: Disposable[] = [];
+  private readonly listens = new Map<string | number, Disposable[]>();
+  private modern: McpServer | null = null;
+
+  constructor(
+    socket: LineSocket,
+    private readonly caller: McpCaller,
+    private readonly options: ConversationOptions,
+  ) {
+    this.transport = new LineTransport(socket);
+    this.transport.observe = (message) => this.followListens(message);
+    serveStdio(({ era }) => this.serve(era), { transport: this.transport });
+  }
+
+  end(): void {
+    this.transport.lost();
+    for (const listen of this.listens.keys()) this.endListen(listen);
+    for (const owned of this.owned) owned[Symbol.dispose]();
+    this.options.callerGone?.(this.caller.id);
+  }
+
+  private serve(era: "legacy" | "modern"): McpServer {
+    const { changes, call } = this.options;
+    const server = createMcpServer(this.options, this.caller);
+    if (era === "legacy") {
+      this.owned.push(registerSubscriptions(server, changes, call));
+    } else {
+      // The SDK sends on only what a listen asked for.
+      this.modern = server;
+      this.owned.push(changes.onSessions(() => void server.server.sendResourceListChanged().catch(() => {})));
+    }
+    return server;
+  }
+
+  /** The SDK answers `subscriptions/listen`; which resources to watch for it is ours to find out. */
+  private followListens(message: JSONRPCMessage): void {
+    if (!("method" in message)) return;
+    const { params } = message;
+    if (message.method === "notifications/cancelled") {
+      const id = params?.requestId;
+      if (typeof id === "string" || typeof id === "number") this.endListen(id);
+    } else if (message.method === "subscriptions/listen" && "id" in message) {
+      const watches = listenedResources(params).map((uri) =>
+        this.options.changes.onResource(
+          uri,
+          () => void this.modern?.server.sendResourceUpdated({ uri }).catch(() => {}),
+        ),
+      );
+      this.endListen(message.id);
+      this.listens.set(message.id, watches);
+    }
+  }
+
+  private endListen(id: string | number): void {
+    for (const watch of this.listens.get(id) ?? []) watch[Symbol.dispose]();
+    this.listens.delete(id);
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * The door for bridges: `NAME.mcp.sock`. After a hello line each way a connection is a conversation of JSON-RPC lines. A
+ * connection is one caller; what it owns ends with it. The conversation's code, and the SDK with it, is loaded by the
+ * first connection: most servers never have one, and it costs 20 ms and 25 MB.
+ */
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { Wire, type WireEvents } from "../../wire/socket.ts";
+import type { McpCaller } from "../caller-server.ts";
+import type { Conversation, ConversationOptions } from "./conversation.ts";
+import { MAX_HELLO_BYTES, MCP_SOCKET_VERSION, type ServerHello } from "./hello.ts";
+
+const ClientHelloSchema = v.object({
+  wsh_mcp: v.literal(MCP_SOCKET_VERSION),
+  version: v.string(),
+  cwd: v.optional(v.string()),
+  env: v.optional(v.record(v.string(), v.string())),
+  tools: v.optional(v.picklist(["core", "all"]), "all"),
+  session: v.optional(v.string()),
+  read_only: v.optional(v.boolean(), false),
+});
+
+export interface McpSocketOptions {
+  /** Loads the conversation's code; called for every connection. */
+  readonly load: () => Promise<{ readonly Talk: typeof Conversation; readonly options: ConversationOptions }>;
+  /** A bridge came or went; they keep an ephemeral server. */
+  readonly changed?: (connections: number) => void;
+}
+
+export interface McpSocket {
+  readonly connections: number;
+  stop(): void;
+}
+
+/** Listens; the directory guards who may connect. The caller has made sure that the path is free. */
+export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
+  const open = new Set<Bridge>();
+  const changed = (): void => options.changed?.(open.size);
+  const listener = Wire.listen(path, (wire) => {
+    const bridge = new Bridge(wire, options.load, () => {
+      open.delete(bridge);
+      changed();
+    });
+    open.add(bridge);
+    void options.load();
+    changed();
+    return bridge;
+  });
+  return {
+    get connections() {
+      return open.size;
+    },
+    stop() {
+      listener.stop();
+      for (const bridge of open) bridge.end();
+    },
+  };
+}
+
+/** One connection; `conversation` once the hello was good and the code is there. */
+class Bridge implements WireEvents {
+  private hello: Uint8Array[] = [];
+  private helloSize = 0;
+  private conversation: Conversation | null = null;
+  private isOpen = true;
+
+  constructor(
+    private readonly wire: Wire,
+    private readonly load: McpSocketOptions["load"],
+    /** It has ended, and with it what its caller owns. */
+    private readonly gone: () => void,
+  ) {}
+
+  data(bytes: Uint8Array): void {
+    if (this.conversation === null) this.greet(bytes);
+    else this.conversation.transport.push(bytes);
+  }
+
+  drain(): void {
+    this.conversation?.transport.drain();
+  }
+
+  close(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.conversation?.end();
+    this.gone();
+  }
+
+  /** Hangs up. */
+  end(): void {
+    this.wire.end();
+    this.close();
+  }
+
+  /** Collects the first line, answers it, and hands what follows to the conversation. */
+  private greet(bytes: Uint8Array): void {
+    const end = bytes.indexOf(0x0a);
+    this.hello.push(new Uint8Array(end === -1 ? bytes : bytes.subarray(0, end)));
+    this.helloSize += bytes.length;
+    try {
+      if (end === -1) {
+        if (this.helloSize <= MAX_HELLO_BYTES) return;
+        throw new WshError("invalid_request", `the first line is over ${MAX_HELLO_BYTES} bytes`);
+      }
+      const caller = callerOf(Buffer.concat(this.hello).toString());
+      this.hello = [];
+      this.say({ wsh_mcp: MCP_SOCKET_VERSION, version: VERSION, pid: process.pid } satisfies ServerHello);
+      this.wire.pause();
+      void this.converse(caller, new Uint8Array(bytes.subarray(end + 1)));
+    } catch (thrown) {
+      this.say({ error: WshError.from(thrown).toBody() });
+      this.end();
+    }
+  }
+
+  /** A line that any fresh socket takes in one piece. */
+  private say(value: unknown): void {
+    this.wire.write(Buffer.from(`${JSON.stringify(value)}\n`));
+  }
+
+  /** Nothing is read while the code is loaded; what came with the hello is handed on first. */
+  private async converse(caller: McpCaller, rest: Uint8Array): Promise<void> {
+    const { Talk, options } = await this.load();
+    if (!this.isOpen) return;
+    // Between two calls of an agent lie minutes: nobody is to be woken in them.
+    this.wire.rest();
+    const conversation = new Talk(this.wire, caller, options);
+    this.conversation = conversation;
+    conversation.transport.push(rest);
+    this.wire.resume();
+  }
+}
+
+/** @throws WshError invalid_request */
+function callerOf(line: string): McpCaller {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    throw new WshError("invalid_request", "the first line is not JSON");
+  }
+  const parsed = v.safeParse(ClientHelloSchema, value);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    throw new WshError("invalid_request", `the hello's '${v.getDotPath(issue) ?? ""}': ${issue.message}`, {
+      hint: `This server is wsh ${VERSION}; restart it, or use the wsh that started it.`,
+    });
+  }
+  const { tools, session, cwd, env, read_only } = parsed.output;
+  return {
+    id: `mcp:${crypto.randomUUID()}`,
+    connected: true,
+    access: read_only ? "observe" : "admin",
+    tools,
+    ...(session === undefined ? {} : { session }),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env }),
+  };
+}

@@ -1,0 +1,106 @@
+/** Tools on commands: running them to their end, waiting for conditions, reading output, asking for the state. */
+import * as v from "valibot";
+import { inputSchema, outputSchema } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { SessionField, tool } from "./tool.ts";
+
+const fresh = inputSchema("exec.fresh").entries;
+const { mode, cwd, env, stdin, ...execFields } = fresh;
+const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
+const { clear_line } = inputSchema("exec").entries;
+const { wait_ms: _waitMs, ...outputFields } = inputSchema("output.get").entries;
+
+/** The default directory through `wsh mcp` is worth saying. */
+function described<S extends v.GenericSchema<string>>(schema: S) {
+  return v.pipe(schema, v.description("directory to run in (default: yours)"));
+}
+
+export const exec = tool({
+  name: "wsh_exec",
+  title: "Run a command",
+  description:
+    "Run a shell command and return exit_code, its own output and duration when it ends. Without session: in a terminal " +
+    "of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several. " +
+    "state running means the wait is over and the command still runs: do not send it again, wsh_wait for command_finished.",
+  core: true,
+  access: "operate",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  parameters: v.object({ session: v.optional(SessionField), ...execFields, clear_line, ...onlyWithoutSession }),
+  output: outputSchema("exec"),
+  waits: true,
+  run: async (
+    { session, clear_line: clearLine, mode: order, cwd: directory, env: variables, stdin: text, ...rest },
+    ask,
+  ) => {
+    const own = {
+      ...(directory === undefined ? {} : { cwd: directory }),
+      ...(variables === undefined ? {} : { env: variables }),
+      ...(text === undefined ? {} : { stdin: text }),
+    };
+    if (session === undefined && clearLine) {
+      throw new WshError("invalid_request", "'clear_line' is for the prompt of a 'session'");
+    }
+    if (session === undefined) return ask("exec.fresh", { ...rest, mode: order, ...own });
+    const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
+    if (misplaced.length > 0) {
+      throw new WshError("invalid_request", `'${misplaced.join("', '")}' cannot be used together with 'session'`, {
+        hint: "Leave session out, or say it in the command itself (cd, VAR=value, < file).",
+      });
+    }
+    return ask("exec", { ...rest, clear_line: clearLine }, session);
+  },
+});
+
+const { session: _any, ...waitOutput } = outputSchema("wait").entries;
+
+export const wait = tool({
+  name: "wsh_wait",
+  title: "Wait for a condition",
+  description:
+    "Wait for the first of any_of: command_finished, prompt, waiting_for_input, password, exited, bell, or " +
+    '{"type":"text","text"}, {"type":"regex","pattern"}, {"type":"idle","ms"}. In one session, several, or a tag. ' +
+    "text, regex, bell and command_finished count only after since (default: now). " +
+    "decided_by says which; timeout is an ordinary answer.",
+  core: true,
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({ session: v.optional(SessionField), ...inputSchema("wait.any").entries }),
+  output: v.object({ session: v.nullable(v.string()), ...waitOutput }),
+  waits: true,
+  run: async ({ session, sessions, tag, ...rest }, ask) => {
+    if (session === undefined)
+      return ask("wait.any", { ...rest, tag, ...(sessions === undefined ? {} : { sessions }) });
+    if (sessions === undefined && tag.length === 0) return ask("wait", rest, session);
+    throw new WshError("invalid_request", "'session' cannot be used together with 'sessions' or 'tag'", {
+      hint: "Name the sessions in one of the three.",
+    });
+  },
+});
+
+export const getOutput = tool({
+  name: "wsh_get_output",
+  title: "Read output",
+  description:
+    "Text that was printed: since an output_cursor, of one command (command_id), or the newest lines. " +
+    "grep keeps lines that contain a text. Long output is cut in the middle (omitted_bytes).",
+  core: true,
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({ session: SessionField, ...outputFields }),
+  output: outputSchema("output.get"),
+  run: async ({ session, ...rest }, ask) => ask("output.get", rest, session),
+});
+
+export const getStatus = tool({
+  name: "wsh_get_status",
+  title: "What is it doing",
+  description:
+    "State of a session (prompt, running, waiting_for_input, password, fullscreen, exited) and how it is known, foreground " +
+    "program, directory, last command, whether a person is typing. Without session: the server, its limits and uptime.",
+  core: true,
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({ session: v.optional(SessionField) }),
+  output: v.looseObject({ state: v.optional(v.string()), output_cursor: v.optional(v.number()) }),
+  run: async ({ session }, ask) => (session === undefined ? ask("server.info", {}) : ask("status.get", {}, session)),
+});

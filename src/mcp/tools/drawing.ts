@@ -1,0 +1,223 @@
+/** Tools that draw for people, and that take their keys for a dialog. */
+import * as v from "valibot";
+import { inputSchema } from "../../operations/table.ts";
+import { CreateOverlaySchema, CreatePanelSchema, ElementScreenModeSchema } from "../../protocol/drawing.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { JsonSchema } from "./json-schema.ts";
+import { type Ask, done, SessionField, tool } from "./tool.ts";
+
+const [overlayFields] = CreateOverlaySchema.pipe;
+const [panelFields] = CreatePanelSchema.pipe;
+const keys = inputSchema("input.keys").entries;
+
+/** A colour and a span have many forms; a model needs them said once, in words. */
+const drawn: Readonly<Record<string, JsonSchema>> = {
+  background: { description: "fill: a colour (name, #rrggbb or {r,g,b})" },
+  spans: {
+    type: "array",
+    items: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    description:
+      "pieces {text, fg?, bg?, bold?, italic?, underline?}; \\n begins a line; colours: name, #rrggbb, {r,g,b}",
+  },
+};
+
+function field<S extends v.GenericSchema>(schema: S, description: string) {
+  return v.optional(v.pipe(schema, v.description(description)));
+}
+
+const IdField = field(v.string(), "an element that exists: change it; absent: make one");
+const ListField = v.optional(v.pipe(v.boolean(), v.description("list what there is instead")), false);
+/** Of both kinds; ids and places stand before them. */
+const common = {
+  list: ListField,
+  focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
+  ttl_ms: field(v.number(), "goes by itself after this long"),
+  screen_mode: field(
+    ElementScreenModeSchema,
+    "shown on the normal screen, on that of a full-screen program (alt), or both",
+  ),
+};
+const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
+
+/** @throws WshError invalid_request saying what a new element lacks */
+function needed<T>(value: T | null | undefined, name: string): T {
+  if (value !== null && value !== undefined) return value;
+  throw new WshError("invalid_request", `a new element needs '${name}'`, {
+    hint: "Give it, or the id of an element that exists.",
+  });
+}
+
+const makesOrChanges = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false };
+
+function removal(kind: "overlay" | "panel", description: string) {
+  return tool({
+    name: `wsh_remove_${kind}`,
+    title: `Remove ${kind}s`,
+    description,
+    core: false,
+    access: "operate",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    parameters: v.object({ session: SessionField, id: RemoveIdField }),
+    output: v.object({ success: v.boolean(), status: v.string() }),
+    run: async ({ session, id }, ask) => {
+      if (id === undefined) await ask(`${kind}.clear`, {}, session);
+      else await ask(`${kind}.delete`, { id }, session);
+      return id === undefined ? { ...done, status: "cleared" } : { ...done, status: "removed", id };
+    },
+  });
+}
+
+export const overlay = tool({
+  name: "wsh_overlay",
+  title: "Draw an overlay",
+  description:
+    "A box above the terminal of attached people: a notice or a dialog. What it covers comes back when it goes. " +
+    "Without id it is made (x, y, width, height); with id it is changed.",
+  core: false,
+  access: "operate",
+  annotations: makesOrChanges,
+  parameters: v.object({
+    session: SessionField,
+    id: IdField,
+    x: field(overlayFields.entries.x, "left edge, cells from 0"),
+    y: field(overlayFields.entries.y, "top edge, cells from 0"),
+    z: field(v.number(), "higher is in front"),
+    width: field(overlayFields.entries.width, "cells"),
+    height: field(overlayFields.entries.height, "rows"),
+    background: overlayFields.entries.background,
+    spans: v.optional(overlayFields.entries.spans),
+    ...common,
+  }),
+  described: drawn,
+  output: v.object({
+    status: v.optional(v.string()),
+    id: v.optional(v.string()),
+    overlays: v.optional(v.array(v.unknown())),
+  }),
+  run: async ({ session, list, id, spans, focusable, ...rest }, ask) => {
+    if (list) return { overlays: await ask("overlay.list", {}, session) };
+    if (id === undefined) {
+      const { x, y, width, height, ...look } = rest;
+      const box = {
+        x: needed(x, "x"),
+        y: needed(y, "y"),
+        width: needed(width, "width"),
+        height: needed(height, "height"),
+      };
+      const created = await ask("overlay.create", { ...look, ...box, focusable, spans: spans ?? [] }, session);
+      return { ...done, status: "created", ...created };
+    }
+    await ask("overlay.patch", { id, spans, focusable, ...rest }, session);
+    return { ...done, status: "updated", id };
+  },
+});
+
+export const removeOverlay = removal("overlay", "Remove an overlay, or all of them.");
+
+export const panel = tool({
+  name: "wsh_panel",
+  title: "Draw a panel",
+  description:
+    "A strip at the top or bottom of the terminal of attached people: status that stays. The program gets the rest of the rows. " +
+    "Without id it is made (position, height); with id it is changed. visible is false where there is no room.",
+  core: false,
+  access: "operate",
+  annotations: makesOrChanges,
+  parameters: v.object({
+    session: SessionField,
+    id: IdField,
+    position: field(panelFields.entries.position, "which edge"),
+    height: field(panelFields.entries.height, "rows"),
+    z: field(v.number(), "higher is nearer to the edge"),
+    background: panelFields.entries.background,
+    spans: panelFields.entries.spans,
+    ...common,
+  }),
+  described: drawn,
+  output: v.object({
+    status: v.optional(v.string()),
+    id: v.optional(v.string()),
+    visible: v.optional(v.boolean()),
+    rows: v.optional(v.number()),
+    cols: v.optional(v.number()),
+    panels: v.optional(v.array(v.unknown())),
+  }),
+  run: async ({ session, list, id, focusable, ...rest }, ask) => {
+    if (list) return { panels: await ask("panel.list", {}, session) };
+    if (id !== undefined) {
+      await ask("panel.patch", { id, focusable, ...rest }, session);
+      return { ...done, status: "updated", id, ...(await roomLeft(ask, session, id)) };
+    }
+    const { position, height, ...look } = rest;
+    const place = { position: needed(position, "position"), height: needed(height, "height") };
+    const created = await ask("panel.create", { ...look, ...place, focusable }, session);
+    return { ...done, status: "created", ...created };
+  },
+});
+
+/** Whether the panel has room, and what the program has left. */
+async function roomLeft(ask: Ask, session: string, id: string) {
+  const [{ visible }, info] = await Promise.all([ask("panel.get", { id }, session), ask("session.get", {}, session)]);
+  const pane = info.windows.find((window) => window.active)?.panes.find((candidate) => candidate.active);
+  return { visible, rows: pane?.rows ?? info.rows, cols: pane?.cols ?? info.cols };
+}
+
+export const removePanel = removal("panel", "Remove a panel, or all of them; the program gets the rows back.");
+
+export const inputMode = tool({
+  name: "wsh_input_mode",
+  title: "Capture keys",
+  description:
+    "capture: the keyboard of attached people goes to you and not to the program, for a dialog that you have drawn; release gives it " +
+    "back. read returns the keys that you have not read yet (or those after since, a seq), waiting up to wait_ms. Without anything: the mode. " +
+    "Always release.",
+  core: false,
+  access: "operate",
+  annotations: makesOrChanges,
+  parameters: v.object({
+    session: SessionField,
+    mode: field(v.picklist(["capture", "release"]), "take or give back the keyboard"),
+    focus: field(v.string(), "id of a focusable overlay or panel that the keys are meant for"),
+    unfocus: v.optional(v.pipe(v.boolean(), v.description("mean the keys for nothing in particular")), false),
+    read: v.optional(v.pipe(v.boolean(), v.description("return captured keys")), false),
+    since: keys.since,
+    wait_ms: keys.wait_ms,
+    lease_ms: inputSchema("input.capture").entries.lease_ms,
+  }),
+  output: v.object({
+    mode: v.string(),
+    focused_element: v.nullable(v.string()),
+    keys: v.optional(v.array(v.unknown())),
+    seq: v.optional(v.number()),
+  }),
+  run: async ({ session, mode, focus, unfocus, read, since, wait_ms, lease_ms }, ask) => {
+    if (focus !== undefined && unfocus) {
+      throw new WshError("invalid_request", "'focus' and 'unfocus' cannot be used together", {
+        hint: "Give one of the two.",
+      });
+    }
+    const held = mode === "capture" ? await ask("input.capture", { lease_ms }, session) : undefined;
+    if (mode === "release") await ask("input.release", {}, session);
+    if (focus !== undefined) await ask("focus.set", { id: focus }, session);
+    if (unfocus) await ask("focus.unset", {}, session);
+    const position = since === undefined ? {} : { since };
+    const captured = read ? await ask("input.keys", { ...position, wait_ms }, session) : {};
+    const [now, { focused }] = await Promise.all([ask("input.mode", {}, session), ask("focus.get", {}, session)]);
+    return { ...(held === undefined ? {} : { seq: held.seq }), ...captured, ...now, focused_element: focused };
+  },
+});
+
+export const screenMode = tool({
+  name: "wsh_screen_mode",
+  title: "Alternate set of drawings",
+  description:
+    "enter_alt begins a set of overlays and panels of its own; exit_alt removes that set and shows the normal one again. " +
+    "Without action: the mode.",
+  core: false,
+  access: "operate",
+  annotations: makesOrChanges,
+  parameters: v.object({ session: SessionField, action: field(v.picklist(["enter_alt", "exit_alt"]), "what to do") }),
+  output: v.object({ mode: v.string() }),
+  run: async ({ session, action }, ask) =>
+    action === undefined ? ask("screen_mode.get", {}, session) : ask(`screen_mode.${action}`, {}, session),
+});

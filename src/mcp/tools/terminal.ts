@@ -1,0 +1,108 @@
+/** Tools on a terminal: typing, looking, waiting for quiet. */
+import * as v from "valibot";
+import { inputSchema, outputSchema } from "../../operations/table.ts";
+import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/conditions.ts";
+import { done, SessionField, tool } from "./tool.ts";
+
+const send = inputSchema("input.send").entries;
+const idle = inputSchema("idle.await").entries;
+const screen = inputSchema("screen.get").entries;
+const { output_limit: _limit, ...run } = inputSchema("run").entries;
+
+export const sendInput = tool({
+  name: "wsh_send_input",
+  title: "Type into a session",
+  description:
+    "Type text or press keys and return at once, without looking at what happens. " +
+    "To type and see the effect use wsh_run_command; to run a shell command use wsh_exec.",
+  core: true,
+  access: "operate",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  parameters: v.object({
+    session: SessionField,
+    input: send.data,
+    encoding: send.encoding,
+    keys: send.keys,
+    submit: send.submit,
+    paste: send.paste,
+  }),
+  output: v.object({ success: v.boolean(), status: v.string(), bytes: v.number(), output_cursor: v.number() }),
+  run: async ({ session, input, ...rest }, ask) => {
+    const sent = await ask("input.send", { ...rest, ...(input === undefined ? {} : { data: input }) }, session);
+    return { ...done, status: "sent", ...sent };
+  },
+});
+
+export const getScreen = tool({
+  name: "wsh_get_screen",
+  title: "Look at the screen",
+  description:
+    "What the terminal shows now, with cursor, size, title and state. plain is much smaller than styled. " +
+    "For what a command printed use wsh_get_output.",
+  core: true,
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({ session: SessionField, format: screen.format, rows: screen.tail }),
+  output: outputSchema("screen.get"),
+  run: async ({ session, format, rows }, ask) =>
+    ask("screen.get", { format, ...(rows === undefined ? {} : { tail: rows }) }, session),
+});
+
+export const getScrollback = tool({
+  name: "wsh_get_scrollback",
+  title: "Read the history",
+  description:
+    "Lines of history and screen as one list, oldest first; a negative offset counts from the end. " +
+    "grep keeps only lines that contain a text. For recent output use wsh_get_output.",
+  core: false,
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({ session: SessionField, ...inputSchema("scrollback.get").entries }),
+  output: outputSchema("scrollback.get"),
+  run: async ({ session, ...rest }, ask) => ask("scrollback.get", rest, session),
+});
+
+export const awaitQuiesce = tool({
+  name: "wsh_await_quiesce",
+  title: "Wait for quiet",
+  description:
+    "Wait until nothing has happened for timeout_ms. Silence is a guess: a quiet compiler still works. " +
+    "Prefer wsh_wait with a condition. When max_wait_ms ends it is an error result, and the program still runs.",
+  core: false,
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({
+    session: SessionField,
+    timeout_ms: v.optional(v.pipe(WaitMsSchema, v.description("silence that counts, in ms")), DEFAULT_IDLE_MS),
+    max_wait_ms: idle.max_wait_ms,
+    last_generation: idle.last_generation,
+    fresh: idle.fresh,
+  }),
+  output: v.object({ status: v.string(), generation: v.number(), decided_by: v.string(), output_cursor: v.number() }),
+  waits: true,
+  run: async ({ session, ...rest }, ask) => {
+    const { generation, decided_by, output_cursor, running, exit_code, signal } = await ask(
+      "idle.await",
+      { ...rest, format: "plain" },
+      session,
+    );
+    const ended = running ? {} : { running, exit_code, signal };
+    return { status: "idle", generation, decided_by, output_cursor, ...ended };
+  },
+});
+
+export const runCommand = tool({
+  name: "wsh_run_command",
+  title: "Type and see what happens",
+  description:
+    "Type into whatever runs (prompt, question, REPL, editor), wait until that has an effect and an end, and return the " +
+    "screen and what came after the input. No newline is added: set submit, or end input with \\n. " +
+    "Returns exit_code when a shell command ran. For plain shell commands wsh_exec is exact and smaller.",
+  core: true,
+  access: "operate",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+  parameters: v.object({ session: SessionField, ...run }),
+  output: outputSchema("run"),
+  waits: true,
+  run: async ({ session, ...rest }, ask) => ask("run", rest, session),
+});

@@ -1,0 +1,90 @@
+/**
+ * What a tool is: a name and description for a model, parameters built from the schemas of the operations that it binds,
+ * and how its parameters become calls and their outputs its result. A tool does nothing itself.
+ */
+import type { ToolAnnotations } from "@modelcontextprotocol/server";
+import * as v from "valibot";
+import type { Access } from "../../operations/define.ts";
+import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { describeInput, describeOutput, type JsonSchema } from "./json-schema.ts";
+
+/** Calls an operation for the caller of the tool. */
+export type Ask = <N extends OperationName>(
+  name: N,
+  input: OperationInput<N>,
+  session?: string,
+) => Promise<OperationOutput<N>>;
+
+type Parameters = v.ObjectSchema<v.ObjectEntries, undefined>;
+
+interface ToolDefinition<P extends Parameters> {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** Served by `--tools core`. */
+  readonly core: boolean;
+  /** The least access with which the tool is of use; without it the tool is not listed. */
+  readonly access: Access;
+  readonly annotations: ToolAnnotations;
+  readonly parameters: P;
+  /** What to tell about parameters whose schemas say more than a model needs. */
+  readonly described?: Readonly<Record<string, JsonSchema>>;
+  readonly output: v.GenericSchema;
+  /** Reports progress while it waits. */
+  readonly waits?: boolean;
+  readonly run: (parameters: v.InferOutput<P>, ask: Ask) => Promise<unknown>;
+}
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly core: boolean;
+  readonly access: Access;
+  readonly annotations: ToolAnnotations;
+  readonly waits: boolean;
+  readonly inputJson: JsonSchema;
+  readonly outputJson: JsonSchema;
+  readonly parameterNames: ReadonlySet<string>;
+  /** The session must be named. */
+  readonly needsSession: boolean;
+  /**
+   * Parses and runs.
+   * @throws WshError invalid_request naming the parameter, or what an operation threw
+   */
+  readonly call: (parameters: Readonly<Record<string, unknown>>, ask: Ask) => Promise<unknown>;
+}
+
+export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool {
+  const { parameters, described, output, run, waits, ...shown } = definition;
+  const inputJson = describeInput(parameters, described);
+  const { required } = inputJson;
+  return {
+    ...shown,
+    waits: waits ?? false,
+    inputJson,
+    outputJson: describeOutput(output),
+    parameterNames: new Set(Object.keys(parameters.entries)),
+    needsSession: Array.isArray(required) && required.includes("session"),
+    call: async (given, ask) => run(parseParameters(parameters, given), ask),
+  };
+}
+
+function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record<string, unknown>>): v.InferOutput<P> {
+  const parsed = v.safeParse(schema, given, { abortPipeEarly: true });
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const path = v.getDotPath(issue) ?? "";
+  const missing = issue.received === "undefined" && given[path] === undefined;
+  const what = missing ? `'${path}' is missing` : `'${path}': ${issue.message}`;
+  throw new WshError(path === "format" ? "invalid_format" : "invalid_request", what, {
+    hint: `The tool's schema says what '${path}' takes.`,
+  });
+}
+
+/** The session that a tool acts on (design §3, "Targets"). */
+export const SessionField = v.pipe(v.string(), v.description("session: name, name:window.pane, or @id"));
+
+/** What every successful action says first. */
+export const done = { success: true } as const;

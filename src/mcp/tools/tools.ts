@@ -1,0 +1,36 @@
+/** The tools that MCP serves, in the order in which a model reads them. */
+import { accessCovers } from "../../operations/call.ts";
+import type { Access } from "../../operations/define.ts";
+import { exec, getOutput, getStatus, wait } from "./commands.ts";
+import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
+import { createSession, listSessions, manageSession } from "./sessions.ts";
+import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./terminal.ts";
+import type { Tool } from "./tool.ts";
+
+export type ToolSet = "core" | "all";
+
+export const tools: readonly Tool[] = [
+  exec,
+  runCommand,
+  wait,
+  getOutput,
+  getStatus,
+  getScreen,
+  sendInput,
+  createSession,
+  listSessions,
+  manageSession,
+  getScrollback,
+  awaitQuiesce,
+  overlay,
+  removeOverlay,
+  panel,
+  removePanel,
+  inputMode,
+  screenMode,
+];
+
+/** What a caller is served: the set that was asked for, without tools that the caller may not use. */
+export function servedTools(set: ToolSet, access: Access): readonly Tool[] {
+  return tools.filter((tool) => (set === "all" || tool.core) && accessCovers(access, tool.access));
+}

@@ -1,0 +1,352 @@
+/** Operations on what is drawn over and beside a session's terminal, and on who gets its keys (contract §3.6–3.9, §7). */
+import * as v from "valibot";
+import { WaitMsSchema } from "../protocol/conditions.ts";
+import {
+  BatchUpdateSchema,
+  CreateOverlaySchema,
+  CreatePanelSchema,
+  OverlaySchema,
+  PanelSchema,
+  PatchOverlaySchema,
+  PatchPanelSchema,
+  RegionWritesSchema,
+  ReplaceOverlaySchema,
+  ReplacePanelSchema,
+  UpdateSpansSchema,
+} from "../protocol/drawing.ts";
+import { operation } from "./define.ts";
+import { NothingSchema } from "./sessions.ts";
+
+const IdSchema = v.object({ id: v.pipe(v.string(), v.description("id of the overlay or panel")) });
+const CreatedSchema = v.object({ id: v.string() });
+const ScreenModeSchema = v.object({ mode: v.picklist(["normal", "alt"]) });
+
+/** Longest lease of a keyboard that a caller without a connection may take, in ms: ten minutes. */
+const MAX_LEASE_MS = 600_000;
+/** Lease when the caller says nothing, in ms (tools.md). */
+const DEFAULT_LEASE_MS = 120_000;
+
+/** A key that a person pressed while the keyboard was captured. */
+const CapturedKeySchema = v.object({
+  /** Place in the ring; pass the last one as `since`. */
+  seq: v.number(),
+  raw: v.array(v.number()),
+  parsed: v.nullable(v.object({ key: v.string(), modifiers: v.array(v.string()) })),
+  target: v.optional(v.string()),
+});
+
+const InputModeSchema = v.object({
+  mode: v.picklist(["passthrough", "capture"]),
+  /** Who holds the keyboard. */
+  owner: v.optional(v.string()),
+  /** Time until a lease ends; absent when the owner is a connection. */
+  lease_ms: v.optional(v.number()),
+});
+
+/**
+ * What can be done with overlays can be done with panels, under the same names: from how they are made, what they look
+ * like, and the words that differ.
+ */
+function drawnOperations<
+  const K extends "overlay" | "panel",
+  C extends v.GenericSchema,
+  D extends v.GenericSchema,
+  E extends v.GenericSchema,
+  R extends v.GenericSchema,
+  P extends v.GenericSchema,
+>(
+  kind: K,
+  /** With its article. */
+  one: string,
+  schemas: { readonly create: C; readonly created: D; readonly element: E; readonly replace: R; readonly patch: P },
+  summaries: { readonly create: string; readonly list: string; readonly replace: string; readonly patch: string },
+) {
+  const all = `/sessions/:name/${kind}`;
+  const each = `${all}/:id`;
+  const lookUp = [`${kind}_not_found`] as const;
+  const change = [`${kind}_not_found`, "invalid_overlay"] as const;
+  return [
+    operation({
+      name: `${kind}.create`,
+      scope: "session",
+      access: "operate",
+      summary: summaries.create,
+      input: schemas.create,
+      output: schemas.created,
+      errors: ["resource_limit_reached", "session_ended"],
+      http: [{ method: "POST", path: all, status: 201 }],
+      ws: [`create_${kind}`],
+    }),
+    operation({
+      name: `${kind}.list`,
+      scope: "session",
+      access: "observe",
+      summary: summaries.list,
+      input: NothingSchema,
+      output: v.array(schemas.element),
+      errors: [],
+      http: [{ method: "GET", path: all }],
+      ws: [`list_${kind}s`],
+    }),
+    operation({
+      name: `${kind}.get`,
+      scope: "session",
+      access: "observe",
+      summary: `One ${kind}`,
+      input: IdSchema,
+      output: schemas.element,
+      errors: lookUp,
+      http: [{ method: "GET", path: each }],
+      ws: [`get_${kind}`],
+    }),
+    operation({
+      name: `${kind}.replace`,
+      scope: "session",
+      access: "operate",
+      summary: summaries.replace,
+      input: v.intersect([IdSchema, schemas.replace]),
+      output: NothingSchema,
+      errors: change,
+      http: [{ method: "PUT", path: each, status: 204 }],
+      ws: [`update_${kind}`],
+    }),
+    operation({
+      name: `${kind}.patch`,
+      scope: "session",
+      access: "operate",
+      summary: summaries.patch,
+      input: v.intersect([IdSchema, schemas.patch]),
+      output: NothingSchema,
+      errors: change,
+      http: [{ method: "PATCH", path: each, status: 204 }],
+      ws: [`patch_${kind}`],
+    }),
+    operation({
+      name: `${kind}.spans`,
+      scope: "session",
+      access: "operate",
+      summary: `Update ${one}'s spans by their ids`,
+      input: v.intersect([IdSchema, UpdateSpansSchema]),
+      output: NothingSchema,
+      errors: change,
+      http: [{ method: "POST", path: `${each}/spans`, status: 204 }],
+      ws: [`update_${kind}_spans`],
+    }),
+    operation({
+      name: `${kind}.write`,
+      scope: "session",
+      access: "operate",
+      summary: `Write text at places inside ${one}; an empty list clears`,
+      input: v.intersect([IdSchema, RegionWritesSchema]),
+      output: NothingSchema,
+      errors: change,
+      http: [{ method: "POST", path: `${each}/write`, status: 204 }],
+      ws: [`${kind}_region_write`],
+    }),
+    operation({
+      name: `${kind}.delete`,
+      scope: "session",
+      access: "operate",
+      summary: `Remove ${one}`,
+      input: IdSchema,
+      output: NothingSchema,
+      errors: lookUp,
+      http: [{ method: "DELETE", path: each, status: 204 }],
+      ws: [`delete_${kind}`],
+    }),
+    operation({
+      name: `${kind}.clear`,
+      scope: "session",
+      access: "operate",
+      summary: `Remove all ${kind}s, of both screen modes`,
+      input: NothingSchema,
+      output: NothingSchema,
+      errors: [],
+      http: [{ method: "DELETE", path: all, status: 204 }],
+      ws: [`clear_${kind}s`],
+    }),
+  ] as const;
+}
+
+export const elementOperations = [
+  ...drawnOperations(
+    "overlay",
+    "an overlay",
+    {
+      create: CreateOverlaySchema,
+      created: CreatedSchema,
+      element: OverlaySchema,
+      replace: ReplaceOverlaySchema,
+      patch: PatchOverlaySchema,
+    },
+    {
+      create: "Draw a box above the terminal",
+      list: "Overlays of the current screen mode, lowest first",
+      replace: "Replace an overlay's spans",
+      patch: "Change what is given of an overlay, at once: place, size, look, spans, focusable",
+    },
+  ),
+  ...drawnOperations(
+    "panel",
+    "a panel",
+    {
+      create: CreatePanelSchema,
+      created: v.object({ id: v.string(), visible: v.boolean(), rows: v.number(), cols: v.number() }),
+      element: PanelSchema,
+      replace: ReplacePanelSchema,
+      patch: PatchPanelSchema,
+    },
+    {
+      create: "Take rows at the top or bottom for a panel; the program gets the rest",
+      list: "Panels of the current screen mode, top first",
+      replace: "Replace a panel's place and spans",
+      patch: "Change a panel's place, colour or spans",
+    },
+  ),
+  operation({
+    name: "element.batch",
+    scope: "session",
+    access: "operate",
+    summary: "Update spans and write text of one overlay or panel in one step",
+    input: BatchUpdateSchema,
+    output: NothingSchema,
+    errors: ["overlay_not_found", "panel_not_found", "invalid_overlay"],
+    http: [],
+    ws: ["batch_update"],
+  }),
+  operation({
+    name: "input.mode",
+    scope: "session",
+    access: "observe",
+    summary: "Whether a person's keys go to the program or are captured",
+    input: NothingSchema,
+    output: InputModeSchema,
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/input/mode" }],
+    ws: ["get_input_mode"],
+  }),
+  operation({
+    name: "input.capture",
+    scope: "session",
+    access: "operate",
+    summary: "Hold the keyboard: keys go to subscribers and not to the program",
+    input: v.object({
+      lease_ms: v.optional(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(1),
+          v.maxValue(MAX_LEASE_MS),
+          v.description("for a caller without a connection: how long, unless renewed by capture or a key read"),
+        ),
+        DEFAULT_LEASE_MS,
+      ),
+    }),
+    output: v.object({
+      ...InputModeSchema.entries,
+      /** Of the last key before those that the caller has not read. */
+      seq: v.number(),
+    }),
+    errors: ["input_captured", "session_ended"],
+    http: [{ method: "POST", path: "/sessions/:name/input/capture", status: 204 }],
+    ws: ["capture_input"],
+  }),
+  operation({
+    name: "input.release",
+    scope: "session",
+    access: "operate",
+    summary: "Give the keyboard back to the program; clears the focus",
+    input: NothingSchema,
+    output: NothingSchema,
+    errors: [],
+    http: [{ method: "POST", path: "/sessions/:name/input/release", status: 204 }],
+    ws: ["release_input"],
+  }),
+  operation({
+    name: "input.keys",
+    scope: "session",
+    access: "operate",
+    summary: "Captured keys after a place in the ring of the newest 256",
+    input: v.object({
+      since: v.optional(
+        v.pipe(
+          v.number(),
+          v.integer(),
+          v.minValue(0),
+          v.description("seq of the last key read; absent: the caller's own"),
+        ),
+      ),
+      wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("wait this long for a key")), 0),
+    }),
+    output: v.object({ keys: v.array(CapturedKeySchema), seq: v.number(), missed: v.number(), mode: v.string() }),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/input/keys" }],
+    ws: ["get_captured_keys"],
+  }),
+  operation({
+    name: "focus.get",
+    scope: "session",
+    access: "observe",
+    summary: "The overlay or panel that captured keys are meant for",
+    input: NothingSchema,
+    output: v.object({ focused: v.nullable(v.string()) }),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/input/focus" }],
+    ws: ["get_focus"],
+  }),
+  operation({
+    name: "focus.set",
+    scope: "session",
+    access: "operate",
+    summary: "Mean captured keys for an overlay or panel that is focusable",
+    input: IdSchema,
+    output: NothingSchema,
+    errors: ["not_focusable"],
+    http: [{ method: "POST", path: "/sessions/:name/input/focus", status: 204 }],
+    ws: ["focus"],
+  }),
+  operation({
+    name: "focus.unset",
+    scope: "session",
+    access: "operate",
+    summary: "Mean captured keys for nothing in particular",
+    input: NothingSchema,
+    output: NothingSchema,
+    errors: [],
+    http: [{ method: "POST", path: "/sessions/:name/input/unfocus", status: 204 }],
+    ws: ["unfocus"],
+  }),
+  operation({
+    name: "screen_mode.get",
+    scope: "session",
+    access: "observe",
+    summary: "Which set of overlays and panels is shown",
+    input: NothingSchema,
+    output: ScreenModeSchema,
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/screen_mode" }],
+    ws: ["get_screen_mode"],
+  }),
+  operation({
+    name: "screen_mode.enter_alt",
+    scope: "session",
+    access: "operate",
+    summary: "Show a set of overlays and panels of its own",
+    input: NothingSchema,
+    output: ScreenModeSchema,
+    errors: ["already_in_alt_screen"],
+    http: [{ method: "POST", path: "/sessions/:name/screen_mode/enter_alt", status: 204 }],
+    ws: ["enter_alt_screen"],
+  }),
+  operation({
+    name: "screen_mode.exit_alt",
+    scope: "session",
+    access: "operate",
+    summary: "Remove that set and show the normal one again",
+    input: NothingSchema,
+    output: ScreenModeSchema,
+    errors: ["not_in_alt_screen"],
+    http: [{ method: "POST", path: "/sessions/:name/screen_mode/exit_alt", status: 204 }],
+    ws: ["exit_alt_screen"],
+  }),
+] as const;

@@ -1,0 +1,113 @@
+/**
+ * Somebody who follows one command: the next one that starts, or one by its id that may be running or over already. Gets
+ * its output from the first byte, then its record; a part that was too long to be kept before it was followed is counted.
+ */
+
+import type { CommandRecord } from "../../protocol/commands.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { RetiredLines, TerminalText } from "../ports.ts";
+import type { KeptLines } from "../text/kept-lines.ts";
+import { OutputFollower } from "../text/line-follower.ts";
+import type { CommandRecorder } from "./command-log.ts";
+
+export interface FollowSink {
+  /** Rendered text, as a rule whole lines. */
+  text(text: string): void;
+  /** Lines that nobody has any more. */
+  omitted(lines: number): void;
+  /** After the last text. */
+  ended(record: CommandRecord): void;
+}
+
+export interface FollowerOptions {
+  readonly recorder: CommandRecorder;
+  readonly text: TerminalText;
+  readonly id: number | null;
+  readonly sink: FollowSink;
+  readonly ended: (follower: CommandFollower) => void;
+}
+
+export class CommandFollower {
+  private output: OutputFollower | null = null;
+  private command: number | null;
+  private open = true;
+  private readonly listening: Disposable;
+
+  /** @throws WshError command_not_found */
+  constructor(private readonly options: FollowerOptions) {
+    const { recorder, id, sink } = options;
+    this.command = id;
+    this.listening = recorder.on({
+      started: (record) => this.started(record),
+      finished: (record) => this.finished(record),
+    });
+    if (id === null) return;
+    const record = recorder.get(id);
+    const kept = recorder.output(id);
+    if (record === null || kept === null) {
+      this.close();
+      throw new WshError("command_not_found", `the session keeps no command ${id}`);
+    }
+    const running = recorder.soFar(id);
+    this.tell(running?.kept ?? kept);
+    if (running === null) this.end(record);
+    else this.output = new OutputFollower(options.text, running.end, (text) => sink.text(text));
+  }
+
+  /** The command that is followed; null until one starts. */
+  get id(): number | null {
+    return this.command;
+  }
+
+  get isOpen(): boolean {
+    return this.open;
+  }
+
+  retired(lines: RetiredLines): void {
+    this.output?.retired(lines);
+  }
+
+  erased(top: number): void {
+    this.output?.erased(top);
+  }
+
+  chunk(): void {
+    this.output?.chunk();
+  }
+
+  close(): void {
+    if (!this.open) return;
+    this.open = false;
+    this.listening[Symbol.dispose]();
+    this.options.ended(this);
+  }
+
+  private started(record: CommandRecord): void {
+    if (this.command !== null) return;
+    this.command = record.id;
+    const { text, sink } = this.options;
+    this.output = new OutputFollower(text, text.position(), (part) => sink.text(part));
+  }
+
+  private finished(record: CommandRecord): void {
+    if (record.id !== this.command) return;
+    this.output?.finish(this.options.text.position());
+    this.end(record);
+  }
+
+  private end(record: CommandRecord): void {
+    this.output = null;
+    this.close();
+    this.options.sink.ended(record);
+  }
+
+  private tell({ head, tail, omitted }: KeptLines): void {
+    const { sink } = this.options;
+    const lines = (part: readonly string[]): void => {
+      if (part.length > 0) sink.text(part.map((line) => `${line}\n`).join(""));
+    };
+    lines(head);
+    if (omitted > 0) sink.omitted(omitted);
+    lines(tail);
+  }
+}

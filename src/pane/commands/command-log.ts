@@ -1,0 +1,465 @@
+/**
+ * The commands that ran at the session's prompt: when each began and ended, how, and what it printed (design §6.2).
+ *
+ * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the child's end.
+ * Only D ends a command; a prompt without D, while the shell's own group holds the terminal, ends it with exit code null;
+ * the child's end ends it with the child's code. Once a mark with the session's nonce was seen, marks without it count
+ * for nothing but the state of a shell inside what runs.
+ *
+ * Output is what the screen and history show at the end, from the place where C stood to the place where D stands; a
+ * command that clears the screen begins anew at its top. Lines that history lets go of are taken as they go, so no limit
+ * of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
+ * goes first, then the oldest record.
+ */
+import type { CommandRecord, CommandState } from "../../protocol/commands.ts";
+import type { PtyExit } from "../../pty/port.ts";
+import type { Clock, RetiredLines, ShellMark, TerminalText, TextPosition } from "../ports.ts";
+import type { ShellPhase } from "../state/classify.ts";
+import { type KeptLines, PackedLines, signalOfExitCode } from "../text/kept-lines.ts";
+import { RunningOutput } from "../text/running-output.ts";
+
+export interface RecorderLimits {
+  /** Records kept. */
+  readonly records: number;
+  /** Bytes of output that one record keeps, half from its start and half from its end. */
+  readonly recordBytes: number;
+  /** Bytes of output that all records keep together. */
+  readonly totalBytes: number;
+}
+
+/** 512 KiB a record is more than a reader of a result takes; 8 MiB in all keeps a busy session within its memory goal. */
+export const defaultRecorderLimits: RecorderLimits = {
+  records: 1_000,
+  recordBytes: 512 * 1024,
+  totalBytes: 8 * 1024 * 1024,
+};
+
+/** Characters of a command line that are kept. */
+const MAX_COMMAND_LINE = 65_536;
+
+export interface RecorderPort {
+  readonly text: TerminalText;
+  readonly clock: Clock;
+  /** Directory of the shell, as far as it is known. */
+  cwd(): string | null;
+  /** Whether the shell's own process group holds the terminal; null when unknown. */
+  shellHoldsTerminal(): boolean | null;
+}
+
+export interface RecorderEvents {
+  /** C: a command began. */
+  started(record: CommandRecord): void;
+  /** It ended, was lost, or the child ended under it. */
+  finished(record: CommandRecord): void;
+  /** B: the shell takes input. */
+  prompt(): void;
+  /** The session's child has ended, and its last command with it. */
+  exited(): void;
+  /** The command line has been taken: everything between the two places is the echo of input. */
+  commandLine(from: TextPosition, to: TextPosition): void;
+}
+
+interface Entry {
+  record: CommandRecord;
+  readonly startedAt: number;
+  /** Rows that had been lost by then. */
+  readonly scrolledAway: number;
+  /** What exec has sent, when it did. */
+  readonly sent: Sent | null;
+  /** What stood between B and C, and what the shell says that it ran: what is compared with `sent`. */
+  readonly shown: string | null;
+  said: string | null;
+  /** Whether its marks were. */
+  readonly verified: boolean;
+  /** While it runs, what it has printed; once it has ended, what is kept of that. */
+  output: RunningOutput | PackedLines;
+}
+
+/** A command that exec types. */
+export interface Sent {
+  readonly command: string;
+  /** The line as the editor is to hold it. */
+  readonly line: string;
+}
+
+/** Whether what ran is what was sent. `open`: the shell may still say. `ran` is null where nothing tells. */
+export type Comparison =
+  | { readonly kind: "same"; readonly ran?: null }
+  | { readonly kind: "open" | "differs"; readonly ran: string | null };
+
+export class CommandRecorder {
+  private readonly entries = new Map<number, Entry>();
+  private readonly listeners = new Set<Partial<RecorderEvents>>();
+  private running: Entry | null = null;
+  private heldBytes = 0;
+  private lastId = 0;
+  private current: ShellPhase = "none";
+  private innerPhase: ShellPhase = "none";
+  private sawVerified = false;
+  private promptBegin: TextPosition | null = null;
+  private promptEnd: TextPosition | null = null;
+  private status: { readonly exitCode: number | null; readonly offset: number } | null = null;
+  private expected: Sent | null = null;
+
+  constructor(
+    private readonly port: RecorderPort,
+    private readonly limits: RecorderLimits = defaultRecorderLimits,
+  ) {}
+
+  /** Where the session's shell is. */
+  get phase(): ShellPhase {
+    return this.current;
+  }
+
+  /** Where a shell inside what runs is, by marks that are not trusted. */
+  get inner(): ShellPhase {
+    return this.innerPhase;
+  }
+
+  /** Whether marks with the session's nonce were seen. */
+  get verified(): boolean {
+    return this.sawVerified;
+  }
+
+  /** Whether any marks that count were seen: there is shell integration. */
+  get active(): boolean {
+    return this.current !== "none";
+  }
+
+  /** Where the prompt ended, while the shell takes input. */
+  get inputStart(): TextPosition | null {
+    return this.current === "prompt" ? this.promptEnd : null;
+  }
+
+  /** Where the newest prompt began. */
+  get promptStart(): TextPosition | null {
+    return this.promptBegin;
+  }
+
+  /** What the newest D said and where: a shell sends one without a command for text that it refused. */
+  get lastStatus(): { readonly exitCode: number | null; readonly offset: number } | null {
+    return this.status;
+  }
+
+  /** Whether the shell's own process group holds the terminal; null when unknown. */
+  shellHoldsTerminal(): boolean | null {
+    return this.port.shellHoldsTerminal();
+  }
+
+  /** The command that runs, if one does. */
+  get runningCommand(): CommandRecord | null {
+    return this.running?.record ?? null;
+  }
+
+  /** Records that are kept, oldest first. */
+  list(): CommandRecord[] {
+    return [...this.entries.values()].map((entry) => entry.record);
+  }
+
+  get(id: number): CommandRecord | null {
+    return this.entries.get(id)?.record ?? null;
+  }
+
+  /** The newest record. */
+  last(): CommandRecord | null {
+    return this.get(this.lastId);
+  }
+
+  /** Id that the next command will get. */
+  get nextId(): number {
+    return this.lastId + 1;
+  }
+
+  /** Lines of a command's output, up to now while it runs; null when the record is not kept. */
+  output(id: number): KeptLines | null {
+    const entry = this.entries.get(id);
+    if (entry === undefined) return null;
+    const { output } = entry;
+    return output instanceof PackedLines ? output.lines() : output.collect(this.port.text.position());
+  }
+
+  /** The running command's lines that are complete, and the place behind them; null when it does not run. */
+  soFar(id: number): { readonly kept: KeptLines; readonly end: TextPosition } | null {
+    const output = this.running?.record.id === id ? this.running.output : null;
+    if (!(output instanceof RunningOutput)) return null;
+    const { begin } = output;
+    const { line } = this.port.text.position();
+    if (line <= begin.line) return { kept: { head: [], tail: [], omitted: 0 }, end: begin };
+    const end = { line, index: 0 };
+    return { kept: output.collect(end), end };
+  }
+
+  /** Listens until disposed. */
+  on(events: Partial<RecorderEvents>): Disposable {
+    this.listeners.add(events);
+    return { [Symbol.dispose]: () => void this.listeners.delete(events) };
+  }
+
+  /** The next command is this one: exec knows what it sends better than the shell's history does. Null forgets it. */
+  expect(sent: Sent | null): void {
+    this.expected = sent;
+  }
+
+  /** What is known of what ran, beside what exec has sent. */
+  comparison(id: number): Comparison {
+    const entry = this.entries.get(id);
+    return entry === undefined ? { kind: "same" } : compare(entry);
+  }
+
+  /** A mark of the stream, when everything before it has been parsed. */
+  mark(mark: ShellMark): void {
+    if (mark.verified) this.sawVerified = true;
+    if (mark.verified !== this.sawVerified) {
+      this.innerPhase = nextPhase(this.innerPhase, mark.kind);
+      return;
+    }
+    switch (mark.kind) {
+      case "A":
+        this.promptBegins(mark);
+        break;
+      case "B":
+        this.current = "prompt";
+        this.promptEnd = mark.position;
+        this.emit((listener) => listener.prompt?.());
+        break;
+      case "E":
+        this.nameCommand(mark.commandLine);
+        break;
+      case "C":
+        this.begin(mark);
+        break;
+      case "D":
+        this.status = { exitCode: mark.exitCode, offset: mark.offset };
+        if (this.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
+        this.current = "ended";
+        break;
+    }
+  }
+
+  /** History lets go of lines. Costs nothing unless a command runs. */
+  retired(lines: RetiredLines): void {
+    const output = this.running?.output;
+    if (output instanceof RunningOutput) output.retired(lines);
+  }
+
+  /** The normal screen was erased and is written anew from line `top` on. */
+  erased(top: number): void {
+    const entry = this.running;
+    if (!(entry?.output instanceof RunningOutput)) return;
+    entry.output.erased(top);
+    entry.record = { ...entry.record, first_line_id: Math.min(top, entry.record.first_line_id) };
+  }
+
+  /** The session's child has ended and its last output was parsed. */
+  exited(exit: PtyExit): void {
+    if (this.running !== null) {
+      const { text } = this.port;
+      const known = exit.code !== null || exit.signal !== null;
+      this.end(text.position(), text.offset, exit.code, exit.signal, known ? "finished" : "lost");
+    }
+    this.current = "none";
+    this.innerPhase = "none";
+    this.promptEnd = null;
+    this.emit((listener) => listener.exited?.());
+  }
+
+  /** The shell's process runs another program: its command has no end, and marks of another shell count from here. */
+  replaced(): void {
+    const { text } = this.port;
+    if (this.running !== null) this.end(text.position(), text.offset, null, null, "replaced");
+    this.current = "none";
+    this.innerPhase = "none";
+    this.sawVerified = false;
+    this.promptEnd = null;
+  }
+
+  private promptBegins(mark: ShellMark): void {
+    if (this.running !== null) {
+      // A prompt while something else holds the terminal is not the shell's: a program printed it.
+      if (this.port.shellHoldsTerminal() === false) return;
+      this.end(mark.position, mark.offset, null, null, "finished");
+    }
+    this.current = "drawing";
+    this.promptBegin = mark.position;
+    this.innerPhase = "none";
+    this.promptEnd = null;
+  }
+
+  private begin(mark: ShellMark): void {
+    // A pasted block runs several commands without a prompt between them: it is one command until the next D.
+    if (this.running !== null) return;
+    const prompt = this.promptEnd;
+    if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
+    const { clock } = this.port;
+    const start = mark.position;
+    const { expected } = this;
+    const shown = expected !== null && expected.line.length > MAX_COMMAND_LINE ? null : this.typedLine(start);
+    const line = (expected?.command ?? mark.commandLine ?? shown)?.slice(0, MAX_COMMAND_LINE);
+    const id = ++this.lastId;
+    const entry: Entry = {
+      record: {
+        id,
+        command: line ?? null,
+        cwd: this.port.cwd(),
+        state: "running",
+        started_at: clock.wall(),
+        ended_at: null,
+        duration_ms: null,
+        exit_code: null,
+        signal: null,
+        verified: mark.verified,
+        output_start: mark.offset,
+        output_end: null,
+        first_line_id: start.line,
+        last_line_id: null,
+        output_lines: 0,
+      },
+      startedAt: clock.now(),
+      scrolledAway: this.port.text.scrolledAway,
+      sent: expected,
+      shown,
+      said: mark.commandLine,
+      verified: mark.verified,
+      output: new RunningOutput(this.port.text, start, this.limits.recordBytes),
+    };
+    this.entries.set(id, entry);
+    this.running = entry;
+    this.expected = null;
+    this.innerPhase = "none";
+    this.current = "running";
+    this.limit();
+    this.emit((listener) => listener.started?.(entry.record));
+  }
+
+  /** The shell says what it runs, or ran. */
+  private nameCommand(command: string | null): void {
+    const entry = this.running ?? (this.current === "ended" ? this.entries.get(this.lastId) : undefined);
+    if (command === null || entry === undefined) return;
+    entry.said = command;
+    if (entry.sent !== null) this.settleSent(entry);
+    else entry.record = { ...entry.record, command: command.slice(0, MAX_COMMAND_LINE) };
+  }
+
+  /** Says in the record whether what ran is what was sent, as far as it is known. */
+  private settleSent(entry: Entry): void {
+    const { sent: _earlier, ...record } = entry.record;
+    const { sent, verified } = entry;
+    if (sent === null) return;
+    const { kind, ran = null } = compare(entry);
+    if (kind === "same") entry.record = { ...record, command: sent.command.slice(0, MAX_COMMAND_LINE), verified };
+    else if (ran === null) entry.record = { ...record, verified: false };
+    else entry.record = { ...record, command: ran.slice(0, MAX_COMMAND_LINE), verified: false, sent: sent.command };
+  }
+
+  /** What stands between B and C, until the shell says what it runs. */
+  private typedLine(end: TextPosition): string | null {
+    const from = this.promptEnd;
+    if (from === null) return null;
+    const typed = this.port.text
+      .lines(from.line, end.line)
+      .map(({ id, text }) => text.slice(id === from.line ? from.index : 0, id === end.line ? end.index : undefined))
+      .join("\n")
+      .trim();
+    return typed === "" ? null : typed;
+  }
+
+  private end(
+    position: TextPosition,
+    offset: number,
+    exitCode: number | null,
+    signal: string | null,
+    state: Exclude<CommandState, "running">,
+  ): void {
+    const entry = this.running;
+    if (!(entry?.output instanceof RunningOutput)) return;
+    this.running = null;
+    const kept = entry.output.collect(position);
+    const packed = new PackedLines(kept);
+    entry.output = packed;
+    this.heldBytes += packed.bytes;
+    const count = kept.head.length + kept.tail.length + kept.omitted;
+    const warnings = this.doubts(entry);
+    entry.record = {
+      ...entry.record,
+      ...(warnings.length > 0 ? { warnings } : {}),
+      state,
+      ended_at: this.port.clock.wall(),
+      duration_ms: Math.max(0, Math.round(this.port.clock.now() - entry.startedAt)),
+      exit_code: exitCode,
+      signal: signal ?? signalOfExitCode(exitCode),
+      output_end: offset,
+      last_line_id: Math.max(entry.record.first_line_id, position.index > 0 ? position.line : position.line - 1),
+      output_lines: count,
+    };
+    this.settleSent(entry);
+    this.limit();
+    this.emit((listener) => listener.finished?.(entry.record));
+  }
+
+  /** Why the screen does not show all that a command has printed. */
+  private doubts({ scrolledAway }: Entry): string[] {
+    const { text } = this.port;
+    const lost = text.scrolledAway - scrolledAway;
+    const doubts: string[] = [];
+    if (text.alternate) {
+      doubts.push("the command ended on the alternate screen: what it showed there is not in the output");
+    }
+    if (lost > 0) {
+      doubts.push(`${lost} rows left a scroll region that the terminal was given: they are not in the output`);
+    }
+    return doubts;
+  }
+
+  private limit(): void {
+    for (const [id, entry] of this.entries) {
+      const over = this.heldBytes > this.limits.totalBytes;
+      const tooMany = this.entries.size > this.limits.records;
+      if (!over && !tooMany) break;
+      if (entry === this.running || id === this.lastId) continue;
+      if (entry.output instanceof PackedLines && entry.output.bytes > 0) {
+        this.heldBytes -= entry.output.bytes;
+        entry.output = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });
+      }
+      if (tooMany) this.entries.delete(id);
+    }
+  }
+
+  private emit(call: (listener: Partial<RecorderEvents>) => void): void {
+    for (const listener of [...this.listeners]) call(listener);
+  }
+}
+
+function compare({ sent, shown, said }: Pick<Entry, "sent" | "shown" | "said">): Comparison {
+  if (sent === null) return { kind: "same" };
+  if (said !== null) return isSame(sent.line, said) ? { kind: "same" } : { kind: "differs", ran: said };
+  return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
+}
+
+/** Blanks apart, which shells change in their histories, the line is the one that ran. */
+function isSame(line: string, ran: string): boolean {
+  if (line === ran) return true;
+  const blanks = /\s+/g;
+  return line.replace(blanks, " ").trim() === ran.replace(blanks, " ").trim();
+}
+
+/** The same of what the terminal shows, where a line is wrapped and a tab is blanks. */
+function isShown(line: string, shown: string | null): boolean {
+  const blanks = /\s+/g;
+  return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");
+}
+
+function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {
+  switch (kind) {
+    case "A":
+      return "drawing";
+    case "B":
+      return "prompt";
+    case "C":
+      return "running";
+    case "D":
+      return "ended";
+    case "E":
+    case "L":
+      return phase;
+  }
+}

@@ -1,0 +1,238 @@
+/**
+ * Everything that a session knows about its program, joined: activity's neighbour. It owns the command records, the
+ * echo of input, the observer of the program's state, the waits, exec and run; the session feeds it what happens, in
+ * stream order: marks and retired lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
+ */
+
+import { processCwd, processExecutable, readTerminalReader } from "../../platform/foreground.ts";
+import { ShellImage } from "../../platform/process-image.ts";
+import type { WshError } from "../../protocol/errors.ts";
+import type { PtyExit } from "../../pty/port.ts";
+import type { Activity } from "../activity.ts";
+import type { InputHold } from "../input-gate.ts";
+import type { Clock, ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "../ports.ts";
+import type { ProgramState } from "../state/classify.ts";
+import { type ObserverPort, StateObserver } from "../state/observer.ts";
+import { EchoTracker } from "../text/echo.ts";
+import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.ts";
+import { CommandFollower, type FollowSink } from "./command-follower.ts";
+import { CommandRecorder, defaultRecorderLimits, type RecorderLimits } from "./command-log.ts";
+import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
+import { LineEditor } from "./line-editor.ts";
+import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
+import type { Leader, Stop } from "./stop.ts";
+
+/** When a command that runs is looked at for having replaced the shell, in ms from the look before: most do so at once. */
+const CHECK_MS = [50, 250, 1_000, 5_000] as const;
+
+export interface CommandLimits extends RecorderLimits {
+  /** Pending waits. */
+  readonly waiters: number;
+}
+
+/** 256 waits are far more than callers need, few enough that a leak of them is noticed. */
+export const defaultCommandLimits: CommandLimits = { ...defaultRecorderLimits, waiters: 256 };
+
+export interface CommandsPort {
+  readonly text: TerminalText;
+  readonly clock: Clock;
+  readonly program: ProgramPort;
+  readonly target: ExecTarget;
+  readonly activity: Activity;
+  /** Directory that the shell has reported, or that the program was started in. */
+  cwd(): string | null;
+  readonly limits?: CommandLimits;
+  /** File of the integrated shell that was started; null or absent when the program is none. */
+  readonly shellFile?: string | null;
+  /** Replaced by tests. */
+  readonly readFacts?: ObserverPort["readFacts"];
+}
+
+export class Commands {
+  readonly recorder: CommandRecorder;
+  readonly observer: StateObserver;
+  readonly echo: EchoTracker;
+  private readonly waiters: Waiters;
+  private readonly editor: LineEditor;
+  private readonly execs: Exec;
+  private readonly runs: Runs;
+  private readonly followers = new Set<CommandFollower>();
+  private readonly image: ShellImage;
+
+  constructor(private readonly port: CommandsPort) {
+    const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
+    const cwd = (): string | null => this.cwd();
+    const shellHoldsTerminal = (): boolean | null => {
+      const group = program.foreground();
+      return group === null || program.pid === null ? null : group === program.pid;
+    };
+    this.recorder = new CommandRecorder({ text, clock, cwd, shellHoldsTerminal }, limits);
+    this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
+    this.echo = new EchoTracker(text, clock);
+    this.observer = new StateObserver({
+      program,
+      text,
+      clock,
+      shell: this.recorder,
+      echoPending: () => this.echo.pending,
+      checkShell: () => this.checkShell(),
+      awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.recorder.active,
+      ...(readFacts === undefined ? {} : { readFacts }),
+    });
+    const parts = { text, clock, recorder: this.recorder, observer: this.observer, echo: this.echo };
+    this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
+    this.recorder.on({ started: ({ id }) => this.checkSoon(id, 0) });
+    this.editor = new LineEditor({
+      target,
+      recorder: this.recorder,
+      flags: () => program.flags(),
+      // Where facts are replaced there are none of the kernel's.
+      reader: () => (program.pid === null || readFacts !== undefined ? null : readTerminalReader(program.pid)),
+      quietMs: () => this.observer.quietMs(),
+    });
+    const send = (bytes: Uint8Array, hold: InputHold): Promise<void> => this.send(bytes, (text) => hold.write(text));
+    const leader = (): Leader | null => {
+      const pid = program.foreground();
+      return pid === null ? null : { pid, executable: processExecutable(pid) };
+    };
+    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd });
+    const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
+    this.runs = new Runs({ ...parts, type });
+  }
+
+  /** A mark of the shell integration, when what came before it has been parsed. */
+  mark(mark: ShellMark): void {
+    if (mark.verified) this.image.shown();
+    if (mark.kind !== "L") this.recorder.mark(mark);
+    // A shell that has our integration without this session's nonce answers all the same; nothing it says is verified.
+    else if (mark.verified || !this.recorder.verified) this.editor.answered(mark);
+    // Its last marks may be read when the shell that printed them is gone already: what they begin is over.
+    if (mark.verified && this.image.replacedBy !== null) this.recorder.replaced();
+  }
+
+  /** History lets go of lines. */
+  retired(lines: RetiredLines): void {
+    for (const follower of this.followers) follower.retired(lines);
+    this.recorder.retired(lines);
+    this.waiters.retired(lines);
+  }
+
+  /** The normal screen was erased and is written anew from line `top` on. */
+  erased(top: number): void {
+    for (const follower of this.followers) follower.erased(top);
+    this.recorder.erased(top);
+  }
+
+  /** A chunk has been parsed, its marks included, and counted as activity. */
+  chunk(): void {
+    for (const follower of this.followers) follower.chunk();
+    this.waiters.chunk();
+    this.runs.chunk();
+  }
+
+  bell(): void {
+    this.waiters.bell(this.port.text.offset);
+  }
+
+  /** Somebody types (API input, an attached terminal): call before the program can have answered. `flags` were read before. */
+  typing(bytes: Uint8Array, flags = this.port.program.flags()): void {
+    this.note(bytes, flags);
+  }
+
+  /** The child has ended; call when its last output was parsed and `program.exit` is set. */
+  exited(exit: PtyExit): void {
+    this.recorder.exited(exit);
+    this.waiters.exited();
+  }
+
+  /** The session is going away. */
+  dispose(reason: WshError): void {
+    this.waiters.dispose(reason);
+    this.observer.dispose();
+  }
+
+  /** Waits that are pending. */
+  get waiting(): number {
+    return this.waiters.count;
+  }
+
+  /** What the program is doing now; a scan of /proc. */
+  state(): ProgramState {
+    return this.observer.observe();
+  }
+
+  /** The same, and how long it lasts of itself. */
+  stateLasting(): ReturnType<StateObserver["observeLasting"]> {
+    return this.observer.observeLasting();
+  }
+
+  /** Name of the program that the shell has become; null while it is the shell that was started. */
+  get replacedBy(): string | null {
+    return this.image.replacedBy;
+  }
+
+  /** Directory of the session's shell: the kernel's word where it gives it, else what the shell reported. */
+  cwd(): string | null {
+    const { pid } = this.port.program;
+    return (pid === null ? null : processCwd(pid)) ?? this.port.cwd();
+  }
+
+  wait(request: WaitRequest): Promise<WaitOutcome> {
+    return this.waiters.wait(request);
+  }
+
+  exec(request: ExecRequest): Promise<ExecOutcome> {
+    return this.execs.run(request);
+  }
+
+  /**
+   * Hands on what a command prints, from its first byte. Ends with the command, or when it is closed.
+   * @param id null: the command that starts next
+   * @throws WshError command_not_found
+   */
+  follow(id: number | null, sink: FollowSink): CommandFollower {
+    const { recorder } = this;
+    const ended = (gone: CommandFollower): void => void this.followers.delete(gone);
+    const follower = new CommandFollower({ recorder, text: this.port.text, id, sink, ended });
+    if (follower.isOpen) this.followers.add(follower);
+    return follower;
+  }
+
+  /** Ends a command that runs at the prompt; null when it takes no notice. */
+  stop(id: number, how: Stop): ReturnType<Exec["stop"]> {
+    return this.execs.stop(id, how);
+  }
+
+  run(request: RunRequest): Promise<RunOutcome> {
+    return this.runs.run(request);
+  }
+
+  private checkShell(): void {
+    if (this.image.look()) this.recorder.replaced();
+  }
+
+  /** A command may put another program in the shell's place, and nobody may look for long. */
+  private checkSoon(id: number, n: number): void {
+    const delay = CHECK_MS[n];
+    if (delay === undefined || this.port.shellFile === null || this.port.shellFile === undefined) return;
+    this.port.clock.after(delay, () => {
+      if (this.recorder.runningCommand?.id !== id || this.port.program.exit !== null) return;
+      this.checkShell();
+      this.checkSoon(id, n + 1);
+    });
+  }
+
+  private note(bytes: Uint8Array, flags = this.port.program.flags()): void {
+    const running = this.recorder.phase !== "prompt";
+    this.echo.typed(bytes, flags, running);
+    this.observer.input();
+  }
+
+  private async send(bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+    this.note(bytes);
+    const { offset } = this.port.text;
+    await write(bytes);
+    // The kernel has it only now: the program is given its time from here, unless it has answered already.
+    if (this.port.text.offset === offset) this.observer.input();
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * Asks the shell's line editor what it holds, and types into it only what follows an answer.
+ *
+ * The screen is no evidence of a line: text stands in it that is not in the line, and the other way round. So the editor
+ * itself is asked, by a private key that our shell integration has bound; it answers with a mark that carries the
+ * session's nonce. A key is sent only while all other input is held back and the shell is seen reading with nothing
+ * unread: whatever was typed before has been taken by then, and nothing else can come between the answer and what
+ * follows it. Keys are numbered, so that a late answer is not taken for one to a later question.
+ */
+
+import type { TerminalReader } from "../../platform/foreground.ts";
+import type { PtyFlags } from "../../pty/port.ts";
+import type { InputHold } from "../input-gate.ts";
+import type { ExecTarget, ShellKind, ShellMark } from "../ports.ts";
+import type { CommandRecorder } from "./command-log.ts";
+
+/** How long the editor may take to answer, in ms. */
+const ANSWER_MS = 500;
+/** How long before a second key follows one that was not answered, since something half typed may have swallowed it. */
+const SECOND_KEY_MS = 200;
+/** How long the shell may take to read again after its prompt, and a paste to come to its end, in ms. */
+const REST_MS = 500;
+/** How long it is looked for the shell's reading without a pause, in ms: a shell takes that long after its prompt. */
+const BUSY_LOOK_MS = 3;
+/** Time between two looks after that, in ms. */
+const LOOK_MS = 2;
+/** Silence that stands for reading where the kernel does not tell, in ms. */
+const QUIET_MS = 20;
+
+/** A key that was not answered for so long was swallowed, in ms. */
+const LATE_MS = 10_000;
+
+const encoder = new TextEncoder();
+/** Places in `ask`. */
+const keyNumbers = [0, 1];
+/** Keys that ask, in turn, and the one that clears the line. As the scripts bind them. */
+const keys: Readonly<Record<ShellKind, { readonly ask: readonly [string, string]; readonly clear: string }>> = {
+  bash: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
+  zsh: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
+  fish: { ask: ["\x1b[20;8~", "\x1b[21;8~"], clear: "\x1b[23;8~" },
+};
+/** Takes vi's command mode of bash back to inserting; the other shells' scripts do that themselves. */
+const INSERT = "i";
+
+/**
+ * text: the line holds something. open: a command is to go on, or a search or a list is open. silent: no answer. busy: the
+ * shell does not read. lines: it reads whole lines, without an editor. left: there is no prompt any more.
+ */
+export type LineState =
+  | { readonly kind: "empty"; readonly before: string }
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "open" | "silent" | "busy" | "pasting" | "lines" }
+  | { readonly kind: "left" };
+
+export interface LineEditorPort {
+  readonly target: ExecTarget;
+  readonly recorder: CommandRecorder;
+  flags(): PtyFlags | null;
+  /** What the kernel says of the shell; null where it says nothing. */
+  reader(): TerminalReader | null;
+  /** Age of the last output or input in ms. */
+  quietMs(): number;
+}
+
+export class LineEditor {
+  /** Keys of each number that were not answered, and when the last was pressed. */
+  private readonly open = keyNumbers.map(() => ({ keys: 0, since: 0 }));
+  private answer: ((mark: ShellMark) => void) | null = null;
+
+  constructor(private readonly port: LineEditorPort) {}
+
+  /** The editor has answered. */
+  answered(mark: ShellMark): void {
+    const open = this.open[Number(mark.params?.q) - 1];
+    if (open === undefined) return;
+    if (open.keys > 0) open.keys--;
+    this.answer?.(mark);
+  }
+
+  /** Waits until no paste is under way, before input is held back. @returns whether it is over */
+  async pasted(): Promise<boolean> {
+    const { target } = this.port;
+    for (const until = performance.now() + REST_MS; target.isPasting; await pause(LOOK_MS)) {
+      if (performance.now() >= until) return false;
+    }
+    return true;
+  }
+
+  /** What the line holds, all other input being held back by `hold`. */
+  async ask(hold: InputHold, shell: ShellKind): Promise<LineState> {
+    const rest = await this.untilReading();
+    if (rest !== null) return rest;
+    const began = performance.now();
+    const until = began + ANSWER_MS;
+    // A number whose answer may still come would be taken for this question's.
+    const number = this.open.findIndex(({ keys, since }) => keys === 0 || began - since >= LATE_MS);
+    const open = this.open[number];
+    if (open === undefined) return { kind: "silent" };
+    open.keys = 0;
+    const first = await this.press(hold, shell, number, SECOND_KEY_MS);
+    if (first.kind !== "silent" || !this.isReading()) return first;
+    return await this.press(hold, shell, number, until - performance.now());
+  }
+
+  /** Empties the line. What it holds afterwards has to be asked. */
+  clear(hold: InputHold, shell: ShellKind): Promise<void> {
+    return hold.write(encoder.encode(keys[shell].clear));
+  }
+
+  private async press(hold: InputHold, shell: ShellKind, number: number, ms: number): Promise<LineState> {
+    const { recorder } = this.port;
+    const { promise, resolve } = Promise.withResolvers<LineState>();
+    let state: LineState | null = null;
+    this.answer = (mark) => {
+      // That of an earlier question. Of two keys of this one either answer counts: between them nothing was typed.
+      if (mark.params?.q !== String(number + 1)) return;
+      const { redraws } = mark.params ?? {};
+      state ??= stateOf(mark);
+      if (redraws === undefined || state.kind !== "empty") resolve(state);
+    };
+    const listener = recorder.on({
+      // bash draws the last line of its prompt anew after an answer, and only that of a new command has the mark.
+      prompt: () => {
+        if (state !== null) resolve(state);
+      },
+      started: () => resolve({ kind: "left" }),
+      exited: () => resolve({ kind: "left" }),
+    });
+    const timer = setTimeout(() => resolve({ kind: state === null ? "silent" : "open" }), Math.max(1, ms));
+    try {
+      const key = keys[shell].ask[number] ?? keys[shell].ask[0];
+      const open = this.open[number];
+      if (open !== undefined) {
+        open.keys++;
+        open.since = performance.now();
+      }
+      await hold.write(encoder.encode(key));
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      listener[Symbol.dispose]();
+      this.answer = null;
+    }
+  }
+
+  /** Null as soon as the shell reads and has read everything; else what is there instead. */
+  private async untilReading(): Promise<LineState | null> {
+    const { recorder } = this.port;
+    const began = performance.now();
+    for (;;) {
+      if (recorder.phase !== "prompt") return { kind: "left" };
+      if (this.isReading()) return this.port.flags()?.canonical === true ? { kind: "lines" } : null;
+      const spent = performance.now() - began;
+      if (spent >= REST_MS) return { kind: "busy" };
+      await (spent < BUSY_LOOK_MS ? nextTurn() : pause(LOOK_MS));
+    }
+  }
+
+  private isReading(): boolean {
+    const { target } = this.port;
+    if (target.isWriting) return false;
+    const reader = this.port.reader();
+    if ((reader?.unread ?? 0) > 0) return false;
+    return reader?.reading ?? this.port.quietMs() >= QUIET_MS;
+  }
+}
+
+function stateOf({ commandLine, params = {} }: ShellMark): LineState {
+  if (params.length !== "0") return { kind: "text", text: commandLine ?? "" };
+  if (params.more === "1") return { kind: "open" };
+  return { kind: "empty", before: params.map === "vi-command" ? INSERT : "" };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms));
+}

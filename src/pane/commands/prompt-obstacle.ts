@@ -1,0 +1,69 @@
+/**
+ * Why a session's shell will show no prompt, where that can be seen: it has become another program, or its startup files
+ * run something that waits. Without this an exec would wait for a prompt as long as a slow start may take.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import type { Clock, ExecTarget } from "../ports.ts";
+import type { ProgramState } from "../state/classify.ts";
+import type { StateObserver } from "../state/observer.ts";
+import type { CommandRecorder } from "./command-log.ts";
+
+/**
+ * How long something must wait before the first prompt to count as an obstacle, in ms: startup files ask the terminal
+ * questions too, and read its answers at once.
+ */
+const STANDING_MS = 500;
+
+export interface ObstaclePort {
+  readonly clock: Clock;
+  readonly observer: StateObserver;
+  readonly recorder: CommandRecorder;
+  readonly target: ExecTarget;
+}
+
+/** The error to refuse with; null while a prompt may still come. */
+export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | null {
+  const { recorder, target } = port;
+  if (recorder.active) return null;
+  const name = target.replacedBy;
+  if (name !== null) {
+    const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
+    const hint =
+      target.shell === null ? undefined : `Type eval "$(wsh shell-integration ${target.shell})" there, or use`;
+    const run = "run (wsh_run_command), which judges the end by what it sees.";
+    return new WshError("no_shell_integration", message, {
+      process: name,
+      hint: hint ? `${hint} ${run}` : `Use ${run}`,
+    });
+  }
+  if (!waits(state)) return null;
+  const process = state.foreground?.name ?? "a program";
+  const message = `the shell has not come to its first prompt: '${process}' runs (${state.state}: ${state.why})`;
+  return new WshError("not_at_prompt", message, { running: process, process, state: state.state });
+}
+
+/** Calls back once when there is an obstacle, until disposed. */
+export function watchObstacle(port: ObstaclePort, found: () => void): Disposable {
+  const { clock, observer, recorder, target } = port;
+  let standing: Disposable | null = null;
+  if (recorder.active) return { [Symbol.dispose]() {} };
+  const watch = observer.watch((state) => {
+    const stands = !recorder.active && waits(state);
+    if (!recorder.active && target.replacedBy !== null) found();
+    else if (stands && standing === null) standing = clock.after(STANDING_MS, found);
+    else if (!stands) {
+      standing?.[Symbol.dispose]();
+      standing = null;
+    }
+  });
+  return {
+    [Symbol.dispose]() {
+      standing?.[Symbol.dispose]();
+      watch[Symbol.dispose]();
+    },
+  };
+}
+
+function waits(state: ProgramState): boolean {
+  return state.state !== "exited" && (state.state === "running" ? state.relay !== null : state.settled);
+}

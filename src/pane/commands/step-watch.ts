@@ -1,0 +1,124 @@
+/**
+ * Follows one step of an exec: from before its input is sent to the end of the command that it began, or to what came of
+ * it otherwise. All other input is held back until the shell has accepted the line, so that nothing joins it.
+ */
+import type { CommandRecord } from "../../protocol/commands.ts";
+import type { Clock, TerminalText } from "../ports.ts";
+import type { StateObserver } from "../state/observer.ts";
+import type { CommandRecorder } from "./command-log.ts";
+
+/** After an input that began no command, how long a new prompt must stand before that counts as the end, in ms. */
+const UNSTARTED_MS = 100;
+/** How long a shell that reads on may go without beginning the command before the input is taken back, in ms. */
+export const STUCK_MS = 2_000;
+
+/** How far a step came. `unstarted`: the shell refused the text and shows a new prompt (a syntax error). */
+export type StepEnd =
+  | { readonly kind: "finished"; readonly record: CommandRecord }
+  | { readonly kind: "started"; readonly record: CommandRecord }
+  | { readonly kind: "unstarted"; readonly exitCode: number | null }
+  | { readonly kind: "stuck" | "timeout" | "exited" | "cancelled" };
+
+export interface WatchPort {
+  readonly text: TerminalText;
+  readonly clock: Clock;
+  readonly recorder: CommandRecorder;
+  readonly observer: StateObserver;
+}
+
+/** Watches one step from before its input is sent; `end` may be awaited again with a later deadline. */
+export class StepWatch implements Disposable {
+  /** The step's command, once it has begun. */
+  record: CommandRecord | null = null;
+  private ended: StepEnd | null = null;
+  private notify: (() => void) | null = null;
+  private readonly listener: Disposable;
+  private readonly timers: Disposable[] = [];
+  private disposed = false;
+
+  constructor(
+    private readonly port: WatchPort,
+    background: boolean,
+    /** The shell runs the line, or has given it up: nothing joins it any more. */
+    private readonly accepted: () => void,
+  ) {
+    const { recorder, clock } = port;
+    const begin = port.text.offset;
+    const unstarted = (): void => {
+      if (this.record !== null || this.ended !== null) return;
+      if (!port.observer.observe().settled) {
+        // The shell is busy: what was typed may still become a command.
+        this.after(UNSTARTED_MS, unstarted);
+        return;
+      }
+      const { lastStatus } = recorder;
+      const exitCode = lastStatus !== null && lastStatus.offset > begin ? lastStatus.exitCode : null;
+      this.finish({ kind: "unstarted", exitCode });
+    };
+    this.listener = recorder.on({
+      started: (record) => {
+        this.record ??= record;
+        this.accepted();
+        if (background) this.finish({ kind: "started", record });
+      },
+      finished: (record) => {
+        if (record.id === this.record?.id) this.finish({ kind: "finished", record });
+      },
+      prompt: () => this.after(UNSTARTED_MS, unstarted),
+      exited: () => this.finish({ kind: "exited" }),
+    });
+    const began = clock.now();
+    const check = (): void => {
+      if (this.record !== null || this.ended !== null) return;
+      // The shell is at its prompt, has read everything, and began nothing: the text is not complete for it.
+      const stuck = clock.now() - began >= STUCK_MS && port.observer.observe().settled;
+      if (stuck && recorder.phase === "prompt") this.finish({ kind: "stuck" });
+      else this.after(STUCK_MS / 4, check);
+    };
+    this.after(STUCK_MS, check);
+  }
+
+  /** Neither has the command begun, nor is it known that it will not. */
+  get isOpen(): boolean {
+    return this.record === null && this.ended === null;
+  }
+
+  async end(deadline: number, signal: AbortSignal | undefined): Promise<StepEnd> {
+    if (this.ended === null) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const left = deadline - this.port.clock.now();
+      const timer = this.port.clock.after(Math.max(0, left), resolve);
+      this.notify = resolve;
+      const cancel = (): void => resolve();
+      signal?.addEventListener("abort", cancel, { once: true });
+      if (signal?.aborted !== true) await promise;
+      timer[Symbol.dispose]();
+      signal?.removeEventListener("abort", cancel);
+      this.notify = null;
+    }
+    return this.ended ?? { kind: signal?.aborted === true ? "cancelled" : "timeout" };
+  }
+
+  /** Once it has begun, or has ended without, as at a deadline. */
+  async begun(ms: number, signal: AbortSignal | undefined): Promise<StepEnd> {
+    const listener = this.port.recorder.on({ started: () => this.notify?.() });
+    const end = await this.end(this.port.clock.now() + ms, signal);
+    listener[Symbol.dispose]();
+    return end;
+  }
+
+  [Symbol.dispose](): void {
+    this.disposed = true;
+    this.listener[Symbol.dispose]();
+    for (const timer of this.timers) timer[Symbol.dispose]();
+  }
+
+  private finish(end: StepEnd): void {
+    this.ended ??= end;
+    this.notify?.();
+  }
+
+  private after(ms: number, fire: () => void): void {
+    if (!this.disposed) this.timers.push(this.port.clock.after(ms, fire));
+  }
+}

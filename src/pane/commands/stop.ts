@@ -1,0 +1,69 @@
+/**
+ * Ends a command that runs at the session's prompt, without ending the shell: an interrupt reaches the foreground group,
+ * and only a group that is not the shell's own is killed. Whether it has ended is told by the shell, as always.
+ */
+import type { CommandRecord } from "../../protocol/commands.ts";
+import type { Clock, ExecTarget } from "../ports.ts";
+import type { CommandRecorder } from "./command-log.ts";
+
+/** How long an interrupted or killed command has to end, in ms. */
+const STOP_MS = 2_000;
+/** How often it is looked whether it goes on with something that the signal did not reach, in ms. */
+const LOOP_MS = STOP_MS / 20;
+
+export type Stop = "interrupt" | "kill";
+
+/** Who leads the group in the foreground, and the file that it runs; null where that is not known. */
+export interface Leader {
+  readonly pid: number;
+  readonly executable: string | null;
+}
+
+export interface StopPort {
+  readonly target: Pick<ExecTarget, "signal">;
+  leader(): Leader | null;
+  readonly recorder: CommandRecorder;
+  readonly clock: Clock;
+}
+
+/** @returns the command's record and how it was really ended; null when it takes no notice and still runs */
+export async function stopCommand(
+  port: StopPort,
+  id: number,
+  how: Stop,
+): Promise<{ record: CommandRecord; by: Stop } | null> {
+  const { target, recorder, clock } = port;
+  const ended = Promise.withResolvers<CommandRecord>();
+  using _listener = recorder.on({
+    finished: (record) => {
+      if (record.id === id) ended.resolve(record);
+    },
+  });
+  const known = recorder.get(id);
+  if (known !== null && known.state !== "running") return { record: known, by: how };
+  const by = how === "kill" && recorder.shellHoldsTerminal() === false ? "kill" : "interrupt";
+  let metShell = recorder.shellHoldsTerminal() === true;
+  let met = port.leader();
+  target.signal(by === "kill" ? "SIGKILL" : "SIGINT");
+  let record: CommandRecord | null = null;
+  for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
+    record = await within(clock, LOOP_MS, ended.promise);
+    if (record !== null) break;
+    // A loop of the shell's own goes on with its next command: only an interrupt ends the loop, and each may fall
+    // between two commands. One that met the shell just before it handed the terminal over has not reached the command,
+    // nor has one that met its child before that had become the command.
+    const now = port.leader();
+    const early = met !== null && now?.pid === met.pid && now.executable !== met.executable;
+    met = now;
+    const missed = early || ((metShell || how === "kill") && recorder.shellHoldsTerminal() === false);
+    if (missed) metShell = false;
+    if (by === "kill" || missed) target.signal("SIGINT");
+  }
+  return record === null ? null : { record, by };
+}
+
+function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | null> {
+  const over = Promise.withResolvers<null>();
+  const timer = clock.after(ms, () => over.resolve(null));
+  return Promise.race([promise, over.promise]).finally(() => timer[Symbol.dispose]());
+}

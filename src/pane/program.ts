@@ -1,0 +1,271 @@
+/**
+ * A pane: one program on one PTY, and the emulator that shows it. It owns both and joins them: output goes to the
+ * emulator and is acknowledged when parsed, answers of the emulator go back as input. The emulator outlives the program
+ * (a restart gives it the next one), so that cursors into the output only ever grow.
+ */
+
+import { MIN_COLS, MIN_ROWS } from "../compositor/panel-layout.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
+import type { TerminalProfile } from "../terminal/profile.ts";
+import { isEcho } from "../terminal/stream/plain-bytes.ts";
+import { InputGate } from "./input-gate.ts";
+
+export interface PaneOptions {
+  /** `@7`: unique in the instance. */
+  readonly id: string;
+  /** What the program is called in lists. */
+  readonly command: string;
+  readonly spawn: PtySpawn;
+  readonly open: PtyOpen;
+  readonly nonce: string | null;
+  readonly historyLines: number;
+  readonly historyBytes: number;
+  readonly profile: TerminalProfile;
+  /** Programs' clipboard writes do not reach clients. */
+  readonly hideClipboard: boolean;
+  /** Neither do the titles that they set. */
+  readonly hideTitles: boolean;
+}
+
+/** What a pane reports, beyond what its emulator does. */
+export interface PaneSink extends Omit<TerminalSink, "reply"> {
+  /** The program has ended and its last output is on the screen. */
+  exit(exit: PtyExit): void;
+  /** The screen is about to be wrapped anew, between two chunks. */
+  resizing(): void;
+  /** Output that any terminal shows as it is will be the next chunk, or its beginning. */
+  ahead(bytes: Uint8Array): void;
+}
+
+/** RIS: a restarted program begins on a terminal in its first state. */
+const RESET = new TextEncoder().encode("\x1bc");
+
+function possible({ rows, cols }: { readonly rows: number; readonly cols: number }) {
+  return { rows: Math.max(MIN_ROWS, rows), cols: Math.max(MIN_COLS, cols) };
+}
+
+export class Pane {
+  readonly terminal: TerminalModel;
+  /** Everything that the program is to read goes through here. */
+  readonly input = new InputGate((bytes) => this.write(bytes));
+  private current: Pty | null = null;
+  private ended: PtyExit | null = null;
+  private asked: { readonly rows: number; readonly cols: number };
+  /** What PTY and emulator have. */
+  private size: { readonly rows: number; readonly cols: number };
+  /** Bytes that were given to the emulator. */
+  private taken = 0;
+  /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
+  private generation = 0;
+  private readonly holds = new Set<object>();
+  /** Parsed, and not acknowledged yet because somebody holds the program. */
+  private owed = 0;
+  /** The last output was the echo of a key, or could have been. */
+  private echoes = true;
+  /** What was told of ahead last. */
+  private shown: Uint8Array | null = null;
+
+  constructor(
+    private readonly options: PaneOptions,
+    private readonly sink: PaneSink,
+  ) {
+    const { spawn, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles } = options;
+    this.size = possible(spawn);
+    this.asked = this.size;
+    this.terminal = new TerminalModel(
+      { ...this.size, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles },
+      { ...sink, reply: (bytes) => void this.input.send(bytes).catch(() => {}) },
+    );
+  }
+
+  /** @throws WshError session_create_failed when the program cannot be started */
+  start(): Promise<void> {
+    return this.launch({ ...this.options.spawn, ...this.size });
+  }
+
+  get id(): string {
+    return this.options.id;
+  }
+
+  get command(): string {
+    return this.options.command;
+  }
+
+  get pid(): number | null {
+    return this.current?.pid ?? null;
+  }
+
+  get pty(): Pty | null {
+    return this.current;
+  }
+
+  /** Null while the program runs. */
+  get exit(): PtyExit | null {
+    return this.ended;
+  }
+
+  /** The directory that the program was started in. */
+  get startCwd(): string {
+    return this.options.spawn.cwd;
+  }
+
+  /** Resolves when the kernel has the bytes. @throws WshError session_ended, input_send_failed */
+  async send(bytes: Uint8Array): Promise<void> {
+    this.live();
+    await this.input.send(bytes);
+  }
+
+  /**
+   * Somebody typed: does what is to be done `before` the program's answer is parsed, while the program works on it. One
+   * that answers with more than an echo is not waited for: it goes on, and is better read when it has come further.
+   */
+  answered(before: () => void): void {
+    const answer = this.echoes ? (this.current?.answer() ?? null) : null;
+    if (answer !== null) this.show(answer.bytes);
+    try {
+      before();
+    } finally {
+      answer?.deliver();
+    }
+  }
+
+  /** Of several sizes asked for while a chunk is parsed, the last counts. */
+  async resize(rows: number, cols: number): Promise<void> {
+    this.asked = possible({ rows, cols });
+    await this.terminal.atRest(() => {
+      const { rows, cols } = this.asked;
+      if (rows === this.size.rows && cols === this.size.cols) return;
+      this.size = this.asked;
+      this.sink.resizing();
+      void this.terminal.resize(rows, cols);
+      this.current?.resize(rows, cols);
+    });
+  }
+
+  /** @throws WshError session_ended */
+  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
+    this.live().signal(name, to);
+  }
+
+  /** Ends what still runs and starts the same program again, at the size that the pane has now. */
+  async restart(): Promise<void> {
+    this.current?.dispose();
+    await this.parse(RESET);
+    await this.launch({ ...this.options.spawn, ...this.size });
+  }
+
+  /**
+   * Until it is disposed, the program waits with its output after at most a quantum more, as on a terminal that stands
+   * still. Its end is not seen before what it printed was.
+   */
+  hold(): Disposable {
+    const hold = {};
+    this.holds.add(hold);
+    return {
+      [Symbol.dispose]: () => {
+        if (this.holds.delete(hold)) this.acknowledge(0);
+      },
+    };
+  }
+
+  /** Ends all holds: the program is to end. */
+  letGo(): void {
+    this.holds.clear();
+    this.acknowledge(0);
+  }
+
+  dispose(): void {
+    this.generation++;
+    this.current?.dispose();
+    this.current = null;
+    this.terminal.dispose();
+  }
+
+  private async launch(spawn: PtySpawn): Promise<void> {
+    const generation = ++this.generation;
+    this.ended = null;
+    this.input.reset();
+    let parsing: Promise<void> = Promise.resolve();
+    let pty: Pty | null = null;
+    let early = 0;
+    this.owed = 0;
+    try {
+      pty = await this.options.open(spawn, {
+        data: (bytes) => {
+          if (generation !== this.generation) return;
+          const { length } = bytes;
+          this.show(bytes);
+          parsing = this.parse(bytes).then(() => {
+            if (generation !== this.generation) return;
+            if (pty === null) early += length;
+            else this.acknowledge(length);
+          });
+        },
+        exit: (exit) => {
+          void parsing.then(() => this.finish(generation, exit));
+        },
+      });
+    } catch (cause) {
+      this.ended = { code: null, signal: null };
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new WshError("session_create_failed", `${spawn.file} could not be started: ${reason}`, {}, { cause });
+    }
+    this.current = pty;
+    this.acknowledge(early);
+  }
+
+  private parse(bytes: Uint8Array): Promise<void> {
+    this.taken += bytes.length;
+    return this.terminal.write(bytes);
+  }
+
+  /**
+   * Tells of the echo of a key before it is parsed, which takes longer than everything else on its way. Only where no
+   * byte waits for the emulator and no sequence is open.
+   */
+  private show(bytes: Uint8Array): void {
+    if (this.shown === bytes) return;
+    this.echoes = isEcho(bytes);
+    if (this.taken !== this.terminal.offset || !this.echoes) return;
+    let now = true;
+    void this.terminal.atRest(() => {
+      // Who has to wait for the end of a sequence comes too late.
+      if (!now) return;
+      this.shown = bytes;
+      this.sink.ahead(bytes);
+    });
+    now = false;
+  }
+
+  private acknowledge(bytes: number): void {
+    this.owed += bytes;
+    if (this.holds.size > 0 || this.owed === 0) return;
+    const { owed } = this;
+    this.owed = 0;
+    this.current?.ack(owed);
+  }
+
+  private finish(generation: number, exit: PtyExit): void {
+    if (generation !== this.generation) return;
+    this.ended = exit;
+    this.current?.dispose();
+    this.current = null;
+    this.sink.exit(exit);
+  }
+
+  private async write(bytes: Uint8Array): Promise<void> {
+    await this.live().write(bytes);
+  }
+
+  private live(): Pty {
+    if (this.ended !== null || this.current === null) {
+      throw new WshError("session_ended", `the program of pane ${this.id} has ended`, {
+        exit_code: this.ended?.code ?? null,
+        signal: this.ended?.signal ?? null,
+      });
+    }
+    return this.current;
+  }
+}

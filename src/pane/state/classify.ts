@@ -1,0 +1,276 @@
+/**
+ * What a program is doing, judged from what is known about it (design §6.3). Pure: the same knowledge gives the same
+ * answer, and the answer says what it rests on.
+ *
+ * In order: an ended child; a prompt by the shell's marks; the alternate screen; a password (lines without echo); what
+ * the kernel says about every member of the foreground group; and where the kernel says nothing, flags and silence.
+ * `settled` is what waiting may rely on: the program has been seen waiting for input that has not come.
+ */
+
+import type { ForegroundFacts, ProcessFacts } from "../../platform/foreground.ts";
+import type { DecidedFrom } from "../../protocol/commands.ts";
+import type { SessionState } from "../../protocol/session.ts";
+import type { PtyFlags } from "../../pty/port.ts";
+
+/** Silence after which a raw terminal counts as at rest where only flags are known, in ms. */
+export const REST_MS = 300;
+
+/** Where the session's own shell is, by its marks. `drawing`: a prompt has begun, its end was not seen (yet). */
+export type ShellPhase = "none" | "drawing" | "prompt" | "running" | "ended";
+
+export interface ProgramKnowledge {
+  /** Null where the kernel does not tell. */
+  readonly facts: ForegroundFacts | null;
+  /** Null where the terminal does not tell. */
+  readonly flags: PtyFlags | null;
+  readonly alternate: boolean;
+  readonly phase: ShellPhase;
+  /** Marks of a shell inside what runs (over ssh, in a container), never trusted for more than its state. */
+  readonly inner: ShellPhase;
+  /** Age of the last output or input in ms. */
+  readonly quietMs: number;
+  /** The session's shell tells when it shows a prompt, and has shown none yet: what it reads is no command. */
+  readonly awaitsPrompt?: boolean;
+  readonly exited: boolean;
+}
+
+/**
+ * ready: waits for input. working: on a processor, in disk wait, asleep until a time, or waiting for a process that is
+ * not known. waiting: for something that may never come (a server). unknown: nothing can be said.
+ */
+export type Doing = "ready" | "working" | "waiting" | "unknown";
+
+export interface ProgramState {
+  readonly state: Exclude<SessionState, "unresponsive">;
+  readonly why: string;
+  readonly decidedFrom: DecidedFrom;
+  readonly doing: Doing;
+  /** True when level conditions on the state hold. */
+  readonly settled: boolean;
+  /** Name of what has a terminal of its own inside, or of a nested shell without integration; null when there is none. */
+  readonly relay: string | null;
+  /** The process that stands for the foreground group. */
+  readonly foreground: ProcessFacts | null;
+}
+
+/** Programs whose far end is another terminal: what they wait for here says nothing about it. */
+const remoteTerminals: ReadonlySet<string> = new Set([
+  "ssh",
+  "mosh",
+  "mosh-client",
+  "telnet",
+  "tmux",
+  "tmux: client",
+  "screen",
+  "wsh",
+  "zellij",
+  "script",
+  "dtach",
+  "abduco",
+  "picocom",
+  "minicom",
+  "lxc",
+  "machinectl",
+]);
+/** Programs that are a relay in some of their subcommands: the first argument that is not an option. */
+const containerTools: ReadonlySet<string> = new Set(["docker", "podman", "nerdctl", "kubectl", "oc", "docker-compose"]);
+const containerVerbs: ReadonlySet<string> = new Set(["exec", "run", "attach", "start", "compose"]);
+const shells: ReadonlySet<string> = new Set([
+  "bash",
+  "zsh",
+  "fish",
+  "sh",
+  "dash",
+  "ash",
+  "busybox",
+  "ksh",
+  "mksh",
+  "tcsh",
+  "csh",
+  "pwsh",
+]);
+/** Shells that edit no line: at their prompt the terminal is in canonical mode. */
+const plainShells: ReadonlySet<string> = new Set(["sh", "dash", "ash"]);
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** Options of shells that take the next argument as their value. */
+const valued: ReadonlySet<string> = new Set([
+  "--rcfile",
+  "--init-file",
+  "--init-command",
+  "-C",
+  "-o",
+  "+o",
+  "-O",
+  "+O",
+]);
+
+/** A shell that was started to be typed into: no script, no -c. */
+export function isInteractiveShell({ name, args }: ProcessFacts): boolean {
+  if (!shells.has(name)) return false;
+  const options = args.slice(1).filter((_, n) => !valued.has(args[n] ?? ""));
+  return options.every((arg) => /^[-+]/.test(arg) && !/^-[a-z]*c$/.test(arg));
+}
+
+/** Whether a process carries another terminal inside, so that facts about it say nothing about what the person sees. */
+function carriesTerminal(process: ProcessFacts, alone: boolean): boolean {
+  if (remoteTerminals.has(process.name) || process.name.startsWith("tmux")) return true;
+  const tool = baseName(process.args[0] ?? process.name);
+  if (containerTools.has(tool)) return process.args.slice(1).some((arg) => containerVerbs.has(arg));
+  // With a pty of its own, sudo's command is in another group; without, it is in this one.
+  return (tool === "sudo" || tool === "su" || tool === "doas") && alone;
+}
+
+/** Name of the relay in the foreground, and whether facts and flags still speak for what is inside. */
+function findRelay(facts: ForegroundFacts): { name: string; opaque: boolean } | null {
+  const { members, ancestors, group, shellGroup } = facts;
+  const carrier = members.find((member) => carriesTerminal(member, members.length === 1));
+  if (carrier !== undefined) return { name: carrier.name, opaque: true };
+  if (group === shellGroup) return null;
+  const nested = [...members, ...ancestors].find(
+    (process) => process.group !== shellGroup && isInteractiveShell(process),
+  );
+  return nested === undefined ? null : { name: nested.name, opaque: false };
+}
+
+function describe(process: ProcessFacts | null): string {
+  return process === null ? "the program" : process.name;
+}
+
+export function classify(known: ProgramKnowledge): ProgramState {
+  const { facts, flags, quietMs } = known;
+  const relay = facts === null ? null : findRelay(facts);
+  const foreground = facts?.members[0] ?? null;
+  const base = { relay: relay?.name ?? null, foreground };
+  const unread = facts?.unread ?? 0;
+  const reader = facts?.members.find((member) => member.activity === "reading_tty") ?? null;
+  const ownShell = facts === null || facts.group === facts.shellGroup;
+  const name = describe(foreground);
+
+  if (known.exited) {
+    const why = "the session's program has ended";
+    return { ...base, state: "exited", why, decidedFrom: "process", doing: "ready", settled: true };
+  }
+  if (known.phase === "prompt" && ownShell) {
+    const seen = facts !== null && membersDo(facts.members) !== "hidden";
+    const settled = unread === 0 && (!seen || reader !== null);
+    const why = settled ? "the shell shows its prompt" : "the shell shows its prompt and is busy";
+    return { ...base, state: "prompt", why, decidedFrom: "marks", doing: settled ? "ready" : "working", settled };
+  }
+  if ((known.phase === "ended" || known.phase === "drawing") && ownShell && reader === null) {
+    const why = "the shell is about to show its prompt";
+    return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "working", settled: false };
+  }
+  if (relay?.opaque !== true && flags?.canonical === true && !flags.echo) {
+    const seen = facts === null || facts.members.length === 0 ? "hidden" : membersDo(facts.members);
+    if (reader !== null || seen === "unknown" || seen === "hidden") {
+      const by = reader ?? foreground;
+      const why = `${describe(by)} reads a line without echo`;
+      const decidedFrom = reader === null ? "flags" : "kernel";
+      return { ...base, state: "password", why, decidedFrom, doing: "ready", settled: unread === 0 };
+    }
+  }
+  if (relay?.opaque === true && flags?.canonical === true && !flags.echo) {
+    const why = `${relay.name} reads a line without echo`;
+    return { ...base, state: "password", why, decidedFrom: "flags", doing: "ready", settled: unread === 0 };
+  }
+  if (known.alternate) return fullscreen(known, base, relay?.opaque === true, reader, name);
+  if (relay?.opaque === true) return behindRelay(known, base, relay.name);
+  if (facts !== null && facts.members.length > 0) return byKernel(known, facts, base, reader);
+  return byFlags(flags, quietMs, base, known.phase, name);
+}
+
+type Base = Pick<ProgramState, "relay" | "foreground">;
+
+function fullscreen(
+  known: ProgramKnowledge,
+  base: Base,
+  opaque: boolean,
+  reader: ProcessFacts | null,
+  name: string,
+): ProgramState {
+  const { facts } = known;
+  const shown = { ...base, state: "fullscreen" } as const;
+  if (facts === null || opaque || membersDo(facts.members) === "hidden") {
+    const settled = known.quietMs >= REST_MS;
+    const why = `${name} uses the alternate screen`;
+    return { ...shown, why, decidedFrom: "flags", doing: settled ? "ready" : "unknown", settled };
+  }
+  const settled = reader !== null && (facts.unread ?? 0) === 0;
+  const doing = settled ? "ready" : membersDo(facts.members) === "working" ? "working" : "waiting";
+  const why = settled ? `${reader.name} waits for a key on the alternate screen` : `${name} uses the alternate screen`;
+  return { ...shown, why, decidedFrom: "kernel", doing, settled };
+}
+
+function behindRelay(known: ProgramKnowledge, base: Base, relay: string): ProgramState {
+  if (known.inner === "prompt") {
+    const why = `the shell inside ${relay} shows its prompt, by its own marks`;
+    return { ...base, state: "waiting_for_input", why, decidedFrom: "marks", doing: "ready", settled: true };
+  }
+  const why = `${relay} carries another terminal, which cannot be seen into`;
+  return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
+}
+
+function byKernel(
+  known: ProgramKnowledge,
+  facts: ForegroundFacts,
+  base: Base,
+  reader: ProcessFacts | null,
+): ProgramState {
+  if (reader !== null) {
+    const settled = (facts.unread ?? 0) === 0;
+    const doing = settled ? "ready" : "working";
+    const state = atOwnPrompt(known, facts, reader) ? "prompt" : "waiting_for_input";
+    const how = known.flags?.canonical === false ? "a key" : "a line";
+    return {
+      ...base,
+      state,
+      why: `${reader.name} reads ${how} from the terminal`,
+      decidedFrom: "kernel",
+      doing,
+      settled,
+    };
+  }
+  const does = membersDo(facts.members);
+  if (does === "hidden") return byFlags(known.flags, known.quietMs, base, known.phase, describe(base.foreground));
+  const why = {
+    working: `${describe(base.foreground)} is working`,
+    waiting: `${describe(base.foreground)} waits for something other than input`,
+    unknown: `what ${describe(base.foreground)} does cannot be seen`,
+  }[does];
+  return { ...base, state: "running", why, decidedFrom: "kernel", doing: does, settled: false };
+}
+
+/** A shell without marks that reads the way it does at its prompt: a line editor in raw mode, or a shell without one. */
+function atOwnPrompt(known: ProgramKnowledge, facts: ForegroundFacts, reader: ProcessFacts): boolean {
+  if (known.phase === "running" && facts.group === facts.shellGroup) return false;
+  if (known.awaitsPrompt === true && facts.group === facts.shellGroup) return false;
+  if (!isInteractiveShell(reader)) return false;
+  return known.flags?.canonical === false || plainShells.has(reader.name);
+}
+
+function byFlags(flags: PtyFlags | null, quietMs: number, base: Base, phase: ShellPhase, name: string): ProgramState {
+  if (flags !== null && !flags.canonical && quietMs >= REST_MS) {
+    const state = phase === "drawing" ? "prompt" : "waiting_for_input";
+    const why = `${name} takes single keys and has been quiet`;
+    return { ...base, state, why, decidedFrom: "flags", doing: "ready", settled: true };
+  }
+  const why = `${name} runs; the system does not tell what it waits for`;
+  return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
+}
+
+/**
+ * What a group does that does not read the terminal. Whoever waits for a child or for another member waits for what the
+ * others do; when all do so, the child is one that is not known, and is taken to be working.
+ */
+function membersDo(members: readonly ProcessFacts[]): Exclude<Doing, "ready"> | "hidden" {
+  const does = members.map((member) => member.activity);
+  if (does.includes("working")) return "working";
+  if (does.includes("hidden"))
+    return does.every((each) => each === "hidden" || each === "child") ? "hidden" : "unknown";
+  if (does.includes("waiting") || does.includes("stopped")) return "waiting";
+  return does.includes("child") ? "working" : "unknown";
+}

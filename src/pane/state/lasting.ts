@@ -1,0 +1,21 @@
+/**
+ * How long a program's state lasts of itself. Pure. Whoever keeps a copy of a state must know what could change it without
+ * a word: a state that rests on what processes do lasts until one of them does something.
+ */
+import type { SessionState } from "../../protocol/session.ts";
+import type { ProgramKnowledge } from "./classify.ts";
+
+/**
+ * `reported`: until output, input or the program's end, which the session itself brings about or sees.
+ * A pid: until that process runs again; it is the only one in the foreground, and blocked until its terminal has input.
+ * Null: it may change at any moment, or what it rests on is not known.
+ */
+export type Lasting = "reported" | number | null;
+
+export function lastingOf({ exited, facts, phase }: ProgramKnowledge, state: SessionState): Lasting {
+  if (exited) return "reported";
+  if (facts === null) return phase === "prompt" && state === "prompt" ? "reported" : null;
+  const [only, ...others] = facts.members;
+  const isWaiting = only?.activity === "reading_tty" && others.length === 0 && facts.unread === 0;
+  return isWaiting ? only.pid : null;
+}

@@ -1,0 +1,182 @@
+/**
+ * Looks at a session's program when that can tell something: on demand, and for those who watch, when output pauses.
+ *
+ * A look costs a scan of /proc, so there is none while output flows, none while nobody watches, and while nothing changes
+ * they become rare. `touched` runs per chunk and per input: it notes the time and, for watchers, sees to one timer.
+ */
+
+import { Alarm } from "../../base/alarm.ts";
+import { type ForegroundFacts, readForeground } from "../../platform/foreground.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Clock, ProgramPort, TerminalText } from "../ports.ts";
+import { classify, type ProgramKnowledge, type ProgramState, type ShellPhase } from "./classify.ts";
+import { type Lasting, lastingOf } from "./lasting.ts";
+
+/** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
+export const PAUSE_MS = 30;
+/**
+ * How long after input a program may go without answering it before it counts as at rest all the same, in ms. On a busy
+ * machine the kernel hands input on late, and until then the program is seen waiting for it as before.
+ */
+const ANSWER_MS = 300;
+/** Time in which output that was written before a look arrives, in ms: a few turns of the event loop. */
+const CONFIRM_MS = 10;
+/** Longest time between two looks while nothing changes, in ms: how late a silent change can be noticed. */
+const MAX_INTERVAL_MS = 1_000;
+
+export interface ObserverPort {
+  readonly program: ProgramPort;
+  readonly text: Pick<TerminalText, "alternate">;
+  readonly shell: { readonly phase: ShellPhase; readonly inner: ShellPhase };
+  readonly clock: Clock;
+  /** Whether the echo of input has yet to come; null when none can be expected. */
+  echoPending(): boolean | null;
+  /** Sees whether the program is still the shell that was started. Called before each look. */
+  readonly checkShell?: () => void;
+  /** Whether the program is a shell that tells when it shows a prompt, and has shown none yet. */
+  readonly awaitsPrompt?: () => boolean;
+  /** Replaced by tests. */
+  readonly readFacts?: (pid: number) => ForegroundFacts | null;
+}
+
+export class StateObserver {
+  private readonly watchers = new Set<(state: ProgramState) => void>();
+  private readonly alarm: Alarm;
+  private lastTouch: number;
+  /** When input was last sent, and whether any output has come since. */
+  private inputAt = Number.NEGATIVE_INFINITY;
+  private outputSince = true;
+  private interval = PAUSE_MS;
+  /** What the last look found, and the last output or input before it. */
+  private seen: { readonly state: ProgramState; readonly touch: number } | null = null;
+
+  constructor(private readonly port: ObserverPort) {
+    this.lastTouch = port.clock.now();
+    this.alarm = new Alarm(port.clock, () => this.ring());
+  }
+
+  /** Output was parsed. */
+  output(): void {
+    this.outputSince = true;
+    this.touched();
+  }
+
+  /** Input was sent. */
+  input(): void {
+    this.inputAt = this.port.clock.now();
+    this.outputSince = false;
+    this.touched();
+  }
+
+  /** Something may have changed. */
+  touched(): void {
+    this.lastTouch = this.port.clock.now();
+    this.interval = PAUSE_MS;
+    if (this.watchers.size > 0) this.alarm.set(this.lastTouch + PAUSE_MS);
+  }
+
+  /** Whether the child has ended. */
+  get exited(): boolean {
+    return this.port.program.exit !== null;
+  }
+
+  /** @throws WshError session_ended */
+  requireRunning(): void {
+    const { exit } = this.port.program;
+    if (exit === null) return;
+    const { code, signal } = exit;
+    throw new WshError("session_ended", "the session's program has ended", { exit_code: code, signal });
+  }
+
+  /** Age of the last output or input in ms. */
+  quietMs(): number {
+    return this.port.clock.now() - this.lastTouch;
+  }
+
+  /** What the program is doing now. */
+  observe(): ProgramState {
+    return classify(this.known());
+  }
+
+  /** The same, and how long it lasts of itself. */
+  observeLasting(): { readonly state: ProgramState; readonly lasting: Lasting } {
+    const known = this.known();
+    const state = classify(known);
+    return { state, lasting: lastingOf(known, state.state) };
+  }
+
+  private known(): ProgramKnowledge {
+    const { program, text, shell } = this.port;
+    const exited = program.exit !== null;
+    if (!exited) this.port.checkShell?.();
+    const { pid } = program;
+    return {
+      facts: exited || pid === null ? null : (this.port.readFacts ?? readForeground)(pid),
+      flags: exited ? null : program.flags(),
+      alternate: text.alternate,
+      phase: shell.phase,
+      inner: shell.inner,
+      quietMs: this.quietMs(),
+      awaitsPrompt: this.port.awaitsPrompt?.() ?? false,
+      exited,
+    };
+  }
+
+  /** What the program is doing, if output has paused, so that waiting may rely on it; else null. */
+  observeAtPause(): ProgramState | null {
+    return this.exited || this.port.clock.now() >= this.restAt() ? this.observe() : null;
+  }
+
+  /** Calls back with what each look finds, the first as soon as output pauses, until disposed. */
+  watch(watcher: (state: ProgramState) => void): Disposable {
+    this.watchers.add(watcher);
+    this.interval = PAUSE_MS;
+    this.alarm.set(Math.max(this.port.clock.now(), this.restAt()));
+    return {
+      [Symbol.dispose]: () => {
+        this.watchers.delete(watcher);
+        if (this.watchers.size === 0) this.alarm.clear();
+      },
+    };
+  }
+
+  dispose(): void {
+    this.watchers.clear();
+    this.alarm.clear();
+  }
+
+  /** When what is seen may be relied on: output has paused, and the last input has been answered or had its time. */
+  private restAt(): number {
+    const paused = this.lastTouch + PAUSE_MS;
+    const open = this.port.echoPending() ?? !this.outputSince;
+    return open ? Math.max(paused, this.inputAt + ANSWER_MS) : paused;
+  }
+
+  private ring(): void {
+    if (this.watchers.size === 0) return;
+    const now = this.port.clock.now();
+    const restAt = this.restAt();
+    if (now < restAt && !this.exited) {
+      this.alarm.set(restAt);
+      return;
+    }
+    const state = this.observe();
+    const same = this.seen !== null && sameState(this.seen.state, state);
+    const confirmed = same && this.seen?.touch === this.lastTouch;
+    this.seen = { state, touch: this.lastTouch };
+    if (state.settled && state.decidedFrom === "kernel" && !confirmed) {
+      // The kernel may know that a program waits before its last output has come here.
+      this.alarm.set(now + CONFIRM_MS);
+      return;
+    }
+    this.interval = same ? Math.min(MAX_INTERVAL_MS, this.interval * 2) : PAUSE_MS;
+    for (const watcher of [...this.watchers]) watcher(state);
+    if (this.watchers.size > 0) this.alarm.set(now + this.interval);
+  }
+}
+
+function sameState(a: ProgramState, b: ProgramState): boolean {
+  return (
+    a.state === b.state && a.doing === b.doing && a.settled === b.settled && a.foreground?.pid === b.foreground?.pid
+  );
+}

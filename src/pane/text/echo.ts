@@ -1,0 +1,231 @@
+/**
+ * Tells the echo of input from output, so that nobody who waits for a text is answered by what was just typed.
+ *
+ * Input is remembered by line. Its echo is looked for where the cursor stood when it was sent, and when it does not come
+ * there (type-ahead, several lines at once), at the end of the lines that follow; what is found is masked by place.
+ * Nothing is masked that does not equal the input, so output is hidden only where it repeats, at that very place, what
+ * was typed. Passwords are not remembered: a terminal that takes lines without echo shows none.
+ * Bounded: lines remembered, their length, how long, and how many masks are kept.
+ */
+import type { PtyFlags } from "../../pty/port.ts";
+import type { Clock, TerminalText, TextPosition } from "../ports.ts";
+
+/** Input lines that wait for their echo; a longer paste is remembered by its first lines. */
+const MAX_LINES = 64;
+/** Characters of one input line. */
+const MAX_LINE_LENGTH = 4_096;
+/** How long an echo may take, in ms; type-ahead is looked for again at the next prompt. */
+const ECHO_MS = 10_000;
+/** Lines of output after the input in which its echo is looked for. */
+const MAX_DISTANCE = 500;
+/** Lines that have masks; older ones have scrolled out of every wait's interest. */
+const MAX_MASKED = 1_024;
+
+/** Characters from `start` up to `end` of a line are echo. */
+export interface Mask {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Expected {
+  readonly text: string;
+  /** Where it must begin; null when it is looked for at the end of lines. */
+  at: TextPosition | null;
+  /** First line that is looked at, and the last. */
+  from: number;
+  to: number;
+  readonly until: number;
+}
+
+const WORD = /[\p{L}\p{N}_]/u;
+
+/**
+ * The lines that a terminal shows for typed bytes: control characters as ^X, deleted ones gone, and each line only up to
+ * the first key that shows as something else (Tab, an escape sequence).
+ */
+export function echoLines(input: string): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let unknown = false;
+  const end = (): void => {
+    if (line !== "" && lines.length < MAX_LINES) lines.push(line.slice(0, MAX_LINE_LENGTH));
+    line = "";
+    unknown = false;
+  };
+  for (const char of input.replaceAll("\x1b[200~", "").replaceAll("\x1b[201~", "")) {
+    if (char === "\r" || char === "\n") end();
+    else if (unknown) continue;
+    else if (char === "\x7f" || char === "\b") line = [...line].slice(0, -1).join("");
+    else if (char === "\t" || char === "\x1b") unknown = true;
+    else if (char === "\x15") line = "";
+    else if (char < " ") {
+      line += `^${String.fromCharCode(char.charCodeAt(0) + 64)}`;
+      if (char === "\x03") end();
+    } else line += char;
+  }
+  end();
+  return lines;
+}
+
+export class EchoTracker {
+  private expected: Expected[] = [];
+  /** Lines typed while a command ran: the shell shows them again at its prompt. */
+  private ahead: string[] = [];
+  private readonly masked = new Map<number, Mask[]>();
+  /** What the first expected line has of its echo so far. */
+  private partial: { readonly line: number; readonly mask: Mask } | null = null;
+  private readonly decoder = new TextDecoder();
+  /** Whether the last input shows at all, as far as that can be told. */
+  private shows = false;
+
+  constructor(
+    private readonly text: TerminalText,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Whether the echo of the last input has yet to come; null when none can be expected. */
+  get pending(): boolean | null {
+    return this.shows ? this.expected.length > 0 : null;
+  }
+
+  /** Call before the bytes are written. `flags` as they are now, null when unknown. */
+  typed(bytes: Uint8Array, flags: PtyFlags | null, running: boolean): void {
+    this.shows = !this.text.alternate && (flags?.canonical !== true || flags.echo);
+    if (!this.shows) return;
+    const lines = echoLines(this.decoder.decode(bytes));
+    this.shows = lines.length > 0;
+    if (running) this.ahead = [...this.ahead, ...lines].slice(-MAX_LINES);
+    this.await(lines, this.text.position());
+  }
+
+  /** The shell takes input again: what was typed ahead is shown once more. */
+  prompt(): void {
+    const { ahead } = this;
+    this.ahead = [];
+    if (ahead.length === 0) return;
+    // The terminal's own echo may stand before the prompt in the same chunk.
+    this.update();
+    this.expected = [];
+    this.await(ahead, this.text.position());
+  }
+
+  /** Everything between the prompt and the command's first output is the line that was typed. */
+  commandLine(from: TextPosition, to: TextPosition): void {
+    this.expected = [];
+    this.partial = null;
+    this.ahead = [];
+    for (let line = Math.max(from.line, to.line - MAX_LINES); line <= to.line; line++) {
+      const start = line === from.line ? from.index : 0;
+      const end = line === to.line ? to.index : Number.POSITIVE_INFINITY;
+      if (end > start) this.mask(line, { start, end });
+    }
+  }
+
+  /** Output was parsed: finds what of it is echo. Costs nothing while no echo is awaited. */
+  update(): void {
+    this.partial = null;
+    if (this.expected.length === 0) return;
+    const now = this.clock.now();
+    const cursor = this.text.position();
+    for (let first = this.expected[0]; first !== undefined; first = this.expected[0]) {
+      const expired = now > first.until || cursor.line > first.to;
+      if (!expired && !this.found(first, cursor)) return;
+      this.expected.shift();
+      const next = this.expected[0];
+      if (next === undefined) return;
+      next.from = Math.max(next.from, first.from);
+      next.to = next.from + MAX_DISTANCE;
+    }
+  }
+
+  /** What of a line is echo, in order. */
+  masks(line: number): readonly Mask[] {
+    const known = this.masked.get(line) ?? [];
+    return this.partial?.line === line ? [...known, this.partial.mask].sort((a, b) => a.start - b.start) : known;
+  }
+
+  private await(lines: readonly string[], at: TextPosition): void {
+    const until = this.clock.now() + ECHO_MS;
+    for (const text of lines) {
+      if (this.expected.length >= MAX_LINES) return;
+      const first = this.expected.length === 0;
+      this.expected.push({ text, at: first ? at : null, from: at.line, to: at.line + MAX_DISTANCE, until });
+    }
+  }
+
+  private found(expected: Expected, cursor: TextPosition): boolean {
+    if (expected.at !== null) {
+      const { line, index } = expected.at;
+      const shown = (this.text.line(line) ?? "").slice(index);
+      const length = commonLength(shown, expected.text);
+      if (length === expected.text.trimEnd().length) {
+        this.mask(line, { start: index, end: index + expected.text.length });
+        expected.from = line + 1;
+        return true;
+      }
+      if (cursor.line === line && cursor.index <= index + length) {
+        if (length > 0) this.partial = { line, mask: { start: index, end: index + length } };
+        return false;
+      }
+      expected.at = null;
+    }
+    const wanted = expected.text.trimEnd();
+    const lines = this.text.lines(expected.from, cursor.line);
+    for (const { id, text: shown } of lines) {
+      if (id === cursor.line) break;
+      expected.from = id + 1;
+      const start = shown.length - wanted.length;
+      if (!shown.endsWith(wanted) || !begins(shown, start)) continue;
+      this.mask(id, { start, end: shown.length });
+      return true;
+    }
+    const last = lines.at(-1);
+    const shown = (last?.id === cursor.line ? last.text : "").padEnd(cursor.index).slice(0, cursor.index);
+    const length = suffixLength(shown, expected.text);
+    if (length === 0) return false;
+    const mask = { start: shown.length - length, end: shown.length };
+    if (length < expected.text.length) {
+      this.partial = { line: cursor.line, mask };
+      return false;
+    }
+    this.mask(cursor.line, mask);
+    expected.from = cursor.line + 1;
+    return true;
+  }
+
+  private mask(line: number, mask: Mask): void {
+    const known = this.masked.get(line) ?? [];
+    const last = known.at(-1);
+    // Typed key by key: one place that grows.
+    const grows = last !== undefined && last.end === mask.start;
+    const masks = grows
+      ? [...known.slice(0, -1), { start: last.start, end: mask.end }]
+      : [...known, mask].sort((a, b) => a.start - b.start);
+    this.masked.delete(line);
+    this.masked.set(line, masks);
+    for (const oldest of this.masked.keys()) {
+      if (this.masked.size <= MAX_MASKED) break;
+      this.masked.delete(oldest);
+    }
+  }
+}
+
+function commonLength(a: string, b: string): number {
+  const most = Math.min(a.length, b.length);
+  let n = 0;
+  while (n < most && a.charCodeAt(n) === b.charCodeAt(n)) n++;
+  return n;
+}
+
+/** Whether an echo can begin here: not in the middle of a word. */
+function begins(shown: string, start: number): boolean {
+  return start === 0 || !(WORD.test(shown[start - 1] ?? "") && WORD.test(shown[start] ?? ""));
+}
+
+/** Length of the longest end of `shown` that is a beginning of `expected`. */
+function suffixLength(shown: string, expected: string): number {
+  for (let n = Math.min(shown.length, expected.length); n > 0; n--) {
+    if (shown.endsWith(expected.slice(0, n)) && begins(shown, shown.length - n)) return n;
+  }
+  return 0;
+}

@@ -1,0 +1,107 @@
+/**
+ * All that a command prints, for somebody who wants every line of it: rendered text, each line once and whole, in order,
+ * however soon history lets go of it. Lines come out when the cursor has left them, or when they leave history within
+ * the chunk that brought them; the rest comes at the command's end, up to the mark that the shell set there.
+ * It remembers nothing but the place up to which it has come, and a line that is still being written.
+ */
+
+import type { RetiredLines, TerminalText, TextPosition } from "../ports.ts";
+import { trimBlanks } from "./kept-lines.ts";
+
+/** Characters of one line that wait for its end; of a longer one the pieces come out as they are. */
+const LONGEST_LINE = 65_536;
+
+export class OutputFollower {
+  private readonly text: TerminalText;
+  private readonly print: (text: string) => void;
+  /** The line that comes next, and how much of what is left of it has come out. */
+  private line: number;
+  private index: number;
+  /** Pieces of that line which history has let go of. */
+  private pieces = "";
+  /** Some of the line has come out: it takes a newline, however it ends. */
+  private begun = false;
+  private out = "";
+
+  /** @param print takes text; whole lines, but for one that is too long to wait for */
+  constructor(text: TerminalText, start: TextPosition, print: (text: string) => void) {
+    this.text = text;
+    this.line = start.line;
+    this.index = start.index;
+    this.print = print;
+  }
+
+  /** History lets go of lines, in the middle of a chunk. */
+  retired(lines: RetiredLines): void {
+    if (lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
+    for (let at = 0; at < lines.count; at++) {
+      const id = lines.id(at);
+      if (id < this.line) continue;
+      if (id > this.line) this.turnTo(id);
+      const piece = lines.text(at);
+      this.pieces += piece.slice(this.index);
+      this.index = Math.max(0, this.index - piece.length);
+      this.begun = true;
+      if (this.pieces.length > LONGEST_LINE) {
+        this.out += this.pieces;
+        this.pieces = "";
+      }
+    }
+    this.flush();
+  }
+
+  /** A chunk has been parsed. */
+  chunk(): void {
+    const { line } = this.text.position();
+    if (line <= this.line) return;
+    this.takeUntil(line);
+    this.flush();
+  }
+
+  /** The normal screen is about to be erased, and written anew from line `top` on: what stands there comes out before. */
+  erased(top: number): void {
+    const { text } = this;
+    const standing = text.lines(this.line, text.lastLine());
+    this.takeUntil((standing.findLast((line) => line.text !== "")?.id ?? -1) + 1);
+    this.turnTo(top);
+    this.flush();
+  }
+
+  /** The command has ended, and this is where. */
+  finish(end: TextPosition): void {
+    this.takeUntil(end.line);
+    if (end.line === this.line) {
+      const left = this.text.lines(end.line, end.line).find(({ id }) => id === end.line);
+      const rest = left?.text.slice(this.index, end.index) ?? "";
+      this.pieces += rest;
+      this.begun ||= rest !== "";
+    }
+    this.turnTo(end.line + 1);
+    this.flush();
+  }
+
+  private takeUntil(line: number): void {
+    for (const { id, text } of this.text.lines(this.line, line - 1)) {
+      if (id > this.line) this.turnTo(id);
+      this.pieces += text.slice(this.index);
+      this.begun = true;
+    }
+    if (line > this.line) this.turnTo(line);
+  }
+
+  /** What comes next stands in another line. */
+  private turnTo(line: number): void {
+    if (this.begun) this.out += `${trimBlanks(this.pieces)}\n`;
+    this.pieces = "";
+    this.begun = false;
+    this.line = line;
+    this.index = 0;
+  }
+
+  private flush(): void {
+    if (this.out === "") return;
+    const { out } = this;
+    this.out = "";
+    this.print(out);
+  }
+}

@@ -1,0 +1,35 @@
+/** Output between two places of the screen and history, as lines. Pure readings of the rendered text. */
+
+import type { TerminalText, TextPosition } from "../ports.ts";
+import { openPieces } from "../waiting/pattern.ts";
+import type { Mask } from "./echo.ts";
+import { HeadTail, type KeptLines } from "./kept-lines.ts";
+
+/**
+ * Lines from one place up to another. What is no longer kept counts as omitted.
+ * @param budget UTF-8 bytes to keep, half from the start and half from the end
+ * @param masks places that are left out (the echo of input); a line that is nothing else is left out whole
+ */
+export function linesBetween(
+  text: TerminalText,
+  from: TextPosition,
+  to: TextPosition,
+  budget: number,
+  masks: (line: number) => readonly Mask[] = () => [],
+): KeptLines {
+  const kept = new HeadTail(budget);
+  const lines = text.lines(from.line, to.line);
+  const first = lines[0]?.id ?? from.line;
+  kept.skip(first - from.line);
+  for (const { id, text: line } of lines) {
+    const begin = id === from.line ? from.index : 0;
+    const whole = id === to.line ? line.slice(0, Math.max(begin, to.index)) : line;
+    const hidden = masks(id);
+    const shown = openPieces(whole.length, begin, hidden).map((piece) => whole.slice(piece.start, piece.end));
+    const rest = shown.join("");
+    const echoed = rest.trim() === "" && hidden.some((mask) => mask.end > begin);
+    // The last line is the cursor's: when nothing stands in it, it has not begun.
+    if (!echoed && !(id === to.line && rest === "")) kept.push(rest);
+  }
+  return kept.kept();
+}

@@ -1,0 +1,107 @@
+/**
+ * The terminal's output as the command domain reads it: logical lines of text, and where the cursor stood at a given
+ * output cursor. The places are kept for the newest chunks and marks, as cells of a logical line, which no reflow changes.
+ */
+import type { Position, TerminalModel } from "../../terminal/model.ts";
+import type { TerminalText, TextPosition } from "../ports.ts";
+
+/** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
+const REMEMBERED = 2_048;
+
+export class SessionText implements TerminalText {
+  private readonly offsets = new Float64Array(REMEMBERED);
+  private readonly lineIds = new Float64Array(REMEMBERED);
+  private readonly cols = new Float64Array(REMEMBERED);
+  /** Chunk ends noted so far; the newest is at (noted - 1) modulo REMEMBERED. */
+  private noted = 0;
+  /** The cursor's place as it was last asked for; null while a chunk with marks is parsed. */
+  private cursor: { readonly epoch: number; readonly cell: Position; readonly place: TextPosition } | null = null;
+
+  constructor(private readonly terminal: TerminalModel) {}
+
+  get offset(): number {
+    return this.terminal.offset;
+  }
+
+  get alternate(): boolean {
+    return this.terminal.alternate;
+  }
+
+  get scrolledAway(): number {
+    return this.terminal.scrolledAway;
+  }
+
+  /** A chunk has been parsed. Runs per chunk. */
+  chunk(): void {
+    this.note(this.terminal.offset, this.terminal.position());
+  }
+
+  /** Where the cursor stood at a place inside the chunk that is being parsed, such as a mark; in order. */
+  note(offset: number, { line, col }: Position): void {
+    const at = this.noted % REMEMBERED;
+    this.offsets[at] = offset;
+    this.lineIds[at] = line;
+    this.cols[at] = col;
+    this.noted++;
+    this.cursor = null;
+  }
+
+  /** Counting characters costs 30 µs (m), and every key asks twice: before it, and after its echo, as before the next. */
+  position(): TextPosition {
+    const { cursor } = this;
+    const { epoch } = this.terminal;
+    const cell = this.terminal.position();
+    if (cursor?.epoch === epoch && cursor.cell.line === cell.line && cursor.cell.col === cell.col) return cursor.place;
+    const place = this.textPosition(cell);
+    this.cursor = { epoch, cell, place };
+    return place;
+  }
+
+  textPosition(position: Position): TextPosition {
+    return { line: position.line, index: this.terminal.unitsBefore(position) };
+  }
+
+  screenTop(): number {
+    return this.terminal.screenTop;
+  }
+
+  lastLine(): number {
+    return this.terminal.lastLine;
+  }
+
+  line(id: number): string | null {
+    return this.terminal.line(id);
+  }
+
+  lines(first: number, last: number): readonly { readonly id: number; readonly text: string }[] {
+    const { lines } = this.terminal.text({ line: first, col: 0 }, { line: last, col: Number.POSITIVE_INFINITY });
+    return lines.map(({ id, line }) => ({ id, text: typeof line === "string" ? line : "" }));
+  }
+
+  alternateRows(): readonly string[] {
+    if (!this.terminal.alternate) return [];
+    return this.terminal.screen("plain").lines.filter((line) => typeof line === "string");
+  }
+
+  positionAt(offset: number): TextPosition | null {
+    const place = this.placeAt(offset);
+    return place === null ? null : this.textPosition(place);
+  }
+
+  /** As positionAt, in cells. */
+  placeAt(offset: number): Position | null {
+    if (offset >= this.offset) return this.terminal.position();
+    const oldest = Math.max(0, this.noted - REMEMBERED);
+    let low = oldest;
+    let high = this.noted;
+    // The first chunk end past the offset.
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.offsets[middle % REMEMBERED] ?? 0) <= offset) low = middle + 1;
+      else high = middle;
+    }
+    if (low === oldest) return this.noted <= REMEMBERED ? { line: 0, col: 0 } : null;
+    const at = (low - 1) % REMEMBERED;
+    return { line: this.lineIds[at] ?? 0, col: this.cols[at] ?? 0 };
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Follows a session's output for one condition on text: sees each line once it changes, from a place in the output on,
+ * and never what stood there before or what is echo of input.
+ *
+ * Lines that scroll by are seen in order, once; lines on the screen again whenever their text differs from what was last
+ * seen there, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
+ */
+
+import type { RenderedLine, RetiredLines, TerminalText, TextPosition } from "../ports.ts";
+import type { Mask } from "../text/echo.ts";
+import { type Budget, type Finder, type Match, openPieces } from "./pattern.ts";
+
+export interface ScanMatch extends Match {
+  /** Null on the alternate screen. */
+  readonly line: number | null;
+}
+
+/** The output as a scan reads it; `masks` are the places that are echo. */
+export interface ScanSource {
+  readonly text: TerminalText;
+  masks(line: number): readonly Mask[];
+}
+
+/** From where output counts, and how the screen looked there: fixed at once, though the pattern may be loaded later. */
+export interface ScanOrigin {
+  readonly since: TextPosition;
+  /** Lines of the screen that stood there before. */
+  readonly before: ReadonlyMap<number, string>;
+  /** Rows of the alternate screen that stood there before. */
+  readonly rows: readonly string[];
+}
+
+/**
+ * @param since where the output begins that counts
+ * @param now whether that is here, so that every later change of the screen counts, above the cursor too
+ * @param alternateCounts whether the alternate screen, if shown, was drawn after `since`
+ */
+export function scanOrigin(
+  text: TerminalText,
+  since: TextPosition,
+  now: boolean,
+  alternateCounts: boolean,
+): ScanOrigin {
+  const last = now ? since.line : since.line - 1;
+  const shown = shownLines(text, text.screenTop(), last, now ? since : null);
+  const before = new Map(shown.map((line) => [line.id, line.text]));
+  return { since, before, rows: alternateCounts ? [] : text.alternateRows() };
+}
+
+export class OutputScan {
+  /** What was last seen in each line of the screen. */
+  private readonly seen: Map<number, string>;
+  private readonly since: TextPosition;
+  private rows: readonly string[];
+  /** Next line that was never looked at. */
+  private next: number;
+  /** Whether the part of the first line that stood there before has been rewritten since. */
+  private rewritten = false;
+
+  constructor(
+    private readonly source: ScanSource,
+    origin: ScanOrigin,
+    private readonly find: Finder,
+    private readonly budget: Budget | null,
+  ) {
+    this.seen = new Map(origin.before);
+    this.since = origin.since;
+    this.rows = origin.rows;
+    this.next = origin.since.line;
+  }
+
+  /** Looks at what is new. Called after each chunk of output. */
+  scan(): ScanMatch | null {
+    return this.scanScreen() ?? this.scanAlternate();
+  }
+
+  /** Lines leave, or pieces of long ones: looked at unless they were after an earlier chunk. */
+  scanRetired(lines: RetiredLines): ScanMatch | null {
+    for (let index = 0; index < lines.count; index++) {
+      const id = lines.id(index);
+      if (id < this.next) continue;
+      this.next = id;
+      const match = this.scanLine(id, lines.text(index), this.seen.get(id));
+      if (match !== null) return match;
+    }
+    return null;
+  }
+
+  private scanScreen(): ScanMatch | null {
+    const { text } = this.source;
+    const top = text.screenTop();
+    const cursor = text.position();
+    for (const id of this.seen.keys()) if (id < top) this.seen.delete(id);
+    const first = Math.max(this.since.line, this.next);
+    for (const { id, text: line } of shownLines(text, Math.min(top, first), text.lastLine(), cursor)) {
+      const before = this.seen.get(id);
+      if (before === line) continue;
+      this.seen.set(id, line);
+      const match = this.scanLine(id, line, before);
+      if (match !== null) return match;
+    }
+    // The cursor's line and those below it may still grow.
+    this.next = Math.max(this.next, cursor.line);
+    return null;
+  }
+
+  private scanLine(id: number, line: string, before: string | undefined): ScanMatch | null {
+    // Of the line in which the output began only the rest is new, unless the whole of it was rewritten.
+    const { index } = this.since;
+    const first = id === this.since.line;
+    if (first && before !== undefined && !line.startsWith(before.slice(0, index))) this.rewritten = true;
+    const start = first && !this.rewritten ? index : 0;
+    for (const piece of openPieces(line.length, start, this.source.masks(id))) {
+      const match = this.tryFind(line, piece.start, piece.end);
+      if (match !== null) return { ...match, line: id };
+    }
+    return null;
+  }
+
+  private scanAlternate(): ScanMatch | null {
+    const rows = this.source.text.alternateRows();
+    const before = this.rows;
+    this.rows = rows;
+    for (const [n, row] of rows.entries()) {
+      if (row === before[n]) continue;
+      const match = this.tryFind(row, 0, row.length);
+      if (match !== null) return { ...match, line: null };
+    }
+    return null;
+  }
+
+  private tryFind(line: string, from: number, to: number): Match | null {
+    return this.budget === null ? this.find(line, from, to) : this.budget.spend(() => this.find(line, from, to));
+  }
+}
+
+/** Lines, the cursor's with the blanks before it, which a prompt such as "Continue? " ends with. */
+function shownLines(
+  text: TerminalText,
+  first: number,
+  last: number,
+  cursor: TextPosition | null,
+): readonly RenderedLine[] {
+  return text
+    .lines(first, last)
+    .map((line) => (line.id === cursor?.line ? { id: line.id, text: line.text.padEnd(cursor.index) } : line));
+}

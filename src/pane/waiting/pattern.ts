@@ -1,0 +1,101 @@
+/**
+ * Finds a text or a pattern in lines of output. Patterns are RE2 syntax and run in time linear in the line (re2js), so
+ * no pattern can hold up a terminal by backtracking; one that is costly all the same is stopped by its budget.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import type { Mask } from "../text/echo.ts";
+
+/** Characters of one line that a pattern sees; of a longer line, its end. */
+const MAX_SEARCHED = 16_384;
+/** Time that one pattern may take in all before its share counts, in ms. */
+const FREE_MS = 200;
+/** Share of the time since it began that a pattern may take after that. */
+const MAX_SHARE = 0.1;
+
+export interface Match {
+  readonly text: string;
+  /** Groups of the pattern, null where one took no part; none for a text. */
+  readonly groups: readonly (string | null)[] | null;
+}
+
+/** Finds the first match that lies wholly within [from, to) of a line. */
+export type Finder = (line: string, from: number, to: number) => Match | null;
+
+export function textFinder(wanted: string): Finder {
+  return (line, from, to) => {
+    const at = line.indexOf(wanted, from);
+    return at >= 0 && at + wanted.length <= to ? { text: wanted, groups: null } : null;
+  };
+}
+
+/** @throws WshError invalid_request when the pattern is not RE2 syntax */
+export async function regexFinder(pattern: string, flags: string): Promise<Finder> {
+  // Loaded at first use: a session in which nobody waits for a pattern does not pay for the engine.
+  const { RE2JS } = await import("re2js");
+  let bits = 0;
+  if (flags.includes("i")) bits |= RE2JS.CASE_INSENSITIVE;
+  if (flags.includes("m")) bits |= RE2JS.MULTILINE;
+  if (flags.includes("s")) bits |= RE2JS.DOTALL;
+  const compiled = compile();
+  function compile() {
+    try {
+      return RE2JS.compile(pattern, bits);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new WshError(
+        "invalid_request",
+        `pattern '${pattern}' cannot be used: ${reason}`,
+        { hint: "Patterns are RE2 syntax: no look-around, no backreferences, repeats up to 1000." },
+        { cause },
+      );
+    }
+  }
+  return (line, from, to) => {
+    const end = Math.min(line.length, to);
+    const searched = end === line.length ? line : line.slice(0, end);
+    const skip = Math.max(0, end - MAX_SEARCHED);
+    const part = skip === 0 ? searched : searched.slice(skip);
+    // The test alone is many times cheaper than a match with groups, and is all that most lines need.
+    if (!compiled.test(part)) return null;
+    const matcher = compiled.matcher(part);
+    if (!matcher.find(Math.max(0, Math.min(from, end) - skip))) return null;
+    const groups: (string | null)[] = [];
+    for (let n = 1; n <= matcher.groupCount(); n++) groups.push(matcher.group(n));
+    return { text: matcher.group() ?? "", groups };
+  };
+}
+
+/** What is left of a line from `from` on when the masked places are taken out: the pieces in which a match may lie. */
+export function openPieces(length: number, from: number, masks: readonly Mask[]): Mask[] {
+  const pieces: Mask[] = [];
+  let start = from;
+  for (const mask of masks) {
+    if (mask.end <= start) continue;
+    if (mask.start > start) pieces.push({ start, end: Math.min(mask.start, length) });
+    start = mask.end;
+  }
+  if (start < length || (start === 0 && length === 0)) pieces.push({ start, end: length });
+  return pieces;
+}
+
+/** What a pattern has cost; over its budget it is stopped. */
+export class Budget {
+  private used = 0;
+
+  constructor(
+    private readonly now: () => number,
+    private readonly began = now(),
+  ) {}
+
+  /** Runs `work` at the pattern's expense. @throws WshError regex_too_slow */
+  spend<T>(work: () => T): T {
+    const before = this.now();
+    const result = work();
+    const after = this.now();
+    this.used += after - before;
+    if (this.used > FREE_MS && this.used > (after - this.began) * MAX_SHARE) {
+      throw new WshError("regex_too_slow", `the pattern took ${Math.round(this.used)} ms of matching`);
+    }
+    return result;
+  }
+}

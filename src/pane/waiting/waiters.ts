@@ -1,0 +1,319 @@
+/**
+ * Everybody who waits for something in a session, and the one engine that answers them (design §6.3, tools.md).
+ *
+ * Level conditions (prompt, waiting_for_input, password, exited, idle) are judged when output has paused; edge conditions
+ * (command_finished, text, regex, bell) when their event comes, if it came after `since`. The session tells the engine
+ * what happens; nothing is polled but, while somebody waits for a state and output has paused, the facts about it.
+ * A wait ends exactly once: with its condition, its deadline, its owner's signal, the child's end, or the session's.
+ */
+
+import { Alarm } from "../../base/alarm.ts";
+import type { CommandRecord } from "../../protocol/commands.ts";
+import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
+import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Activity } from "../activity.ts";
+import type { CommandRecorder } from "../commands/command-log.ts";
+import type { Clock, RetiredLines, TerminalText } from "../ports.ts";
+import type { ProgramState } from "../state/classify.ts";
+import type { StateObserver } from "../state/observer.ts";
+import type { EchoTracker } from "../text/echo.ts";
+import { OutputScan, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
+import { Budget, type Finder, regexFinder, textFinder } from "./pattern.ts";
+
+export interface WaitRequest {
+  /** The first that holds decides. */
+  readonly anyOf: readonly Condition[];
+  /** command_finished means this command. */
+  readonly commandId?: number | undefined;
+  /** An output cursor; edge conditions count what came after it. Default: now. */
+  readonly since?: number | undefined;
+  /** 0 answers at once with what there is. */
+  readonly maxWaitMs: number;
+  /** The owner: when it aborts, the wait is over. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface WaitOutcome {
+  readonly decidedBy: DecidedBy;
+  /** What the program was doing when the wait ended; null when it was not looked at for it. */
+  readonly state: ProgramState | null;
+  readonly outputCursor: number;
+  readonly match?: string;
+  readonly groups?: readonly (string | null)[];
+  readonly lineId?: number;
+  readonly command?: CommandRecord;
+}
+
+export interface WaitersPort {
+  readonly text: TerminalText;
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly observer: StateObserver;
+  readonly recorder: CommandRecorder;
+  readonly echo: EchoTracker;
+  /** Waits at one time. */
+  readonly limit: number;
+}
+
+interface Scan {
+  readonly type: "text" | "regex";
+  readonly scan: OutputScan;
+}
+
+interface Waiter {
+  readonly request: WaitRequest;
+  readonly since: number;
+  readonly deadline: number;
+  readonly scans: readonly Scan[];
+  /** Shortest silence among the idle conditions; Infinity without one. */
+  readonly idleMs: number;
+  readonly states: ReadonlySet<DecidedBy>;
+  watch: Disposable | null;
+  readonly settle: (decidedBy: DecidedBy, extra?: Partial<WaitOutcome>) => void;
+  readonly fail: (reason: unknown) => void;
+}
+
+const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password"]);
+
+export class Waiters {
+  private readonly waiters = new Set<Waiter>();
+  /** Waits whose pattern is being loaded count too. */
+  private starting = 0;
+  private readonly alarm: Alarm;
+  private lastBell = -1;
+  private parsed = 0;
+  private alternateFrom = 0;
+  private wasAlternate = false;
+
+  constructor(private readonly port: WaitersPort) {
+    this.alarm = new Alarm(port.clock, () => this.timePassed());
+    port.recorder.on({
+      finished: (record) => this.commandFinished(record),
+      prompt: () => port.echo.prompt(),
+      commandLine: (from, to) => port.echo.commandLine(from, to),
+    });
+  }
+
+  /** Waits that are pending. */
+  get count(): number {
+    return this.waiters.size;
+  }
+
+  /**
+   * Resolves with what decided; time and cancellation are outcomes, not errors.
+   * @throws WshError resource_limit_reached, invalid_cursor, command_not_found, invalid_request, regex_too_slow
+   */
+  async wait(request: WaitRequest): Promise<WaitOutcome> {
+    const { text, recorder, limit } = this.port;
+    if (this.waiters.size + this.starting >= limit) {
+      throw new WshError("resource_limit_reached", `${limit} waits are pending in this session`);
+    }
+    const since = request.since ?? text.offset;
+    if (since > text.offset) {
+      throw new WshError("invalid_cursor", `output cursor ${since} is ahead of the output (${text.offset})`);
+    }
+    const { commandId } = request;
+    if (commandId !== undefined && recorder.get(commandId) === null) {
+      throw new WshError("command_not_found", `command ${commandId} is not one of this session's`);
+    }
+    // Where "now" is has to be noted before a pattern is compiled, which may yield to output.
+    const origin = this.originOf(since);
+    this.starting++;
+    let finders: readonly { type: "text" | "regex"; find: Finder }[];
+    try {
+      finders = await this.findersOf(request.anyOf);
+    } finally {
+      this.starting--;
+    }
+    if (request.signal?.aborted === true) return this.outcome("cancelled");
+    const source = { text, masks: (line: number) => this.port.echo.masks(line) };
+    const scans = finders.map(({ type, find }) => {
+      const budget = type === "regex" ? new Budget(() => performance.now()) : null;
+      return { type, scan: new OutputScan(source, origin, find, budget) };
+    });
+    return this.begin(request, since, scans);
+  }
+
+  /** Output was parsed. Runs per chunk; costs nothing while nobody waits for text. */
+  chunk(): void {
+    const { text, echo, observer } = this.port;
+    observer.output();
+    if (text.alternate && !this.wasAlternate) this.alternateFrom = this.parsed;
+    this.wasAlternate = text.alternate;
+    this.parsed = text.offset;
+    echo.update();
+    for (const waiter of [...this.waiters]) this.scan(waiter, (scan) => scan.scan());
+  }
+
+  /** History lets go of lines. Runs per slice of a flood; costs nothing while nobody waits for text. */
+  retired(lines: RetiredLines): void {
+    for (const waiter of [...this.waiters]) {
+      if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(lines));
+    }
+  }
+
+  /** The terminal bell rang; `offset` is that of the output so far. */
+  bell(offset: number): void {
+    this.lastBell = offset;
+    for (const waiter of [...this.waiters]) {
+      if (wants(waiter, "bell") && offset >= waiter.since) waiter.settle("bell");
+    }
+  }
+
+  /** The child has ended and its records are closed: nothing more can come. */
+  exited(): void {
+    this.port.observer.touched();
+    for (const waiter of [...this.waiters]) waiter.settle("exited");
+  }
+
+  /** The session is going away. */
+  dispose(reason: WshError): void {
+    this.alarm.clear();
+    for (const waiter of [...this.waiters]) waiter.fail(reason);
+  }
+
+  private begin(request: WaitRequest, since: number, scans: readonly Scan[]): Promise<WaitOutcome> {
+    const { clock, observer } = this.port;
+    const { promise, resolve, reject } = Promise.withResolvers<WaitOutcome>();
+    const { signal } = request;
+    const types = request.anyOf.map((condition) => condition.type);
+    const end = (): boolean => {
+      waiter.watch?.[Symbol.dispose]();
+      signal?.removeEventListener("abort", cancel);
+      return this.waiters.delete(waiter);
+    };
+    const waiter: Waiter = {
+      request,
+      since,
+      deadline: clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs),
+      scans,
+      idleMs: Math.min(...request.anyOf.map((each) => (each.type === "idle" ? each.ms : Number.POSITIVE_INFINITY))),
+      states: new Set(types.filter((type) => stateConditions.has(type))),
+      watch: null,
+      settle: (decidedBy, extra) => {
+        if (end()) resolve(this.outcome(decidedBy, extra));
+      },
+      fail: (reason) => {
+        if (end()) reject(reason);
+      },
+    };
+    const cancel = (): void => waiter.settle("cancelled");
+    this.waiters.add(waiter);
+    signal?.addEventListener("abort", cancel, { once: true });
+    this.judgeNow(waiter);
+    if (!this.waiters.has(waiter)) return promise;
+    if (request.maxWaitMs === 0) waiter.settle("timeout");
+    else {
+      if (waiter.states.size > 0) waiter.watch = observer.watch((state) => this.stateSeen(waiter, state));
+      this.alarm.set(Math.min(waiter.deadline, this.idleAt(waiter)));
+    }
+    return promise;
+  }
+
+  /** Whether a condition holds already: what happened after `since`, and what is true now. */
+  private judgeNow(waiter: Waiter): void {
+    const { recorder, observer, activity } = this.port;
+    const { commandId, anyOf } = waiter.request;
+    this.scan(waiter, (scan) => scan.scan());
+    for (const { type } of anyOf) {
+      if (!this.waiters.has(waiter)) return;
+      if (type === "command_finished") {
+        const record = commandId === undefined ? this.finishedSince(waiter.since) : recorder.get(commandId);
+        if (record !== null && record.state !== "running") waiter.settle("command_finished", { command: record });
+      } else if (type === "bell" && this.lastBell > waiter.since) waiter.settle("bell");
+      else if (type === "idle" && activity.idleMs() >= waiter.idleMs) waiter.settle("idle");
+    }
+    if (!this.waiters.has(waiter)) return;
+    const state = waiter.states.size > 0 || wants(waiter, "exited") ? observer.observeAtPause() : null;
+    if (state !== null) this.stateSeen(waiter, state);
+    // Of an ended child nothing can be awaited any more, whatever was asked for.
+    else if (observer.exited) waiter.settle("exited");
+  }
+
+  /** The newest command that ended after `since`. */
+  private finishedSince(since: number): CommandRecord | null {
+    const last = this.port.recorder.last();
+    const ended = last === null || last.state !== "running" ? last : this.port.recorder.get(last.id - 1);
+    return ended !== null && ended.output_end !== null && ended.output_end > since ? ended : null;
+  }
+
+  private commandFinished(record: CommandRecord): void {
+    for (const waiter of [...this.waiters]) {
+      const { commandId } = waiter.request;
+      if (!wants(waiter, "command_finished") || (commandId !== undefined && commandId !== record.id)) continue;
+      waiter.settle("command_finished", { command: record });
+    }
+  }
+
+  private stateSeen(waiter: Waiter, state: ProgramState): void {
+    if (state.state === "exited") waiter.settle("exited", { state });
+    if (!state.settled) return;
+    // A full-screen program at rest waits for input too; the state in the answer says which it is.
+    const holds = state.state === "fullscreen" ? "waiting_for_input" : state.state;
+    if (holds !== "running" && waiter.states.has(holds)) waiter.settle(holds, { state });
+  }
+
+  private timePassed(): void {
+    const now = this.port.clock.now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const waiter of [...this.waiters]) {
+      const idleAt = this.idleAt(waiter);
+      if (now >= idleAt) waiter.settle("idle");
+      else if (now >= waiter.deadline) waiter.settle("timeout");
+      else next = Math.min(next, idleAt, waiter.deadline);
+    }
+    this.alarm.set(next);
+  }
+
+  private idleAt(waiter: Waiter): number {
+    return this.port.activity.lastAt + waiter.idleMs;
+  }
+
+  private scan(waiter: Waiter, look: (scan: OutputScan) => ScanMatch | null): void {
+    for (const { type, scan } of waiter.scans) {
+      let found: ScanMatch | null;
+      try {
+        found = look(scan);
+      } catch (error) {
+        // The pattern is over its budget: the wait fails, the session goes on.
+        waiter.fail(error);
+        return;
+      }
+      if (found === null) continue;
+      waiter.settle(type, {
+        match: found.text,
+        ...(found.groups === null ? {} : { groups: found.groups }),
+        ...(found.line === null ? {} : { lineId: found.line }),
+      });
+      return;
+    }
+  }
+
+  /** The place from which text counts. */
+  private originOf(since: number): ScanOrigin {
+    const { text } = this.port;
+    if (since === text.offset) return scanOrigin(text, text.position(), true, false);
+    const position = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
+    return scanOrigin(text, position, false, since <= this.alternateFrom);
+  }
+
+  private async findersOf(conditions: readonly Condition[]): Promise<{ type: "text" | "regex"; find: Finder }[]> {
+    const finders: { type: "text" | "regex"; find: Finder }[] = [];
+    for (const each of conditions) {
+      if (each.type === "text") finders.push({ type: each.type, find: textFinder(each.text) });
+      if (each.type === "regex") finders.push({ type: each.type, find: await regexFinder(each.pattern, each.flags) });
+    }
+    return finders;
+  }
+
+  private outcome(decidedBy: DecidedBy, extra: Partial<WaitOutcome> = {}): WaitOutcome {
+    // A command ends at its mark, which may stand before the end of the chunk that is being parsed.
+    const outputCursor = Math.max(this.port.text.offset, extra.command?.output_end ?? 0);
+    return { state: null, outputCursor, ...extra, decidedBy };
+  }
+}
+
+function wants(waiter: Waiter, type: Condition["type"]): boolean {
+  return waiter.request.anyOf.some((condition) => condition.type === type);
+}

@@ -1,0 +1,26 @@
+/**
+ * The soft limit of open files that a child is started with. Bun raises its own to the hard limit before any script
+ * runs and children inherit it, which slows programs that walk every possible descriptor and breaks those that use
+ * select(2). The limit is the process's, so it is lowered only around the spawn, which is synchronous.
+ */
+
+import { libc } from "./tty-libc.ts";
+
+/** RLIMIT_NOFILE: asm-generic/resource.h, sys/resource.h of macOS. */
+const RLIMIT_NOFILE = process.platform === "darwin" ? 8 : 7;
+
+/** Runs `spawn` with this soft limit; unchanged when it is null, or not lower than ours. */
+export function withOpenFiles<T>(soft: number | null, spawn: () => T): T {
+  if (soft === null) return spawn();
+  const c = libc();
+  // struct rlimit { rlim_t soft, hard; }, 64 bits each on every system served.
+  const raised = new BigUint64Array(2);
+  if (c.getrlimit(RLIMIT_NOFILE, raised) !== 0) return spawn();
+  const [now = 0n, hard = 0n] = raised;
+  if (BigInt(soft) >= now || c.setrlimit(RLIMIT_NOFILE, new BigUint64Array([BigInt(soft), hard])) !== 0) return spawn();
+  try {
+    return spawn();
+  } finally {
+    c.setrlimit(RLIMIT_NOFILE, raised);
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * Raw mode of the person's terminal, as cfmakeraw has it: no echo, no signals, no line editing, and no output processing
+ * either, so that a line feed of the program stays a line feed. (Node's raw mode keeps output processing on.) The saved
+ * settings are opaque bytes: nothing here depends on a system's layout of them.
+ */
+import { dlopen, ptr } from "bun:ffi";
+import { WshError } from "../protocol/errors.ts";
+import { libraryNames } from "./libc.ts";
+
+/** Room for a struct termios of any system, in bytes; the largest known has 72. */
+const TERMIOS_BYTES = 256;
+/** TCSANOW, the same number on Linux and macOS. */
+const TCSANOW = 0;
+
+function open() {
+  let failure: unknown;
+  for (const name of libraryNames) {
+    try {
+      return dlopen(name, {
+        tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
+        tcsetattr: { args: ["i32", "i32", "ptr"], returns: "i32" },
+        cfmakeraw: { args: ["ptr"], returns: "void" },
+      }).symbols;
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw new WshError("internal_error", `none of ${libraryNames.join(", ")} can be loaded`, {}, { cause: failure });
+}
+
+/** How a terminal was set before, and how it is put back. */
+export interface RawMode {
+  /** Sets raw mode (again: after the process was stopped and continued). */
+  enter(): void;
+  /** Puts back what was there at first. Repeating it changes nothing. */
+  leave(): void;
+}
+
+/** @throws WshError when the descriptor is no terminal */
+export function rawMode(fd: number): RawMode {
+  const libc = open();
+  const saved = new Uint8Array(TERMIOS_BYTES);
+  if (libc.tcgetattr(fd, ptr(saved)) !== 0) throw new WshError("invalid_request", `descriptor ${fd} is no terminal`);
+  const raw = saved.slice();
+  libc.cfmakeraw(ptr(raw));
+  return {
+    enter: () => void libc.tcsetattr(fd, TCSANOW, ptr(raw)),
+    leave: () => void libc.tcsetattr(fd, TCSANOW, ptr(saved)),
+  };
+}

@@ -1,0 +1,90 @@
+/**
+ * The few C library calls that Bun has no API for, on the descriptor of a terminal's master side. Loaded on first use
+ * (~0.3 ms). Every call is non-blocking or returns at once, but for `pollWithin`, which takes as long as its caller says.
+ *
+ * read, pread, write, poll, tcgetattr, tcgetpgrp, getpgid and ptsname take a fixed number of arguments. ioctl is
+ * variadic: on Apple silicon its variable arguments travel on the stack, which the padded signature reproduces.
+ */
+
+import { dlopen } from "bun:ffi";
+import { libraryNames } from "./libc.ts";
+
+const darwin = process.platform === "darwin";
+
+const fixed = {
+  read: { args: ["i32", "ptr", "usize"], returns: "i32" },
+  pread: { args: ["i32", "ptr", "usize", "i64"], returns: "i32" },
+  write: { args: ["i32", "ptr", "usize"], returns: "i32" },
+  close: { args: ["i32"], returns: "i32" },
+  poll: { args: ["ptr", "usize", "i32"], returns: "i32" },
+  ptsname: { args: ["i32"], returns: "cstring" },
+  tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
+  tcgetpgrp: { args: ["i32"], returns: "i32" },
+  getpgid: { args: ["i32"], returns: "i32" },
+  getrlimit: { args: ["i32", "ptr"], returns: "i32" },
+  setrlimit: { args: ["i32", "ptr"], returns: "i32" },
+} as const;
+
+/** Six register arguments of padding push the variable argument onto the stack, where Apple's arm64 ABI wants it. */
+const padded = ["i32", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "ptr"] as const;
+const plain = ["i32", "u64", "ptr"] as const;
+
+/** Linux's own: poll with a time in nanoseconds, and calls that have no function. */
+const linux = {
+  ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
+  syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },
+} as const;
+
+/** Waits for one descriptor, at most so many microseconds: struct pollfd as two words. */
+type PollWithin = (watched: Int32Array, us: number) => number;
+
+function inNs(ppoll: (watched: Int32Array, n: number, time: BigInt64Array, signals: null) => number): PollWithin {
+  // struct timespec { time_t tv_sec; long tv_nsec; }
+  const time = new BigInt64Array(2);
+  return (watched, us) => {
+    time[1] = BigInt(us * 1_000);
+    return ppoll(watched, 1, time, null);
+  };
+}
+
+function inMs(poll: (watched: Int32Array, n: number, ms: number) => number): PollWithin {
+  return (watched, us) => poll(watched, 1, Math.ceil(us / 1_000));
+}
+
+function load() {
+  for (const [at, name] of libraryNames.entries()) {
+    try {
+      const { symbols } = dlopen(name, fixed);
+      if (darwin && process.arch === "arm64") {
+        const { ioctl } = dlopen(name, { ioctl: { args: padded, returns: "i32" } }).symbols;
+        const call = (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, 0, 0, 0, 0, 0, 0, data);
+        return { ...symbols, ioctl: call, pollWithin: inMs(symbols.poll), syscall: null };
+      }
+      const { ioctl } = dlopen(name, { ioctl: { args: plain, returns: "i32" } }).symbols;
+      const own = darwin ? null : dlopen(name, linux).symbols;
+      return {
+        ...symbols,
+        ioctl: (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, data),
+        pollWithin: own === null ? inMs(symbols.poll) : inNs(own.ppoll),
+        syscall: own?.syscall ?? null,
+      };
+    } catch (error) {
+      if (at === libraryNames.length - 1) throw error;
+    }
+  }
+  throw new Error(`no C library among ${libraryNames.join(", ")}`);
+}
+
+export type Libc = ReturnType<typeof load>;
+
+let loaded: Libc | undefined;
+
+/** @throws Error when no C library can be opened */
+export function libc(): Libc {
+  loaded ??= load();
+  return loaded;
+}
+
+/** poll.h. */
+export const POLLIN = 0x1;
+export const POLLOUT = 0x4;

@@ -1,0 +1,60 @@
+/**
+ * What is painted: a screen as cells, each with its text, width and style.
+ *
+ * Owns only types and the style bits. A grid is plain data, made by the terminal model and by the panes' layout, read
+ * by the compositor. What must stay true: a row has exactly `cols` cells, and a wide cell (width 2) is always followed
+ * by one of width 0 with empty text.
+ */
+import type { Color } from "./screen.ts";
+
+export const BOLD = 1 << 0;
+export const FAINT = 1 << 1;
+export const ITALIC = 1 << 2;
+export const UNDERLINE = 1 << 3;
+export const BLINK = 1 << 4;
+export const INVERSE = 1 << 5;
+export const INVISIBLE = 1 << 6;
+export const STRIKE = 1 << 7;
+export const OVERLINE = 1 << 8;
+
+/** How an underline is drawn; absent means a single line. */
+export type UnderlineStyle = "single" | "double" | "curly" | "dotted" | "dashed";
+
+/** The look of a cell; `null` is the terminal's default colour. Equal styles may be one shared object. */
+export interface Style {
+  readonly fg: Color | null;
+  readonly bg: Color | null;
+  /** Set of the bits above. */
+  readonly flags: number;
+  /** The target of a hyperlink (OSC 8). */
+  readonly link: string | null;
+  readonly underlineStyle?: UnderlineStyle;
+  readonly underlineColor?: Color;
+}
+
+export interface Cell {
+  /** One grapheme; a blank cell is a space; the right half of a wide one is "". */
+  readonly text: string;
+  readonly width: 0 | 1 | 2;
+  readonly style: Style;
+}
+
+/** Exactly `cols` cells. */
+export type Row = readonly Cell[];
+
+export type CursorShape = "block" | "underline" | "bar";
+
+export interface GridCursor {
+  readonly row: number;
+  readonly col: number;
+  readonly visible: boolean;
+  readonly shape: CursorShape;
+  readonly blink: boolean;
+}
+
+export interface Grid {
+  readonly rows: number;
+  readonly cols: number;
+  readonly lines: readonly Row[];
+  readonly cursor: GridCursor;
+}

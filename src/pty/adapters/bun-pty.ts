@@ -1,0 +1,156 @@
+/**
+ * The second adapter, on the package bun-pty (a native library with threads of its own). What the package cannot do:
+ * - Text only: bytes that are not UTF-8 become U+FFFD, both ways.
+ * - It polls every 8 ms, and its reading thread never waits: what a flood writes beyond the quantum is kept in memory.
+ * - It cannot tell a child that was killed from one that ended with code 1, so after a signal of ours code 1 is unknown.
+ * - argv[0] is always the file: a login shell is not one unless its arguments say so.
+ * - The child inherits this process's environment; variables that it must not have are removed by env(1).
+ * What it does not offer but the system does (flags, foreground group, path, signals, whether the terminal takes input)
+ * comes from the terminal's descriptor, found as in the first adapter.
+ */
+
+import type { IPty } from "bun-pty";
+import { withOpenFiles } from "../../platform/child-file-limit.ts";
+import { InputQueue } from "../input-queue.ts";
+import { Master } from "../master.ts";
+import { type Pty, type PtyEvents, type PtyExit, type PtyOpen, type PtySpawn, QUANTUM_BYTES } from "../port.ts";
+import { sendSignal } from "../signal.ts";
+
+/**
+ * The package's writing thread takes any amount into memory. So the terminal is asked before each slice (while that
+ * thread is stuck in write(2) the terminal says that it is full), and the pause gives the thread time to get there:
+ * 2 MB/s.
+ */
+const SLICE_BYTES = 4 * 1024;
+const SLICE_PAUSE_MS = 2;
+/** The exit code that the package also reports for a child ended by a signal. */
+const AMBIGUOUS_CODE = 1;
+
+export const openBunPty: PtyOpen = async (spawn, events) => {
+  const { spawn: start } = await import("bun-pty");
+  const [file = spawn.file, ...args] = command(spawn);
+  const { cwd, rows, cols } = spawn;
+  const child = withOpenFiles(spawn.openFiles ?? null, () =>
+    start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
+  );
+  const resize = (toRows: number, toCols: number) => child.resize(toCols, toRows);
+  return new BunPtyPty(child, Master.of({ pid: child.pid, rows, cols, resize }), events, spawn.inputLimitBytes);
+};
+
+/** The command line, through env(1) when this process has variables that the child must not have. */
+function command({ file, args, env }: PtySpawn): string[] {
+  const unwanted = Object.keys(process.env).filter((name) => !(name in env));
+  return unwanted.length === 0
+    ? [file, ...args]
+    : ["/usr/bin/env", ...unwanted.flatMap((name) => ["-u", name]), file, ...args];
+}
+
+class BunPtyPty implements Pty {
+  readonly pid: number;
+  readonly tty: string;
+  readonly #child: IPty;
+  readonly #master: Master;
+  readonly #events: PtyEvents;
+  readonly #input: InputQueue;
+  readonly #decoder = new TextDecoder();
+  readonly #encoder = new TextEncoder();
+  /** Output beyond the quantum. */
+  readonly #held: Uint8Array[] = [];
+  #unacknowledged = 0;
+  #delivering = false;
+  #pausing = false;
+  #signalled = false;
+  #exit: PtyExit | undefined;
+  #reported = false;
+  #disposed = false;
+
+  constructor(child: IPty, master: Master, events: PtyEvents, inputLimitBytes: number | undefined) {
+    this.#child = child;
+    this.#master = master;
+    this.#events = events;
+    this.pid = child.pid;
+    this.tty = master.tty;
+    this.#input = new InputQueue((bytes) => this.#offer(bytes), undefined, inputLimitBytes);
+    child.onData((text) => {
+      this.#held.push(this.#encoder.encode(text));
+      this.#deliver();
+    });
+    child.onExit(({ exitCode }) => {
+      const unknown = this.#signalled && exitCode === AMBIGUOUS_CODE;
+      this.#exit ??= { code: unknown ? null : exitCode, signal: null };
+      this.#input.close("the program has ended");
+      this.#deliver();
+    });
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#input.write(bytes);
+  }
+
+  #offer(bytes: Uint8Array): number {
+    if (bytes.length === 0 || this.#pausing || !this.#master.takesInput()) return 0;
+    this.#pausing = true;
+    setTimeout(() => {
+      this.#pausing = false;
+      this.#input.poke();
+    }, SLICE_PAUSE_MS);
+    const slice = bytes.subarray(0, SLICE_BYTES);
+    // Streaming: a slice may end inside a character.
+    this.#child.write(this.#decoder.decode(slice, { stream: true }));
+    return slice.length;
+  }
+
+  /** Only the package reads. */
+  answer(): null {
+    return null;
+  }
+
+  ack(n: number): void {
+    this.#unacknowledged = Math.max(0, this.#unacknowledged - n);
+    this.#deliver();
+  }
+
+  resize(rows: number, cols: number): void {
+    this.#child.resize(cols, rows);
+  }
+
+  flags() {
+    return this.#master.flags();
+  }
+
+  foreground(): number | null {
+    return this.#master.foreground();
+  }
+
+  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
+    this.#signalled = true;
+    sendSignal(this, this.#exit !== undefined, name, to);
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    this.#input.close("the terminal is closed");
+    this.#master.close();
+    // The package's only way to free its handle; it sends SIGHUP to a child that still runs.
+    this.#child.kill();
+  }
+
+  #deliver(): void {
+    if (this.#delivering || this.#reported || this.#disposed) return;
+    this.#delivering = true;
+    while (this.#unacknowledged < QUANTUM_BYTES && !this.#disposed) {
+      const next = this.#held.shift();
+      if (next === undefined) break;
+      const room = QUANTUM_BYTES - this.#unacknowledged;
+      if (next.length > room) this.#held.unshift(next.slice(room));
+      const bytes = next.length > room ? next.slice(0, room) : next;
+      this.#unacknowledged += bytes.length;
+      this.#events.data(bytes);
+    }
+    this.#delivering = false;
+    if (this.#exit === undefined || this.#held.length > 0 || this.#disposed) return;
+    this.#reported = true;
+    this.#events.exit(this.#exit);
+  }
+}

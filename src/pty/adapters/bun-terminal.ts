@@ -1,0 +1,177 @@
+/**
+ * The default adapter. Bun.Terminal opens the terminal and starts the child; then its object is closed and the master
+ * descriptor is ours alone: it is written, resized, asked and signalled through directly, so that nothing that goes to the
+ * child waits for anything, and read by a stream on the event loop, as long as the receiver keeps up.
+ *
+ * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
+ * (~128 KB); past that nobody reads, the kernel's buffer fills, and the child blocks in write(2). The end is reported once,
+ * after every byte that the child wrote: its process has ended, and the terminal was read to its end or, when a
+ * grandchild keeps it open, has been quiet for a while.
+ */
+
+import { withOpenFiles } from "../../platform/child-file-limit.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { InputQueue } from "../input-queue.ts";
+import { Master } from "../master.ts";
+import { MasterReader } from "../master-reader.ts";
+import {
+  ANSWER_US,
+  type Pty,
+  type PtyAnswer,
+  type PtyEvents,
+  type PtyExit,
+  type PtyOpen,
+  type PtySpawn,
+  QUANTUM_BYTES,
+} from "../port.ts";
+import { sendSignal } from "../signal.ts";
+
+/** A grandchild that keeps the terminal open but is silent holds up the report of the child's end for so long. */
+const QUIET_MS = 100;
+/**
+ * What the child itself can have written before it ended and was not delivered yet: what was read ahead, what waits for
+ * an acknowledgement, and the kernel's buffers. Output beyond is a grandchild's and holds up nothing.
+ */
+const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
+
+export const openBunTerminal: PtyOpen = async (spawn, events) => new BunTerminalPty(spawn, events);
+
+class BunTerminalPty implements Pty {
+  readonly pid: number;
+  readonly tty: string;
+  readonly #events: PtyEvents;
+  readonly #master: Master;
+  readonly #input: InputQueue;
+  readonly #reader: MasterReader;
+  #unacknowledged = 0;
+  /** Read, but beyond what may be delivered. */
+  #rest: Uint8Array | null = null;
+  #exit: PtyExit | undefined;
+  #reported = false;
+  /** Counted since the child's end. */
+  #deliveredAfterExit = 0;
+  #quiet: ReturnType<typeof setTimeout> | undefined;
+  #disposed = false;
+
+  constructor(spawn: PtySpawn, events: PtyEvents) {
+    this.#events = events;
+    try {
+      const child = withOpenFiles(spawn.openFiles ?? null, () => this.#spawn(spawn));
+      this.pid = child.pid;
+      const { rows, cols } = spawn;
+      const resize = (toRows: number, toCols: number) => child.terminal?.resize(toCols, toRows);
+      this.#master = Master.of({ pid: child.pid, rows, cols, resize });
+      child.terminal?.close();
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new WshError("session_create_failed", `${spawn.file} was not started: ${reason}`, {}, { cause: error });
+    }
+    this.tty = this.#master.tty;
+    this.#input = new InputQueue((bytes) => this.#master.offer(bytes), undefined, spawn.inputLimitBytes);
+    this.#reader = new MasterReader(this.#master, {
+      data: (bytes) => this.#arrived(bytes),
+      hungUp: () => this.#reportEnd(),
+    });
+  }
+
+  #spawn(spawn: PtySpawn) {
+    return Bun.spawn([spawn.file, ...spawn.args], {
+      ...(spawn.argv0 === undefined ? {} : { argv0: spawn.argv0 }),
+      cwd: spawn.cwd,
+      env: { ...spawn.env },
+      terminal: { rows: spawn.rows, cols: spawn.cols },
+      onExit: ({ exitCode, signalCode }) => {
+        // A signal without a name (a real-time one) comes as its number.
+        const signal = typeof signalCode === "number" ? `SIG${signalCode}` : signalCode;
+        this.#ended({ code: signal === null ? exitCode : null, signal });
+      },
+    });
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#input.write(bytes);
+  }
+
+  answer(): PtyAnswer | null {
+    // A flood is read as it comes, and a program that does not read its input answers nothing.
+    if (!this.#reader.isWaiting || this.#unacknowledged > 0 || this.#input.queued > 0) return null;
+    if (this.#reported || this.#disposed) return null;
+    const bytes = this.#master.read(ANSWER_US);
+    return bytes === null ? null : { bytes, deliver: () => this.#arrived(bytes) };
+  }
+
+  ack(n: number): void {
+    this.#unacknowledged = Math.max(0, this.#unacknowledged - n);
+    const rest = this.#rest;
+    if (this.#unacknowledged >= QUANTUM_BYTES) return;
+    this.#rest = null;
+    if (rest !== null) this.#arrived(rest);
+    if (this.#rest === null && this.#unacknowledged < QUANTUM_BYTES) this.#reader.resume();
+  }
+
+  resize(rows: number, cols: number): void {
+    this.#master.resize(rows, cols);
+  }
+
+  flags() {
+    return this.#master.flags();
+  }
+
+  foreground(): number | null {
+    return this.#master.foreground();
+  }
+
+  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
+    sendSignal(this, this.#exit !== undefined, name, to);
+  }
+
+  dispose(): void {
+    if (this.#disposed) return;
+    this.#disposed = true;
+    clearTimeout(this.#quiet);
+    this.#input.close("the terminal is closed");
+    this.#reader.close();
+    this.#master.close();
+  }
+
+  /** Runs once per read. */
+  #arrived(bytes: Uint8Array): void {
+    if (this.#reported || this.#disposed) return;
+    const room = QUANTUM_BYTES - this.#unacknowledged;
+    const part = bytes.length > room ? bytes.subarray(0, room) : bytes;
+    if (part !== bytes) this.#rest = bytes.subarray(room);
+    this.#unacknowledged += part.length;
+    if (this.#unacknowledged >= QUANTUM_BYTES) this.#reader.pause();
+    if (this.#exit !== undefined) this.#deliveredAfterExit += part.length;
+    this.#events.data(part);
+    this.#input.poke();
+    if (this.#exit !== undefined) this.#reportEnd();
+  }
+
+  #ended(exit: PtyExit): void {
+    this.#exit = exit;
+    this.#input.close("the program has ended");
+    this.#reportEnd();
+  }
+
+  /** Reports the end if it has come; otherwise sees to it that somebody asks again. */
+  #reportEnd(): void {
+    if (this.#exit === undefined || this.#reported || this.#disposed) return;
+    clearTimeout(this.#quiet);
+    const read = this.#reader.isHungUp && this.#rest === null;
+    if (read || this.#deliveredAfterExit > LEFT_BEHIND_BYTES) this.#report(this.#exit);
+    else this.#quiet = setTimeout(() => this.#quietEnd(), QUIET_MS);
+  }
+
+  /** While the receiver has not taken what it was given, the silence is its own. */
+  #quietEnd(): void {
+    if (this.#exit === undefined || this.#reported || this.#disposed) return;
+    if (this.#reader.isPaused) this.#reportEnd();
+    else this.#report(this.#exit);
+  }
+
+  #report(exit: PtyExit): void {
+    this.#reported = true;
+    this.#events.exit(exit);
+  }
+}

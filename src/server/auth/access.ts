@@ -1,0 +1,90 @@
+/** Who may come in, made from what the server was started with: tokens, host names, origins, the rate. */
+import os from "node:os";
+import type { Logger } from "../../instance/log/log.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { ensureToken } from "../../instance/secrets/own-secrets.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Bind, hostName, isLoopback } from "../http/address.ts";
+import type { GuardPolicy } from "./guard.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { TokenStore } from "./token-store.ts";
+
+/** Shortest token that may be given by hand, in bytes (contract §11.1). */
+const SHORTEST_TOKEN_BYTES = 16;
+/** Requests a second and address where others than this machine's programs can ask (contract §11.5). */
+const EXPOSED_RATE = 100;
+
+export interface AccessOptions {
+  readonly instance: Instance;
+  readonly logger: Logger;
+  readonly hostname: string;
+  readonly bind: Bind | null;
+  /** Replaces the instance's own token for this run. */
+  readonly token: string | null;
+  readonly noAuth: boolean;
+  /** Serving without a token beyond this machine is really meant. */
+  readonly force: boolean;
+  readonly corsOrigins: readonly string[];
+  /** Requests a second and address; 0: none on loopback, 100 elsewhere. */
+  readonly rateLimit: number;
+}
+
+export interface Access extends Disposable {
+  readonly guard: GuardPolicy;
+  readonly rateLimit: RateLimit | null;
+  /** Aborts when the token of this name is revoked. */
+  revoked(tokenName: string): AbortSignal;
+}
+
+/** @throws WshError invalid_request (a short token, no token on an address that others reach), unsafe_path */
+export function createAccess(options: AccessOptions): Access {
+  const tokens = tokensOf(options);
+  const rate = options.rateLimit > 0 ? options.rateLimit : isExposed(options.bind) ? EXPOSED_RATE : 0;
+  const never = new AbortController().signal;
+  return {
+    guard: {
+      ...hostNamesOf(options),
+      corsOrigins: new Set(options.corsOrigins),
+      tokens: () => (tokens === null ? null : tokens === "none" ? [] : tokens.all()),
+    },
+    rateLimit: rate === 0 ? null : new RateLimit(rate),
+    revoked: (name) => (tokens instanceof TokenStore ? tokens.revoked(name) : never),
+    [Symbol.dispose]() {
+      if (tokens instanceof TokenStore) tokens[Symbol.dispose]();
+    },
+  };
+}
+
+/** Null: no token in force; "none": nobody can ask over TCP. */
+function tokensOf(options: AccessOptions): TokenStore | "none" | null {
+  const { token, bind, noAuth, force } = options;
+  if (noAuth) {
+    if (isExposed(bind) && !force) {
+      throw new WshError("invalid_request", `--no-auth on ${bind?.host} lets everybody run commands as you`, {
+        hint: "Bind to 127.0.0.1, or give --force as well.",
+      });
+    }
+    return null;
+  }
+  if (token !== null && Buffer.byteLength(token) < SHORTEST_TOKEN_BYTES) {
+    throw new WshError("invalid_request", `the token has ${Buffer.byteLength(token)} bytes`, {
+      hint: `Give at least ${SHORTEST_TOKEN_BYTES} bytes, or leave --token out: one is made.`,
+    });
+  }
+  if (bind === null) return "none";
+  return new TokenStore(options.instance, token ?? ensureToken(options.instance), options.logger);
+}
+
+/** Names that this server answers to: a page whose name was made to point here has another (DNS rebinding). */
+function hostNamesOf({ bind, hostname }: AccessOptions): Pick<GuardPolicy, "hostNames" | "anyAddress"> {
+  const names = new Set(["127.0.0.1", "localhost", "[::1]"]);
+  if (bind === null) return { hostNames: names, anyAddress: false };
+  names.add(hostName(bind.host));
+  if (isExposed(bind)) for (const name of [hostname, os.hostname()]) names.add(name.toLowerCase());
+  return { hostNames: names, anyAddress: bind.host === "0.0.0.0" || bind.host === "::" };
+}
+
+/** Whether others than this machine's own programs reach the address. */
+export function isExposed(bind: Bind | null): boolean {
+  return bind !== null && !isLoopback(bind.host);
+}

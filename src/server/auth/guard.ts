@@ -1,0 +1,113 @@
+/**
+ * Who may come in over TCP: pure decisions over a request's headers (contract §11, design §8). The Unix socket needs
+ * none of this: its file is 0600 in a 0700 directory. Order: Host (DNS rebinding), Origin and Sec-Fetch-Site (other
+ * pages), then the token.
+ */
+import { timingSafeEqual } from "node:crypto";
+import type { Access } from "../../operations/define.ts";
+import type { ErrorCode } from "../../protocol/errors.ts";
+
+export type Verdict =
+  | {
+      readonly ok: true;
+      readonly access: Access;
+      readonly tokenName: string;
+      /** Tells a token from an earlier one of the same name. */
+      readonly tokenId?: string;
+      /** Id of the only session that it opens. */
+      readonly session?: string;
+    }
+  | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
+
+/** A caller who was let in. */
+export type Admitted = Extract<Verdict, { ok: true }>;
+
+export interface KnownToken {
+  readonly name: string;
+  /** SHA-256 of the token: nothing that is compared is the secret itself. */
+  readonly digest: Uint8Array;
+  readonly access: Access;
+  /** When set, the id of the only session that it opens. */
+  readonly session?: string;
+}
+
+export interface GuardPolicy {
+  /** Host names (lower case, no port) by which this server may be addressed. */
+  readonly hostNames: ReadonlySet<string>;
+  /** Bound to every interface: any IP address names it, as only a name can be made to point elsewhere. */
+  readonly anyAddress?: boolean;
+  /** Exact origins allowed besides the server's own. */
+  readonly corsOrigins: ReadonlySet<string>;
+  /** Null: no token in force (--no-auth). Looked up for each request, so that a revoked token ends at once. */
+  readonly tokens: () => readonly KnownToken[] | null;
+}
+
+interface Headers {
+  get(name: string): string | null;
+}
+
+/** Hexadecimal digits of a token's digest that tell it from others. */
+const TOKEN_ID_LENGTH = 16;
+
+export function digestToken(token: string): Uint8Array {
+  return new Bun.CryptoHasher("sha256").update(token).digest();
+}
+
+/** The host of a Host header without its port, null when it is neither; IPv6 keeps its brackets. */
+export function hostOf(header: string): string | null {
+  return /^(\[[0-9a-f:.]+\]|[^:[\]]*)(?::\d*)?$/.exec(header.toLowerCase())?.[1] ?? null;
+}
+
+function namesUs(policy: GuardPolicy, host: string): boolean {
+  if (policy.hostNames.has(host)) return true;
+  return policy.anyAddress === true && (/^\d{1,3}(\.\d{1,3}){3}$/.test(host) || /^\[[0-9a-f:.]+\]$/.test(host));
+}
+
+export function checkOrigin(policy: GuardPolicy, headers: Headers): Verdict | null {
+  const host = headers.get("host");
+  const name = host === null ? null : hostOf(host);
+  if (host === null || name === null || !namesUs(policy, name)) {
+    return {
+      ok: false,
+      code: "host_not_allowed",
+      message: `the Host header '${host ?? ""}' does not name this server`,
+    };
+  }
+  const origin = headers.get("origin");
+  if (origin !== null && !policy.corsOrigins.has(origin)) {
+    const own = origin.toLowerCase().replace(/^https?:\/\//, "");
+    if (own !== host.toLowerCase()) {
+      return { ok: false, code: "origin_not_allowed", message: `requests from the origin '${origin}' are refused` };
+    }
+  }
+  const site = headers.get("sec-fetch-site");
+  const foreignSite = site === "cross-site" || site === "same-site";
+  if (foreignSite && (origin === null || !policy.corsOrigins.has(origin))) {
+    return { ok: false, code: "origin_not_allowed", message: `requests that a browser marks '${site}' are refused` };
+  }
+  return null;
+}
+
+export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
+  const tokens = policy.tokens();
+  if (tokens === null) return { ok: true, access: "admin", tokenName: "none" };
+  const authorization = headers.get("authorization");
+  // The scheme's case does not matter (RFC 9110 §11.1).
+  const token = /^bearer +(.+)$/i.exec(authorization ?? "")?.[1];
+  if (token === undefined) {
+    return { ok: false, code: "auth_required", message: "a token is required: Authorization: Bearer TOKEN" };
+  }
+  const digest = digestToken(token);
+  let held: KnownToken | undefined;
+  for (const token of tokens) {
+    if (timingSafeEqual(digest, token.digest)) held = token;
+  }
+  if (held === undefined) return { ok: false, code: "auth_invalid", message: "the token is not valid here" };
+  return {
+    ok: true,
+    access: held.access,
+    tokenName: held.name,
+    tokenId: `${held.name}:${held.digest.toHex().slice(0, TOKEN_ID_LENGTH)}`,
+    ...(held.session === undefined ? {} : { session: held.session }),
+  };
+}

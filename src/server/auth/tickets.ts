@@ -1,0 +1,55 @@
+/**
+ * Tickets: a browser cannot send a header with a WebSocket, so it asks for a nonce with one and puts that in the URL. A
+ * ticket opens what its asker could, once, within half a minute; a URL that leaks afterwards opens nothing.
+ */
+
+import { randomToken } from "../../instance/secrets/own-secrets.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Admitted } from "./guard.ts";
+
+/** How long a ticket is good for, in ms (contract §11.2). */
+const TICKET_LIFE_MS = 30_000;
+
+interface Ticket {
+  readonly admitted: Admitted;
+  readonly expires: number;
+  /** Aborted when the asker's token is revoked; null when it cannot be. */
+  readonly revoked: AbortSignal | null;
+}
+
+export class Tickets {
+  private readonly tickets = new Map<string, Ticket>();
+
+  constructor(
+    private readonly max: number,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** @throws WshError resource_limit_reached */
+  issue(admitted: Admitted, revoked: AbortSignal | null = null): string {
+    this.forgetExpired();
+    if (this.tickets.size >= this.max) {
+      throw new WshError("resource_limit_reached", `${this.max} tickets are waiting to be used`);
+    }
+    const ticket = randomToken();
+    this.tickets.set(ticket, { admitted, revoked, expires: this.now() + TICKET_LIFE_MS });
+    return ticket;
+  }
+
+  /** Null when there is no such ticket any more. */
+  redeem(ticket: string): Admitted | null {
+    const found = this.tickets.get(ticket);
+    this.tickets.delete(ticket);
+    if (found === undefined || found.expires <= this.now() || found.revoked?.aborted === true) return null;
+    return found.admitted;
+  }
+
+  private forgetExpired(): void {
+    const now = this.now();
+    // Oldest first: all live equally long.
+    for (const [ticket, { expires }] of this.tickets) {
+      if (expires > now) return;
+      this.tickets.delete(ticket);
+    }
+  }
+}

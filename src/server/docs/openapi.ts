@@ -1,0 +1,211 @@
+/**
+ * The OpenAPI 3.1 document of the HTTP API, made from the operation table: paths, parameters, bodies, results, errors and
+ * access. What is no operation (WebSockets, MCP, metrics, these documents) is described by hand below. Made once, when
+ * somebody first asks.
+ */
+import type { HttpBinding, Operation } from "../../operations/define.ts";
+import { type OperationName, operations } from "../../operations/table.ts";
+import { type ErrorCode, statusOf } from "../../protocol/errors.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { otherPaths } from "./other-paths.ts";
+import { componentSchemas, entriesOf, fieldSchema, isRequired, type Json, jsonSchema } from "./schemas.ts";
+
+/** Sections of the document, by the first part of an operation's name. */
+const sections: readonly (readonly [tag: string, description: string, names: readonly string[]])[] = [
+  ["Server", "The server itself.", ["server", "idle.any", "wait.any", "exec.fresh"]],
+  ["Sessions", "Making, finding, changing and ending sessions.", ["sessions", "session"]],
+  ["Terminal", "Typing, looking, waiting for quiet.", ["input.send", "screen", "scrollback", "idle"]],
+  [
+    "Commands",
+    "Running commands and reading what they printed.",
+    ["run", "exec", "wait", "output", "status", "commands"],
+  ],
+  [
+    "Overlays and panels",
+    "What is drawn over and beside the terminal.",
+    ["overlay", "panel", "element", "screen_mode"],
+  ],
+  ["Keyboard", "Who gets the keys that people type.", ["input", "focus"]],
+  ["Streams", "WebSockets, MCP and documents.", []],
+];
+
+/** What any operation may answer besides its own errors. */
+const commonErrors: readonly ErrorCode[] = ["auth_required", "auth_invalid", "access_denied", "rate_limited"];
+const sessionErrors: readonly ErrorCode[] = ["session_not_found", "host_unavailable"];
+
+export function openApiDocument(basePrefix: string): Json {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const operation of operations) {
+    for (const [index, binding] of operation.http.entries()) {
+      if (binding.alias === true) continue;
+      const path = binding.path.replace(/:(\w+)/g, "{$1}");
+      paths[path] = { ...paths[path], [binding.method.toLowerCase()]: describe(operation, binding, index) };
+    }
+  }
+  for (const [path, methods] of Object.entries(otherPaths)) paths[path] = { ...paths[path], ...methods };
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "wsh",
+      version: VERSION,
+      description: "Terminals for people and programs: every session over HTTP, WebSocket and MCP.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: basePrefix === "" ? "/" : basePrefix }],
+    security: [{ bearer: [] }],
+    tags: sections.map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: {
+          type: "http",
+          scheme: "bearer",
+          description:
+            "`wsh token` prints the instance's own token; `wsh token create` makes others. Not needed on the Unix socket.",
+        },
+      },
+      schemas: { ...componentSchemas(), Error: errorSchema },
+    },
+  };
+}
+
+const errorSchema: Json = {
+  description: "What every refused request is answered with. Some codes carry further fields.",
+  type: "object",
+  properties: {
+    error: {
+      type: "object",
+      description: "what went wrong",
+      properties: {
+        code: { type: "string", description: "for programs; stable" },
+        message: { type: "string", description: "what was wrong, with the value" },
+        hint: { type: "string", description: "what to do about it" },
+      },
+      required: ["code", "message", "hint"],
+    },
+  },
+  required: ["error"],
+};
+
+function describe(operation: Operation<OperationName>, binding: HttpBinding, index: number): Json {
+  const inPath = new Set([...binding.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? ""));
+  const entries = Object.entries(entriesOf(operation.input)).filter(([name]) => binding.fixed?.[name] === undefined);
+  // The path's name is the session's; a field of that name is the operation's own (a rename).
+  const others = entries.filter(([name]) => !inPath.has(name) || (name === "name" && operation.scope === "session"));
+  const source = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
+  const parameters = [
+    ...[...inPath].map((name) => pathParameter(operation, name)),
+    ...(source === "query" ? others.map(([name, entry]) => queryParameter(operation, name, entry)) : []),
+  ];
+  return {
+    operationId: operationId(operation.name, index),
+    tags: [sectionOf(operation.name)],
+    summary: operation.summary,
+    "x-access": operation.access,
+    ...(operation.ws.length === 0 ? {} : { "x-websocket-method": operation.ws[0] }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...requestBody(operation, source, others),
+    responses: responses(operation, binding, source),
+  };
+}
+
+function operationId(name: string, index: number): string {
+  const camel = name.replace(/[._](\w)/g, (_, letter: string) => letter.toUpperCase());
+  return index === 0 ? camel : `${camel}${index + 1}`;
+}
+
+function sectionOf(name: string): string {
+  const matches = sections.flatMap(([tag, , names]) =>
+    names.filter((prefix) => name === prefix || name.startsWith(`${prefix}.`)).map((prefix) => [tag, prefix] as const),
+  );
+  // The longest prefix says it best: `input.send` before `input`.
+  return matches.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? "Server";
+}
+
+function pathParameter(operation: Operation<OperationName>, name: string): Json {
+  if (name === "name") {
+    const description = "the session: its name, NAME:WINDOW, NAME:WINDOW.PANE, or a pane's id such as @7";
+    return { name, in: "path", required: true, description, schema: { type: "string" } };
+  }
+  const entry = entriesOf(operation.input)[name];
+  const schema = entry === undefined ? { type: "string" } : fieldSchema(name, entry, operation.name);
+  const { description, ...type } = schema as { description?: string };
+  return { name, in: "path", required: true, description: description ?? "id", schema: type };
+}
+
+function queryParameter(
+  operation: Operation<OperationName>,
+  name: string,
+  entry: Parameters<typeof isRequired>[0],
+): Json {
+  const { description, ...schema } = fieldSchema(name, entry, operation.name) as {
+    description?: string;
+    anyOf?: Json[];
+  };
+  // What may be a list is written with commas here.
+  const isList = schema.anyOf?.some((option) => option.type === "array") === true;
+  return {
+    name,
+    in: "query",
+    required: isRequired(entry),
+    description: description ?? name,
+    schema: isList ? { type: "string" } : schema,
+  };
+}
+
+function requestBody(
+  operation: Operation<OperationName>,
+  source: string,
+  entries: readonly (readonly [string, Parameters<typeof isRequired>[0]])[],
+): Json {
+  if (source === "raw") {
+    const content = { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
+    return { requestBody: { description: "bytes to type, as they are", content } };
+  }
+  if (source !== "json" || entries.length === 0) return {};
+  const required = entries.filter(([, entry]) => isRequired(entry)).map(([name]) => name);
+  const schema = {
+    type: "object",
+    properties: Object.fromEntries(entries.map(([name, entry]) => [name, fieldSchema(name, entry, operation.name)])),
+    ...(required.length === 0 ? {} : { required }),
+  };
+  return { requestBody: { required: required.length > 0, content: { "application/json": { schema } } } };
+}
+
+function responses(operation: Operation<OperationName>, binding: HttpBinding, source: string): Json {
+  const output = jsonSchema(operation.output, operation.name);
+  const hasCursor = "properties" in output && "output_cursor" in (output.properties as Json);
+  const headers = hasCursor
+    ? { headers: { "Wsh-Output-Cursor": { description: "place in the output", schema: { type: "integer" } } } }
+    : {};
+  const status = String(binding.status ?? 200);
+  const success =
+    status === "204"
+      ? { description: "Done.", ...headers }
+      : { description: "Done.", ...headers, content: { "application/json": { schema: output } } };
+  const codes: ErrorCode[] = [
+    "invalid_request",
+    ...commonErrors,
+    ...(operation.scope === "session" ? sessionErrors : []),
+    ...operation.errors,
+  ];
+  const byStatus = new Map<string, Set<string>>();
+  const add = (at: number, code: string): void => {
+    byStatus.set(String(at), (byStatus.get(String(at)) ?? new Set()).add(code));
+  };
+  for (const code of codes) add(statusOf(code), code);
+  if (source === "json") {
+    add(415, "invalid_request");
+    add(422, "invalid_request");
+    add(413, "payload_too_large");
+  }
+  const refusals = [...byStatus].map(([at, names]) => [at, errorResponse([...names])] as const);
+  return Object.fromEntries([[status, success], ...refusals.sort(([a], [b]) => Number(a) - Number(b))]);
+}
+
+function errorResponse(codes: readonly string[]): Json {
+  return {
+    description: codes.map((code) => `\`${code}\``).join(", "),
+    content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+  };
+}

@@ -1,0 +1,138 @@
+/** Paths of the HTTP API that are no operations, as the OpenAPI document describes them. */
+import type { Json } from "./schemas.ts";
+
+const session: Json = {
+  name: "name",
+  in: "path",
+  required: true,
+  description: "the session: its name, or a pane's id such as @7",
+  schema: { type: "string" },
+};
+const ticket: Json = {
+  name: "ticket",
+  in: "query",
+  required: false,
+  description: "instead of a token, for browsers: from POST /auth/ws-ticket",
+  schema: { type: "string" },
+};
+const upgraded: Json = {
+  "101": { description: "The connection is a WebSocket from now on." },
+  "426": error("`invalid_request`: the request asks for no WebSocket"),
+  "429": error("`resource_limit_reached`, `rate_limited`"),
+};
+
+function error(description: string): Json {
+  return { description, content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } };
+}
+
+function text(type: string, description: string): Json {
+  return { "200": { description, content: { [type]: { schema: { type: "string" } } } } };
+}
+
+function get(id: string, summary: string, responses: Json, more: Json = {}): Json {
+  return { get: { operationId: id, tags: ["Streams"], summary, ...more, responses } };
+}
+
+const notFound = { "404": error("`session_not_found`") };
+
+export const otherPaths: Readonly<Record<string, Json>> = {
+  "/health": get(
+    "health",
+    "Whether the server answers; never takes a token",
+    {
+      "200": {
+        description: "It does.",
+        content: {
+          "application/json": {
+            schema: {
+              type: "object",
+              properties: { status: { const: "ok", description: "always ok" } },
+              required: ["status"],
+            },
+          },
+        },
+      },
+    },
+    { security: [] },
+  ),
+  "/auth/ws-ticket": {
+    post: {
+      operationId: "createTicket",
+      tags: ["Streams"],
+      summary: "A ticket that opens one WebSocket within 30 seconds, in the caller's name",
+      responses: {
+        "200": {
+          description: "The ticket.",
+          content: {
+            "application/json": {
+              schema: {
+                type: "object",
+                properties: { ticket: { type: "string", description: "32 characters" } },
+                required: ["ticket"],
+              },
+            },
+          },
+        },
+        "429": error("`resource_limit_reached`"),
+      },
+    },
+  },
+  "/sessions/{name}/ws/raw": get(
+    "rawStream",
+    "WebSocket: the program's output as binary frames; what is sent is typed",
+    { ...upgraded, ...notFound },
+    {
+      parameters: [
+        session,
+        ticket,
+        {
+          name: "snapshot",
+          in: "query",
+          required: false,
+          description: "1: the present screen comes first",
+          schema: { enum: ["0", "1"] },
+        },
+      ],
+    },
+  ),
+  "/sessions/{name}/ws/json": get(
+    "sessionStream",
+    "WebSocket: methods and events of one session as JSON",
+    { ...upgraded, ...notFound },
+    { parameters: [session, ticket] },
+  ),
+  "/ws/json": get("serverStream", "WebSocket: methods and events of all sessions as JSON", upgraded, {
+    parameters: [ticket],
+  }),
+  "/mcp": {
+    post: {
+      operationId: "mcp",
+      tags: ["Streams"],
+      summary: "Model Context Protocol, Streamable HTTP",
+      requestBody: {
+        content: { "application/json": { schema: { type: "object", description: "a JSON-RPC message" } } },
+      },
+      responses: {
+        "200": {
+          description: "The answer.",
+          content: {
+            "application/json": { schema: { type: "object", description: "a JSON-RPC message" } },
+            "text/event-stream": { schema: { type: "string" } },
+          },
+        },
+        "202": { description: "Taken; there is nothing to answer." },
+      },
+    },
+  },
+  "/metrics": get("metrics", "Figures of the server for Prometheus", text("text/plain", "Exposition format 0.0.4.")),
+  "/openapi.json": get("openapiJson", "This document as JSON", {
+    "200": { description: "OpenAPI 3.1.", content: { "application/json": { schema: { type: "object" } } } },
+  }),
+  "/openapi.yaml": get("openapiYaml", "This document as YAML", text("text/yaml", "OpenAPI 3.1.")),
+  "/docs": get("docs", "This document for people", {
+    "200": {
+      description: "HTML where it is accepted, Markdown otherwise.",
+      content: { "text/html": { schema: { type: "string" } }, "text/markdown": { schema: { type: "string" } } },
+    },
+  }),
+};

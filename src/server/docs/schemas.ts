@@ -1,0 +1,114 @@
+/**
+ * JSON Schema for the OpenAPI document, from the schemas that validate and type the operations. What several operations
+ * share becomes a named component. Every field gets a description: its schema's own where it has one, else the one that
+ * its name has everywhere. Pure; used when somebody asks for the document.
+ */
+import { toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+import { CommandRecordSchema, StepResultSchema } from "../../protocol/commands.ts";
+import { ConditionSchema } from "../../protocol/conditions.ts";
+import { ElementSpanSchema, OverlaySchema, PanelSchema, RegionWriteSchema } from "../../protocol/drawing.ts";
+import { LifecycleEventSchema, SessionEventSchema, SubscriptionSchema } from "../../protocol/events.ts";
+import { LineSchema, ScreenSchema, SpanSchema } from "../../protocol/screen.ts";
+import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../../protocol/session.ts";
+import { fieldDescriptions } from "./field-descriptions.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** What stands in `components.schemas`; each also says what it is. */
+const named: Readonly<Record<string, readonly [schema: v.GenericSchema, description: string]>> = {
+  SessionInfo: [SessionInfoSchema, "A session."],
+  WindowInfo: [WindowInfoSchema, "A window of a session."],
+  PaneInfo: [PaneInfoSchema, "A pane: one program in one terminal."],
+  Screen: [ScreenSchema, "What a terminal shows."],
+  Line: [LineSchema, "A line: text when plain, spans when styled."],
+  Span: [SpanSchema, "A run of cells of one style; what is not set is left out."],
+  CommandRecord: [CommandRecordSchema, "A command that ran at a shell's prompt. What is not known is null."],
+  StepResult: [StepResultSchema, "How one command of an exec ended."],
+  Condition: [ConditionSchema, "What to wait for: a name, or an object with a type."],
+  Overlay: [OverlaySchema, "A box above the terminal."],
+  Panel: [PanelSchema, "A strip at the top or bottom whose rows the program does not get."],
+  ElementSpan: [ElementSpanSchema, "Text of an overlay or panel with its look."],
+  RegionWrite: [RegionWriteSchema, "Text at a place inside an overlay or panel."],
+  Subscription: [SubscriptionSchema, "What `subscribe` takes on a WebSocket."],
+  SessionEvent: [SessionEventSchema, "What a subscription sends over a WebSocket."],
+  LifecycleEvent: [LifecycleEventSchema, "What every server-level WebSocket hears of sessions."],
+};
+
+const definitions = Object.fromEntries(Object.entries(named).map(([name, [schema]]) => [name, schema]));
+
+/** @param of the operation or component that it belongs to, whose fields may mean something of their own */
+export function jsonSchema(schema: v.GenericSchema, of: string): Json {
+  const converted = toJsonSchema(schema, {
+    typeMode: "input",
+    errorMode: "ignore",
+    definitions,
+    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+  });
+  const { $schema, $defs, ...json } = converted;
+  return describeFields({ ...json }, of);
+}
+
+/** The shared components, by name. */
+export function componentSchemas(): Record<string, Json> {
+  return Object.fromEntries(
+    Object.entries(named).map(([name, [schema, description]]) => {
+      const others = Object.fromEntries(Object.entries(definitions).filter(([other]) => other !== name));
+      const { $schema, $defs, ...json } = toJsonSchema(schema, {
+        typeMode: "input",
+        errorMode: "ignore",
+        definitions: others,
+        overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
+      });
+      return [name, describeFields({ description, ...json }, name)];
+    }),
+  );
+}
+
+/** The fields of an object schema, through pipes and intersections; an operation's input is always one. */
+export function entriesOf(schema: v.GenericSchema): Record<string, v.GenericSchema> {
+  if ("entries" in schema) return schema.entries as Record<string, v.GenericSchema>;
+  if ("pipe" in schema) return entriesOf((schema.pipe as readonly v.GenericSchema[])[0] ?? v.object({}));
+  if ("options" in schema) return Object.assign({}, ...(schema.options as v.GenericSchema[]).map(entriesOf));
+  return {};
+}
+
+/** One field as a schema of its own, with the description that stands anywhere in it. */
+export function fieldSchema(name: string, entry: v.GenericSchema, of: string): Json {
+  const wrapped = jsonSchema(v.object({ [name]: entry }), of);
+  const { [name]: json } = wrapped.properties as Record<string, Json>;
+  const description = descriptionOf(entry);
+  return description === undefined ? (json ?? {}) : { ...json, description };
+}
+
+export function isRequired(entry: v.GenericSchema): boolean {
+  return entry.type !== "optional" && entry.type !== "nullish";
+}
+
+/** The converter loses a description that stands behind a transformation. */
+function descriptionOf(entry: v.GenericSchema): string | undefined {
+  const wrapped = "wrapped" in entry ? (entry.wrapped as v.GenericSchema) : undefined;
+  return v.getDescription(entry) ?? (wrapped === undefined ? undefined : descriptionOf(wrapped));
+}
+
+/** Gives every property that says nothing of itself the description of its name. */
+function describeFields(json: Json, of: string): Json {
+  const entries = Object.entries(json).map(([key, value]): [string, unknown] => {
+    if (key === "properties" && isObject(value)) {
+      const described = Object.entries(value).map(([name, property]) => {
+        const inner = describeFields(isObject(property) ? property : {}, of);
+        const description = inner.description ?? fieldDescriptions[`${of}.${name}`] ?? fieldDescriptions[name];
+        return [name, description === undefined ? inner : { ...inner, description }];
+      });
+      return [key, Object.fromEntries(described)];
+    }
+    if (Array.isArray(value)) return [key, value.map((item) => (isObject(item) ? describeFields(item, of) : item))];
+    if (isObject(value) && key !== "default" && key !== "const") return [key, describeFields(value, of)];
+    return [key, value];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,75 @@
+/**
+ * What server-level WebSockets hear about sessions, in an order that a client can follow which knows sessions by their
+ * names alone (the reference's does). A session is announced while it runs: `session_destroyed` comes when its program
+ * ends, though its record stays readable for the grace period, and nothing is said by name of one whose name another
+ * session may have taken since. One that is started again is announced anew. At any moment each name stands for at most
+ * one announced session.
+ */
+
+import type { WireEvent } from "../../protocol/control.ts";
+import type { LifecycleEvent } from "../../protocol/events.ts";
+import type { EndReason, SessionInfo } from "../../protocol/session.ts";
+import { type Exit, lifecycleEvents } from "./lifecycle-events.ts";
+
+export class Announcements {
+  /** Sessions that clients count as running, by id, as they were last told of. */
+  private readonly announced = new Map<string, SessionInfo>();
+
+  constructor(private readonly tell: (event: LifecycleEvent) => void) {}
+
+  /** Sessions that were there before anybody listened: clients have listed them. */
+  begin(sessions: readonly SessionInfo[]): void {
+    for (const session of sessions) if (session.running) this.announced.set(session.id, session);
+  }
+
+  created(session: SessionInfo): void {
+    this.announce(session);
+    // A program may end before anybody watches.
+    if (!session.running) this.ended(session, { exit_code: session.exit_code, signal: session.signal });
+  }
+
+  /** What a session reports of itself. @param leaving it was asked to end, and will say when it is over */
+  event(session: SessionInfo, event: WireEvent, leaving: boolean): void {
+    const { id } = session;
+    if (!this.announced.has(id)) {
+      // Started again, or thought to be over too early.
+      if (session.running && !leaving) this.announce(session);
+      return;
+    }
+    if (event.event === "session_exited") {
+      const exit = lifecycleEvents.exitOf(event);
+      if (leaving) this.tell(lifecycleEvents.exited(session, exit));
+      else this.ended(session, exit);
+      return;
+    }
+    if (event.event === "session_renamed") this.supersede(session);
+    const told = lifecycleEvents.of(session, event);
+    if (told === null) return;
+    this.announced.set(id, session);
+    this.tell(told);
+  }
+
+  /** The session's process is gone. */
+  destroyed(session: SessionInfo, reason: EndReason, exit: Exit): void {
+    if (this.announced.delete(session.id)) this.tell(lifecycleEvents.destroyed(session, reason, exit));
+  }
+
+  private announce(session: SessionInfo): void {
+    this.supersede(session);
+    this.announced.set(session.id, session);
+    this.tell(lifecycleEvents.created(session));
+  }
+
+  private ended(session: SessionInfo, exit: Exit): void {
+    this.tell(lifecycleEvents.exited(session, exit));
+    this.destroyed(session, "exited", exit);
+  }
+
+  /** A session has a name that clients know as another's: that one has lost it, whatever is still to be heard of it. */
+  private supersede({ id, name }: SessionInfo): void {
+    for (const old of [...this.announced.values()]) {
+      if (old.name !== name || old.id === id) continue;
+      this.destroyed(old, "killed", { exit_code: null, signal: null });
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * A WebSocket's own connection to a session's host. Events and output come in the order in which they happened; when the
+ * WebSocket's peer does not take them, the connection is paused and the host notices (it coalesces). The first word about
+ * an end counts: the host's farewell, or the loss of the connection.
+ */
+
+import * as v from "valibot";
+import { StreamEndSchema } from "../../protocol/control.ts";
+import type { Subscription } from "../../protocol/events.ts";
+import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import { Connection, type RequestContext } from "../../wire/connection.ts";
+import type { Host } from "./session-host.ts";
+
+export interface StreamEvents {
+  /** JSON of an event, as the host wrote it. */
+  event?(json: string): void;
+  output?(bytes: Uint8Array): void;
+  /** The subscription with this number begins here: everything before belongs to an earlier one. */
+  subscribed?(call: number): void;
+  end(reason: string): void;
+}
+
+const SUBSCRIBED = '{"event":"subscribed"';
+const decoder = new TextDecoder();
+
+export class HostStream {
+  private over = false;
+
+  private constructor(
+    readonly host: Host,
+    private readonly connection: Connection,
+    private readonly context: RequestContext,
+    private readonly events: StreamEvents,
+  ) {
+    connection.listen({ frame: (frame) => this.receive(frame), close: () => this.end("host_crashed") });
+  }
+
+  /**
+   * Takes a client's place in the session.
+   * @throws WshError resource_limit_reached, host_unavailable, session_not_found
+   */
+  static async open(host: Host, context: RequestContext, events: StreamEvents): Promise<HostStream> {
+    const { connection } = await Connection.open(host.entry.socket, "server");
+    const stream = new HostStream(host, connection, context, events);
+    try {
+      await connection.request("host.client", {}, context);
+      return stream;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+  }
+
+  /** Replaces the subscription; `subscribed(call)` marks where the new one begins. @throws what the host answered */
+  async subscribe(options: Subscription, call: number): Promise<void> {
+    await this.connection.request("host.subscribe", { ...options, call }, this.context);
+  }
+
+  /** @throws what the host answered */
+  async raw(options: { readonly snapshot: boolean; readonly read_only: boolean }): Promise<void> {
+    await this.connection.request("host.raw", options, this.context);
+  }
+
+  type(bytes: Uint8Array): void {
+    this.connection.sendBytes(frameTypes.input, bytes);
+  }
+
+  /** Typed bytes that the host has not taken. */
+  get pending(): number {
+    return this.connection.pending;
+  }
+
+  pause(): void {
+    this.connection.pause();
+  }
+
+  resume(): void {
+    this.connection.resume();
+  }
+
+  close(): void {
+    this.over = true;
+    this.connection.close();
+  }
+
+  private receive(frame: Frame): void {
+    if (this.over) return;
+    if (frame.type === frameTypes.output) {
+      this.events.output?.(frame.payload);
+    } else if (frame.type === frameTypes.event) {
+      const json = decoder.decode(frame.payload);
+      if (!json.startsWith(SUBSCRIBED)) this.events.event?.(json);
+      else this.events.subscribed?.(v.parse(v.object({ call: v.number() }), frameJson(frame)).call);
+    } else if (frame.type === frameTypes.end) {
+      this.end(v.parse(StreamEndSchema, frameJson(frame)).reason);
+    }
+  }
+
+  private end(reason: string): void {
+    if (this.over) return;
+    this.close();
+    this.events.end(reason);
+  }
+}

@@ -1,0 +1,62 @@
+/** What hosts report, as server-level WebSockets hear it (contract §8.4). Pure. */
+
+import type { WireEvent } from "../../protocol/control.ts";
+import type { LifecycleEvent } from "../../protocol/events.ts";
+import type { EndReason, SessionInfo } from "../../protocol/session.ts";
+
+export interface Exit {
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+}
+
+export const lifecycleEvents = {
+  created(session: SessionInfo): LifecycleEvent {
+    const { name, pid, command, rows, cols, tags } = session;
+    return { event: "session_created", params: { name, pid, command, rows, cols, tags, session } };
+  },
+
+  exited(session: SessionInfo, exit: Exit): LifecycleEvent {
+    return { event: "session_exited", params: { name: session.name, ...exit, session } };
+  },
+
+  /** How a program ended, as its `session_exited` says. */
+  exitOf(event: WireEvent): Exit {
+    return {
+      exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
+      signal: typeof event.signal === "string" ? event.signal : null,
+    };
+  },
+
+  destroyed(session: SessionInfo, reason: EndReason, exit: Exit): LifecycleEvent {
+    return { event: "session_destroyed", params: { name: session.name, reason, ...exit, session } };
+  },
+
+  /** A rename, or tags that changed; null for what concerns nobody outside. */
+  of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
+    const { name } = session;
+    switch (event.event) {
+      case "session_renamed":
+        return {
+          event: "session_renamed",
+          params: { old_name: String(event.old_name), new_name: String(event.new_name), session },
+        };
+      case "session_tags_changed":
+        return {
+          event: "session_tags_changed",
+          params: {
+            name,
+            added: strings(event.added),
+            removed: strings(event.removed),
+            tags: strings(event.tags),
+            session,
+          },
+        };
+      default:
+        return null;
+    }
+  },
+};
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}

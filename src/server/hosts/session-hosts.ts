@@ -1,0 +1,330 @@
+/**
+ * The gateway's view of the hosts: one connection to each, its newest SessionInfo, and what the hosts report. It holds no
+ * session state of its own: everything here can be thrown away and read again from the registry. A host that does not
+ * answer is `unresponsive` until it does, and nobody waits for it twice. A host whose connection ends without a word of
+ * farewell has crashed.
+ */
+import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
+import { cleanStale, isRegistered, type SessionEntry } from "../../instance/registry/registry.ts";
+import { RegistryView } from "../../instance/registry/registry-view.ts";
+import { watchRegistry } from "../../instance/registry/registry-watch.ts";
+import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import { formatTarget, parseTarget, type Target } from "../../protocol/names.ts";
+import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { Connection } from "../../wire/connection.ts";
+import { CONTEXT, Host, unavailable, unresponsive } from "./session-host.ts";
+
+/** Time from a change of the registry to its reading, in ms, where nobody asks: 250 sessions take 3 ms. */
+const NOTICE_MS = 30;
+/** How long a list waits for a host that was not known to hang, in ms: long for a busy machine, short for a person. */
+const LIST_PATIENCE_MS = 1_000;
+/** How long the first hello of a host is waited for: it binds before its program is started. */
+const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
+
+export interface HostEvent {
+  readonly host: Host;
+  readonly event: WireEvent;
+}
+
+export interface HostsListener {
+  created(info: SessionInfo): void;
+  /** session_renamed, session_tags_changed, session_exited and what else a host tells its server. */
+  event(info: SessionInfo, event: WireEvent, leaving: boolean): void;
+  destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
+}
+
+export class Hosts {
+  /** Hosts where a caller may hold the keyboard, by the caller's id. */
+  private readonly captured = new Map<string, Set<Host>>();
+  private readonly hosts = new Map<number, Host>();
+  private readonly opening = new Map<number, Promise<void>>();
+  private readonly hanging = new Set<Host>();
+  private readonly registry: RegistryView;
+  private readonly begun = Promise.withResolvers<void>();
+  private watcher: Disposable | null = null;
+  private reading: Timer | null = null;
+  private listener: HostsListener | null = null;
+
+  constructor(
+    readonly instance: Instance,
+    /** What this server calls itself. */
+    private readonly hostname: string,
+  ) {
+    this.registry = new RegistryView(instance);
+  }
+
+  /** Finds the hosts that exist, then reports what changes. */
+  async start(listener: HostsListener): Promise<void> {
+    await cleanStale(this.instance);
+    this.watcher = watchRegistry(this.instance, () => this.noticed());
+    await this.scan();
+    this.listener = listener;
+    this.begun.resolve();
+  }
+
+  stop(): void {
+    this.watcher?.[Symbol.dispose]();
+    clearTimeout(this.reading ?? undefined);
+    this.listener = null;
+    for (const host of this.hosts.values()) {
+      host.isDropped = true;
+      host.connection?.close();
+    }
+  }
+
+  /** The hosts whose sessions can be found at this moment, those that are milliseconds old included. */
+  async present(): Promise<readonly Host[]> {
+    await this.begun.promise;
+    await this.scan();
+    return this.all;
+  }
+
+  /** The hosts whose sessions can be found, oldest first. */
+  get all(): readonly Host[] {
+    return this.known.filter((host) => !host.isLeaving);
+  }
+
+  /** Those too that are about to end. */
+  get known(): readonly Host[] {
+    return [...this.hosts.values()].sort((a, b) => a.entry.id - b.entry.id);
+  }
+
+  /** Sessions that run, and ended ones of whose end nobody has been told yet. */
+  get unfinished(): number {
+    return this.known.filter((host) => host.info.running || !host.endTold).length;
+  }
+
+  /**
+   * The host that a target means, looked up anew when it is not known or has ended: a session may be milliseconds old.
+   * @param only id of the one session that the caller may touch; the others do not exist for them
+   * @throws WshError session_not_found
+   */
+  async find(target: string, only?: string): Promise<Host> {
+    const parsed = parseTarget(target);
+    let found = this.lookUp(parsed, only);
+    if (found?.info.running !== true) {
+      await this.scan();
+      found = this.lookUp(parsed, only);
+    }
+    if (found !== undefined) {
+      requirePane(found.info, parsed);
+      return found;
+    }
+    throw new WshError("session_not_found", `no session '${formatTarget(parsed)}' in instance '${this.instance.name}'`);
+  }
+
+  /** A caller with a connection of its own takes the keyboard there: the host is told when the caller is gone. */
+  captures(caller: string, host: Host): void {
+    const hosts = this.captured.get(caller) ?? new Set();
+    this.captured.set(caller, hosts.add(host));
+  }
+
+  /** A caller's connection has ended, and with it what it held. */
+  callerGone(caller: string): void {
+    for (const host of this.captured.get(caller) ?? []) {
+      host.connection?.request("host.caller_gone", { id: caller }, CONTEXT).catch(() => {});
+    }
+    this.captured.delete(caller);
+  }
+
+  /**
+   * Infos as of now, oldest first. Only those hosts are asked whose info may be overtaken; one that hangs is shown as such
+   * and not waited for again.
+   */
+  async list(): Promise<SessionInfo[]> {
+    await this.present();
+    await whatHasArrived();
+    return Promise.all(this.all.map((host) => this.infoOf(host)));
+  }
+
+  /** Reads the registry, connects to hosts that are new, and forgets those that never answered and are gone. */
+  async scan(): Promise<void> {
+    const entries = this.registry.entries();
+    const registered = new Set(entries.map(({ id }) => id));
+    for (const [id, host] of this.hosts) {
+      if (host.connection === null && !registered.has(id)) this.hosts.delete(id);
+    }
+    for (const entry of entries) this.hosts.get(entry.id)?.registeredAs(entry);
+    await Promise.all(entries.filter(({ id }) => this.isNew(id)).map((entry) => this.open(entry)));
+  }
+
+  /** The registry changed: whoever asks reads it then, so that others hear of a crowd's changes together. */
+  private noticed(): void {
+    this.reading ??= setTimeout(() => {
+      this.reading = null;
+      void this.scan();
+    }, NOTICE_MS);
+    this.reading.unref();
+  }
+
+  /** Not known yet, or only that it is there: its name comes with the answer that is under way. */
+  private isNew(id: number): boolean {
+    const host = this.hosts.get(id);
+    return host === undefined || (host.connection !== null && this.opening.has(id));
+  }
+
+  /** As the registry's lookUp: of several that had a name the live one is meant, else the newest. Runs with every call. */
+  private lookUp(target: Target, only: string | undefined): Host | undefined {
+    const isVisible = ({ info, isLeaving }: Host): boolean => !isLeaving && (only === undefined || info.id === only);
+    if (target.kind === "pane") {
+      const host = this.hosts.get(target.id);
+      return host !== undefined && isVisible(host) ? host : undefined;
+    }
+    let ended: Host | undefined;
+    for (const host of this.hosts.values()) {
+      if (host.info.name !== target.name || !isVisible(host)) continue;
+      if (host.info.running) return host;
+      if (ended === undefined || host.entry.id > ended.entry.id) ended = host;
+    }
+    return ended;
+  }
+
+  private open(entry: SessionEntry): Promise<void> {
+    const promise = this.opening.get(entry.id) ?? this.connect(entry).finally(() => this.opening.delete(entry.id));
+    this.opening.set(entry.id, promise);
+    // A hanging host must not hold up whoever scans.
+    return Promise.race([promise, Bun.sleep(LIST_PATIENCE_MS)]);
+  }
+
+  private async connect(entry: SessionEntry, again = true): Promise<void> {
+    const host = new Host(entry, this.hostname);
+    const started = performance.now();
+    // A hanging host is listed meanwhile; one that answers at once never shows as such.
+    const slow = setTimeout(() => {
+      host.trouble = unavailable(host.info.name);
+      this.hosts.set(entry.id, host);
+    }, LIST_PATIENCE_MS / 2);
+    try {
+      const { connection, hello } = await Connection.open(
+        entry.socket,
+        "server",
+        { frame: (frame) => this.receive(host, frame), close: () => this.lost(host) },
+        HELLO_PATIENCE_MS,
+      );
+      host.connection = connection;
+      host.trouble = null;
+      host.learn(hello.info, null);
+      this.hosts.set(entry.id, host);
+      // Events come from here on: what happened since the hello is in the answer.
+      await askInfo(host, connection);
+      connection.rest();
+      this.listener?.created(host.info);
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
+      if (error.code !== "host_version" && !(await this.isThere(entry))) {
+        this.hosts.delete(entry.id);
+        return;
+      }
+      // It was between bind(2) and listen(2), or another has taken its place.
+      if (error.code !== "host_version" && wasQuick && again) return this.connect(entry, false);
+      host.trouble = error.code === "host_version" ? error : unavailable(host.info.name);
+      this.hosts.set(entry.id, host);
+      this.retryLater(entry);
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  /** Whether somebody is at a host's socket, who may only have no room for us now; a dead one's files are removed. */
+  private async isThere(entry: SessionEntry): Promise<boolean> {
+    await cleanStale(this.instance, [entry.id]);
+    return isRegistered(this.instance, entry.id);
+  }
+
+  /**
+   * A host that hung is asked again when it may have come back, one of another version whether it is still there; it
+   * costs one connection attempt every few seconds.
+   */
+  private retryLater(entry: SessionEntry): void {
+    const timer = setTimeout(() => {
+      if (this.hosts.get(entry.id)?.connection === null) void this.open(entry);
+    }, HELLO_PATIENCE_MS);
+    timer.unref();
+  }
+
+  private receive(host: Host, frame: Frame): void {
+    if (frame.type !== frameTypes.event) return;
+    const event = v.parse(EventSchema, frameJson(frame));
+    if (event.event === "stale") {
+      host.overtaken(Number(event.change));
+      return;
+    }
+    host.learn(event.info, event.listing);
+    if (event.event === "listing") return;
+    if (event.event === "session_end_told") host.endTold = true;
+    else if (host.info.running) host.endTold = false;
+    if (event.event === "session_ending") {
+      host.isLeaving = true;
+    } else if (event.event === "session_destroyed") {
+      host.isLeaving = true;
+      host.farewell = {
+        reason: event.reason as EndReason,
+        exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
+        signal: typeof event.signal === "string" ? event.signal : null,
+      };
+    } else {
+      this.listener?.event(host.info, event, host.isLeaving);
+    }
+  }
+
+  private lost(host: Host): void {
+    host.connection = null;
+    if (this.hosts.get(host.entry.id) !== host) return;
+    this.hosts.delete(host.entry.id);
+    const end = host.farewell ?? { reason: "host_crashed" as const, exit_code: null, signal: null };
+    this.listener?.destroyed(host.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
+    if (host.farewell === null) void cleanStale(this.instance, [host.entry.id]).catch(() => {});
+  }
+
+  private infoOf(host: Host): SessionInfo | Promise<SessionInfo> {
+    const { connection } = host;
+    const standing = connection === null ? "stopped" : host.standing;
+    if (standing === "known") {
+      this.hanging.delete(host);
+      return host.infoNow;
+    }
+    if (connection === null || standing === "stopped" || this.hanging.has(host)) return unresponsive(host.infoNow);
+    return this.freshInfo(host, connection);
+  }
+
+  private async freshInfo(host: Host, connection: Connection): Promise<SessionInfo> {
+    // Not given up after a while: a late answer says that the host is well again.
+    const asked = askInfo(host, connection).then(() => {
+      this.hanging.delete(host);
+      return host.info;
+    });
+    const patience = Promise.withResolvers<SessionInfo>();
+    const timer = setTimeout(() => {
+      this.hanging.add(host);
+      patience.resolve(unresponsive(host.infoNow));
+    }, LIST_PATIENCE_MS);
+    try {
+      return await Promise.race([asked, patience.promise]);
+    } catch {
+      return unresponsive(host.infoNow);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The host's info; from its answer on the host tells when that is overtaken. */
+async function askInfo(host: Host, connection: Connection): Promise<void> {
+  const answer = v.parse(WatchedSchema, await connection.request("host.watch", {}, CONTEXT));
+  if (!host.learn(answer, answer.listing)) throw unavailable(host.info.name);
+}
+
+const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
+
+/**
+ * Lets the event loop read what hosts have sent by now: someone who has heard of a change from a host itself finds it in
+ * the list that is asked for next.
+ */
+async function whatHasArrived(): Promise<void> {
+  // The first turn may be one that has looked at its sockets already.
+  for (let turn = 0; turn < 2; turn++) await new Promise((resume) => setImmediate(resume));
+}

@@ -1,0 +1,51 @@
+/**
+ * Bodies of requests: read whole before anything is done, within a size and a time. Without the time a client that sends
+ * a byte now and then keeps a request, its memory and its connection for ever.
+ */
+import type { Context, MiddlewareHandler } from "hono";
+import { WshError } from "../../protocol/errors.ts";
+
+/** Time for a body to come, in ms: a megabyte at 300 kbit/s. */
+export const BODY_MS = 30_000;
+
+/**
+ * Later readers (`c.req.text()`, `c.req.arrayBuffer()`) find what was read here.
+ * @param answer makes the response for a body that did not come in time
+ */
+export function readBody(patienceMs: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
+  return async (c, next) => {
+    if (c.req.raw.body === null || (await comesWithin(patienceMs, c))) return next();
+    const error = new WshError(
+      "invalid_request",
+      `the body did not come within ${patienceMs} ms`,
+      { hint: "Send the whole body at once." },
+      { status: 408 },
+    );
+    const response = answer(error, c.req.path);
+    // What may still come belongs to no request: Bun closes the connection when the answer has left.
+    response.headers.set("Connection", "close");
+    return response;
+  };
+}
+
+async function comesWithin(patienceMs: number, c: Context): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => late.resolve(false), patienceMs);
+  try {
+    return await Promise.race([c.req.arrayBuffer().then(() => true), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The request again with the body that was read, for those who take a Request and not a context. */
+export async function requestWithBody(c: Context): Promise<Request> {
+  const { raw } = c.req;
+  if (raw.body === null) return raw;
+  return new Request(raw.url, {
+    method: raw.method,
+    headers: raw.headers,
+    body: await c.req.arrayBuffer(),
+    signal: raw.signal,
+  });
+}

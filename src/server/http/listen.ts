@@ -1,0 +1,71 @@
+/** Where the server listens: the Unix socket and TCP addresses, each with the same app behind it. */
+import type { Hono } from "hono";
+import { WshError } from "../../protocol/errors.ts";
+import type { Door } from "../websocket/websockets.ts";
+import { type Bind, hostName } from "./address.ts";
+import type { AppEnv, RequestOrigin } from "./app.ts";
+import type { TlsPem } from "./tls-files.ts";
+
+/** Address of a server that a person starts and says nothing about. */
+export const DEFAULT_BIND = "127.0.0.1:8080";
+
+/** Seconds without a byte after which a TCP connection is closed; routes that wait switch it off for themselves. */
+const TCP_IDLE_S = 120;
+/**
+ * Of the Unix socket, where waits take minutes: 10 s is Bun's default, and a single request cannot switch it off there.
+ * Bun's types know no such option beside `unix`; `object` keeps it from them.
+ */
+const NO_IDLE_LIMIT: object = { idleTimeout: 0 };
+/** A body up to this many bytes is read to be refused with an answer; past it the connection is closed. */
+const MAX_READ_BYTES = 16 * 1024 * 1024;
+
+export interface SocketHandlers {
+  /** Bun's WebSocket handler, shared by all listeners. */
+  readonly websocket: Bun.WebSocketHandler<Door>;
+}
+
+export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers): Bun.Server<Door> {
+  return Bun.serve({
+    ...NO_IDLE_LIMIT,
+    unix: path,
+    maxRequestBodySize: MAX_READ_BYTES,
+    fetch: (request: Request, server: Bun.Server<Door>) =>
+      app.fetch(request, { listener: "unix", peer: null, server } satisfies RequestOrigin),
+    websocket: handlers.websocket,
+  });
+}
+
+/** @throws WshError invalid_request when the address is in use or not ours */
+export function listenTcp(
+  bind: Bind,
+  app: Hono<AppEnv>,
+  handlers: SocketHandlers,
+  tls: TlsPem | null,
+): Bun.Server<Door> {
+  try {
+    return Bun.serve({
+      hostname: bind.host,
+      port: bind.port,
+      idleTimeout: TCP_IDLE_S,
+      maxRequestBodySize: MAX_READ_BYTES,
+      fetch: (request: Request, server: Bun.Server<Door>) =>
+        app.fetch(request, {
+          listener: "tcp",
+          peer: server.requestIP(request)?.address ?? null,
+          server,
+        } satisfies RequestOrigin),
+      ...(tls === null ? {} : { tls: { cert: tls.certPem, key: tls.keyPem } }),
+      websocket: handlers.websocket,
+    });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError(
+      "invalid_request",
+      `cannot listen on ${hostName(bind.host)}:${bind.port}: ${reason}`,
+      {
+        hint: "Choose another address with --bind, or --bind none.",
+      },
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Every place where the server listens, behind one app: TCP where asked for (with `localhost` in both address families),
+ * and the Unix socket. New certificates are taken by listening anew on the same port; what is connected stays,
+ * but for connections that wait between two requests: Bun closes those with the old listener, and clients connect anew.
+ */
+import type { Hono } from "hono";
+import { bindAside } from "../../instance/single-server.ts";
+import type { Door } from "../websocket/websockets.ts";
+import type { Bind } from "./address.ts";
+import type { AppEnv } from "./app.ts";
+import { listenTcp, listenUnix, type SocketHandlers } from "./listen.ts";
+import { doubtAbout, readTls, type TlsFiles, type TlsPem } from "./tls-files.ts";
+
+export interface ListenersOptions {
+  readonly bind: Bind | null;
+  readonly tls: TlsFiles | null;
+  readonly httpSocket: string;
+  readonly app: Hono<AppEnv>;
+  readonly handlers: SocketHandlers;
+}
+
+export class Listeners {
+  private tcp: { server: Bun.Server<Door>; readonly bind: Bind }[] = [];
+  private readonly unix: Bun.Server<Door>[] = [];
+  /** What the files held when they were last good. */
+  private pem: TlsPem | null;
+
+  /**
+   * Listens over TCP; the Unix socket comes when everything else is ready (listenUnix), since who finds it asks at once.
+   * @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read
+   */
+  constructor(private readonly options: ListenersOptions) {
+    this.pem = options.tls === null ? null : readTls(options.tls);
+    try {
+      const { bind } = options;
+      if (bind !== null) {
+        const port = this.listen(bind);
+        // `localhost` may mean ::1; where there is no IPv6, or the port is taken there, 127.0.0.1 is enough.
+        if (bind.host === "127.0.0.1") this.tryListen({ host: "::1", port });
+      }
+    } catch (error) {
+      for (const { server } of this.tcp) void server.stop(true);
+      throw error;
+    }
+  }
+
+  /** Listens on the Unix socket, which must be free; again when its file was deleted: what is connected stays. */
+  listenUnix(): void {
+    const { httpSocket, app, handlers } = this.options;
+    this.unix.push(bindAside(httpSocket, (path) => listenUnix(path, app, handlers)));
+  }
+
+  /** Origins over TCP. */
+  get addresses(): string[] {
+    return this.tcp.map(({ server }) => server.url.origin);
+  }
+
+  /** Why clients will refuse the certificate, null when they will not or there is none. */
+  get certificateDoubt(): string | null {
+    return this.pem === null ? null : doubtAbout(this.pem, Date.now());
+  }
+
+  /** Reads certificate and key again. @throws WshError invalid_request when they are no good; the old ones stay */
+  reloadTls(): void {
+    const { tls, app, handlers } = this.options;
+    if (tls === null) return;
+    const pem = readTls(tls);
+    this.pem = pem;
+    for (const entry of this.tcp) {
+      void entry.server.stop(false);
+      entry.server = listenTcp(entry.bind, app, handlers, pem);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.unix, ...this.tcp.map(({ server }) => server)].map((server) => server.stop(true)));
+  }
+
+  private listen(bind: Bind): number {
+    const { app, handlers } = this.options;
+    const server = listenTcp(bind, app, handlers, this.pem);
+    const port = server.port ?? bind.port;
+    this.tcp.push({ server, bind: { host: bind.host, port } });
+    return port;
+  }
+
+  private tryListen(bind: Bind): void {
+    try {
+      this.listen(bind);
+    } catch {
+      // See above.
+    }
+  }
+}

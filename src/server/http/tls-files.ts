@@ -1,0 +1,49 @@
+/** The certificate and key that TCP is served with: read, checked to belong together, and looked at for their dates. */
+import { X509Certificate } from "node:crypto";
+import fs from "node:fs";
+import { WshError } from "../../protocol/errors.ts";
+
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What TLS files hold. */
+export interface TlsPem {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** @throws WshError invalid_request naming what is no good */
+export function readTls({ cert, key }: TlsFiles): TlsPem {
+  const certPem = readPem("certificate", cert, /-----BEGIN CERTIFICATE-----/);
+  const keyPem = readPem("key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/);
+  try {
+    // The two must belong together: found out where nobody is turned away meanwhile.
+    const trial = { hostname: "127.0.0.1", port: 0, tls: { cert: certPem, key: keyPem } };
+    void Bun.serve({ ...trial, fetch: () => new Response(null, { status: 404 }) }).stop(true);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError("invalid_request", `${cert} and ${key} cannot be used: ${reason}`, {}, { cause });
+  }
+  return { certPem, keyPem };
+}
+
+/** Why clients will refuse the certificate at this time, null when its dates are right. */
+export function doubtAbout({ certPem }: TlsPem, now: number): string | null {
+  const { validFrom, validTo } = new X509Certificate(certPem);
+  if (Date.parse(validTo) < now) return `it expired on ${validTo}`;
+  return Date.parse(validFrom) > now ? `it is not valid before ${validFrom}` : null;
+}
+
+function readPem(what: string, path: string, pattern: RegExp): string {
+  let text: string;
+  try {
+    text = fs.readFileSync(path, "utf8");
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError("invalid_request", `the TLS ${what} cannot be read: ${reason}`, {}, { cause });
+  }
+  if (pattern.test(text)) return text;
+  throw new WshError("invalid_request", `${path} holds no PEM ${what}`);
+}

@@ -1,0 +1,34 @@
+/**
+ * Watches every call that comes through any door: what it was, how it ended, how long it took. The call itself is not
+ * touched. What watches must be quick and must not throw.
+ */
+import type { Call, CallContext } from "../../operations/call.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+export interface CallRecord {
+  readonly operation: string;
+  readonly input: unknown;
+  readonly context: CallContext & { readonly session?: string };
+  /** Error code, or "ok". */
+  readonly result: string;
+  readonly ms: number;
+  /** Of what was typed over a connection, instead of `input`. */
+  readonly typed?: { readonly bytes: number; readonly hmac: string };
+}
+
+export function recorded(call: Call, sinks: readonly ((record: CallRecord) => void)[]): Call {
+  if (sinks.length === 0) return call;
+  return async (operation, input, context) => {
+    const began = performance.now();
+    let result = "ok";
+    try {
+      return await call(operation, input, context);
+    } catch (thrown) {
+      result = WshError.from(thrown).code;
+      throw thrown;
+    } finally {
+      const record = { operation, input, context, result, ms: performance.now() - began };
+      for (const sink of sinks) sink(record);
+    }
+  };
+}

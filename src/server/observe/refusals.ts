@@ -1,0 +1,33 @@
+/** Requests that were not let in, in the audit log: as many as a person reads, so that trying tokens erases no history. */
+import type { AuditLog } from "../../instance/audit/audit-log.ts";
+import { RateLimit } from "../auth/rate-limit.ts";
+import type { Refused } from "../http/app.ts";
+
+/** Lines a second, and at once; the others are counted. */
+const LINES_PER_SECOND = 10;
+/** Characters of a path that are kept. */
+const SHOWN_PATH = 200;
+
+export function auditRefusals(audit: AuditLog): (code: string, request: Refused) => void {
+  const limit = new RateLimit(LINES_PER_SECOND);
+  let leftOut = 0;
+  return (code, { method, path, peer }) => {
+    if (limit.take("all") !== null) {
+      leftOut++;
+      return;
+    }
+    audit.write({
+      operation: "refused",
+      input: null,
+      context: {
+        caller: { kind: "http", id: "unknown" },
+        via: { token: "unknown", peer },
+        session: `${method} ${path.slice(0, SHOWN_PATH)}`,
+      },
+      result: code,
+      ms: 0,
+      ...(leftOut === 0 ? {} : { left_out: leftOut }),
+    });
+    leftOut = 0;
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * Routes a call to what handles it: server operations here, session operations to their host, unopened. One door for
+ * HTTP, WebSocket and MCP, so access and validation are the same everywhere.
+ */
+import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../../operations/call.ts";
+import {
+  getOperation,
+  type OperationOutput,
+  type ParsedInput,
+  type ServerOperationName,
+} from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+
+/** A handler for every server operation: a missing one does not compile. */
+export type ServerHandlers = {
+  readonly [N in ServerOperationName]: (input: ParsedInput<N>, context: CallContext) => Promise<OperationOutput<N>>;
+};
+
+export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
+  const handlerOf = handlers as Readonly<Record<string, (input: unknown, context: CallContext) => Promise<unknown>>>;
+  return async (name, input, context) => {
+    const operation = getOperation(name);
+    requireAccess(operation, context.access);
+    if (operation.scope === "server") {
+      requireOpenTo(name, context.only);
+      const handler = handlerOf[name];
+      if (handler === undefined) throw new WshError("internal_error", `no handler for ${name}`);
+      return (await handler(parseInput(operation, input), context)) as never;
+    }
+    if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
+    if (context.only !== undefined) requireOwnBusiness(name, input);
+    requireUsable(input);
+    const host = await hosts.find(context.session, context.only);
+    const { access, caller, signal } = context;
+    if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
+    return (await host.request(name, input, { access, caller, signal })) as never;
+  };
+}
+
+/** What a token for one session may ask of the server: the list shows it that session alone. */
+const openToOneSession: ReadonlySet<string> = new Set(["sessions.list", "server.info", "servers.list", "servers.get"]);
+
+/** @throws WshError access_denied */
+export function requireOpenTo(name: string, only: string | undefined): void {
+  if (only === undefined || openToOneSession.has(name)) return;
+  throw new WshError("access_denied", `'${name}' concerns more than session '${only}', the only one of this token`);
+}
+
+/** Whether a name is free would tell which other sessions exist. @throws WshError access_denied */
+function requireOwnBusiness(name: string, input: unknown): void {
+  if (name !== "session.update" || typeof input !== "object" || input === null || !("name" in input)) return;
+  throw new WshError("access_denied", "a token for one session does not rename it");
+}

@@ -1,0 +1,126 @@
+/**
+ * exec without a session: each command gets a session of its own, so its status is the process's and no shell prompt has
+ * to be understood. The sessions stay readable for a while (tag `exec`).
+ */
+import type { CallContext } from "../../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { MAX_PARALLEL, type Step, type StepResult, stepsOf } from "../../protocol/commands.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+
+/** Sessions of exec are as tall as a screen and as wide as build output wants; both only matter for wrapping. */
+const EXEC_ROWS = 24;
+const EXEC_COLS = 80;
+
+type Input = ParsedInput<"exec.fresh">;
+type Output = OperationOutput<"exec.fresh">;
+export type CreateSession = (input: ParsedInput<"sessions.create">, context: CallContext) => Promise<SessionInfo>;
+
+export async function execFresh(
+  hosts: Hosts,
+  create: CreateSession,
+  input: Input,
+  context: CallContext,
+): Promise<Output> {
+  const steps = atMostParallel(stepsOf(input), input.mode);
+  const deadline = performance.now() + input.max_wait_ms;
+  const runStep = (step: Step): Promise<StepResult & { session: string }> =>
+    runInOwnSession(hosts, create, input, step, Math.max(0, deadline - performance.now()), context);
+  const results =
+    input.mode === "parallel" ? await Promise.all(steps.map(runStep)) : await inSequence(steps, input, runStep);
+  const last = results.at(-1);
+  if (last === undefined) throw new WshError("internal_error", "exec ran no step");
+  if (input.steps !== undefined) {
+    return { session: last.session, output_cursor: last.output_cursor, steps: results };
+  }
+  const { name, ...single } = last;
+  return single;
+}
+
+/** @throws WshError invalid_request when too many would run at once */
+function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly Step[] {
+  if (mode === "parallel" && steps.length > MAX_PARALLEL) {
+    throw new WshError(
+      "invalid_request",
+      `'steps': ${steps.length} commands at once are over the limit of ${MAX_PARALLEL}`,
+    );
+  }
+  return steps;
+}
+
+async function inSequence(
+  steps: readonly Step[],
+  input: Input,
+  run: (step: Step) => Promise<StepResult & { session: string }>,
+): Promise<(StepResult & { session: string })[]> {
+  const results: (StepResult & { session: string })[] = [];
+  let stopped = false;
+  for (const step of steps) {
+    const before = results.at(-1);
+    if (stopped && before !== undefined) {
+      results.push(skipped(step, before));
+      continue;
+    }
+    const result = await run(step);
+    results.push(result);
+    const failed = result.state !== "finished" || result.exit_code !== 0;
+    stopped = failed && (input.stop_on_error || result.state === "running");
+  }
+  return results;
+}
+
+function skipped(step: Step, before: StepResult & { session: string }): StepResult & { session: string } {
+  return {
+    ...(step.name === undefined ? {} : { name: step.name }),
+    session: before.session,
+    state: "skipped",
+    exit_code: null,
+    signal: null,
+    output: "",
+    omitted_lines: 0,
+    duration_ms: null,
+    cwd: null,
+    command_id: null,
+    output_cursor: before.output_cursor,
+  };
+}
+
+async function runInOwnSession(
+  hosts: Hosts,
+  create: CreateSession,
+  input: Input,
+  step: Step,
+  waitMs: number,
+  context: CallContext,
+): Promise<StepResult & { session: string }> {
+  const info = await create(
+    {
+      name: null,
+      command: step.command,
+      rows: EXEC_ROWS,
+      cols: EXEC_COLS,
+      cwd: input.cwd ?? null,
+      env: input.env ?? null,
+      tags: ["exec"],
+      shell: null,
+      if_exists: "error",
+      name_prefix: "exec-",
+      ...(input.stdin === undefined ? {} : { stdin: input.stdin }),
+    },
+    context,
+  );
+  const host = await hosts.find(info.id);
+  const { access, caller, signal } = context;
+  const wait = {
+    max_wait_ms: Math.round(input.background ? 0 : waitMs),
+    on_timeout: input.background ? "leave" : input.on_timeout,
+    output_limit: input.output_limit,
+  };
+  const result = (await host.request("process.wait", wait, {
+    access,
+    caller,
+    signal,
+  })) as OperationOutput<"process.wait">;
+  return { ...result, session: info.name, ...(step.name === undefined ? {} : { name: step.name }) };
+}

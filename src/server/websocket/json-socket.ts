@@ -1,0 +1,298 @@
+/**
+ * JSON over a WebSocket: requests in order, answers with their ids, events in between (contract §8.3). Both levels share
+ * this: a request is parsed here, its method looked up in the operation table, its answer written. Requests run one after
+ * the other; those that wait for something in a session begin in order and answer later. Everything that runs ends with
+ * the connection.
+ */
+import * as v from "valibot";
+import { type Call, type CallContext, requireUsable } from "../../operations/call.ts";
+import type { Operation } from "../../operations/define.ts";
+import { type OperationName, operations } from "../../operations/table.ts";
+import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
+import type { CallRecord } from "../observe/observed-call.ts";
+import type { Door, WebSocketPeer } from "./websockets.ts";
+
+/** Requests of one connection that may wait for their turn. */
+const MAX_WAITING_REQUESTS = 256;
+
+/** How long the end of a session waits for the answer to what ended it, in ms. */
+const LAST_ANSWER_MS = 2_000;
+
+/** Operations that take as long as a program does: they must not hold up the requests behind them. */
+const patient: ReadonlySet<OperationName> = new Set<OperationName>([
+  "idle.await",
+  "idle.any",
+  "wait",
+  "wait.any",
+  "run",
+  "exec",
+  "exec.fresh",
+  "output.get",
+  "input.keys",
+]);
+
+const RequestSchema = v.object({
+  id: v.optional(v.unknown()),
+  method: v.string(),
+  params: v.optional(v.nullable(v.record(v.string(), v.unknown()))),
+  session: v.optional(v.nullable(v.string())),
+});
+
+export interface JsonRequest {
+  /** Absent when the client gave none or null. */
+  readonly id?: unknown;
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly session: string | undefined;
+}
+
+const methods: ReadonlyMap<string, Operation<OperationName>> = new Map(
+  operations.flatMap((operation) => operation.ws.map((method) => [method, operation] as const)),
+);
+
+export function operationOf(method: string): Operation<OperationName> | undefined {
+  return methods.get(method);
+}
+
+/** @throws WshError invalid_request */
+export function parseRequest(text: string): JsonRequest {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new WshError("invalid_request", `not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  const parsed = v.safeParse(RequestSchema, value, { abortPipeEarly: true });
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    const field = v.getDotPath(issue);
+    throw new WshError(
+      "invalid_request",
+      field === null ? "a request is a JSON object" : `'${field}': ${issue.message}`,
+    );
+  }
+  const { id, method, params, session } = parsed.output;
+  return { ...(id == null ? {} : { id }), method, params: params ?? {}, session: session ?? undefined };
+}
+
+/** @throws WshError invalid_request, invalid_format */
+export function parseSubscription(params: unknown): Subscription {
+  requireUsable(params);
+  const parsed = v.safeParse(SubscribeSchema, params, { abortPipeEarly: true });
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const field = v.getDotPath(issue) ?? "";
+  throw new WshError(field === "format" ? "invalid_format" : "invalid_request", `'${field}': ${issue.message}`);
+}
+
+export interface JsonDoorOptions {
+  readonly call: Call;
+  /** Who calls, without signal and session. */
+  readonly context: Omit<CallContext, "signal">;
+  /** Requests of one connection that may run at once. */
+  readonly maxWaits: number;
+  /** The connection has ended, and with it what its caller held. */
+  readonly callerGone: (id: string) => void;
+  /** Writes down what is no operation, when there is an audit log. */
+  readonly audit: (record: CallRecord) => void;
+}
+
+export abstract class JsonDoor implements Door {
+  protected socket: WebSocketPeer | null = null;
+  private readonly ended = new AbortController();
+  private readonly waiting: string[] = [];
+  private working = false;
+  private afterWork: (() => void) | null = null;
+  private running = 0;
+  /** The pending await_idle of each session: a newer one replaces it. */
+  private readonly idleWaits = new Map<string, AbortController>();
+
+  constructor(protected readonly options: JsonDoorOptions) {}
+
+  open(socket: WebSocketPeer): void {
+    this.socket = socket;
+    this.send({ connected: true });
+  }
+
+  message(data: string | Uint8Array): void {
+    if (typeof data !== "string") return;
+    if (this.waiting.length >= MAX_WAITING_REQUESTS) {
+      this.refuse(data);
+      return;
+    }
+    this.waiting.push(data);
+    if (!this.working) void this.work();
+  }
+
+  drain(): void {}
+
+  close(): void {
+    this.socket = null;
+    this.ended.abort();
+    this.waiting.length = 0;
+    this.options.callerGone(this.options.context.caller.id);
+  }
+
+  /** What handles a request before the operation table does; undefined leaves it to the table. */
+  protected abstract special(request: JsonRequest): Promise<void> | undefined;
+  /** @throws WshError session_required, unknown_method */
+  protected abstract route(request: JsonRequest): { operation: Operation<OperationName>; session: string | undefined };
+  /** The input of an operation, where it is not `params` as it is. */
+  protected input(request: JsonRequest): unknown {
+    return request.params;
+  }
+
+  /** The result of an operation, where a method says it differently. */
+  protected result(_method: string, result: unknown): unknown {
+    return result;
+  }
+
+  /** The session of the whole connection, if it has one. */
+  protected get target(): string | undefined {
+    return undefined;
+  }
+
+  protected get signal(): AbortSignal {
+    return this.ended.signal;
+  }
+
+  /** @returns false while the peer does not keep up */
+  protected send(message: object): boolean {
+    return this.sendText(JSON.stringify(message));
+  }
+
+  protected sendText(text: string): boolean {
+    return this.socket === null || this.socket.sendText(text) !== -1;
+  }
+
+  /** @param unknown fields of the request that nobody knows */
+  protected answer({ id, method }: JsonRequest, result: unknown, unknown: readonly string[] = []): void {
+    const warnings = unknown.length === 0 ? {} : { warnings: unknownFieldWarnings(unknown) };
+    this.send({ ...(id === undefined ? {} : { id }), method, result: result ?? {}, ...warnings });
+  }
+
+  protected fail({ id, method }: JsonRequest, thrown: unknown): void {
+    this.send({ ...(id === undefined ? {} : { id }), method, error: bodyOf(thrown) });
+  }
+
+  private async work(): Promise<void> {
+    this.working = true;
+    for (let text = this.waiting.shift(); text !== undefined; text = this.waiting.shift()) {
+      let request: JsonRequest;
+      try {
+        request = parseRequest(text);
+      } catch (thrown) {
+        this.send({ error: bodyOf(thrown) });
+        continue;
+      }
+      try {
+        const special = this.special(request);
+        await (special === undefined ? this.operate(request) : this.recorded(request, special));
+      } catch (thrown) {
+        this.fail(request, thrown);
+      }
+    }
+    this.working = false;
+    this.afterWork?.();
+    this.afterWork = null;
+  }
+
+  /** Runs once the request in hand has been answered: who ends a session hears that it worked. */
+  protected whenAnswered(then: () => void): void {
+    if (!this.working) {
+      then();
+      return;
+    }
+    const timer = setTimeout(then, LAST_ANSWER_MS);
+    this.afterWork = () => {
+      clearTimeout(timer);
+      then();
+    };
+  }
+
+  /** What the door does itself stands in the audit log as calls do. */
+  private async recorded({ method, params, session }: JsonRequest, done: Promise<void>): Promise<void> {
+    const began = performance.now();
+    const { signal } = this;
+    const target = session ?? this.target;
+    const context = { ...this.options.context, signal, ...(target === undefined ? {} : { session: target }) };
+    let result = "ok";
+    try {
+      await done;
+    } catch (thrown) {
+      result = WshError.from(thrown).code;
+      throw thrown;
+    } finally {
+      const ms = performance.now() - began;
+      this.options.audit({ operation: `ws.${method}`, input: params, context, result, ms });
+    }
+  }
+
+  private async operate(request: JsonRequest): Promise<void> {
+    const { operation, session } = this.route(request);
+    if (!patient.has(operation.name)) {
+      const result = await this.call(operation, request, session, this.signal);
+      this.answer(request, result, unknownFields(operation.input, this.input(request)));
+      return;
+    }
+    if (this.running >= this.options.maxWaits) {
+      throw new WshError("resource_limit_reached", `${this.running} requests of this connection wait already`);
+    }
+    this.running++;
+    void this.wait(operation, request, session).finally(() => this.running--);
+  }
+
+  private async wait(
+    operation: Operation<OperationName>,
+    request: JsonRequest,
+    session: string | undefined,
+  ): Promise<void> {
+    const superseded = new AbortController();
+    const only = operation.name === "idle.await" ? session : undefined;
+    if (only !== undefined) {
+      this.idleWaits.get(only)?.abort();
+      this.idleWaits.set(only, superseded);
+    }
+    const signal = AbortSignal.any([this.signal, superseded.signal]);
+    try {
+      const result = await this.call(operation, request, session, signal);
+      if (superseded.signal.aborted) throw supersededError();
+      this.answer(request, result, unknownFields(operation.input, this.input(request)));
+    } catch (thrown) {
+      this.fail(request, superseded.signal.aborted ? supersededError() : thrown);
+    } finally {
+      if (only !== undefined && this.idleWaits.get(only) === superseded) this.idleWaits.delete(only);
+    }
+  }
+
+  private async call(
+    { name }: Operation<OperationName>,
+    request: JsonRequest,
+    session: string | undefined,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    const context = { ...this.options.context, signal, ...(session === undefined ? {} : { session }) };
+    return this.result(request.method, await this.options.call(name, this.input(request) as never, context));
+  }
+
+  /** Too many requests wait: this one is answered at once, out of order. */
+  private refuse(text: string): void {
+    const error = new WshError("resource_limit_reached", `${MAX_WAITING_REQUESTS} requests wait already`);
+    try {
+      this.fail(parseRequest(text), error);
+    } catch (thrown) {
+      this.send({ error: bodyOf(thrown) });
+    }
+  }
+}
+
+function supersededError(): WshError {
+  return new WshError("idle_superseded", "a newer await_idle of this connection replaced this one");
+}
+
+function bodyOf(thrown: unknown): object {
+  const { schema, ...body } = WshError.from(thrown).toBody();
+  return body;
+}

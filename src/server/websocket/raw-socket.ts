@@ -1,0 +1,92 @@
+/** `/sessions/:name/ws/raw`: the program's bytes out as binary frames, whatever comes in typed (contract §8.2). */
+
+import { accessCovers } from "../../operations/call.ts";
+import type { Access } from "../../operations/define.ts";
+import type { RequestContext } from "../../wire/connection.ts";
+import { HostStream } from "../hosts/host-stream.ts";
+import type { Host } from "../hosts/session-host.ts";
+import { closeCodes, closeReason, type Door, type WebSocketPeer } from "./websockets.ts";
+
+/** Typed bytes that may wait for a host; a host takes megabytes at once unless it hangs. */
+const MAX_PENDING_INPUT = 4 * 1024 * 1024;
+const encoder = new TextEncoder();
+
+/** What was typed over one connection, as a digest. */
+export interface TypedRecord {
+  readonly hasher: Bun.CryptoHasher;
+  write(typed: { readonly bytes: number; readonly hmac: string }): void;
+}
+
+export class RawDoor implements Door {
+  private socket: WebSocketPeer | null = null;
+  private stream: HostStream | null = null;
+  private ended: string | null = null;
+  private readonly early: Uint8Array[] = [];
+
+  private typed = 0;
+
+  private constructor(private readonly record: TypedRecord | null) {}
+
+  /**
+   * @param record where it is written down at the end what was typed
+   * @throws WshError of HostStream.open: nothing is upgraded then
+   */
+  static async open(
+    host: Host,
+    context: RequestContext,
+    access: Access,
+    snapshot: boolean,
+    record: TypedRecord | null,
+  ): Promise<RawDoor> {
+    const door = new RawDoor(record);
+    const stream = await HostStream.open(host, context, {
+      output: (bytes) => door.output(bytes),
+      end: (reason) => door.end(reason),
+    });
+    door.stream = stream;
+    try {
+      await stream.raw({ snapshot, read_only: !accessCovers(access, "operate") });
+      return door;
+    } catch (error) {
+      stream.close();
+      throw error;
+    }
+  }
+
+  open(socket: WebSocketPeer): void {
+    this.socket = socket;
+    for (const bytes of this.early.splice(0)) this.output(bytes);
+    if (this.ended !== null) this.end(this.ended);
+  }
+
+  message(data: string | Uint8Array): void {
+    const { stream, socket } = this;
+    if (stream === null) return;
+    const bytes = typeof data === "string" ? encoder.encode(data) : new Uint8Array(data);
+    this.record?.hasher.update(bytes);
+    this.typed += bytes.length;
+    stream.type(bytes);
+    if (stream.pending > MAX_PENDING_INPUT) socket?.close(closeCodes.trouble, "the session does not take its input");
+  }
+
+  drain(): void {
+    this.stream?.resume();
+  }
+
+  close(): void {
+    this.socket = null;
+    this.stream?.close();
+    this.record?.write({ bytes: this.typed, hmac: this.record.hasher.digest("hex") });
+  }
+
+  private output(bytes: Uint8Array): void {
+    if (this.socket === null) this.early.push(bytes);
+    else if (this.socket.sendBinary(bytes) === -1) this.stream?.pause();
+  }
+
+  private end(reason: string): void {
+    this.ended = reason;
+    const close = closeReason(reason);
+    this.socket?.close(close.code, close.reason);
+  }
+}

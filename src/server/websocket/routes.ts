@@ -1,0 +1,139 @@
+/**
+ * Mounts the WebSocket doors (contract §8): everything that can refuse a connection does so before it is upgraded, with
+ * the statuses and errors of HTTP. Keeps the list of server-level connections, which hear about all sessions and keep an
+ * ephemeral server alive.
+ */
+import type { Hono } from "hono";
+import type { AuditLog } from "../../instance/audit/audit-log.ts";
+import type { Call, CallContext } from "../../operations/call.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { LifecycleEvent } from "../../protocol/events.ts";
+import type { Tickets } from "../auth/tickets.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import type { AppContext, AppEnv } from "../http/app.ts";
+import { RawDoor } from "./raw-socket.ts";
+import { ServerDoor } from "./server-socket.ts";
+import { SessionDoor } from "./session-socket.ts";
+import type { Door, WebSockets } from "./websockets.ts";
+
+export interface DoorsOptions {
+  readonly hosts: Hosts;
+  readonly call: Call;
+  readonly sockets: WebSockets;
+  readonly tickets: Tickets;
+  /** Null: nothing is written down. */
+  readonly audit: AuditLog | null;
+  readonly limits: {
+    readonly max_websockets: number;
+    readonly max_subscriptions: number;
+    readonly max_waiters: number;
+  };
+  /** A server-level connection came or went. */
+  readonly changed: () => void;
+}
+
+export class Doors {
+  private readonly serverDoors = new Set<ServerDoor>();
+
+  constructor(private readonly options: DoorsOptions) {}
+
+  /** Server-level connections. */
+  get holders(): number {
+    return this.serverDoors.size;
+  }
+
+  broadcast(event: LifecycleEvent): void {
+    for (const door of this.serverDoors) door.lifecycle(event);
+  }
+
+  mount(app: Hono<AppEnv>): void {
+    const { hosts, call, limits, tickets, audit } = this.options;
+    const callerGone = (id: string): void => hosts.callerGone(id);
+    const written = audit?.write ?? (() => {});
+    app.post("/auth/ws-ticket", (c) => {
+      const context = { ...wsContext(c), signal: c.req.raw.signal };
+      let result = "ok";
+      try {
+        return c.json({ ticket: tickets.issue(c.get("verdict"), c.get("revoked")) });
+      } catch (thrown) {
+        result = WshError.from(thrown).code;
+        throw thrown;
+      } finally {
+        written({ operation: "ws.ticket", input: null, context, result, ms: 0 });
+      }
+    });
+    app.get("/sessions/:name/ws/raw", async (c) => {
+      const host = await this.hostOf(c);
+      const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
+      const { access, caller } = context;
+      const snapshot = ["1", "true"].includes(c.req.query("snapshot") ?? "");
+      const began = performance.now();
+      const record = audit && {
+        hasher: audit.hasher(),
+        write: (typed: { bytes: number; hmac: string }) => {
+          const ms = performance.now() - began;
+          audit.write({ operation: "ws.raw", input: null, context, result: "ok", ms, typed });
+        },
+      };
+      const door = await RawDoor.open(host, { access, caller }, access, snapshot, record);
+      return this.upgrade(c, door);
+    });
+    app.get("/sessions/:name/ws/json", async (c) => {
+      const host = await this.hostOf(c);
+      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit: written };
+      return this.upgrade(c, await SessionDoor.open(options, host));
+    });
+    app.get("/ws/json", (c) => {
+      requireUpgrade(c);
+      if (this.serverDoors.size >= limits.max_websockets) {
+        throw new WshError("resource_limit_reached", `${limits.max_websockets} WebSockets are open already`);
+      }
+      const door = new ServerDoor({
+        call,
+        context: wsContext(c),
+        hosts,
+        maxWaits: limits.max_waiters,
+        callerGone,
+        audit: written,
+        maxSubscriptions: limits.max_subscriptions,
+        closed: (gone) => {
+          this.serverDoors.delete(gone);
+          this.options.changed();
+        },
+      });
+      this.serverDoors.add(door);
+      return this.upgrade(c, door);
+    });
+  }
+
+  private async hostOf(c: AppContext): ReturnType<Hosts["find"]> {
+    requireUpgrade(c);
+    return this.options.hosts.find(c.req.param("name") ?? "", c.get("verdict").session);
+  }
+
+  private upgrade(c: AppContext, door: Door): Response {
+    const { server } = c.env;
+    if (server.upgrade(c.req.raw, { data: door })) {
+      c.get("revoked")?.addEventListener("abort", () => this.options.sockets.drop(door), { once: true });
+      return new Response(null);
+    }
+    door.close();
+    throw new WshError("invalid_request", "the request is not a valid WebSocket handshake");
+  }
+}
+
+/** @throws WshError invalid_request with status 426 */
+function requireUpgrade(c: AppContext): void {
+  if (c.req.header("upgrade")?.toLowerCase() === "websocket") return;
+  throw new WshError("invalid_request", "this path takes WebSocket connections only", {}, { status: 426 });
+}
+
+function wsContext(c: AppContext): Omit<CallContext, "signal"> {
+  const { access, tokenName, session } = c.get("verdict");
+  return {
+    access,
+    caller: { kind: "ws", id: `ws:${crypto.randomUUID()}`, connected: true },
+    via: { token: tokenName, peer: c.env.peer },
+    ...(session === undefined ? {} : { only: session }),
+  };
+}

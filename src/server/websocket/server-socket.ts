@@ -1,0 +1,186 @@
+/**
+ * `/ws/json`: every session's methods with `session` beside them, the server's own, and what happens to sessions without
+ * asking (contract §8.4). Each subscription has a connection to its host; it follows the session through renames.
+ */
+
+import type { Operation } from "../../operations/define.ts";
+import { getOperation, type OperationName } from "../../operations/table.ts";
+import { unknownFields } from "../../operations/unknown-fields.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type LifecycleEvent, SubscribeSchema } from "../../protocol/events.ts";
+import type { RequestContext } from "../../wire/connection.ts";
+import { HostStream } from "../hosts/host-stream.ts";
+import type { Host } from "../hosts/session-host.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./json-socket.ts";
+
+/** Bytes that wait for a reader before it misses events about sessions; it is told to list them again. */
+const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
+
+export interface ServerDoorOptions extends JsonDoorOptions {
+  readonly hosts: Hosts;
+  readonly maxSubscriptions: number;
+  readonly closed: (door: ServerDoor) => void;
+}
+
+interface Subscribed {
+  readonly stream: HostStream;
+  begun: (() => void) | null;
+}
+
+/** Methods whose parameters say differently what an operation is called with. */
+const shims = methodMap({
+  kill_session: ({ params, session }) => ({
+    operation: "session.kill",
+    session: params.name ?? session,
+    input: {},
+  }),
+  detach_session: ({ params, session }) => ({
+    operation: "session.detach",
+    session: params.name ?? session,
+    input: {},
+  }),
+  rename_session: ({ params, session }) => ({
+    operation: "session.update",
+    session: params.name ?? session,
+    input: { name: params.new_name ?? "" },
+  }),
+  update_tags: ({ params, session }) => ({
+    operation: "session.update",
+    session: params.session ?? session,
+    input: { add_tags: params.add ?? [], remove_tags: params.remove ?? [] },
+  }),
+  set_server_mode: ({ params }) =>
+    typeof params.persistent === "boolean"
+      ? { operation: "server.persist.set", input: { persistent: params.persistent } }
+      : { operation: "server.persist.get", input: {} },
+  list_sessions: ({ params }) => ({
+    operation: "sessions.list",
+    input: Array.isArray(params.tag) || typeof params.tag === "string" || params.all === true ? params : {},
+  }),
+});
+
+type Shim = (request: JsonRequest) => { operation: OperationName; session?: unknown; input: unknown };
+
+/** By a method's name, whatever a client takes for one. */
+function methodMap(shims: Readonly<Record<string, Shim>>): ReadonlyMap<string, Shim> {
+  return new Map(Object.entries(shims));
+}
+
+/** The reference's clients take a session with a server for another machine's. */
+const withoutServer = new Map<string, (result: unknown) => unknown>([
+  ["list_sessions", (list) => (Array.isArray(list) ? list.map(dropServer) : list)],
+  ["update_tags", dropServer],
+]);
+
+function dropServer(session: unknown): unknown {
+  if (typeof session !== "object" || session === null) return session;
+  const { server: _, ...rest } = session as Readonly<Record<string, unknown>>;
+  return rest;
+}
+
+export class ServerDoor extends JsonDoor {
+  private readonly subscriptions = new Map<string, Subscribed>();
+  private missed = 0;
+
+  constructor(protected override readonly options: ServerDoorOptions) {
+    super(options);
+  }
+
+  /** A session came, went or changed. */
+  lifecycle(event: LifecycleEvent): void {
+    const { only } = this.options.context;
+    if (only !== undefined && event.params.session.id !== only) return;
+    if ((this.socket?.getBufferedAmount() ?? 0) > LIFECYCLE_QUEUE_BYTES) this.missed++;
+    else this.send(event);
+  }
+
+  override drain(): void {
+    if (this.missed > 0) this.send({ type: "lagged", skipped: this.missed });
+    this.missed = 0;
+    for (const { stream } of this.subscriptions.values()) stream.resume();
+  }
+
+  override close(): void {
+    super.close();
+    for (const { stream } of this.subscriptions.values()) stream.close();
+    this.subscriptions.clear();
+    this.options.closed(this);
+  }
+
+  protected override special(request: JsonRequest): Promise<void> | undefined {
+    return request.method === "subscribe" && request.session !== undefined
+      ? this.subscribe(request, request.session)
+      : undefined;
+  }
+
+  protected override route(request: JsonRequest): {
+    operation: Operation<OperationName>;
+    session: string | undefined;
+  } {
+    const shim = shims.get(request.method)?.(request);
+    const operation = shim === undefined ? operationOf(request.method) : getOperation(shim.operation);
+    const session = shim === undefined ? request.session : shim.session;
+    const isServers = operation?.scope === "server";
+    if (!isServers && typeof session !== "string") {
+      throw new WshError("session_required", `'${request.method}' needs a session`);
+    }
+    if (operation === undefined) throw new WshError("unknown_method", `no method '${request.method}'`);
+    return { operation, session: typeof session === "string" ? session : undefined };
+  }
+
+  protected override input(request: JsonRequest): unknown {
+    return shims.get(request.method)?.(request).input ?? request.params;
+  }
+
+  protected override result(method: string, result: unknown): unknown {
+    return withoutServer.get(method)?.(result) ?? result;
+  }
+
+  private async subscribe(request: JsonRequest, target: string): Promise<void> {
+    const options = parseSubscription(request.params);
+    const host = await this.options.hosts.find(target, this.options.context.only);
+    const subscribed = this.subscriptions.get(host.info.id) ?? (await this.connect(host));
+    subscribed.begun = () => {
+      subscribed.begun = null;
+      this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
+    };
+    await subscribed.stream.subscribe(options, 0);
+    if (options.events.length === 0) this.forget(host.info.id, subscribed);
+  }
+
+  private async connect(host: Host): Promise<Subscribed> {
+    if (this.subscriptions.size >= this.options.maxSubscriptions) {
+      throw new WshError("resource_limit_reached", `this connection has ${this.subscriptions.size} subscriptions`);
+    }
+    const { access, caller } = this.options.context;
+    const context: RequestContext = { access, caller };
+    const { id } = host.info;
+    const stream = await HostStream.open(host, context, {
+      event: (json) => this.event(host, stream, json),
+      subscribed: () => this.subscriptions.get(id)?.begun?.(),
+      end: () => this.subscriptions.delete(id),
+    });
+    const subscribed: Subscribed = { stream, begun: null };
+    if (this.socket === null) stream.close();
+    else this.subscriptions.set(id, subscribed);
+    return subscribed;
+  }
+
+  private forget(id: string, { stream }: Subscribed): void {
+    stream.close();
+    this.subscriptions.delete(id);
+  }
+
+  private event(host: Host, stream: HostStream, json: string): void {
+    const event = { ...(JSON.parse(json) as Record<string, unknown>), session: host.info.name };
+    const isSync = "event" in event && event.event === "sync";
+    if (!this.send(isSync ? withParams(event) : event)) stream.pause();
+  }
+}
+
+/** The reference nests the fields of a sync; its clients read them there. */
+function withParams(event: Record<string, unknown>): Record<string, unknown> {
+  const { seq, screen, scrollback_lines } = event;
+  return { ...event, params: { seq, screen, scrollback_lines } };
+}

@@ -1,0 +1,91 @@
+/** `/sessions/:name/ws/json`: one session's methods and events (contract §8.3). It follows the session, not its name. */
+
+import type { Operation } from "../../operations/define.ts";
+import type { OperationName } from "../../operations/table.ts";
+import { unknownFields } from "../../operations/unknown-fields.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { SubscribeSchema } from "../../protocol/events.ts";
+import type { RequestContext } from "../../wire/connection.ts";
+import { HostStream } from "../hosts/host-stream.ts";
+import type { Host } from "../hosts/session-host.ts";
+import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./json-socket.ts";
+import { closeReason, type WebSocketPeer } from "./websockets.ts";
+
+export class SessionDoor extends JsonDoor {
+  private stream: HostStream | null = null;
+  private endReason: string | null = null;
+  private begun: (() => void) | null = null;
+
+  private constructor(
+    options: JsonDoorOptions,
+    private readonly host: Host,
+  ) {
+    super(options);
+  }
+
+  /** @throws WshError of HostStream.open: nothing is upgraded then */
+  static async open(options: JsonDoorOptions, host: Host): Promise<SessionDoor> {
+    const door = new SessionDoor(options, host);
+    const { access, caller } = options.context;
+    const context: RequestContext = { access, caller };
+    door.stream = await HostStream.open(host, context, {
+      event: (json) => door.event(json),
+      subscribed: () => door.begun?.(),
+      end: (reason) => door.end(reason),
+    });
+    return door;
+  }
+
+  override open(socket: WebSocketPeer): void {
+    super.open(socket);
+    if (this.endReason !== null) this.end(this.endReason);
+  }
+
+  override drain(): void {
+    this.stream?.resume();
+  }
+
+  override close(): void {
+    super.close();
+    this.stream?.close();
+  }
+
+  protected override special(request: JsonRequest): Promise<void> | undefined {
+    return request.method === "subscribe" ? this.subscribe(request) : undefined;
+  }
+
+  protected override get target(): string {
+    return this.host.info.name;
+  }
+
+  protected override route({ method }: JsonRequest): { operation: Operation<OperationName>; session: string } {
+    const operation = operationOf(method);
+    if (operation === undefined || operation.scope !== "session") {
+      throw new WshError("unknown_method", `no method '${method}' of a session`);
+    }
+    return { operation, session: this.host.info.id };
+  }
+
+  private async subscribe(request: JsonRequest): Promise<void> {
+    const options = parseSubscription(request.params);
+    this.begun = () => {
+      this.begun = null;
+      this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
+    };
+    try {
+      await this.stream?.subscribe(options, 0);
+    } finally {
+      this.begun = null;
+    }
+  }
+
+  private event(json: string): void {
+    if (!this.sendText(json)) this.stream?.pause();
+  }
+
+  private end(reason: string): void {
+    this.endReason = reason;
+    const close = closeReason(reason);
+    this.whenAnswered(() => this.socket?.close(close.code, close.reason));
+  }
+}

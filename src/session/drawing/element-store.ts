@@ -1,0 +1,416 @@
+/**
+ * The overlays and panels of one session, their focus, and the screen mode that scopes them (contract §7.2, §7.6).
+ *
+ * Owns the elements and their timers; only this class changes them, and each change is whole or not at all: every
+ * check comes before the first effect. What must stay true: a focused id is always that of a focusable element that
+ * exists; z counters never go back; counts, and the bytes of all texts, stay within the limits; every real change is
+ * told once, and says whether the panels' layout or the focus changed with it. Nothing is told after `dispose`.
+ */
+
+import { type Layout, layoutPanels, type Size } from "../../compositor/panel-layout.ts";
+import {
+  type CreateOverlay,
+  type CreatePanel,
+  defaultElementLimits,
+  type ElementLimits,
+  type ElementScreenMode,
+  type ElementSpan,
+  type Overlay,
+  type Panel,
+  type PatchOverlay,
+  type PatchPanel,
+  type RegionWrite,
+  type ReplacePanel,
+  type ScreenMode,
+} from "../../protocol/drawing.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Stored, type StoredOverlay, type StoredPanel, showOverlay, showPanel } from "./element.ts";
+import { checkPieces, checkTotal, mergeWrites, textBytes, updateSpansById } from "./element-text.ts";
+
+export type ElementKind = "overlay" | "panel";
+
+export interface ElementChange {
+  /** The panels may have to be laid out anew: one came, went, moved, or the screen mode did. */
+  readonly layout: boolean;
+  /** The focused element is another one now, or none. */
+  readonly focus: boolean;
+  /** `screen_mode` reads differently now. */
+  readonly mode: boolean;
+}
+
+/** What the store needs from the world. */
+export interface ElementStoreOptions {
+  readonly newId: () => string;
+  /** Runs `expire` once after so many milliseconds, unless the returned function is called before. */
+  readonly schedule: (delayMs: number, expire: () => void) => () => void;
+  readonly onChange: (change: ElementChange) => void;
+  readonly limits?: ElementLimits;
+}
+
+const I32_MAX = 2_147_483_647;
+const nothing: ElementChange = { layout: false, focus: false, mode: false };
+
+export class ElementStore {
+  readonly #options: ElementStoreOptions;
+  readonly #limits: ElementLimits;
+  readonly #overlays = new Map<string, StoredOverlay>();
+  readonly #panels = new Map<string, StoredPanel>();
+  readonly #nextZ = { overlay: 0, panel: 0 };
+  #created = 0;
+  #bytes = 0;
+  #focused: string | null = null;
+  #agentAlt = false;
+  #childAlternate = false;
+  #disposed = false;
+
+  constructor(options: ElementStoreOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? defaultElementLimits;
+  }
+
+  // Screen mode
+
+  get screenMode(): ScreenMode {
+    return this.#agentAlt || this.#childAlternate ? "alt" : "normal";
+  }
+
+  /** The program entered or left its alternate buffer. Deletes nothing. */
+  setChildAlternate(active: boolean): void {
+    this.#switchMode(() => {
+      this.#childAlternate = active;
+    });
+  }
+
+  enterAlt(): void {
+    if (this.#agentAlt) throw new WshError("already_in_alt_screen", "the session is in alt screen mode already");
+    this.#switchMode(() => {
+      this.#agentAlt = true;
+    });
+  }
+
+  /** Leaves alt mode and removes what was made in it, unless it is shown on either screen. */
+  exitAlt(): void {
+    if (!this.#agentAlt) throw new WshError("not_in_alt_screen", "nobody has entered alt screen mode");
+    this.#switchMode(() => {
+      this.#agentAlt = false;
+      for (const element of this.#all()) if (element.ofAgentAlt && element.mode === "alt") this.#drop(element);
+    });
+  }
+
+  #switchMode(change: () => void): void {
+    const before = { mode: this.screenMode, focused: this.#focused, elements: this.#overlays.size + this.#panels.size };
+    change();
+    const mode = this.screenMode !== before.mode;
+    const focus = this.#focused !== before.focused;
+    const removed = this.#overlays.size + this.#panels.size !== before.elements;
+    if (mode || focus || removed) this.#tell({ layout: true, focus, mode });
+  }
+
+  // Overlays
+
+  createOverlay(input: CreateOverlay): Overlay {
+    const base = this.#prepare("overlay", this.#overlays.size, input.spans, input.screen_mode ?? this.screenMode);
+    const { x, y, width, height } = input;
+    const overlay: StoredOverlay = { ...base, ...this.#drawn("overlay", input), kind: "overlay", x, y, width, height };
+    this.#overlays.set(overlay.id, overlay);
+    this.#added(overlay, input.ttl_ms);
+    return showOverlay(overlay);
+  }
+
+  /** Whether any overlay is of the current screen mode. Runs per chunk. */
+  get hasOverlays(): boolean {
+    for (const overlay of this.#overlays.values()) if (this.#isShown(overlay)) return true;
+    return false;
+  }
+
+  /** Those of the current screen mode, as they are drawn: z ascending. */
+  overlays(): Overlay[] {
+    return this.#current(this.#overlays)
+      .sort((a, b) => a.z - b.z || a.order - b.order)
+      .map(showOverlay);
+  }
+
+  overlay(id: string): Overlay {
+    return showOverlay(this.#findOverlay(id));
+  }
+
+  patchOverlay(id: string, patch: PatchOverlay): void {
+    const overlay = this.#findOverlay(id);
+    const spans = patch.spans ?? overlay.spans;
+    this.#setText(overlay, spans, overlay.writes);
+    overlay.x = patch.x ?? overlay.x;
+    overlay.y = patch.y ?? overlay.y;
+    overlay.width = patch.width ?? overlay.width;
+    overlay.height = patch.height ?? overlay.height;
+    const focus = this.#patchDrawn(overlay, patch);
+    this.#tell({ ...nothing, focus });
+  }
+
+  // Panels
+
+  createPanel(input: CreatePanel): Panel {
+    // A strip keeps its place when a full-screen program starts; that of an agent's own set goes with the set.
+    const mode = input.screen_mode ?? (this.#agentAlt ? "alt" : "both");
+    const base = this.#prepare("panel", this.#panels.size, input.spans ?? [], mode);
+    const { position, height } = input;
+    const panel: StoredPanel = {
+      ...base,
+      ...this.#drawn("panel", input),
+      kind: "panel",
+      position,
+      height,
+      visible: false,
+    };
+    this.#panels.set(panel.id, panel);
+    this.#added(panel, input.ttl_ms);
+    return showPanel(panel);
+  }
+
+  /** Those of the current screen mode: top first, then z descending. */
+  panels(): Panel[] {
+    const rank = (panel: StoredPanel) => (panel.position === "top" ? 0 : 1);
+    return this.#current(this.#panels)
+      .sort((a, b) => rank(a) - rank(b) || b.z - a.z || a.order - b.order)
+      .map(showPanel);
+  }
+
+  panel(id: string): Panel {
+    return showPanel(this.#findPanel(id));
+  }
+
+  replacePanel(id: string, { position, height, z, spans }: ReplacePanel): void {
+    this.patchPanel(id, { position, height, z, spans });
+  }
+
+  patchPanel(id: string, patch: PatchPanel): void {
+    const panel = this.#findPanel(id);
+    const { position, height, z, mode } = panel;
+    this.#setText(panel, patch.spans ?? panel.spans, panel.writes);
+    panel.position = patch.position ?? panel.position;
+    panel.height = patch.height ?? panel.height;
+    const focus = this.#patchDrawn(panel, patch);
+    const moved = panel.position !== position || panel.height !== height || panel.z !== z;
+    const layout = moved || panel.mode !== mode;
+    this.#tell({ ...nothing, layout, focus });
+  }
+
+  /** Lays out the current mode's panels on the outer screen, and notes which of them are visible. */
+  layout(outer: Size): Layout {
+    const layout = layoutPanels(
+      this.#current(this.#panels).sort((a, b) => a.order - b.order),
+      outer,
+    );
+    for (const { id, visible } of layout.panels) {
+      const panel = this.#panels.get(id);
+      if (panel !== undefined) panel.visible = visible;
+    }
+    return layout;
+  }
+
+  // Either
+
+  /** Replaces all spans (PUT of an overlay). */
+  replaceSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
+    const element = this.#find(kind, id);
+    this.#setText(element, spans, element.writes);
+    this.#tell(nothing);
+  }
+
+  /** Gives every stored span that has the id of a sent one its text and look. Never adds a span. */
+  updateSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
+    this.batch(kind, id, { spans });
+  }
+
+  /** Writes at places: one at the same row and column is replaced, others stay; an empty list clears all. */
+  write(kind: ElementKind, id: string, writes: readonly RegionWrite[]): void {
+    this.batch(kind, id, { writes });
+  }
+
+  /** Span update, then writes, as one change. */
+  batch(
+    kind: ElementKind,
+    id: string,
+    { spans, writes }: { readonly spans?: readonly ElementSpan[]; readonly writes?: readonly RegionWrite[] },
+  ): void {
+    const element = this.#find(kind, id);
+    if (spans !== undefined) checkPieces("update", spans, "spans", this.#limits);
+    if (writes !== undefined) checkPieces("update", writes, "writes", this.#limits);
+    if (spans === undefined && writes === undefined) return;
+    const newSpans = spans === undefined ? element.spans : updateSpansById(element.spans, spans);
+    this.#setText(element, newSpans, writes === undefined ? element.writes : mergeWrites(element.writes, writes));
+    this.#tell(nothing);
+  }
+
+  delete(kind: ElementKind, id: string): void {
+    const element = this.#find(kind, id);
+    this.#remove([element]);
+  }
+
+  /** Removes all of a kind, of both modes, and clears focus even when the other kind had it. */
+  clear(kind: ElementKind): void {
+    const elements = kind === "overlay" ? [...this.#overlays.values()] : [...this.#panels.values()];
+    const focus = this.#focused !== null;
+    this.#focused = null;
+    if (elements.length === 0 && !focus) return;
+    for (const element of elements) this.#drop(element);
+    this.#tell({ layout: kind === "panel" && elements.length > 0, focus, mode: false });
+  }
+
+  // Focus
+
+  get focused(): string | null {
+    return this.#focused;
+  }
+
+  focus(id: string): void {
+    const element = this.#overlays.get(id) ?? this.#panels.get(id);
+    if (element === undefined) {
+      throw new WshError("invalid_request", `no overlay or panel has the id ${JSON.stringify(id)}`, {
+        hint: "List the overlays and panels to see which exist.",
+      });
+    }
+    if (!element.focusable) throw new WshError("not_focusable", `${element.kind} ${id} is not focusable`);
+    this.#setFocus(id);
+  }
+
+  /** Does nothing when nothing is focused. */
+  unfocus(): void {
+    this.#setFocus(null);
+  }
+
+  /** Ends every timer. The store must not be used afterwards. */
+  dispose(): void {
+    this.#disposed = true;
+    for (const element of this.#all()) element.cancelExpiry?.();
+    this.#overlays.clear();
+    this.#panels.clear();
+  }
+
+  // Inside
+
+  #isShown({ mode }: Stored): boolean {
+    return mode === "both" || mode === this.screenMode;
+  }
+
+  #prepare(kind: ElementKind, count: number, spans: readonly ElementSpan[], mode: ElementScreenMode) {
+    const most = kind === "overlay" ? this.#limits.overlays : this.#limits.panels;
+    if (count >= most) throw new WshError("resource_limit_reached", `the session has ${count} of ${most} ${kind}s`);
+    checkPieces("create", spans, "spans", this.#limits);
+    const bytes = textBytes(spans, []);
+    checkTotal(this.#bytes + bytes);
+    return {
+      id: this.#options.newId(),
+      order: this.#created++,
+      mode,
+      ofAgentAlt: this.#agentAlt,
+      spans,
+      writes: [],
+      bytes,
+      cancelExpiry: undefined,
+    };
+  }
+
+  #drawn(kind: ElementKind, input: Pick<CreateOverlay, "z" | "background" | "focusable">) {
+    const z = input.z ?? this.#nextZ[kind];
+    this.#noteZ(kind, z);
+    return { z, background: input.background, focusable: input.focusable === true };
+  }
+
+  #noteZ(kind: ElementKind, z: number): void {
+    if (z >= this.#nextZ[kind]) this.#nextZ[kind] = Math.min(z + 1, I32_MAX);
+  }
+
+  /** @returns whether the element lost the focus */
+  #patchDrawn(
+    element: StoredOverlay | StoredPanel,
+    patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms" | "screen_mode">,
+  ): boolean {
+    element.mode = patch.screen_mode ?? element.mode;
+    if (patch.z !== undefined) {
+      element.z = patch.z;
+      this.#noteZ(element.kind, patch.z);
+    }
+    element.background = patch.background ?? element.background;
+    if (patch.ttl_ms !== undefined) this.#expireAfter(element, patch.ttl_ms);
+    element.focusable = patch.focusable ?? element.focusable;
+    const lost = !element.focusable && this.#focused === element.id;
+    if (lost) this.#focused = null;
+    return lost;
+  }
+
+  #added(element: StoredOverlay | StoredPanel, ttlMs: number | undefined): void {
+    this.#bytes += element.bytes;
+    if (ttlMs !== undefined) this.#expireAfter(element, ttlMs);
+    this.#tell({ ...nothing, layout: element.kind === "panel" });
+  }
+
+  #expireAfter(element: StoredOverlay | StoredPanel, ttlMs: number): void {
+    element.cancelExpiry?.();
+    element.cancelExpiry = this.#options.schedule(ttlMs, () => {
+      element.cancelExpiry = undefined;
+      if (!this.#disposed) this.#remove([element]);
+    });
+  }
+
+  /** The one place where an element's text changes: checked first, counted after. */
+  #setText(element: Stored, spans: readonly ElementSpan[], writes: readonly RegionWrite[]): void {
+    if (spans === element.spans && writes === element.writes) return;
+    if (spans !== element.spans) checkPieces("update", spans, "spans", this.#limits);
+    if (writes !== element.writes) checkPieces("update", writes, "writes", this.#limits);
+    const bytes = textBytes(spans, writes);
+    checkTotal(this.#bytes - element.bytes + bytes);
+    this.#bytes += bytes - element.bytes;
+    element.spans = spans;
+    element.writes = writes;
+    element.bytes = bytes;
+  }
+
+  #remove(elements: readonly (StoredOverlay | StoredPanel)[]): void {
+    const before = this.#focused;
+    for (const element of elements) this.#drop(element);
+    const layout = elements.some(({ kind }) => kind === "panel");
+    this.#tell({ layout, focus: this.#focused !== before, mode: false });
+  }
+
+  #drop(element: StoredOverlay | StoredPanel): void {
+    element.cancelExpiry?.();
+    this.#bytes -= element.bytes;
+    this.#overlays.delete(element.id);
+    this.#panels.delete(element.id);
+    if (this.#focused === element.id) this.#focused = null;
+  }
+
+  #setFocus(id: string | null): void {
+    if (this.#focused === id) return;
+    this.#focused = id;
+    this.#tell({ ...nothing, focus: true });
+  }
+
+  #tell(change: ElementChange): void {
+    if (!this.#disposed) this.#options.onChange(change);
+  }
+
+  #all(): (StoredOverlay | StoredPanel)[] {
+    return [...this.#overlays.values(), ...this.#panels.values()];
+  }
+
+  #current<T extends Stored>(elements: ReadonlyMap<string, T>): T[] {
+    return [...elements.values()].filter((element) => this.#isShown(element));
+  }
+
+  #find(kind: ElementKind, id: string): StoredOverlay | StoredPanel {
+    return kind === "overlay" ? this.#findOverlay(id) : this.#findPanel(id);
+  }
+
+  #findOverlay(id: string): StoredOverlay {
+    const overlay = this.#overlays.get(id);
+    if (overlay === undefined) throw new WshError("overlay_not_found", `no overlay has the id ${JSON.stringify(id)}`);
+    return overlay;
+  }
+
+  #findPanel(id: string): StoredPanel {
+    const panel = this.#panels.get(id);
+    if (panel === undefined) throw new WshError("panel_not_found", `no panel has the id ${JSON.stringify(id)}`);
+    return panel;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * The spans and region writes of one element: how they are updated, merged, counted and limited.
+ *
+ * Pure. What must stay true: the inputs are not changed; a limit exceeded while creating is
+ * `resource_limit_reached`, while changing `invalid_overlay` (overlays and panels alike), as clients expect.
+ */
+import {
+  type ElementLimits,
+  type ElementSpan,
+  type ElementText,
+  MAX_SESSION_BYTES,
+  type RegionWrite,
+} from "../../protocol/drawing.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+/** @throws WshError when there are too many pieces or one is too long */
+export function checkPieces(
+  doing: "create" | "update",
+  pieces: readonly ElementText[],
+  what: "spans" | "writes",
+  limits: ElementLimits,
+): void {
+  const code = doing === "create" ? "resource_limit_reached" : "invalid_overlay";
+  if (pieces.length > limits.pieces) {
+    throw new WshError(code, `${pieces.length} ${what}, where an element may have ${limits.pieces}`, {
+      hint: "Use fewer and longer pieces, or several elements.",
+    });
+  }
+  for (const [index, { text }] of pieces.entries()) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > limits.pieceBytes) {
+      throw new WshError(code, `the text of ${what}[${index}] has ${bytes} bytes, the limit is ${limits.pieceBytes}`);
+    }
+  }
+}
+
+/** @throws WshError `resource_limit_reached` when all texts of the session together are too long */
+export function checkTotal(bytes: number): void {
+  if (bytes <= MAX_SESSION_BYTES) return;
+  throw new WshError("resource_limit_reached", `the elements' texts would have ${bytes} bytes together`, {
+    hint: `Remove elements first; a session's elements hold at most ${MAX_SESSION_BYTES} bytes of text.`,
+  });
+}
+
+/** UTF-8 bytes of texts and span ids. */
+export function textBytes(spans: readonly ElementSpan[], writes: readonly RegionWrite[]): number {
+  let bytes = 0;
+  for (const { text, id } of spans) bytes += Buffer.byteLength(text) + Buffer.byteLength(id ?? "");
+  for (const { text } of writes) bytes += Buffer.byteLength(text);
+  return bytes;
+}
+
+/** Every stored span with the id of a sent one takes its text and look, wholly; of several sent, the last counts. */
+export function updateSpansById(stored: readonly ElementSpan[], sent: readonly ElementSpan[]): ElementSpan[] {
+  const byId = new Map(sent.flatMap((span) => (span.id === undefined ? [] : [[span.id, span] as const])));
+  return stored.map((span) => (span.id === undefined ? span : (byId.get(span.id) ?? span)));
+}
+
+/** A new write takes the place of one at the same row and column; an empty list clears. */
+export function mergeWrites(stored: readonly RegionWrite[], sent: readonly RegionWrite[]): RegionWrite[] {
+  if (sent.length === 0) return [];
+  const place = ({ row, col }: RegionWrite) => `${row},${col}`;
+  const merged = new Map(stored.map((write) => [place(write), write]));
+  for (const write of sent) {
+    // Set anew, so that what was written last is drawn last.
+    merged.delete(place(write));
+    merged.set(place(write), write);
+  }
+  return [...merged.values()];
+}

@@ -1,0 +1,285 @@
+/**
+ * Lines that pass by: what a flood of plain lines has printed and the emulator has not seen yet.
+ *
+ * Nobody can read as fast as programs print, so most lines of a flood leave the screen and the hot window before anyone
+ * looks. Plain ones (`plain-line.ts`) are kept here as they came: the newest, which fill the screen and a part of the hot
+ * window. Older ones go straight to history, after the emulator's own rows, which these lines push out. The emulator gets
+ * the rest when somebody looks or something else is printed (`settle`): it is then in the state in which it would be if
+ * it had parsed them all, but for the oldest rows of its buffer, which are void.
+ * What must stay true: emulator, history and these lines together are the truth; whoever reads one of them settles first.
+ */
+import type { Terminal } from "@xterm/headless";
+import { HOT_ROWS, type HotWindow } from "../history/hot-window.ts";
+import { RawLines } from "../history/raw-lines.ts";
+import type { Position } from "../marks.ts";
+import type { ModeTracker } from "../modes.ts";
+import { hasPlainPen, storedRow, usedCells } from "../rows/xterm-row.ts";
+import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowsOf, usedCellsOf } from "./plain-line.ts";
+
+/** A flood begins with so many bytes of plain lines at once; below it the emulator is as quick. */
+const MIN_RUN_BYTES = 2_048;
+/** Rows that stand above the screen when the emulator has seen what is kept for it: a taller screen brings them back. */
+const ROWS_ABOVE = 256;
+/** Fewer lines than these are packed one by one when they go to history. */
+const MIN_RAW_LINES = 32;
+/** More are kept in several blocks: history reads and drops a block's lines one after the other. */
+const MAX_RAW_LINES = 512;
+
+interface Batch {
+  readonly bytes: Uint8Array;
+  readonly starts: number[];
+  readonly words: number[];
+  readonly end: number;
+  /** The oldest line that is not in history. */
+  next: number;
+}
+
+const EMPTY = new Uint8Array(0);
+
+export class PassingLines {
+  private readonly reader = new LineReader();
+  private batches: Batch[] = [];
+  /** The beginning of a line whose end has not come, and its cells. */
+  private part: Uint8Array = EMPTY;
+  private partCells = 0;
+  /** The line that the first one taken became, and how many were taken since. */
+  private firstId = 0;
+  private taken = 0;
+  /** Rows of the lines in `batches`. */
+  private rows = 0;
+  /** What the emulator shows is in history already. */
+  private outrun = false;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly modes: ModeTracker,
+    private readonly hot: HotWindow,
+    /** Has the emulator parse. */
+    private readonly parse: (bytes: Uint8Array) => void,
+  ) {}
+
+  /** The emulator has seen everything. */
+  get isEmpty(): boolean {
+    return this.taken === 0;
+  }
+
+  /** Where the cursor is; only while not empty. */
+  get position(): Position {
+    return { line: this.firstId + this.taken, col: this.partCells };
+  }
+
+  /** Takes plain lines that begin between `from` and `limit`; returns where they end, `from` if there are none. */
+  take(bytes: Uint8Array, from: number, limit: number): number {
+    const fresh = this.isEmpty;
+    if (fresh && (bytes.length - from < MIN_RUN_BYTES || !this.canBegin())) return from;
+    let at = from;
+    if (this.part.length > 0) {
+      at = this.continued(bytes, from);
+      if (this.part.length > 0 || at === from) return at;
+    }
+    const { reader } = this;
+    const { cols } = this.terminal;
+    const starts: number[] = [];
+    const words: number[] = [];
+    let rows = 0;
+    while (at < limit && reader.measure(bytes, at, cols)) {
+      starts.push(at);
+      words.push(reader.word);
+      rows += rowsOf(reader.word);
+      at = reader.end;
+    }
+    if (fresh) {
+      if (at - from < MIN_RUN_BYTES) return from;
+      this.firstId = this.hot.position(this.terminal.buffer.normal.cursorY, 0).line;
+    }
+    if (starts.length > 0) this.add({ bytes, starts, words, end: at, next: 0 }, rows);
+    if (at < limit && reader.isPart && reader.end > at) {
+      this.part = bytes.slice(at, reader.end);
+      this.partCells = reader.cells;
+      at = reader.end;
+    }
+    return at;
+  }
+
+  /** Holds history to its limits, as if the emulator had seen everything: call after every chunk. */
+  trim(): void {
+    if (this.isEmpty) this.hot.trim();
+    else this.hot.trim(this.linesAbove());
+  }
+
+  /** Lines that begin above the screen and are not in history, once the emulator has seen everything. */
+  private linesAbove(): number {
+    const { terminal, batches } = this;
+    let lines = 0;
+    for (const { words, next } of batches) lines += words.length - next;
+    // Rows of the screen for lines before the one that was begun, or is about to begin.
+    let left = terminal.rows - Math.max(1, Math.ceil(this.partCells / terminal.cols));
+    for (let b = batches.length - 1; b >= 0 && left > 0; b--) {
+      const { words, next } = batches[b] ?? { words: [], next: 0 };
+      for (let at = words.length - 1; at >= next && left > 0; at--) {
+        left -= rowsOf(words[at] ?? 0);
+        // The first row of one that is cut by the screen's edge is above it.
+        if (left >= 0) lines--;
+      }
+    }
+    if (this.outrun) return lines;
+    return lines + this.hot.linesBefore(terminal.buffer.normal.cursorY - Math.max(0, left));
+  }
+
+  /** Gives the emulator what it has not seen. */
+  settle(): void {
+    if (this.isEmpty) return;
+    const { batches, part, outrun, rows, capacity } = this;
+    const [first] = batches;
+    this.forget();
+    if (outrun && first !== undefined) {
+      // Of the oldest line, rows that are pushed out by the others.
+      const over = rows - capacity;
+      if (over > 0) this.retirePart(first, over * this.terminal.cols);
+      for (const { bytes, starts, next, end } of batches) this.parse(bytes.subarray(starts[next], end));
+      this.hot.passedBy(capacity);
+    } else {
+      for (const batch of batches) this.parseLines(batch);
+    }
+    if (part.length > 0) {
+      this.hot.prepare();
+      this.parse(part);
+    }
+  }
+
+  private forget(): void {
+    this.batches = [];
+    this.part = EMPTY;
+    this.partCells = 0;
+    this.taken = 0;
+    this.rows = 0;
+    this.outrun = false;
+  }
+
+  /** Rows above the cursor's that are kept for the emulator. While its buffer is not full it has to see what fills it. */
+  private get capacity(): number {
+    const { rows, buffer } = this.terminal;
+    return rows - 1 + (buffer.normal.length < rows + HOT_ROWS ? HOT_ROWS : ROWS_ABOVE);
+  }
+
+  /** Whether the emulator is where plain lines do nothing but scroll by: on the last row, empty, in its first modes. */
+  private canBegin(): boolean {
+    const { terminal, modes } = this;
+    const { active } = terminal.buffer;
+    if (active.type !== "normal" || active.cursorX !== 0 || active.cursorY !== terminal.rows - 1) return false;
+    if (!hasPlainPen(terminal) || !modes.isPlain) return false;
+    const row = storedRow(active, active.baseY + active.cursorY);
+    return !row.isWrapped && usedCells(row) === 0;
+  }
+
+  /** Goes on with the line that was begun; returns where it, or what there is of it, ends. */
+  private continued(bytes: Uint8Array, from: number): number {
+    const { part, reader } = this;
+    const feed = bytes.indexOf(0x0a, from);
+    const end = feed < 0 ? bytes.length : feed + 1;
+    if (part.length + end - from > MAX_LINE_BYTES) return from;
+    const line = Buffer.concat([part, bytes.subarray(from, end)]);
+    if (reader.measure(line, 0, this.terminal.cols)) {
+      const { word } = reader;
+      this.part = EMPTY;
+      this.partCells = 0;
+      this.add({ bytes: line, starts: [0], words: [word], end: line.length, next: 0 }, rowsOf(word));
+      return end;
+    }
+    if (!reader.isPart || reader.end <= part.length) return from;
+    this.part = line.subarray(0, reader.end);
+    this.partCells = reader.cells;
+    return from + reader.end - part.length;
+  }
+
+  private add(batch: Batch, rows: number): void {
+    this.taken += batch.starts.length;
+    this.rows += rows;
+    this.batches.push(batch);
+    this.outrunOldest();
+    // A few lines must not keep the memory of a whole read.
+    const { bytes, starts, words, end, next } = batch;
+    const begin = starts[next] ?? end;
+    if (this.batches.at(-1) !== batch || 2 * (end - begin) >= bytes.buffer.byteLength) return;
+    const kept = starts.slice(next).map((start) => start - begin);
+    this.batches[this.batches.length - 1] = {
+      bytes: bytes.slice(begin, end),
+      starts: kept,
+      words: words.slice(next),
+      end: end - begin,
+      next: 0,
+    };
+  }
+
+  /** Sends to history what the emulator could not hold. */
+  private outrunOldest(): void {
+    const { capacity } = this;
+    for (let batch = this.batches[0]; batch !== undefined; batch = this.batches[0]) {
+      const { words, next } = batch;
+      let to = next;
+      let rows = 0;
+      for (; to < words.length; to++) {
+        const height = rowsOf(words[to] ?? 0);
+        if (this.rows - rows - height < capacity) break;
+        rows += height;
+      }
+      if (to > next && !this.outrun) {
+        this.hot.retireToCursor();
+        this.outrun = true;
+      }
+      this.rows -= rows;
+      this.retire(batch, to);
+      if (to < words.length) return;
+      this.batches.shift();
+    }
+  }
+
+  /** Puts the oldest lines of a batch, up to line `to`, into history. */
+  private retire(batch: Batch, to: number): void {
+    const { bytes, starts, words } = batch;
+    const { cols } = this.terminal;
+    for (let from = batch.next; from < to; from = batch.next) {
+      if (to - from < MIN_RAW_LINES) {
+        this.retirePart(batch, Number.POSITIVE_INFINITY);
+        batch.next++;
+        continue;
+      }
+      const until = Math.min(to, from + MAX_RAW_LINES);
+      const kept = Uint32Array.from(words.slice(from, until));
+      const end = starts[until] ?? batch.end;
+      const lines = RawLines.of(
+        this.hot.lastLine + 1,
+        bytes,
+        Uint32Array.from(starts.slice(from, until)),
+        end,
+        kept,
+        cols,
+      );
+      this.hot.appendRaw(lines, usedCellsOf(words[until - 1] ?? 0));
+      batch.next = until;
+    }
+  }
+
+  /** Puts the first `cells` of the oldest line of a batch into history. */
+  private retirePart({ bytes, starts, words, next }: Batch, cells: number): void {
+    const count = Math.min(usedCellsOf(words[next] ?? 0), cells);
+    this.hot.append(count, (builder) => this.reader.pack(bytes, starts[next] ?? 0, this.terminal.cols, count, builder));
+  }
+
+  /** In portions for each of which there is room: the rows of one line at most, within `MAX_SCROLL`. */
+  private parseLines({ bytes, starts, words, end, next }: Batch): void {
+    let from = starts[next] ?? end;
+    let rows = 0;
+    for (let at = next; at <= starts.length; at++) {
+      const height = rowsOf(words[at] ?? 0);
+      const start = starts[at] ?? end;
+      if (start === end || rows + height > MAX_LINE_ROWS) {
+        this.hot.prepare();
+        this.parse(bytes.subarray(from, start));
+        from = start;
+        rows = 0;
+      }
+      rows += height;
+    }
+  }
+}

@@ -1,0 +1,277 @@
+/**
+ * Lines that have left the emulator: packed, oldest first.
+ *
+ * Owns pieces of logical lines in the order they were printed: a line is one piece, or several when it is very long. Only
+ * the end grows and shrinks (`append`, `truncate`), only the beginning is dropped (`trim`), by logical lines and by
+ * bytes: neither depends on the width, so a narrow terminal drops nothing. Row counts are those of wrapping each piece at
+ * `cols`, kept for one width and counted again when it changes; they tell what to show, never what to keep. What is
+ * dropped is reported once, by the block, before it is gone: who needs its text takes it then, and nobody else pays for it.
+ */
+
+import { rowStarts, type Segment, type SegmentBuilder } from "../rows/row-text.ts";
+import type { StoredRow } from "../rows/xterm-row.ts";
+import { BlockBuilder, type Pieces, RetiredLines } from "./packed-block.ts";
+import type { RawLines } from "./raw-lines.ts";
+
+export type { RetiredLines } from "./packed-block.ts";
+
+/** Rows of wrapped segments: from which cell to which. */
+export interface HistoryRow {
+  readonly segment: Segment;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Block {
+  readonly pieces: Pieces;
+  /** At the history's width. */
+  rows: number;
+  readonly lines: number;
+}
+
+export class History {
+  private blocks: Block[] = [];
+  /** Pieces at the beginning of the first block that are dropped already. */
+  private dropped = 0;
+  private droppedRows = 0;
+  private droppedLines = 0;
+  /** Follows the blocks. */
+  private readonly open = new BlockBuilder();
+  private openRows = 0;
+  private blockRows = 0;
+  private blockLines = 0;
+  private blockBytes = 0;
+
+  constructor(
+    private cols: number,
+    private readonly retired: (lines: RetiredLines) => void = () => {},
+  ) {}
+
+  /** Rows at the present width. */
+  get rows(): number {
+    return this.blockRows - this.droppedRows + this.openRows;
+  }
+
+  /** Logical lines that begin here, whatever the width. */
+  get lines(): number {
+    return this.blockLines - this.droppedLines + this.openLines;
+  }
+
+  /** Bytes held, by estimate. */
+  get bytes(): number {
+    return this.blockBytes + this.open.bytes;
+  }
+
+  /** Id of the oldest line; null when there is none. */
+  get firstId(): number | null {
+    const block = this.blocks[0];
+    if (block !== undefined) return block.pieces.id(this.dropped);
+    return this.open.count > 0 ? this.open.firstId : null;
+  }
+
+  /** Count rows for another width. */
+  resize(cols: number): void {
+    if (cols === this.cols) return;
+    this.cols = cols;
+    this.blockRows = 0;
+    for (const block of this.blocks) {
+      block.rows = block.pieces.rowCount(0, block.pieces.count, cols);
+      this.blockRows += block.rows;
+    }
+    const head = this.blocks[0];
+    this.droppedRows = head === undefined ? 0 : head.pieces.rowCount(0, this.dropped, cols);
+    this.openRows = this.open.pieces.rowCount(0, this.open.count, cols);
+  }
+
+  /** A line of one row; false when it is not plain (see `append`). */
+  appendPlain(id: number, row: StoredRow, cells: number): boolean {
+    if (this.open.isFull) this.seal();
+    if (!this.open.addPlain(id, row, cells)) return false;
+    this.openRows += cells <= this.cols ? 1 : Math.ceil(cells / this.cols);
+    return true;
+  }
+
+  /** A piece of line `id` with `offset` cells before it; the builder is empty then. */
+  append(id: number, offset: number, built: SegmentBuilder): void {
+    if (this.open.isFull) this.seal();
+    this.open.addBuilt(id, offset, built);
+    this.appended();
+  }
+
+  /** Lines as they were printed. */
+  appendRaw(pieces: RawLines): void {
+    if (this.open.count > 0) this.seal();
+    this.push({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols), lines: pieces.count });
+  }
+
+  /** Drop what is at or after `offset` cells into line `id`. */
+  truncate(id: number, offset: number): void {
+    for (;;) {
+      if (this.open.count === 0) {
+        const block = this.blocks.pop();
+        if (block === undefined) return;
+        this.unseal(block);
+        continue;
+      }
+      const segment = this.open.pieces.segment(this.open.count - 1);
+      if (segment.id < id || (segment.id === id && segment.offset + segment.cells <= offset && offset > 0)) return;
+      this.openRows -= this.open.pieces.rowCount(this.open.count - 1, this.open.count, this.cols);
+      this.open.pop();
+      if (segment.id === id && segment.offset < offset) {
+        this.open.addSegment(cutSegment(segment, offset - segment.offset));
+        this.appended();
+        return;
+      }
+    }
+  }
+
+  /** Drop the oldest until at most so many lines and bytes are left. Runs per slice of output. */
+  trim(maxLines: number, maxBytes: number): void {
+    // Where no line may be left, the rest of one whose beginning is gone may not either.
+    while (this.lines > maxLines || this.bytes > maxBytes || (maxLines === 0 && this.bytes > 0)) {
+      const block = this.blocks[0];
+      if (block === undefined) {
+        if (this.open.count === 0) return;
+        this.seal();
+        continue;
+      }
+      const { pieces } = block;
+      const from = this.dropped;
+      const surplus = this.lines - maxLines;
+      let to = pieces.count;
+      if (this.bytes <= maxBytes && surplus < block.lines - this.droppedLines) {
+        // A line goes with all its pieces.
+        let lines = 0;
+        for (to = from; to < pieces.count; to++) {
+          if (!pieces.begins(to)) continue;
+          if (lines === surplus) break;
+          lines++;
+        }
+        this.droppedLines += lines;
+        this.droppedRows += pieces.rowCount(from, to, this.cols);
+      }
+      this.dropped = to;
+      this.retired(new RetiredLines(pieces, from, to));
+      if (to === pieces.count) this.shift(block);
+    }
+  }
+
+  clear(): void {
+    if (this.open.count > 0) this.seal();
+    for (let block = this.blocks[0]; block !== undefined; block = this.blocks[0]) {
+      this.retired(new RetiredLines(block.pieces, this.dropped, block.pieces.count));
+      this.shift(block);
+    }
+  }
+
+  /** Segments of lines `fromId` to `toId`, oldest first. */
+  *segments(fromId: number, toId: number): Generator<Segment> {
+    for (const { pieces, first } of this.parts()) {
+      if (pieces.count === 0 || pieces.id(pieces.count - 1) < fromId) continue;
+      if (pieces.id(0) > toId) return;
+      for (let at = first; at < pieces.count; at++) {
+        const id = pieces.id(at);
+        if (id > toId) return;
+        if (id >= fromId) yield pieces.segment(at);
+      }
+    }
+  }
+
+  /** Rows `from` to `to` (exclusive), 0 being the oldest. */
+  *rowsBetween(from: number, to: number): Generator<HistoryRow> {
+    let row = 0;
+    for (const { pieces, first, rows: all } of this.parts()) {
+      if (row >= to) return;
+      if (row + all <= from) {
+        row += all;
+        continue;
+      }
+      for (let at = first; at < pieces.count && row < to; at++) {
+        const rows = pieces.rowCount(at, at + 1, this.cols);
+        if (row + rows > from) yield* wrapped(pieces.segment(at), this.cols, from - row, to - row);
+        row += rows;
+      }
+    }
+  }
+
+  /** Lines that begin in the open block: at most as many as it has pieces. */
+  private get openLines(): number {
+    return this.open.pieces.lineCount(0, this.open.count);
+  }
+
+  /** Everything in order: which pieces, from which one on, and the rows of those. */
+  private *parts(): Generator<{ readonly pieces: Pieces; readonly first: number; readonly rows: number }> {
+    for (const [index, { pieces, rows }] of this.blocks.entries()) {
+      if (index === 0) yield { pieces, first: this.dropped, rows: rows - this.droppedRows };
+      else yield { pieces, first: 0, rows };
+    }
+    yield { pieces: this.open.pieces, first: 0, rows: this.openRows };
+  }
+
+  /** Count the piece just added to the end. */
+  private appended(): void {
+    this.openRows += this.open.pieces.rowCount(this.open.count - 1, this.open.count, this.cols);
+  }
+
+  private seal(): void {
+    const rows = this.openRows;
+    this.openRows = 0;
+    const pieces = this.open.seal();
+    this.push({ pieces, rows, lines: pieces.lineCount(0, pieces.count) });
+  }
+
+  private push(block: Block): void {
+    this.blocks.push(block);
+    this.blockRows += block.rows;
+    this.blockLines += block.lines;
+    this.blockBytes += block.pieces.bytes;
+  }
+
+  /** The first block is dropped whole. */
+  private shift(block: Block): void {
+    this.blocks.shift();
+    this.blockRows -= block.rows;
+    this.blockLines -= block.lines;
+    this.blockBytes -= block.pieces.bytes;
+    this.dropped = 0;
+    this.droppedRows = 0;
+    this.droppedLines = 0;
+  }
+
+  /** Bring a block that was taken off the end back to where pieces can be removed. */
+  private unseal(block: Block): void {
+    this.blockRows -= block.rows;
+    this.blockLines -= block.lines;
+    this.blockBytes -= block.pieces.bytes;
+    const first = this.blocks.length === 0 ? this.dropped : 0;
+    if (this.blocks.length === 0) {
+      this.dropped = 0;
+      this.droppedRows = 0;
+      this.droppedLines = 0;
+    }
+    for (let at = first; at < block.pieces.count; at++) {
+      if (this.open.isFull) this.seal();
+      this.open.addSegment(block.pieces.segment(at));
+      this.appended();
+    }
+  }
+}
+
+function* wrapped(segment: Segment, cols: number, from: number, to: number): Generator<HistoryRow> {
+  const starts = rowStarts(segment, cols);
+  for (let i = Math.max(from, 0); i < Math.min(to, starts.length); i++) {
+    yield { segment, from: starts[i] ?? 0, to: starts[i + 1] ?? segment.cells };
+  }
+}
+
+/** The first `cells` cells of a segment. */
+function cutSegment(segment: Segment, cells: number): Segment {
+  let length = cells;
+  if (segment.units !== null) {
+    length = 0;
+    for (let x = 0; x < cells; x++) length += segment.units[x] ?? 0;
+  }
+  // Readers stop at `cells`, whatever the last run says.
+  const units = segment.units === null ? null : segment.units.slice(0, cells);
+  return { ...segment, cells, text: segment.text.slice(0, length), units };
+}

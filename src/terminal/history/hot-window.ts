@@ -1,0 +1,360 @@
+/**
+ * The hot window: the rows that the emulator still holds, joined to the history behind them.
+ *
+ * xterm drops its oldest row silently when its buffer is full. So rows are packed into history ahead of that: the oldest
+ * rows of the buffer, up to `boundary`, are in history already, and a slice never scrolls more rows than that
+ * (`MAX_SCROLL`). Rows are in history or at `boundary` and below, never in both as far as anyone outside can see.
+ * How many rows xterm has dropped is told by a marker just above the screen. Only rows above the screen are packed, and
+ * they change no more; before a resize, which reflows them, they are taken back out of history.
+ * Logical ids: a row that is not wrapped begins the next line, counted from the last line packed.
+ */
+import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
+import type { Position } from "../marks.ts";
+import type { LinkTable } from "../rows/hyperlinks.ts";
+import { type Segment, SegmentBuilder } from "../rows/row-text.ts";
+import { CELL_WORDS, cellWidth, HAS_CONTENT, type StoredRow, storedRow, usedCells } from "../rows/xterm-row.ts";
+import { MAX_SCROLL } from "../stream/slice-scanner.ts";
+import type { History } from "./history.ts";
+import type { RawLines } from "./raw-lines.ts";
+
+/** Rows that xterm keeps above the screen: what one slice can scroll, and some 700 that a resize may reflow or bring back. */
+export const HOT_ROWS = 1_216;
+/** Rows packed beyond what is needed, so that packing comes in batches. */
+const BATCH_ROWS = 64;
+/** Cells of one segment: longer lines are packed in pieces. */
+const SEGMENT_CELLS = 4_096;
+
+export class HotWindow {
+  /** First row of the normal buffer that is not in history. */
+  private boundary = 0;
+  /** Rows before this one are not what history ends with: lines have passed them by (`passing.ts`). */
+  private stale = 0;
+  /** The line of the row above the boundary, and its cells up to there. */
+  private lastId: number;
+  private lastCells = 0;
+  private marker: IMarker | null = null;
+  private markerRow = 0;
+  /** The line of the row above row `row`, and its cells up to there; -1 when nothing is known. */
+  private seen = { row: -1, line: 0, cells: 0 };
+  private readonly builder = new SegmentBuilder();
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly history: History,
+    private readonly links: LinkTable,
+    private readonly limits: { readonly lines: number; readonly bytes: number },
+    /** The last line that an earlier emulator has put into history; -1 for the first. */
+    lastLine: number,
+  ) {
+    this.lastId = lastLine;
+  }
+
+  /** The newest line in history. */
+  get lastLine(): number {
+    return this.lastId;
+  }
+
+  private get buffer(): IBuffer {
+    return this.terminal.buffer.normal;
+  }
+
+  /** Rows that are not in history, the screen's included, as far as the limit lets them be seen. */
+  get rows(): number {
+    return this.buffer.length - this.start;
+  }
+
+  /** Those of them that are above the screen. */
+  get above(): number {
+    return this.rows - this.terminal.rows;
+  }
+
+  /** Row `index` of them. */
+  row(index: number): StoredRow {
+    return storedRow(this.buffer, this.start + index);
+  }
+
+  /** Hold history to its limits, with so many lines that are neither there nor on the screen: call after every chunk. */
+  trim(above = this.linesBefore(0)): void {
+    this.history.trim(Math.max(0, this.limits.lines - above), this.limits.bytes);
+  }
+
+  /** Lines that begin in the rows above row `y` of the screen and are not in history. */
+  linesBefore(y: number): number {
+    this.sync();
+    const { buffer } = this;
+    const row = Math.max(this.boundary, buffer.baseY + y);
+    const { line } = this.position(row - buffer.baseY, 0);
+    return line - this.lastId - (storedRow(buffer, row).isWrapped ? 0 : 1);
+  }
+
+  private get start(): number {
+    this.sync();
+    const { buffer, boundary, limits } = this;
+    // Every row may begin a line.
+    if (buffer.baseY - boundary <= limits.lines) return boundary;
+    let start = buffer.baseY;
+    for (let lines = 0; start > boundary; start--) {
+      if (lines >= limits.lines && !storedRow(buffer, start).isWrapped) break;
+      if (!storedRow(buffer, start - 1).isWrapped) lines++;
+    }
+    return start;
+  }
+
+  /** Make room for a slice: call before every one. */
+  prepare(): void {
+    this.sync();
+    const { buffer } = this;
+    const needed = buffer.length + MAX_SCROLL - (this.terminal.rows + HOT_ROWS);
+    if (needed <= 0) return;
+    if (this.boundary < needed) this.pack(Math.min(buffer.baseY, needed + BATCH_ROWS));
+    this.watch();
+  }
+
+  /** The normal buffer has become the active one again. */
+  activated(): void {
+    this.watch();
+  }
+
+  /** Where column `col` of row `y` of the normal screen is. Runs per chunk, so it begins where it last came by. */
+  position(y: number, col: number): Position {
+    this.sync();
+    const { buffer, seen } = this;
+    const target = buffer.baseY + y;
+    // Rows above the screen change no more, and what is counted of a row depends on the next one.
+    const last = buffer.baseY - 1;
+    const known = seen.row >= this.boundary && seen.row <= Math.min(last, target);
+    let at = known ? seen.row : this.boundary;
+    let line = known ? seen.line : this.lastId;
+    let cells = known ? seen.cells : this.lastCells;
+    for (; at <= target; at++) {
+      if (at === last) this.seen = { row: at, line, cells };
+      const row = storedRow(buffer, at);
+      if (!row.isWrapped) {
+        line++;
+        cells = 0;
+      }
+      if (at < target) cells += wrappedCells(row, storedRow(buffer, at + 1));
+    }
+    return { line, col: cells + col };
+  }
+
+  /** Index of the first row above the screen that begins at or after a position; that of the screen's top if none does. */
+  indexOf({ line, col }: Position): number {
+    const { start, buffer } = this;
+    let id = this.lastId;
+    let cells = this.lastCells;
+    for (let at = this.boundary; at < buffer.baseY; at++) {
+      const row = storedRow(buffer, at);
+      if (!row.isWrapped) {
+        id++;
+        cells = 0;
+      }
+      if (at >= start && (id > line || (id === line && cells >= col))) return at - start;
+      cells += wrappedCells(row, storedRow(buffer, at + 1));
+    }
+    return buffer.baseY - start;
+  }
+
+  /** The rows above the screen go to history, because the emulator is about to forget them. */
+  retireAll(): void {
+    this.sync();
+    this.pack(this.buffer.baseY);
+    this.restart();
+  }
+
+  /** The rows above the cursor go to history: lines that are not shown yet will push them out, and go after them. */
+  retireToCursor(): void {
+    this.sync();
+    this.pack(this.buffer.baseY + this.buffer.cursorY);
+  }
+
+  /** The lines after those in history go there too, as they were printed; the last has `cells`. */
+  appendRaw(lines: RawLines, cells: number): void {
+    this.lastId += lines.count;
+    this.lastCells = cells;
+    this.history.appendRaw(lines);
+  }
+
+  /** The next line after those in history, or the beginning of it, goes there too: `cells` of what `build` adds. */
+  append(cells: number, build: (builder: SegmentBuilder) => void): void {
+    build(this.builder);
+    this.lastId++;
+    this.lastCells = cells;
+    this.history.append(this.lastId, 0, this.builder);
+  }
+
+  /** Only the newest `rows` rows above the cursor's, and those from there on, come after what is in history. */
+  passedBy(rows: number): void {
+    this.restart();
+    this.boundary = this.buffer.baseY + this.buffer.cursorY - rows;
+    this.stale = this.boundary;
+  }
+
+  private restart(): void {
+    this.boundary = 0;
+    this.stale = 0;
+    this.seen.row = -1;
+    this.marker?.dispose();
+    this.marker = null;
+  }
+
+  /** Reflow. */
+  resize(cols: number, rows: number): void {
+    this.sync();
+    // Reflow moves rows and markers: what the marker says afterwards is not what was dropped.
+    this.marker?.dispose();
+    this.marker = null;
+    this.seen.row = -1;
+    const { terminal, buffer } = this;
+    if (this.boundary > this.stale) this.unpack();
+    if (this.stale > 0) terminal.options.scrollback = buffer.length - terminal.rows - this.stale;
+    this.boundary = 0;
+    this.stale = 0;
+    // Room for every row that reflow can make, so that nothing is dropped unpacked: a wide character that does not fit
+    // leaves a row's last cell empty.
+    const wraps = cols < terminal.cols ? Math.ceil(terminal.cols / Math.max(1, cols - 1)) : 1;
+    terminal.options.scrollback = Math.max(HOT_ROWS, buffer.length * wraps + rows);
+    terminal.resize(cols, rows);
+    this.history.resize(cols);
+    const surplus = buffer.length - (rows + HOT_ROWS);
+    if (surplus > 0) this.pack(Math.min(buffer.baseY, surplus));
+    const before = buffer.length;
+    terminal.options.scrollback = HOT_ROWS;
+    this.seen.row = -1;
+    this.boundary = Math.max(0, this.boundary - (before - buffer.length));
+    this.watch();
+  }
+
+  /** The row that is all of line `id`; null when it has several, or is in history. Runs per key, for the cursor's line. */
+  soleRow(id: number): StoredRow | null {
+    this.sync();
+    const { buffer, seen } = this;
+    const { length } = buffer;
+    const known = seen.row >= this.boundary && seen.line < id;
+    let line = known ? seen.line : this.lastId;
+    for (let at = known ? seen.row : this.boundary; at < length && line < id; at++) {
+      const row = storedRow(buffer, at);
+      if (!row.isWrapped) line++;
+      if (line === id) return at + 1 < length && storedRow(buffer, at + 1).isWrapped ? null : row;
+    }
+    return null;
+  }
+
+  /** Segments of the lines `fromId` to `toId` that are not in history. */
+  *segments(fromId: number, toId: number): Generator<Segment> {
+    this.sync();
+    const { buffer, seen } = this;
+    const builder = new SegmentBuilder();
+    const known = seen.row >= this.boundary && seen.line < fromId;
+    let id = known ? seen.line : this.lastId;
+    let offset = known ? seen.cells : this.lastCells;
+    const { length } = buffer;
+    let next = storedRow(buffer, known ? seen.row : this.boundary);
+    for (let at = known ? seen.row : this.boundary; at < length; at++) {
+      const row = next;
+      if (!row.isWrapped) {
+        id++;
+        offset = 0;
+      }
+      if (id > toId) return;
+      if (at + 1 < length) next = storedRow(buffer, at + 1);
+      const wraps = at + 1 < length && next.isWrapped;
+      const count = wraps ? wrappedCells(row, next) : usedCells(row);
+      if (id >= fromId) {
+        builder.add(row, count, this.links);
+        const from = offset + count - builder.cells;
+        if (!wraps || builder.cells >= SEGMENT_CELLS) yield builder.finish(id, from);
+      }
+      offset += count;
+    }
+  }
+
+  /** Notice what xterm has dropped. */
+  private sync(): void {
+    const { marker } = this;
+    if (marker === null) return;
+    if (marker.isDisposed) {
+      this.marker = null;
+      return;
+    }
+    const dropped = this.markerRow - marker.line;
+    if (dropped === 0) return;
+    this.boundary = Math.max(0, this.boundary - dropped);
+    this.stale = Math.max(0, this.stale - dropped);
+    if (this.seen.row >= 0) this.seen.row -= dropped;
+    this.markerRow = marker.line;
+  }
+
+  /** Have a marker that outlives the next slice. It can only be set while the normal buffer is active. */
+  private watch(): void {
+    if (this.marker !== null && !this.marker.isDisposed && this.marker.line >= MAX_SCROLL) return;
+    const { buffer } = this;
+    if (buffer.baseY === 0 || this.terminal.buffer.active.type !== "normal") return;
+    this.sync();
+    this.marker?.dispose();
+    this.marker = this.terminal.registerMarker(-1 - buffer.cursorY) ?? null;
+    this.markerRow = buffer.baseY - 1;
+  }
+
+  /** Move the rows up to `until` into history. Runs once per row of a flood. */
+  private pack(until: number): void {
+    const { buffer, builder, history } = this;
+    if (this.boundary >= until) return;
+    let row = storedRow(buffer, this.boundary);
+    while (this.boundary < until) {
+      const next = storedRow(buffer, this.boundary + 1);
+      if (!row.isWrapped) {
+        this.lastId++;
+        this.lastCells = 0;
+      }
+      const wraps = next.isWrapped;
+      const count = wraps ? wrappedCells(row, next) : usedCells(row);
+      const whole = !row.isWrapped && !wraps;
+      this.lastCells += count;
+      this.boundary++;
+      if (!whole || !history.appendPlain(this.lastId, row, count)) {
+        builder.add(row, count, this.links);
+        if (!wraps || builder.cells >= SEGMENT_CELLS || this.boundary === until) {
+          history.append(this.lastId, this.lastCells - builder.cells, builder);
+        }
+      }
+      row = next;
+    }
+    this.trim();
+  }
+
+  /** Take the rows that the emulator still holds back out of history. */
+  private unpack(): void {
+    const { stale } = this;
+    let starts = 0;
+    let cells = 0;
+    for (let at = stale; at < this.boundary; at++) {
+      const row = storedRow(this.buffer, at);
+      if (!row.isWrapped) starts++;
+      if (starts > 0) continue;
+      const next = storedRow(this.buffer, at + 1);
+      cells += next.isWrapped ? wrappedCells(row, next) : usedCells(row);
+    }
+    const wrapped = storedRow(this.buffer, stale).isWrapped;
+    const id = this.lastId - starts + (wrapped ? 0 : 1);
+    const offset = wrapped ? Math.max(0, this.lineCells(id, starts === 0) - cells) : 0;
+    this.history.truncate(id, offset);
+    this.lastId = wrapped ? id : id - 1;
+    this.lastCells = offset;
+  }
+
+  /** Cells of line `id` that are in history. */
+  private lineCells(id: number, isLast: boolean): number {
+    if (isLast) return this.lastCells;
+    let cells = 0;
+    for (const segment of this.history.segments(id, id)) cells = segment.offset + segment.cells;
+    return cells;
+  }
+}
+
+/** Cells of a row that goes on in the next: all, but for a last one left empty because a wide character did not fit. */
+function wrappedCells(row: StoredRow, next: StoredRow): number {
+  const last = row._data[(row.length - 1) * CELL_WORDS] ?? 0;
+  const early = (last & HAS_CONTENT) === 0 && cellWidth(last) === 1 && cellWidth(next._data[0] ?? 0) === 2;
+  return early ? row.length - 1 : row.length;
+}

@@ -1,0 +1,337 @@
+/**
+ * Pieces of logical lines, packed by the hundred: one run of bytes for their Latin-1 text and a few arrays, so that a line
+ * of 80 characters takes about 100 bytes and a flood makes no object for a line. What goes beyond Latin-1, or has links
+ * and fancy underlines, is kept beside them, by piece.
+ *
+ * Packed pieces never change. The builder is what is being filled: it can be read like them, and it alone can lose its
+ * last piece again.
+ */
+
+import { freshSegment, hasStale, rowStarts, type Segment, type SegmentBuilder } from "../rows/row-text.ts";
+import type { Extra } from "../rows/styles.ts";
+import { CELL_WORDS, type StoredRow, simpleCode } from "../rows/xterm-row.ts";
+
+/** Pieces of a block: enough to make its overhead small, few enough to walk for a single line. */
+const BLOCK_PIECES = 128;
+/** Bytes of a block, of a piece, and of what is beside a special one, without texts and arrays; roughly. */
+const BLOCK_OVERHEAD = 400;
+const PIECE_OVERHEAD = 14;
+const SPECIAL_OVERHEAD = 100;
+
+interface Special {
+  /** Null when the text is Latin-1 and stands with the others. */
+  readonly text: string | null;
+  readonly units: Uint8Array | null;
+  readonly extras: readonly Extra[] | null;
+}
+
+/** Pieces of lines that follow one another, in whatever form they are kept. */
+export interface Pieces {
+  readonly count: number;
+  /** Memory held, by estimate. */
+  readonly bytes: number;
+  /** Whether every piece begins its line. */
+  readonly whole: boolean;
+  /** Pieces of `from` to `to` (exclusive) that begin a line. */
+  lineCount(from: number, to: number): number;
+  /** The line of a piece. */
+  id(at: number): number;
+  begins(at: number): boolean;
+  /** As output: blanks for cells that a command has found there. */
+  text(at: number): string;
+  segment(at: number): Segment;
+  /** Characters of the pieces `from` to `to` (exclusive) together. */
+  textLength(from: number, to: number): number;
+  /** Rows of the pieces `from` to `to` when each is wrapped at `cols`. */
+  rowCount(from: number, to: number, cols: number): number;
+}
+
+/** What packed pieces consist of. Arrays have one entry a piece; ends are exclusive. */
+interface Packed {
+  readonly count: number;
+  readonly firstId: number;
+  /** Beyond firstId. */
+  readonly ids: Uint16Array;
+  /** Cells of the line before a piece; null when every piece begins its line. */
+  readonly offsets: Float64Array | null;
+  readonly cells: Uint16Array;
+  readonly text: Buffer;
+  readonly textEnds: Uint32Array;
+  readonly runs: Uint32Array;
+  /** Null when all have the default style throughout. */
+  readonly runEnds: Uint32Array | null;
+  readonly specials: ReadonlyMap<number, Special> | null;
+  /** By estimate. */
+  readonly bytes: number;
+}
+
+export class PackedPieces implements Pieces {
+  constructor(private readonly packed: Packed) {}
+
+  get count(): number {
+    return this.packed.count;
+  }
+
+  get bytes(): number {
+    return this.packed.bytes;
+  }
+
+  get whole(): boolean {
+    return this.packed.offsets === null;
+  }
+
+  lineCount(from: number, to: number): number {
+    const { offsets } = this.packed;
+    if (offsets === null) return to - from;
+    let lines = 0;
+    for (let at = from; at < to; at++) if (offsets[at] === 0) lines++;
+    return lines;
+  }
+
+  id(at: number): number {
+    const { firstId, ids } = this.packed;
+    return firstId + (ids[at] ?? 0);
+  }
+
+  begins(at: number): boolean {
+    return (this.packed.offsets?.[at] ?? 0) === 0;
+  }
+
+  text(at: number): string {
+    const { runs, runEnds } = this.packed;
+    if (runEnds === null || !hasStale(runs, at === 0 ? 0 : (runEnds[at - 1] ?? 0), runEnds[at] ?? 0)) {
+      return this.shownText(at);
+    }
+    return freshSegment(this.segment(at)).text;
+  }
+
+  private shownText(at: number): string {
+    const { specials, textEnds, text } = this.packed;
+    const special = specials?.get(at)?.text;
+    if (special !== undefined && special !== null) return special;
+    const start = at === 0 ? 0 : (textEnds[at - 1] ?? 0);
+    return text.toString("latin1", start, textEnds[at] ?? 0);
+  }
+
+  segment(at: number): Segment {
+    const { packed } = this;
+    const special = packed.specials?.get(at);
+    const runStart = at === 0 ? 0 : (packed.runEnds?.[at - 1] ?? 0);
+    const runEnd = packed.runEnds?.[at] ?? 0;
+    return {
+      id: this.id(at),
+      offset: packed.offsets?.[at] ?? 0,
+      cells: packed.cells[at] ?? 0,
+      text: this.shownText(at),
+      units: special?.units ?? null,
+      runs: runEnd > runStart ? packed.runs.slice(runStart, runEnd) : null,
+      extras: special?.extras ?? null,
+    };
+  }
+
+  textLength(from: number, to: number): number {
+    const { textEnds, specials } = this.packed;
+    let length = (to === 0 ? 0 : (textEnds[to - 1] ?? 0)) - (from === 0 ? 0 : (textEnds[from - 1] ?? 0));
+    for (const [at, { text }] of specials ?? []) if (at >= from && at < to) length += text?.length ?? 0;
+    return length;
+  }
+
+  rowCount(from: number, to: number, cols: number): number {
+    const { packed } = this;
+    let rows = 0;
+    for (let at = from; at < to; at++) {
+      const cells = packed.cells[at] ?? 0;
+      if (cells <= cols) rows++;
+      else if (packed.specials?.get(at)?.units == null) rows += Math.ceil(cells / cols);
+      else rows += rowStarts(this.segment(at), cols).length;
+    }
+    return rows;
+  }
+}
+
+export class BlockBuilder implements Packed {
+  /** What is packed so far. */
+  readonly pieces = new PackedPieces(this);
+  count = 0;
+  firstId = 0;
+  readonly ids = new Uint16Array(BLOCK_PIECES);
+  offsets: Float64Array | null = null;
+  readonly cells = new Uint16Array(BLOCK_PIECES);
+  text = Buffer.allocUnsafeSlow(1_024);
+  readonly textEnds = new Uint32Array(BLOCK_PIECES);
+  runs = new Uint32Array(64);
+  readonly runEnds = new Uint32Array(BLOCK_PIECES);
+  specials: Map<number, Special> | null = null;
+  private length = 0;
+  private runWords = 0;
+  private specialBytes = 0;
+
+  get isFull(): boolean {
+    return this.count === BLOCK_PIECES;
+  }
+
+  get bytes(): number {
+    if (this.count === 0) return 0;
+    return BLOCK_OVERHEAD + this.count * PIECE_OVERHEAD + this.length + this.runWords * 4 + this.specialBytes;
+  }
+
+  /** A whole line of one row, if it is Latin-1 in the default style; else false. Runs once per line of a flood. */
+  addPlain(id: number, row: StoredRow, cells: number): boolean {
+    if (this.text.length < this.length + cells) this.growText(cells);
+    const { text } = this;
+    const data = row._data;
+    let end = this.length;
+    for (let at = 0; at < cells * CELL_WORDS; at += CELL_WORDS) {
+      if (data[at + 1] !== 0 || data[at + 2] !== 0) return false;
+      const code = simpleCode(data[at] ?? 0, 256);
+      if (code < 0) return false;
+      text[end++] = code;
+    }
+    this.length = end;
+    this.push(id, 0, cells);
+    return true;
+  }
+
+  /** What a builder of segments has gathered. */
+  addBuilt(id: number, offset: number, built: SegmentBuilder): void {
+    const wide = built.isWide ? built.finishText() : null;
+    if (wide === null) {
+      if (this.text.length < this.length + built.cells) this.growText(built.cells);
+      built.copyText(this.text, this.length);
+      this.length += built.cells;
+    }
+    this.addRuns(built.styleRuns, built.styleWords);
+    this.special(wide, wide === null ? null : built.finishUnits(), built.finishExtras());
+    this.push(id, offset, built.cells);
+    built.clear();
+  }
+
+  addSegment(segment: Segment): void {
+    const { text, units, runs, extras } = segment;
+    if (units === null) {
+      if (this.text.length < this.length + text.length) this.growText(text.length);
+      this.length += this.text.write(text, this.length, "latin1");
+    }
+    if (runs !== null) this.addRuns(runs, runs.length);
+    this.special(units === null ? null : text, units, extras);
+    this.push(segment.id, segment.offset, segment.cells);
+  }
+
+  /** Forget the last piece. */
+  pop(): void {
+    const at = --this.count;
+    this.length = at === 0 ? 0 : (this.textEnds[at - 1] ?? 0);
+    this.runWords = at === 0 ? 0 : (this.runEnds[at - 1] ?? 0);
+    const special = this.specials?.get(at);
+    if (special === undefined) return;
+    this.specialBytes -= specialBytes(special);
+    this.specials?.delete(at);
+  }
+
+  /** The pieces so far, on their own; the builder is empty then. */
+  seal(): PackedPieces {
+    const { count, firstId, length, runWords, specials, bytes } = this;
+    const text = Buffer.allocUnsafeSlow(length);
+    this.text.copy(text, 0, 0, length);
+    const pieces = new PackedPieces({
+      count,
+      firstId,
+      ids: this.ids.slice(0, count),
+      offsets: this.offsets?.slice(0, count) ?? null,
+      cells: this.cells.slice(0, count),
+      text,
+      textEnds: this.textEnds.slice(0, count),
+      runs: this.runs.slice(0, runWords),
+      runEnds: runWords === 0 ? null : this.runEnds.slice(0, count),
+      specials: specials === null || specials.size === 0 ? null : specials,
+      bytes,
+    });
+    this.clear();
+    return pieces;
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.length = 0;
+    this.runWords = 0;
+    this.specialBytes = 0;
+    this.offsets = null;
+    this.specials = null;
+  }
+
+  private push(id: number, offset: number, cells: number): void {
+    const at = this.count++;
+    if (at === 0) this.firstId = id;
+    this.ids[at] = id - this.firstId;
+    this.cells[at] = cells;
+    this.textEnds[at] = this.length;
+    this.runEnds[at] = this.runWords;
+    if (offset > 0) this.offsets ??= new Float64Array(BLOCK_PIECES);
+    if (this.offsets !== null) this.offsets[at] = offset;
+  }
+
+  private special(text: string | null, units: Uint8Array | null, extras: readonly Extra[] | null): void {
+    if (text === null && extras === null) return;
+    const special = { text, units, extras };
+    this.specials ??= new Map();
+    this.specials.set(this.count, special);
+    this.specialBytes += specialBytes(special);
+  }
+
+  private addRuns(runs: Uint32Array, words: number): void {
+    if (words === 0) return;
+    if (this.runs.length < this.runWords + words) {
+      const longer = new Uint32Array(2 * (this.runWords + words));
+      longer.set(this.runs);
+      this.runs = longer;
+    }
+    for (let at = 0; at < words; at++) this.runs[this.runWords + at] = runs[at] ?? 0;
+    this.runWords += words;
+  }
+
+  private growText(more: number): void {
+    const longer = Buffer.allocUnsafeSlow(2 * (this.length + more));
+    this.text.copy(longer, 0, 0, this.length);
+    this.text = longer;
+  }
+}
+
+/** Lines that history lets go of: the pieces `from` to `to` of some that nothing changes any more. */
+export class RetiredLines {
+  constructor(
+    private readonly pieces: Pieces,
+    private readonly from: number,
+    private readonly to: number,
+  ) {}
+
+  /** Pieces of lines. */
+  get count(): number {
+    return this.to - this.from;
+  }
+
+  /** Whether every piece begins its line. */
+  get whole(): boolean {
+    return this.pieces.whole;
+  }
+
+  id(index: number): number {
+    return this.pieces.id(this.from + index);
+  }
+
+  begins(index: number): boolean {
+    return this.pieces.begins(this.from + index);
+  }
+
+  text(index: number): string {
+    return this.pieces.text(this.from + index);
+  }
+
+  /** Characters of the pieces `from` to `to` (exclusive) together. */
+  length(from: number, to: number): number {
+    return this.pieces.textLength(this.from + from, this.from + to);
+  }
+}
+
+function specialBytes({ text, units }: Special): number {
+  return SPECIAL_OVERHEAD + 2 * (text?.length ?? 0) + (units?.length ?? 0);
+}

@@ -1,0 +1,96 @@
+/**
+ * Plain lines as they were printed, many at a time: a flood costs a copy of its bytes, and a line is read when somebody
+ * asks for it, which for nearly all of them nobody does. Never changes.
+ */
+
+import { isSimple, LineReader, usedCellsOf } from "../bypass/plain-line.ts";
+import { type Segment, SegmentBuilder } from "../rows/row-text.ts";
+import type { Pieces } from "./packed-block.ts";
+
+/** Memory of the objects and arrays around the bytes, and of a line's entries; roughly. */
+const OVERHEAD_BYTES = 400;
+const LINE_BYTES = 8;
+
+const reader = new LineReader();
+const builder = new SegmentBuilder();
+
+export class RawLines implements Pieces {
+  readonly whole = true;
+
+  /**
+   * @param source holds the lines; those bytes are copied
+   * @param starts where each line begins in it, and `end` where the last one ends
+   * @param words `LineReader.word` of each
+   * @param cols width of the terminal that printed them
+   */
+  static of(
+    firstId: number,
+    source: Uint8Array,
+    starts: Uint32Array,
+    end: number,
+    words: Uint32Array,
+    cols: number,
+  ): RawLines {
+    const begin = starts[0] ?? end;
+    // Memory of its own, not a part of a pool's.
+    const own = Buffer.allocUnsafeSlow(end - begin);
+    own.set(source.subarray(begin, end));
+    const ownStarts = starts.map((start) => start - begin);
+    return new RawLines(firstId, own, ownStarts, words, cols);
+  }
+
+  private constructor(
+    private readonly firstId: number,
+    private readonly source: Buffer,
+    private readonly starts: Uint32Array,
+    private readonly words: Uint32Array,
+    private readonly cols: number,
+  ) {}
+
+  get count(): number {
+    return this.starts.length;
+  }
+
+  get bytes(): number {
+    return OVERHEAD_BYTES + this.source.length + this.count * LINE_BYTES;
+  }
+
+  lineCount(from: number, to: number): number {
+    return to - from;
+  }
+
+  id(at: number): number {
+    return this.firstId + at;
+  }
+
+  begins(): boolean {
+    return true;
+  }
+
+  text(at: number): string {
+    const word = this.words[at] ?? 0;
+    if (!isSimple(word)) return this.segment(at).text;
+    const start = this.starts[at] ?? 0;
+    return this.source.toString("latin1", start, start + usedCellsOf(word));
+  }
+
+  segment(at: number): Segment {
+    reader.pack(this.source, this.starts[at] ?? 0, this.cols, usedCellsOf(this.words[at] ?? 0), builder);
+    return builder.finish(this.id(at), 0);
+  }
+
+  textLength(from: number, to: number): number {
+    let length = 0;
+    for (let at = from; at < to; at++) length += usedCellsOf(this.words[at] ?? 0);
+    return length;
+  }
+
+  rowCount(from: number, to: number, cols: number): number {
+    let rows = 0;
+    for (let at = from; at < to; at++) {
+      const cells = usedCellsOf(this.words[at] ?? 0);
+      rows += cells <= cols ? 1 : Math.ceil(cells / cols);
+    }
+    return rows;
+  }
+}

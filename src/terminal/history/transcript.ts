@@ -1,0 +1,141 @@
+/**
+ * History and hot window read as one text of logical lines. Owns nothing: every call reads the two anew, so a result
+ * is of the moment between two chunks at which it was asked for. It is read as output: cells that the newest command
+ * has found on the screen and not written to are blanks, but for `search`, which sees what is to be seen.
+ */
+import type { Format, Line } from "../../protocol/screen.ts";
+import type { Position } from "../marks.ts";
+import {
+  freshSegment,
+  joinLine,
+  type Segment,
+  segmentSpans,
+  simpleText,
+  trimSpaces,
+  unitAt,
+} from "../rows/row-text.ts";
+import { BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "../rows/xterm-row.ts";
+import type { History } from "./history.ts";
+import type { HotWindow } from "./hot-window.ts";
+
+export interface TextLine {
+  readonly id: number;
+  readonly line: Line;
+}
+
+export interface TextRange {
+  readonly lines: readonly TextLine[];
+  /** Lines of the range that history has dropped, a first one whose beginning is gone included. */
+  readonly dropped: number;
+}
+
+/** Whether a line matches; see `containing` for plain text, and give a linear-time matcher for patterns. */
+export type LineTest = (text: string) => boolean;
+
+/** A test for plain text, in time linear in the line. */
+export function containing(text: string, ignoreCase = false): LineTest {
+  if (!ignoreCase) return (line) => line.includes(text);
+  const wanted = text.toLowerCase();
+  return (line) => line.toLowerCase().includes(wanted);
+}
+
+export class Transcript {
+  constructor(private readonly source: { readonly history: History; readonly hot: HotWindow }) {}
+
+  /** The oldest line that is left. */
+  get firstLine(): number {
+    const { history, hot } = this.source;
+    return history.firstId ?? hot.position(-hot.above, 0).line;
+  }
+
+  /** Lines from one position to another (exclusive), soft-wrapped rows joined, trailing blanks cut. */
+  range(from: Position, to: Position, format: Format): TextRange {
+    const lines: TextLine[] = [];
+    let dropped = Math.max(0, Math.min(this.firstLine, to.line + 1) - from.line);
+    for (const { id, segments } of this.lines(from.line, to.line)) {
+      const start = id === from.line ? from.col : 0;
+      const end = id === to.line ? to.col : Number.POSITIVE_INFINITY;
+      if (end === 0) break;
+      if (lines.length === 0 && id === from.line && (segments[0]?.offset ?? 0) > start) dropped++;
+      lines.push({ id, line: part(segments, start, end, format) });
+    }
+    return { lines, dropped };
+  }
+
+  /** A line's text, trailing blanks cut; null when it is not kept. */
+  text(id: number): string | null {
+    const sole = this.source.hot.soleRow(id);
+    const simple = sole === null ? null : freshText(sole, usedCells(sole));
+    if (simple !== null) return trimSpaces(simple);
+    for (const { segments } of this.lines(id, id))
+      return part(segments, 0, Number.POSITIVE_INFINITY, "plain") as string;
+    return null;
+  }
+
+  /** UTF-16 units of a line before a cell; cells past what was written count as blanks. */
+  unitsBefore({ line, col }: Position): number {
+    const sole = this.source.hot.soleRow(line);
+    if (sole !== null && freshText(sole, Math.min(col, usedCells(sole))) !== null) return col;
+    let units = 0;
+    let cells = 0;
+    for (const { segments } of this.lines(line, line)) {
+      for (const segment of segments) {
+        const end = Math.min(segment.cells, Math.max(0, col - segment.offset));
+        units += unitAt(segment, end);
+        cells = segment.offset + end;
+      }
+    }
+    return units + Math.max(0, col - cells);
+  }
+
+  /** The newest `limit` lines of a range that match, oldest first. */
+  search(test: LineTest, fromId: number, toId: number, limit: number, format: Format): TextLine[] {
+    const found: TextLine[] = [];
+    for (const { id, segments } of this.lines(fromId, toId, (segment) => segment)) {
+      const text = segments.length === 1 ? (segments[0]?.text ?? "") : segments.map((segment) => segment.text).join("");
+      if (!test(trimSpaces(text))) continue;
+      found.push({ id, line: part(segments, 0, Number.POSITIVE_INFINITY, format) });
+      if (found.length > 2 * limit) found.splice(0, found.length - limit);
+    }
+    return found.length > limit ? found.slice(-limit) : found;
+  }
+
+  /** Logical lines with their segments. */
+  private *lines(fromId: number, toId: number, read = freshSegment): Generator<{ id: number; segments: Segment[] }> {
+    let segments: Segment[] = [];
+    for (const source of [this.source.history, this.source.hot]) {
+      for (const segment of source.segments(fromId, toId)) {
+        const id = segments[0]?.id;
+        if (id !== undefined && id !== segment.id) {
+          yield { id, segments };
+          segments = [];
+        }
+        segments.push(read(segment));
+      }
+    }
+    const id = segments[0]?.id;
+    if (id !== undefined) yield { id, segments };
+  }
+}
+
+/** The first cells of a row where all are simple and none is old, else null. */
+function freshText(row: StoredRow, cells: number): string | null {
+  for (let x = 0; x < cells; x++) if (((row._data[x * CELL_WORDS + 2] ?? 0) & BG_STALE) !== 0) return null;
+  return simpleText(row, 0, cells);
+}
+
+/** The cells from `start` to `end` of a logical line. */
+function part(segments: readonly Segment[], start: number, end: number, format: Format): Line {
+  if (format === "styled") {
+    return joinLine(
+      segments.map((segment) => segmentSpans(segment, Math.max(0, start - segment.offset), end - segment.offset)),
+    );
+  }
+  let text = "";
+  for (const segment of segments) {
+    const from = Math.max(0, start - segment.offset);
+    const to = Math.min(end - segment.offset, segment.cells);
+    if (to > from) text += segment.text.slice(unitAt(segment, from), unitAt(segment, to));
+  }
+  return trimSpaces(text);
+}

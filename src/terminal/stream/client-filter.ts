@@ -1,0 +1,260 @@
+/**
+ * Which escape sequences no client may get, decided on their bytes.
+ *
+ * A query is answered once, by the host: were it to reach a person's terminal, that would answer too, and its answer
+ * would be typed into the program. So whatever makes some terminal speak, print to a printer, or change the window that
+ * is not ours is removed. Sequences that only draw pass, and those that set modes which the emulator has, too
+ * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty
+ * protocols; VT510 manual (reports).
+ */
+
+import type { LastingChange } from "../../protocol/attach.ts";
+import { isForeignEscape, isForeignOsc, lastingChange, setsForeignState } from "./outer-state.ts";
+
+export type SequenceKind = "esc" | "csi" | "osc" | "dcs" | "string";
+
+export interface Sequence {
+  kind: SequenceKind;
+  start: number;
+  /** Where its parameters or contents begin; the final character of an "esc". */
+  body: number;
+  /** Past its end. */
+  end: number;
+}
+
+/** `stop`: kept, and the slice ends with it, as with shell integration of someone else; `own`: ours, the same but removed. */
+export type Verdict = "keep" | "cut" | "stop" | "own";
+
+export interface Classifier {
+  (bytes: Uint8Array, sequence: Sequence, start: number, end: number): Verdict;
+  /** Whether a sequence too long to wait for is hidden, judged by its beginning. */
+  hides(bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean;
+}
+
+/** OSC numbers whose contents are free text, in which "?" means nothing. */
+const TEXT_OSCS: ReadonlySet<number> = new Set([0, 1, 2, 7, 8, 9]);
+const TITLE_OSCS: ReadonlySet<number> = new Set([0, 1, 2]);
+const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
+const CLIPBOARD_OSC = 52;
+const ITERM_OSC = 1337;
+/** Pointer shapes: asks by a "?" before a list of names. */
+const POINTER_OSC = 22;
+/** xterm: which features are allowed, and which are not; both only ask. */
+const FEATURE_OSCS: ReadonlySet<number> = new Set([60, 61]);
+/** kitty's clipboard. */
+const KITTY_CLIPBOARD_OSC = 5522;
+/** CSI with a count that the emulator obeys in a loop: IL DL SU SD CHT CBT REP. */
+const REP = 0x62;
+const QUESTION = 0x3f;
+const HASH = 0x23;
+const EIGHT = 0x38;
+/** `CSI 1 J` needs help (`emulator.ts`). */
+const ED = 0x4a;
+const ONE = 0x31;
+/** What a loop counts for in a slice's rows, so that a slice of nothing else stays short. */
+const LOOP_COST = 4;
+const COUNTED = new Set([..."LMSTIZb"].map((c) => c.charCodeAt(0)));
+/** A screen has at most 1,000 rows and columns: a larger count does no more. */
+const MAX_COUNT = 1_000;
+/** Rows that one REP may fill, so that a slice's scrolling stays bounded on a narrow screen. */
+const MAX_REPEAT_ROWS = 100;
+/** Window operations that stay: save and restore the title. */
+const TITLE_STACK: ReadonlySet<number> = new Set([22, 23]);
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+export interface ClassifierOptions {
+  readonly nonce: string | null;
+  readonly hideClipboard: boolean;
+  readonly hideTitles: boolean;
+  /** Told of a change that no reset of modes undoes. */
+  readonly changed?: (change: LastingChange) => void;
+}
+
+export function classifier(options: ClassifierOptions): Classifier {
+  const { nonce, hideClipboard, hideTitles, changed = () => {} } = options;
+  const classify = (bytes: Uint8Array, sequence: Sequence, _start: number, end: number): Verdict => {
+    const { kind, body } = sequence;
+    switch (kind) {
+      case "csi":
+        if (bytes[end - 1] === ED && bytes[body] === ONE && end === body + 2) return "stop";
+        if (hideTitles && isTitleStack(bytes, body, end - 1)) return "cut";
+        if (mayNotPass(bytes, body, end - 1)) return "cut";
+        // TBC.
+        if (bytes[end - 1] === 0x67) changed("tabs");
+        return "keep";
+      case "esc":
+        // HTS.
+        if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
+        if (needsHelp(bytes, sequence.start, end)) return "stop";
+        // DECID.
+        if (end - sequence.start === 2 && bytes[end - 1] === 0x5a) return "cut";
+        return isForeignEscape(bytes, sequence.start, end) ? "cut" : "keep";
+      // What a DCS draws (sixel) is not in the picture that we keep, and of one that has no proper end some terminals
+      // take all that follows for its contents, tmux among them.
+      case "dcs":
+      case "string":
+        return "cut";
+      case "osc": {
+        const number = oscNumber(bytes, body, end);
+        if (isForeignOsc(number) || (hideTitles && TITLE_OSCS.has(number))) return "cut";
+        const change = lastingChange(number, bytes, body, end);
+        if (change !== null) changed(change);
+        return judgeOsc(bytes, body, end, nonce, hideClipboard);
+      }
+    }
+  };
+  const hides = (bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean => {
+    if (kind === "string" || kind === "dcs") return true;
+    if (kind !== "osc") return false;
+    const number = oscNumber(bytes, body, end);
+    if (TITLE_OSCS.has(number)) return hideTitles;
+    return number === CLIPBOARD_OSC ? hideClipboard : isColorOsc(number);
+  };
+  return Object.assign(classify, { hides });
+}
+
+/** DECRC and DECALN, which the emulator does in part (`emulator.ts`). */
+function needsHelp(bytes: Uint8Array, start: number, end: number): boolean {
+  if (bytes[end - 1] !== EIGHT) return false;
+  return end - start === 2 || (end - start === 3 && bytes[end - 2] === HASH);
+}
+
+function isTitleStack(bytes: Uint8Array, body: number, finalAt: number): boolean {
+  return bytes[finalAt] === 0x74 && TITLE_STACK.has(numberAt(bytes, body, finalAt));
+}
+
+function mayNotPass(bytes: Uint8Array, body: number, finalAt: number): boolean {
+  const final = bytes[finalAt] ?? 0;
+  // SGR and cursor movement make up nearly all of a stream.
+  if (final === 0x48 || (final >= 0x41 && final <= 0x4b)) return false;
+  const first = bytes[body] ?? 0;
+  const prefix = first >= 0x3c && first <= 0x3f ? String.fromCharCode(first) : "";
+  if (final === 0x6d && prefix !== ">") return prefix === "?";
+  const last = finalAt > body ? (bytes[finalAt - 1] ?? 0) : 0;
+  const intermediate = last >= 0x20 && last <= 0x2f ? String.fromCharCode(last) : "";
+  const key = `${prefix}${intermediate}${String.fromCharCode(final)}`;
+  switch (key) {
+    case "c": // DA1
+    case ">c": // DA2
+    case "=c": // DA3
+    case "?c":
+    case "n": // DSR, CPR
+    case "?n": // DECXCPR and the private reports
+    case "$p": // DECRQM
+    case "?$p":
+    case ">q": // XTVERSION
+    case "?u": // kitty keyboard
+    case "$u": // DECRQTSR
+    case "&u": // DECRQUPSS
+    case "x": // DECREQTPARM
+    case "*y": // DECRQCRA
+    case "$w": // DECRQPSR
+    case '"v': // DECRQDE
+    case "'|": // DECRQLP
+    case "#|": // XTREPORTSGR
+    case "#R": // XTREPORTCOLORS
+    case "?S": // XTSMGRAPHICS
+    case "?g": // XTQFMTKEYS
+    case "i": // print
+    case "?i":
+      return true;
+    case "t":
+      return !TITLE_STACK.has(numberAt(bytes, body, finalAt));
+    default:
+      return setsForeignState(bytes, body, finalAt, key);
+  }
+}
+
+function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | null, hideClipboard: boolean): Verdict {
+  const number = oscNumber(bytes, body, end);
+  if (MARK_OSCS.has(number)) {
+    if (number === 7 || nonce === null) return "stop";
+    return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "stop";
+  }
+  if (TEXT_OSCS.has(number)) return "keep";
+  if (FEATURE_OSCS.has(number) || number === KITTY_CLIPBOARD_OSC) return "cut";
+  if (number === POINTER_OSC && bytes[body + 3] === QUESTION) return "cut";
+  if (number === CLIPBOARD_OSC) return hideClipboard || asks(bytes, body, end) ? "cut" : "keep";
+  if (number === ITERM_OSC)
+    return /^1337;(Report|Request)/.test(decoder.decode(bytes.subarray(body, body + 16))) ? "cut" : "keep";
+  return asks(bytes, body, end) ? "cut" : "keep";
+}
+
+/** A mark of ours has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce behind the line. */
+function isOwnMark(text: string, nonce: string): boolean {
+  const parts = stripTerminator(text).split(";");
+  if (parts.includes(`wsh=${nonce}`)) return true;
+  return parts[0] === "633" && (parts[1] === "E" || parts[1] === "L") && parts[3] === nonce;
+}
+
+const TERMINATOR = /(?:\x07|\x1b\\?|\x18|\x1a|\x9c)$/;
+
+function stripTerminator(text: string): string {
+  return text.replace(TERMINATOR, "");
+}
+
+/** Whether one of the parameters is "?", or a key's value is. */
+function asks(bytes: Uint8Array, body: number, end: number): boolean {
+  for (let p = bytes.indexOf(0x3f, body); p >= 0 && p < end; p = bytes.indexOf(0x3f, p + 1)) {
+    const before = bytes[p - 1];
+    const after = bytes[p + 1] ?? 0;
+    const closes = p + 1 === end || after < 0x20 || after === 0x3a || after === 0x3b || after === 0xc2;
+    if ((before === 0x3b || before === 0x3d) && closes) return true;
+  }
+  return false;
+}
+
+function isColorOsc(number: number): boolean {
+  return number === 4 || number === 5 || (number >= 10 && number <= 19) || number === 21;
+}
+
+function oscNumber(bytes: Uint8Array, body: number, end: number): number {
+  return numberAt(bytes, body, end);
+}
+
+/** The decimal number at `from`; -1 when there is none. */
+function numberAt(bytes: Uint8Array, from: number, end: number): number {
+  let value = -1;
+  for (let p = from; p < end; p++) {
+    const digit = (bytes[p] ?? 0) - 0x30;
+    if (digit < 0 || digit > 9 || value > 1e6) break;
+    value = Math.max(value, 0) * 10 + digit;
+  }
+  return value;
+}
+
+/**
+ * Bring the count of a sequence that the emulator obeys in a loop down to `MAX_COUNT`, in place: `CSI 2147483647 S`
+ * would keep it busy for minutes. Returns the rows that the sequence can scroll, or its share of a slice's work.
+ */
+export function clampCount(bytes: Uint8Array, body: number, finalAt: number, cols: number): number {
+  const final = bytes[finalAt] ?? 0;
+  if (!COUNTED.has(final)) return 0;
+  const max = final === REP ? Math.min(MAX_COUNT, MAX_REPEAT_ROWS * cols) : MAX_COUNT;
+  let value = 0;
+  // Controls among the digits are obeyed and change nothing of the number.
+  for (let p = body; p < finalAt; p++) {
+    const c = bytes[p] ?? 0;
+    if (c < 0x20 || c === 0x7f) continue;
+    if (c < 0x30 || c > 0x39) break;
+    value = Math.min(value * 10 + c - 0x30, MAX_COUNT * 10);
+  }
+  if (value > max) {
+    writeCount(bytes, body, finalAt, max);
+    value = max;
+  }
+  return final === REP ? Math.ceil(Math.max(value, 1) / cols) : LOOP_COST;
+}
+
+function writeCount(bytes: Uint8Array, body: number, finalAt: number, count: number): void {
+  const places: number[] = [];
+  for (let p = body; p < finalAt; p++) {
+    const c = bytes[p] ?? 0;
+    if (c < 0x20 || c === 0x7f) continue;
+    if (c < 0x30 || c > 0x39) break;
+    places.push(p);
+  }
+  const digits = String(count).padStart(places.length, "0");
+  for (const [k, p] of places.entries()) bytes[p] = digits.charCodeAt(k);
+}

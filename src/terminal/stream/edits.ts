@@ -1,0 +1,94 @@
+/**
+ * What clients get instead of a part of the stream, and the forms in which sequences leave the host.
+ *
+ * Terminals agree on sequences that are whole, and on little else: some execute a string that another sequence cuts off
+ * and some drop it, some know C1 controls and some print what follows them. So what is kept leaves in one form that all
+ * read alike, and what is cut takes along everything that would change the meaning of what stays: after every edit a
+ * client's terminal stands where the emulator does. Pure; runs once per sequence, and copies only those that need it.
+ */
+import type { Sequence } from "./client-filter.ts";
+
+export interface Edit {
+  readonly start: number;
+  /** Exclusive; equal to `start` where something is only added. */
+  readonly end: number;
+  readonly put: Uint8Array;
+}
+
+export const NOTHING = new Uint8Array(0);
+
+const ESC = 0x1b;
+const BEL = 0x07;
+const ENQ = 0x05;
+const CAN = 0x18;
+const SUB = 0x1a;
+/** First byte of a C1 control in UTF-8, and ST as the second. */
+const C1_LEAD = 0xc2;
+const C1_ST = 0x9c;
+
+/** The bytes from `from` to `to` with the edits (ascending, apart) made. */
+export function edited(bytes: Uint8Array, from: number, to: number, edits: readonly Edit[]): Uint8Array {
+  if (edits.length === 0) return bytes.subarray(from, to);
+  const parts: Uint8Array[] = [];
+  let at = from;
+  for (const { start, end, put } of edits) {
+    if (start > at) parts.push(bytes.subarray(at, start));
+    if (put.length > 0) parts.push(put);
+    at = end;
+  }
+  if (at < to) parts.push(bytes.subarray(at, to));
+  return parts.length === 1 ? (parts[0] ?? NOTHING) : Buffer.concat(parts);
+}
+
+/** Controls inside an escape or control sequence: obeyed where they stand, whatever becomes of the sequence. */
+export function controlsIn(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  let count = 0;
+  for (let p = start; p < end; p++) if (isObeyed(bytes[p] ?? 0)) count++;
+  return count === 0 ? NOTHING : bytes.slice(start, end).filter(isObeyed);
+}
+
+function isObeyed(c: number): boolean {
+  return c < 0x20 && c !== 0 && c !== ESC && c !== CAN && c !== SUB && c !== ENQ;
+}
+
+/** How the emulator takes the end of a string sequence. */
+export type StringEnd = "proper" | "cut off" | "cancelled";
+
+export function stringEnding(bytes: Uint8Array, { kind, body, end }: Sequence): StringEnd {
+  const last = bytes[end - 1] ?? 0;
+  const before = end - 2 >= body ? (bytes[end - 2] ?? 0) : 0;
+  if (last === CAN || last === SUB) return "cancelled";
+  if (last === BEL && kind === "osc") return "proper";
+  if ((last === 0x5c && before === ESC) || (last === C1_ST && before === C1_LEAD)) return "proper";
+  return bytes[end] === ESC ? "cut off" : "cancelled";
+}
+
+/** A sequence that is kept, in the form in which every terminal reads it alike; null when it has that form. */
+export function canonical(bytes: Uint8Array, sequence: Sequence): Uint8Array | null {
+  const { kind, start, body, end } = sequence;
+  if (kind === "esc" || kind === "csi") return canonicalControl(bytes, sequence);
+  const ending = stringEnding(bytes, sequence);
+  if (ending === "cancelled") return NOTHING;
+  const last = bytes[end - 1];
+  const terminator = ending === "cut off" ? 0 : last === BEL ? 1 : 2;
+  const contents = bytes.subarray(body, end - terminator);
+  const isClean = contents.every((c) => c >= 0x20);
+  if (isClean && bytes[start] === ESC && ending === "proper" && last !== C1_ST) return null;
+  const first = bytes[start] === ESC ? (bytes[body - 1] ?? 0) : (bytes[body - 1] ?? 0) - 0x40;
+  return Buffer.concat([[ESC, first], contents.filter((c) => c >= 0x20), [ESC, 0x5c]].map((part) => Buffer.from(part)));
+}
+
+/** Without C1, and what is obeyed inside it before it. */
+function canonicalControl(bytes: Uint8Array, { kind, start, body, end }: Sequence): Uint8Array | null {
+  const isC1 = bytes[start] !== ESC;
+  let isClean = !isC1;
+  for (let p = body; p < end && isClean; p++) isClean = (bytes[p] ?? 0) >= 0x20 && bytes[p] !== 0x7f;
+  // An escape sequence with intermediates has them before its body, the final character.
+  for (let p = start + 1; p < body && isClean; p++) isClean = (bytes[p] ?? 0) >= 0x20 && bytes[p] !== 0x7f;
+  if (isClean) return null;
+  const head = isC1 ? [ESC, (bytes[start + 1] ?? 0) - 0x40] : [ESC];
+  const from = isC1 ? start + 2 : start + 1;
+  if (isC1 && kind === "esc") return Uint8Array.from(head);
+  const rest = bytes.slice(from, end).filter((c) => c >= 0x20 && c !== 0x7f);
+  return Buffer.concat([controlsIn(bytes, from, end), Buffer.from(head), rest]);
+}

@@ -1,0 +1,175 @@
+/**
+ * Output on its way into the emulator.
+ *
+ * Owns the queue of writes, the unfinished tail, and the clock: `offset`, the output bytes parsed. Writes are parsed in
+ * order, at once, chunk by chunk; every chunk ends at rest and is reported after it was parsed. Long output is parsed in
+ * portions with the event loop in between. At the limit: an unfinished sequence waits up to `MAX_TAIL` bytes and is then
+ * passed on, with `atRest` waiting for its end.
+ */
+
+import type { Classifier } from "./client-filter.ts";
+import { type Edit, edited } from "./edits.ts";
+import { RestScanner } from "./slice-scanner.ts";
+
+/** An unfinished sequence that is longer than this is passed on as it is. */
+const MAX_TAIL = 65_536;
+/** A chunk is hardly longer than this, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
+const MAX_CHUNK = 32_768;
+/** Parsing goes on for so long, over however many writes, before the event loop runs. */
+const PORTION_MS = 4;
+
+export interface Chunk {
+  /** Output bytes parsed so far. */
+  readonly offset: number;
+  /** What clients get: without queries and marks of ours. May share memory with what was written. */
+  readonly bytes: Uint8Array;
+}
+
+export interface IntakePort {
+  /** Take lines that need no parsing, of those that begin between `from` and `limit`; returns where they end. */
+  pass(bytes: Uint8Array, from: number, limit: number): number;
+  /** Parse a slice; `end` is the offset at its end. Returns what the emulator took after it that no program printed. */
+  parse(slice: Uint8Array, end: number): Uint8Array | null;
+  /** SO (1) or SI (0) came by. */
+  shift(set: 0 | 1): void;
+  chunk(chunk: Chunk): void;
+}
+
+interface Waiting {
+  readonly bytes: Uint8Array;
+  readonly done: () => void;
+}
+
+const EMPTY = new Uint8Array(0);
+const CANCEL = Uint8Array.of(0x18);
+
+export class Intake {
+  private readonly scanner: RestScanner;
+  private tail: Uint8Array = EMPTY;
+  private waiting: Waiting[] = [];
+  private restWaiters: (() => void)[] = [];
+  private running = false;
+  private parsing = false;
+  /** The emulator sees no more of the sequence that is open. */
+  private muted = false;
+  private disposed = false;
+  private parsed = 0;
+  /** When parsing began since the event loop last ran; null when it has not. */
+  private began: number | null = null;
+
+  constructor(
+    classify: Classifier,
+    cols: number,
+    private readonly port: IntakePort,
+  ) {
+    this.scanner = new RestScanner(classify, cols);
+  }
+
+  get offset(): number {
+    return this.parsed;
+  }
+
+  resize(cols: number): void {
+    this.scanner.resize(cols);
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    if (this.disposed) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.waiting.push({ bytes, done: resolve });
+    if (!this.running) void this.run();
+    return promise;
+  }
+
+  atRest<T>(fn: () => T): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const run = (): void => {
+      try {
+        resolve(fn());
+      } catch (error) {
+        reject(error);
+      }
+    };
+    if (!this.disposed && (this.parsing || this.scanner.inside)) this.restWaiters.push(run);
+    else run();
+    return promise;
+  }
+
+  /** What waits is dropped; promises resolve. */
+  dispose(): void {
+    this.disposed = true;
+    for (const { done } of this.waiting.splice(0)) done();
+    for (const waiter of this.restWaiters.splice(0)) waiter();
+  }
+
+  /**
+   * Parse what waits; synchronous until a portion is used up. A flood that is read as quickly as it is parsed comes as
+   * one chain of promises, in which the event loop never runs by itself: so portions go across writes.
+   */
+  private async run(): Promise<void> {
+    this.running = true;
+    for (let next = this.waiting.shift(); next !== undefined; next = this.waiting.shift()) {
+      const bytes = this.tail.length === 0 ? next.bytes : Buffer.concat([this.tail, next.bytes]);
+      this.tail = EMPTY;
+      for (let at = 0; at < bytes.length && !this.disposed; ) {
+        const began = this.portionBegan();
+        if (performance.now() - began > PORTION_MS) await new Promise((resolve) => setImmediate(resolve));
+        if (!this.disposed) at = this.chunk(bytes, at);
+      }
+      next.done();
+    }
+    this.running = false;
+  }
+
+  private portionBegan(): number {
+    if (this.began === null) {
+      this.began = performance.now();
+      setImmediate(() => {
+        this.began = null;
+      });
+    }
+    return this.began;
+  }
+
+  /** Parse one chunk from `from` and report it; returns where the next begins. */
+  private chunk(bytes: Uint8Array, from: number): number {
+    this.parsing = true;
+    const edits: Edit[] = [];
+    let at = from;
+    while (at < bytes.length && at - from < MAX_CHUNK) {
+      if (!this.scanner.inside) at = this.port.pass(bytes, at, Math.min(bytes.length, from + MAX_CHUNK));
+      if (at === bytes.length || at - from >= MAX_CHUNK) break;
+      let slice = this.scanner.next(bytes, at);
+      if (slice.end === at) {
+        if (!slice.unfinished || bytes.length - at <= MAX_TAIL) {
+          this.tail = bytes.subarray(at);
+          break;
+        }
+        slice = this.scanner.force(bytes, at);
+      }
+      for (const edit of slice.edits) edits.push(edit);
+      const put = this.parse(bytes.subarray(at, slice.end), this.parsed + slice.end - from);
+      if (put !== null) edits.push({ start: slice.end, end: slice.end, put });
+      if (slice.shift !== null) this.port.shift(slice.shift);
+      at = slice.end;
+    }
+    this.parsing = false;
+    if (at > from) {
+      this.parsed += at - from;
+      this.port.chunk({ offset: this.parsed, bytes: edited(bytes, from, at, edits) });
+      if (!this.scanner.inside) for (const waiter of this.restWaiters.splice(0)) waiter();
+    }
+    return this.tail.length > 0 ? bytes.length : at;
+  }
+
+  private parse(slice: Uint8Array, end: number): Uint8Array | null {
+    const { inside, excessive } = this.scanner;
+    if (this.muted) {
+      this.muted = inside;
+      return null;
+    }
+    if (!excessive) return this.port.parse(slice, end);
+    this.muted = true;
+    return this.port.parse(CANCEL, end);
+  }
+}

@@ -1,0 +1,359 @@
+/**
+ * Where the output of a program may be cut.
+ *
+ * Owns the reading of the raw stream, before the emulator: it finds the points of rest, where no escape sequence and no
+ * UTF-8 character is unfinished, and what clients get otherwise than it came (without queries, our own marks, and bytes
+ * that mean nothing: see `sequences.ts` and `edits.ts`).
+ * What must stay true: a slice ends at rest unless it was forced; it scrolls at most `MAX_SCROLL` rows, however it was
+ * crafted; a mark is the last thing in its slice, so that the slice's end is the mark's offset. Runs once per byte:
+ * plain text takes one comparison.
+ */
+
+import { type Classifier, clampCount, type Sequence, type SequenceKind, type Verdict } from "./client-filter.ts";
+import { canonical, controlsIn, type Edit, NOTHING, stringEnding } from "./edits.ts";
+
+/**
+ * Rows that one slice can scroll at most: line feeds, and jumps to the last column, from where a character or two wrap
+ * (256), long rows (128), one REP on top (101).
+ */
+export const MAX_SCROLL = 512;
+const ROWS_PER_SLICE = 256;
+const WRAPPED_ROWS_PER_SLICE = 128;
+/** Bytes of a string sequence (OSC, DCS, APC) that the emulator gets to see: more than any title, link or clipboard. */
+const STRING_LIMIT = 1_048_576;
+
+/** Sequences that leave the cursor where it is and are common: styles, erasing. Any other counts as a row. */
+const STAYS = new Set([..."mJK"].map((c) => c.charCodeAt(0)));
+
+const TAB = 0x09;
+const ESC = 0x1b;
+const CAN = 0x18;
+const SUB = 0x1a;
+const BEL = 0x07;
+const ENQ = 0x05;
+const STRING_TERMINATOR = Uint8Array.of(ESC, 0x5c);
+const CANCEL = Uint8Array.of(CAN);
+
+export interface Slice {
+  /** Where it ends; where it began when nothing of it is at rest yet. */
+  end: number;
+  /** What clients get otherwise than it came. */
+  edits: Edit[];
+  /** It ended in front of a sequence or character that the input does not finish. */
+  unfinished: boolean;
+  /** It ended with SO (1) or SI (0), which the emulator's hooks do not report. */
+  shift: 0 | 1 | null;
+}
+
+interface Open {
+  readonly kind: SequenceKind;
+  readonly hidden: boolean;
+  length: number;
+}
+
+export class RestScanner {
+  /** The sequence that a forced slice left open. */
+  private open: Open | null = null;
+  private sequence: Sequence = { kind: "esc", start: 0, body: 0, end: 0 };
+  private rows = 0;
+  /** What was just read means nothing to the emulator. */
+  private isVoid = false;
+  /** The sequence that is read has more in it than its own characters, or begins with a C1 control. */
+  private isDirty = false;
+
+  constructor(
+    private readonly classify: Classifier,
+    private cols: number,
+  ) {}
+
+  resize(cols: number): void {
+    this.cols = cols;
+  }
+
+  /** Whether the last slice ended inside a sequence that was too long to wait for. */
+  get inside(): boolean {
+    return this.open !== null;
+  }
+
+  /** Whether the emulator should see the open sequence no more: it is longer than anything that it could use. */
+  get excessive(): boolean {
+    return this.open !== null && this.open.length > STRING_LIMIT;
+  }
+
+  /** The next slice of `bytes` from `from`. */
+  next(bytes: Uint8Array, from: number): Slice {
+    if (this.open !== null) return this.resume(this.open, bytes, from);
+    const edits: Edit[] = [];
+    const limit = Math.min(bytes.length, from + WRAPPED_ROWS_PER_SLICE * this.cols);
+    this.rows = 0;
+    let i = from;
+    while (i < limit) {
+      const c = bytes[i] ?? 0;
+      if (c >= 0x20 && c < 0x80) {
+        i++;
+        continue;
+      }
+      if (c >= TAB && c <= 0x0c) {
+        i++;
+        if (++this.rows >= ROWS_PER_SLICE) break;
+        continue;
+      }
+      this.isVoid = false;
+      this.isDirty = false;
+      const end = c === ESC ? this.escape(bytes, i) : c >= 0x80 ? this.character(bytes, i) : this.control(c, i, edits);
+      if (end < 0) return { end: i, edits, unfinished: true, shift: null };
+      if (this.sequence.end === end) {
+        const verdict = this.judge(bytes, edits);
+        if (verdict === "stop" || verdict === "own") return { end, edits, unfinished: false, shift: null };
+        if (this.rows >= ROWS_PER_SLICE) return { end, edits, unfinished: false, shift: null };
+      } else if (this.isVoid) {
+        edits.push({ start: i, end, put: controlsIn(bytes, i, end) });
+      } else if (c === 0x0e || c === 0x0f) {
+        return { end, edits, unfinished: false, shift: c === 0x0e ? 1 : 0 };
+      }
+      i = end;
+    }
+    return { end: i, edits, unfinished: false, shift: null };
+  }
+
+  /** What becomes of the sequence that was found. */
+  private judge(bytes: Uint8Array, edits: Edit[]): Verdict {
+    const { sequence } = this;
+    const { kind, start, end } = sequence;
+    const isControl = kind === "esc" || kind === "csi";
+    // As programs print them, nearly all control sequences are clean, and they make up most of a stream.
+    const clean = isControl && !this.isDirty ? null : canonical(bytes, sequence);
+    if (clean === null) {
+      const verdict = this.classify(bytes, sequence, start, end);
+      sequence.end = 0;
+      if (verdict === "cut" || verdict === "own") edits.push({ start, end, put: NOTHING });
+      return verdict;
+    }
+    sequence.end = 0;
+    const controls = isControl ? controlsIn(bytes, start, end) : NOTHING;
+    // Cancelled: nobody obeys it.
+    if (clean.length === 0) {
+      edits.push({ start, end, put: NOTHING });
+      return "keep";
+    }
+    const verdict = this.classify(clean, inClean(kind, controls.length, clean.length), controls.length, clean.length);
+    edits.push({ start, end, put: verdict === "cut" || verdict === "own" ? controls : clean });
+    return verdict;
+  }
+
+  /** Take an unfinished tail as it is, because it has become too long to wait for. */
+  force(bytes: Uint8Array, from: number): Slice {
+    // A last ESC may be half of the end (ESC \) of the sequence.
+    const end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;
+    const first = bytes[from];
+    const second = bytes[from + 1] ?? 0;
+    const kind = first === ESC ? kindOf(second) : first === 0xc2 ? kindOf(second - 0x40) : "esc";
+    const hidden = kind === "esc" || kind === "csi" || this.classify.hides(bytes, kind, from + 2, end);
+    this.open = { kind, hidden, length: end - from };
+    quieten(bytes, from + 2, end, kind);
+    return { end, edits: hidden ? [this.hide(bytes, from, end, kind)] : [], unfinished: false, shift: null };
+  }
+
+  private resume(open: Open, bytes: Uint8Array, from: number): Slice {
+    let end = stringEnd(bytes, from, open.kind);
+    const unfinished = end < 0;
+    if (unfinished) end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;
+    else this.open = null;
+    open.length += end - from;
+    quieten(bytes, from, end, open.kind);
+    const edits: Edit[] = [];
+    if (open.hidden) edits.push(this.hide(bytes, from, end, open.kind));
+    else if (!unfinished) {
+      const ending = stringEnding(bytes, { kind: open.kind, start: from, body: from, end });
+      // What clients have of it cannot be taken back: it ends for them as it does here.
+      if (ending !== "proper") edits.push({ start: end, end, put: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
+    }
+    return { end, edits, unfinished: unfinished && end < bytes.length, shift: null };
+  }
+
+  private hide(bytes: Uint8Array, start: number, end: number, kind: SequenceKind): Edit {
+    const isControl = kind === "esc" || kind === "csi";
+    return { start, end, put: isControl ? controlsIn(bytes, start, end) : NOTHING };
+  }
+
+  private control(c: number, at: number, edits: Edit[]): number {
+    // Answerback: a terminal could be set to type something for it.
+    if (c === ENQ) edits.push({ start: at, end: at + 1, put: NOTHING });
+    return at + 1;
+  }
+
+  /** The end of the character at `i`, or of the sequence that a C1 control begins; -1 when it is unfinished. */
+  private character(bytes: Uint8Array, i: number): number {
+    const length = characterLength(bytes, i);
+    if (length === 0) return -1;
+    if (length < 0) {
+      // The emulator prints nothing for it, other terminals a sign of their own.
+      this.isVoid = true;
+      return i - length;
+    }
+    const second = bytes[i + 1] ?? 0;
+    if (bytes[i] !== 0xc2 || second > 0x9f) return i + length;
+    this.isDirty = true;
+    return this.introduced(bytes, i, i + 2, second - 0x40);
+  }
+
+  private escape(bytes: Uint8Array, i: number): number {
+    let intermediates = false;
+    for (let p = i + 1; ; p++) {
+      const c = bytes[p];
+      if (c === undefined) return -1;
+      if (c === ESC || c === CAN || c === SUB || c >= 0x80) {
+        const end = this.interrupted(bytes, p);
+        if (end !== p + 1 || c < 0x80 || this.isVoid) return end;
+      } else if (c < 0x20 || c === 0x7f) this.embedded(bytes, p);
+      else if (c < 0x30) intermediates = true;
+      else if (intermediates) return this.found("esc", i, p, p + 1);
+      else return this.introduced(bytes, i, p + 1, c);
+    }
+  }
+
+  /** What `ESC c`, or the C1 control that means the same, begins. */
+  private introduced(bytes: Uint8Array, start: number, body: number, c: number): number {
+    const kind = kindOf(c);
+    if (kind === "esc") {
+      // IND and NEL scroll, DECRC jumps.
+      this.rows++;
+      return this.found("esc", start, body - 1, body);
+    }
+    if (kind === "csi") return this.csi(bytes, start, body);
+    const end = stringEnd(bytes, body, kind);
+    if (end < 0) return -1;
+    quieten(bytes, body, end, kind);
+    return this.found(kind, start, body, end);
+  }
+
+  private csi(bytes: Uint8Array, start: number, body: number): number {
+    for (let p = body; ; p++) {
+      const c = bytes[p];
+      if (c === undefined) return -1;
+      if (c === ESC || c === CAN || c === SUB || c >= 0x80) {
+        const end = this.interrupted(bytes, p);
+        if (end !== p + 1 || c < 0x80 || this.isVoid) return end;
+      } else if (c < 0x20 || c === 0x7f) this.embedded(bytes, p);
+      else if (c >= 0x40) {
+        if (!STAYS.has(c)) this.rows += Math.max(1, clampCount(bytes, body, p, this.cols));
+        return this.found("csi", start, body, p + 1);
+      }
+    }
+  }
+
+  /**
+   * Something inside a sequence that ends it without effect: returns where it ends, -1 when that is not there yet.
+   * A byte that is no character is none to the emulator: it becomes NUL, and the sequence goes on.
+   */
+  private interrupted(bytes: Uint8Array, at: number): number {
+    const c = bytes[at] ?? 0;
+    if (c >= 0x80) {
+      const length = characterLength(bytes, at);
+      if (length === 0) return -1;
+      if (length < 0) {
+        bytes.fill(0, at, at - length);
+        this.isDirty = true;
+        return at + 1;
+      }
+      this.isVoid = true;
+      // A C1 control begins something of its own; another character goes down with the sequence.
+      const isC1 = c === 0xc2 && (bytes[at + 1] ?? 0) <= 0x9f;
+      if (isC1) return at;
+      // In some states the emulator would go on.
+      bytes.fill(0, at, at + length);
+      bytes[at] = CAN;
+      return at + length;
+    }
+    this.isVoid = true;
+    return c === ESC ? at : at + 1;
+  }
+
+  /** A control inside a sequence is obeyed at once. Line feeds beyond a slice's share become NUL: only an attack has them. */
+  private embedded(bytes: Uint8Array, at: number): void {
+    const c = bytes[at] ?? 0;
+    this.isDirty = true;
+    if (c < 0x0a || c > 0x0c) return;
+    if (this.rows < ROWS_PER_SLICE) this.rows++;
+    else bytes[at] = 0;
+  }
+
+  private found(kind: SequenceKind, start: number, body: number, end: number): number {
+    this.sequence.kind = kind;
+    this.sequence.start = start;
+    this.sequence.body = body;
+    this.sequence.end = end;
+    return end;
+  }
+}
+
+/** A sequence in its canonical form. */
+function inClean(kind: SequenceKind, start: number, end: number): Sequence {
+  return { kind, start, body: kind === "esc" ? end - 1 : start + 2, end };
+}
+
+/** What the character after ESC begins. */
+function kindOf(c: number): SequenceKind {
+  switch (c) {
+    case 0x5b:
+      return "csi";
+    case 0x5d:
+      return "osc";
+    case 0x50:
+      return "dcs";
+    case 0x58:
+    case 0x5e:
+    case 0x5f:
+      return "string";
+    default:
+      return "esc";
+  }
+}
+
+/** The emulator would leave some string sequences at the first character beyond ASCII, and print the rest of them. */
+function quieten(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
+  if (kind !== "string" && kind !== "dcs") return;
+  // An end in C1 stays.
+  const last = bytes[end - 1] === 0x9c ? end - 2 : end;
+  for (let p = body; p < last; p++) if ((bytes[p] ?? 0) >= 0x80) bytes[p] = 0x7f;
+}
+
+/** Past the end of the string sequence whose contents begin at `from`; -1 when it is unfinished. */
+function stringEnd(bytes: Uint8Array, from: number, kind: SequenceKind): number {
+  for (let p = from; p < bytes.length; p++) {
+    const c = bytes[p] ?? 0;
+    if (c === ESC) {
+      const next = bytes[p + 1];
+      if (next === undefined) return -1;
+      return next === 0x5c ? p + 2 : p;
+    }
+    if (c === CAN || c === SUB) return p + 1;
+    if (c === BEL && kind === "osc") return p + 1;
+    // C1 controls: ST ends it, the others cancel it.
+    if (c >= 0x80 && c <= 0x9f && p > from && bytes[p - 1] === 0xc2) return c === 0x9c ? p + 1 : p - 1;
+    // A CSI cannot be this long; whatever ends one ends it.
+    if ((kind === "csi" || kind === "esc") && c >= 0x40 && c < 0x7f) return p + 1;
+  }
+  return -1;
+}
+
+/** Bytes of the character at `i`; 0 when it is unfinished, minus the bytes that are skipped when it is none. */
+function characterLength(bytes: Uint8Array, i: number): number {
+  const c = bytes[i] ?? 0;
+  const length = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
+  if (length === 1) return -1;
+  for (let k = 1; k < length; k++) {
+    const next = bytes[i + k];
+    if (next === undefined) return 0;
+    // Not a continuation: what was begun is invalid and ends here.
+    if (next < 0x80 || next > 0xbf) return -k;
+  }
+  const second = bytes[i + 1] ?? 0;
+  // Overlong forms, surrogates, and what is beyond Unicode.
+  const isNone =
+    (c === 0xe0 && second < 0xa0) ||
+    (c === 0xed && second > 0x9f) ||
+    (c === 0xf0 && second < 0x90) ||
+    (c === 0xf4 && second > 0x8f);
+  return isNone ? -length : length;
+}

@@ -1,0 +1,211 @@
+/**
+ * A connection to a host's socket, as its client sees it: hello, requests with ids, events, and one stream. Everything
+ * that waits for an answer ends when the connection does, with an error that says why. Frames are handed on in order;
+ * `pause` stops reading, so that the host sees a slow reader as a full socket.
+ */
+import * as v from "valibot";
+import {
+  AnyHelloSchema,
+  type Hello,
+  HelloSchema,
+  PEER_TIMEOUT_MS,
+  type Request,
+  ResponseSchema,
+} from "../protocol/control.ts";
+import { WshError } from "../protocol/errors.ts";
+import {
+  encodeFrame,
+  encodeJsonFrame,
+  type Frame,
+  FrameDecoder,
+  type FrameType,
+  frameJson,
+  frameTypes,
+  PROTOCOL_VERSION,
+} from "../protocol/messages.ts";
+import { VERSION } from "../protocol/version.ts";
+import { Outbox } from "./outbox.ts";
+import { Wire } from "./socket.ts";
+
+export interface ConnectionEvents {
+  /** Frames that are neither hello nor response: events, output, pictures, the stream's end. */
+  frame?(frame: Frame): void;
+  /** Once, after the last frame. */
+  close?(): void;
+}
+
+export type RequestContext = Pick<Request, "caller" | "access"> & { readonly signal?: AbortSignal };
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: unknown): void;
+}
+
+export class Connection {
+  private readonly waiting = new Map<number, Waiting>();
+  private readonly decoder = new FrameDecoder();
+  private readonly outbox: Outbox;
+  private wire: Wire | null = null;
+  private nextId = 1;
+  private helloWaiter: PromiseWithResolvers<Hello> | null = Promise.withResolvers<Hello>();
+  private closed = false;
+
+  private constructor(
+    readonly path: string,
+    private events: ConnectionEvents,
+  ) {
+    this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
+  }
+
+  /**
+   * Connects and says hello.
+   * @param timeoutMs how long a host that accepts but does not answer is waited for
+   * @throws WshError session_not_found (nobody listens), host_unavailable (no answer), host_version (speaks another version)
+   */
+  static async open(
+    path: string,
+    role: Hello["role"],
+    events: ConnectionEvents = {},
+    timeoutMs = PEER_TIMEOUT_MS,
+  ): Promise<{ connection: Connection; hello: Hello }> {
+    const connection = new Connection(path, events);
+    const hello = connection.helloWaiter?.promise ?? Promise.reject(new Error("no hello expected"));
+    hello.catch(() => {});
+    try {
+      connection.wire = await Wire.connect(path, {
+        data: (bytes) => connection.receive(bytes),
+        drain: () => void connection.outbox.drain(),
+        close: () => connection.lost(),
+      });
+    } catch (cause) {
+      throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
+    }
+    connection.send(frameTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
+    const timer = setTimeout(() => {
+      const error = new WshError(
+        "host_unavailable",
+        `the session process at ${path} did not answer within ${timeoutMs} ms`,
+      );
+      connection.helloWaiter?.reject(error);
+    }, timeoutMs);
+    try {
+      return { connection, hello: await hello };
+    } catch (error) {
+      connection.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Takes over the events, for example when a stream begins. */
+  listen(events: ConnectionEvents): void {
+    this.events = events;
+  }
+
+  /** Bytes that the host has not taken yet. */
+  get pending(): number {
+    return this.outbox.pending;
+  }
+
+  get isClosed(): boolean {
+    return this.closed;
+  }
+
+  /** @throws what the host answered, or host_unavailable when the connection ends first, or cancelled */
+  request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
+    if (this.closed) return Promise.reject(this.lostError());
+    const id = this.nextId++;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.waiting.set(id, { resolve, reject });
+    const { signal, caller, access } = context;
+    this.send(frameTypes.request, { id, op, input, caller, access } satisfies Request);
+    if (signal === undefined) return promise;
+    const cancel = (): void => this.send(frameTypes.cancel, { id });
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
+    return promise.finally(() => signal.removeEventListener("abort", cancel));
+  }
+
+  send(type: FrameType, value: unknown): void {
+    if (!this.closed) this.outbox.write(encodeJsonFrame(type, value));
+  }
+
+  sendBytes(type: FrameType, bytes: Uint8Array): void {
+    if (!this.closed) this.outbox.write(encodeFrame(type, bytes));
+  }
+
+  pause(): void {
+    this.wire?.pause();
+  }
+
+  resume(): void {
+    this.wire?.resume();
+  }
+
+  /** For a connection that lasts and is mostly silent: it wakes nobody from now on. */
+  rest(): void {
+    this.wire?.rest();
+  }
+
+  close(): void {
+    this.wire?.end();
+    this.lost();
+  }
+
+  private receive(bytes: Uint8Array): void {
+    try {
+      for (const frame of this.decoder.push(bytes)) this.dispatch(frame);
+    } catch (error) {
+      this.helloWaiter?.reject(error);
+      this.close();
+    }
+  }
+
+  private dispatch(frame: Frame): void {
+    if (frame.type === frameTypes.hello) {
+      this.greet(frameJson(frame));
+    } else if (frame.type === frameTypes.response) {
+      const response = v.parse(ResponseSchema, frameJson(frame));
+      const waiting = this.waiting.get(response.id);
+      this.waiting.delete(response.id);
+      if ("error" in response) waiting?.reject(WshError.fromBody(response.error));
+      else waiting?.resolve(response.result);
+    } else {
+      this.events.frame?.(frame);
+    }
+  }
+
+  private greet(value: unknown): void {
+    const any = v.parse(AnyHelloSchema, value);
+    if (any.wsh !== PROTOCOL_VERSION) {
+      this.helloWaiter?.reject(
+        new WshError(
+          "host_version",
+          `the session process at ${this.path} is wsh ${any.version} and speaks protocol ${any.wsh}; this is wsh ${VERSION} with protocol ${PROTOCOL_VERSION}`,
+        ),
+      );
+    } else {
+      this.helloWaiter?.resolve(v.parse(HelloSchema, value));
+    }
+    this.helloWaiter = null;
+  }
+
+  private lost(): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.outbox.clear();
+    // Not yet a host that answers: it has died meanwhile, and only its socket was still there.
+    this.helloWaiter?.reject(
+      new WshError("session_not_found", `the session process at ${this.path} ended before it answered`),
+    );
+    const error = this.lostError();
+    for (const { reject } of this.waiting.values()) reject(error);
+    this.waiting.clear();
+    this.events.close?.();
+  }
+
+  private lostError(): WshError {
+    return new WshError("host_unavailable", `the connection to the session process at ${this.path} is closed`);
+  }
+}

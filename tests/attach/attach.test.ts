@@ -1,0 +1,471 @@
+/** A person at a terminal: tmux is the terminal, keys are pressed, and what it shows is looked at. */
+import { describe, expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseColor } from "../../src/attach/color-probe.ts";
+import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+import { program } from "../support/wsh-program.ts";
+
+if (!hasTmux) console.warn("tmux is not installed: tests of the attached terminal are skipped");
+const withTmux = describe.skipIf(!hasTmux);
+
+/** The prompt of a shell in a session; the bare one's is `outer>`. */
+const PROMPT = /^\$$/m;
+
+withTmux("opening and leaving", () => {
+  test("wsh opens a shell here, with a server beside it; prefix twice detaches; attach is back where it was", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.type("echo before");
+    await person.run("wsh --tag mine");
+    await person.sees(PROMPT);
+    await person.type("echo name=$WSH_SESSION term=$TERM dir=$PWD; stty size");
+    await person.sees(`name=default term=xterm-256color dir=${wsh.dir}\n24 80\n`);
+    expect(await wsh.list()).toMatchObject([{ name: "default", attached: 1, clients: 1, tags: ["mine"] }]);
+    await until("the server", async () => (await wsh.run("status")).code === 0);
+    expect(await (await wsh.fetch("/health")).json()).toEqual({ status: "ok" });
+
+    await person.detach();
+    expect(await person.exitCode()).toBe(0);
+    expect(await person.sees("[detached from session 'default']")).toContain("outer>");
+    expect(await person.all()).toContain("before\n");
+    expect(await wsh.list()).toMatchObject([{ name: "default", attached: 0 }]);
+
+    await person.clear();
+    await person.run("wsh attach default");
+    await person.sees(`name=default term=xterm-256color dir=${wsh.dir}`);
+    await person.type("echo again");
+    await person.sees(/^again$/m);
+  });
+
+  test("the terminal is as it was: line editing, echo, Ctrl+C, modes", async () => {
+    await using wsh = new Wsh({ config: "reset_modes = false\n" });
+    await using person = await PersonTerminal.open(wsh);
+    await person.type("stty -a > before.txt");
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.type("printf '\\033[?1000h\\033[?1006h\\033[?2004h\\033[?1h\\033[?25l\\033[3;5r\\033[31m'");
+    await until("the mouse to be on", async () => (await person.fact("mouse_any_flag")) === "1");
+    await person.keys("C-\\", "C-\\");
+    expect(await person.exitCode()).toBe(0);
+    expect(await person.fact("mouse_any_flag")).toBe("0");
+    expect(await person.fact("keypad_cursor_flag")).toBe("0");
+    expect(await person.fact("cursor_flag")).toBe("1");
+    expect(await person.fact("scroll_region_lower")).toBe("23");
+    await person.type("stty -a > after.txt; cmp before.txt after.txt && echo same");
+    await person.sees(/^same$/m);
+    await person.type("sleep 60");
+    await person.keys("C-c");
+    await person.sees(/\^C\n/);
+  });
+
+  test("exit ends the session and says so; -c propagates the code", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.type("exit 7");
+    expect(await person.exitCode()).toBe(0);
+    await person.sees("[session 'default' exited: 7]");
+    await person.clear();
+    await person.run("wsh --name c -c 'echo working; exit 3'");
+    expect(await person.exitCode()).toBe(3);
+    await person.sees("[session 'c' exited: 3]");
+    expect(await person.screen()).toContain("working");
+  });
+
+  test("attach to an ended session shows its last screen and exits with its code", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await wsh.session("short", "--", "echo last words; exit 6");
+    await until("it to end", async () => (await wsh.list()).length === 0);
+    await person.run("wsh attach short");
+    expect(await person.exitCode()).toBe(6);
+    expect(await person.screen()).toContain("last words");
+    await person.sees("[session 'short' exited: 6]");
+  });
+
+  test("killed, stopped, sent away, and the loss of the host are told apart", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    const ends: [name: string, end: () => Promise<unknown> | unknown, message: string, code: number][] = [
+      ["a", () => wsh.ok("kill", "a"), "[session 'a' was killed]", 1],
+      ["b", () => wsh.ok("detach", "b"), "[detached from session 'b']", 0],
+      ["c", () => process.kill(wsh.hosts().at(-1) ?? 0, "SIGKILL"), "[session 'c' is lost", 1],
+      ["d", () => wsh.ok("stop"), "[session 'd' was ended by wsh stop]", 1],
+    ];
+    for (const [name, end, message, code] of ends) {
+      await person.clear();
+      await wsh.session(name);
+      await person.run(`wsh attach ${name}`);
+      await person.sees(PROMPT);
+      await end();
+      expect(await person.exitCode()).toBe(code);
+      await person.sees(message);
+    }
+  });
+
+  test("SIGTERM and SIGHUP to the client restore the terminal; the session goes on", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await wsh.session("on");
+    for (const [signal, code] of [
+      ["SIGTERM", 143],
+      ["SIGHUP", 129],
+    ] as const) {
+      await person.clear();
+      await person.run("wsh attach on");
+      await person.sees(PROMPT);
+      process.kill(await person.clientPid(), signal);
+      expect(await person.exitCode()).toBe(code);
+      await person.type("echo typed");
+      await person.sees(/^typed$/m);
+    }
+    expect(await wsh.list()).toMatchObject([{ name: "on", running: true, attached: 0 }]);
+  });
+
+  test("closing the terminal's window detaches", async () => {
+    await using wsh = new Wsh();
+    const person = await PersonTerminal.open(wsh);
+    await person.run("wsh --name left");
+    await person.sees(PROMPT);
+    const client = await person.clientPid();
+    await person[Symbol.asyncDispose]();
+    await until("the client to end", () => !existsSync(`/proc/${client}`));
+    await until("it to be detached", async () => (await wsh.list())[0]?.attached === 0);
+  });
+
+  test("inside a session wsh refuses to nest and names the session", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh --name outer");
+    await person.sees(PROMPT);
+    await person.type(`${program.join(" ")}; echo code=$?`);
+    await person.sees(/session 'outer' already\n(.*\n)*code=1$/m);
+    await person.type(`${program.join(" ")} list --names`);
+    await person.sees(/^outer$/m);
+  });
+
+  test("--alt-screen leaves this screen as it is", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.type("clear; echo untouched");
+    await person.run("wsh --alt-screen");
+    await person.sees(PROMPT);
+    expect(await person.fact("alternate_on")).toBe("1");
+    await person.type("echo inside");
+    await person.sees(/^inside$/m);
+    await person.keys("C-\\", "C-\\");
+    expect(await person.exitCode()).toBe(0);
+    const screen = await person.screen();
+    expect(screen).toContain("untouched");
+    expect(screen).not.toContain("inside");
+  });
+});
+
+withTmux("what lives on", () => {
+  test("kill -9 of the server while attached: nothing blinks, and everything is there for the next one", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh --name dev");
+    await person.sees(PROMPT);
+    await until("the server", () => wsh.servers().length === 1);
+    await person.type("export KEPT=yes; echo marker");
+    await person.sees(/^marker$/m);
+    const before = (await wsh.list())[0];
+    process.kill(wsh.servers()[0] ?? 0, "SIGKILL");
+    await until("the server to be gone", () => wsh.servers().length === 0);
+    await person.type("echo still $KEPT");
+    await person.sees(/^still yes$/m);
+    await person.detach();
+    expect((await wsh.list())[0]).toMatchObject({
+      name: "dev",
+      pid: before?.pid ?? 0,
+      created_at: before?.created_at ?? 0,
+    });
+    await wsh.ok("server", "--ensure", "--bind", "none");
+    expect(await (await wsh.fetch("/sessions/dev")).json()).toMatchObject({ name: "dev", pid: before?.pid });
+    await person.clear();
+    await person.run("wsh attach dev");
+    expect(await person.sees("still yes")).toContain("marker");
+  });
+
+  test("kill -9 of the client in the middle of output leaves the session whole", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh --name busy");
+    await person.sees(PROMPT);
+    await person.type("for i in $(seq 1 400); do echo line $i; sleep 0.002; done; echo all done");
+    await person.sees(/line 3\d/);
+    process.kill(await person.clientPid(), "SIGKILL");
+    await wsh.shows("busy", /^all done$/m);
+    expect((await wsh.ok("output", "busy", "-n", "500")).match(/^line \d+$/gm)?.length).toBe(400);
+  });
+
+  test("a full-screen program is there again, with its keys and modes", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    writeFileSync(join(wsh.dir, "text"), Array.from({ length: 200 }, (_, index) => `row ${index + 1}\n`).join(""));
+    await person.run("wsh --name vim");
+    await person.sees(PROMPT);
+    await person.type("vim -u NONE -c 'set mouse=a' text");
+    await person.sees(/^row 1$/m);
+    await person.keys("G");
+    await person.sees(/^row 200$/m);
+    await person.keys("C-\\", "C-\\");
+    expect(await person.exitCode()).toBe(0);
+    expect(await person.fact("alternate_on")).toBe("0");
+    await person.clear();
+    await person.run("wsh attach vim");
+    await person.sees(/^row 200$/m);
+    expect(await person.fact("alternate_on")).toBe("1");
+    expect(await person.fact("mouse_any_flag")).toBe("1");
+    await person.keys("g", "g");
+    await person.sees(/^row 1$/m);
+    await person.type(":q");
+    await person.sees(PROMPT);
+  });
+
+  test("history goes into the terminal's own scrollback: all, none, or the newest lines", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await wsh.session("long");
+    await wsh.ok("wait", "long", "prompt");
+    await wsh.ok("exec", "long", "--", "seq 1 100");
+    for (const [choice, oldest, missing] of [
+      ["all", 1, 0],
+      ["10", 70, 60],
+      ["none", 80, 70],
+    ] as const) {
+      await person.clear();
+      await person.run(`wsh attach long --scrollback ${choice}`);
+      await person.sees(/^100$/m);
+      const all = await person.all();
+      expect(all).toMatch(new RegExp(`^${oldest}$`, "m"));
+      if (missing > 0) expect(all).not.toMatch(new RegExp(`^${missing}$`, "m"));
+      await person.detach();
+    }
+  });
+});
+
+withTmux("keys", () => {
+  test("the prefix key is not lost on programs: l sends it, any other key sends both", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.type("stty -icanon -echo -isig min 1; echo raw; dd bs=1 count=4 2>/dev/null | od -An -tx1");
+    await person.sees(/^raw$/m);
+    await person.keys("C-\\", "l", "C-\\", "x", "y");
+    await person.sees("1c 1c 78 79");
+  });
+
+  test("prefix ? shows help until the next key, which is not lost", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.type("echo here");
+    await person.sees(/^here$/m);
+    await person.keys("C-\\", "?");
+    await person.sees("detach");
+    await person.keys("x");
+    await until("the help to go", async () => !(await person.screen()).includes("detach"));
+    expect(await person.sees(/^\$ x$/m)).toContain("here");
+  });
+
+  test("another prefix key, or none, is a setting", async () => {
+    await using wsh = new Wsh({ config: "prefix_key = 'Ctrl+G'\n" });
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.keys("C-g", "C-g");
+    await person.sees("[detached from session 'default']");
+    await wsh.ok("kill", "default");
+  });
+
+  test("Escape, arrows, mouse, paste and wide characters reach the program as they were typed", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    const typed = "\x1b[A\x1bOB\x1b[<0;5;6M\x1b[200~a\nb\x1b[201~é漢👍🏽\x01\x7f";
+    const count = Buffer.byteLength(typed) + 1;
+    await person.type(
+      `stty -icanon -echo -isig -icrnl min 1; echo raw; dd bs=1 count=${count} 2>/dev/null | od -An -v -tx1 -w100`,
+    );
+    await person.sees(/^raw$/m);
+    await person.bytes(typed);
+    await person.keys("Escape");
+    const wanted = [...Buffer.from(`${typed}\x1b`)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    const seen = async (): Promise<boolean> => (await person.screen()).replace(/\s/g, "").includes(wanted);
+    await until("every byte", seen);
+  });
+
+  test("a large paste arrives whole", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.type("stty -echo; echo ready; cat > pasted; stty echo; cksum pasted");
+    await person.sees(/^ready$/m);
+    const text = Array.from({ length: 3000 }, (_, index) => `pasted line number ${index}`).join("\n");
+    const path = join(wsh.dir, "big");
+    writeFileSync(path, `${text}\n`);
+    await person.paste(path);
+    await person.keys("C-d");
+    const [sum] = Bun.spawnSync(["cksum", path]).stdout.toString().split(" big");
+    await person.sees(String(sum).split(" ").slice(0, 2).join(" "));
+  });
+
+  test("a read-only terminal sees everything, types nothing and decides no size", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh, { cols: 60, rows: 20 });
+    await wsh.session("shown", "--size", "60x20");
+    await wsh.ok("wait", "shown", "prompt");
+    await person.run("wsh attach shown --read-only");
+    await person.sees(PROMPT);
+    await person.type("echo intruder");
+    await wsh.ok("exec", "shown", "--", "echo visible");
+    await person.sees(/^visible$/m);
+    expect(await person.screen()).not.toContain("intruder");
+    await person.detach();
+  });
+});
+
+withTmux("sizes", () => {
+  test("the program follows the terminal's size", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.resize(101, 33);
+    await until("the session to follow", async () => (await wsh.list())[0]?.cols === 101);
+    await person.type("stty size");
+    await person.sees(/^33 101$/m);
+  });
+
+  test("of two terminals the one that typed last decides; the other is shown what fits and told", async () => {
+    await using wsh = new Wsh();
+    await using large = await PersonTerminal.open(wsh, { cols: 100, rows: 30 });
+    await using small = await PersonTerminal.open(wsh, { cols: 60, rows: 15 });
+    await large.run("wsh --name both");
+    await large.sees(PROMPT);
+    await small.run("wsh attach both");
+    await small.sees(PROMPT);
+    await until("the small one to decide", async () => (await wsh.list())[0]?.cols === 60);
+    await large.sees("session 60x15");
+    await large.type("stty size");
+    await large.sees(/^30 100$/m);
+    await small.sees("session 100x30");
+    await small.detach();
+    await large.type("echo alone");
+    expect(await large.sees(/^alone$/m)).not.toContain("session 60x15");
+  });
+
+  test("with size_policy smallest everybody sees everything", async () => {
+    await using wsh = new Wsh({ config: "size_policy = 'smallest'\n" });
+    await using large = await PersonTerminal.open(wsh, { cols: 100, rows: 30 });
+    await using small = await PersonTerminal.open(wsh, { cols: 60, rows: 15 });
+    await large.run("wsh --name both");
+    await large.sees(PROMPT);
+    await small.run("wsh attach both");
+    await small.sees(PROMPT);
+    await large.type("stty size");
+    await large.sees(/^15 60\b/m);
+    await small.sees(/^15 60$/m);
+    await small.detach();
+    await large.type("stty size");
+    await large.sees(/^30 100$/m);
+  });
+});
+
+withTmux("colours", () => {
+  test("a program that asks for the background is told the terminal's own; nothing of it is ever typed", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.style("fg=#102030,bg=#f0f1f2");
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    const ask = "stty -icanon -echo min 0 time 5; printf '\\033]11;?\\033\\\\'; cat -v; stty sane; echo";
+    await person.type(ask);
+    await person.sees(/\^\[\]11;rgb:f0f0\/f1f1\/f2f2.*\n+\$$/m);
+    await person.type("exit");
+    expect(await person.exitCode()).toBe(0);
+    await person.clear();
+    for (let round = 0; round < 3; round++) {
+      await person.run("wsh -c true");
+      expect(await person.exitCode()).toBe(0);
+      await person.type("echo next");
+      await person.sees(/^next$/m);
+      expect(await person.screen()).not.toContain("rgb:");
+      await person.clear();
+    }
+  });
+
+  test("colours are read in every form in which terminals say them", () => {
+    expect(parseColor("\x1b]10;rgb:0000/8080/ffff\x1b\\")).toEqual({
+      name: "foreground",
+      rgb: { r: 0, g: 128, b: 255 },
+    });
+    expect(parseColor("\x1b]11;rgb:0/8/f\x07")).toEqual({ name: "background", rgb: { r: 0, g: 136, b: 255 } });
+    expect(parseColor("\x1b]12;rgba:00/80/ff/ff\x07")).toEqual({ name: "cursor", rgb: { r: 0, g: 128, b: 255 } });
+    expect(parseColor("\x1b]4;rgb:00/80/ff\x07")).toBeNull();
+  });
+});
+
+withTmux("many and much", () => {
+  test("twenty wsh at once make twenty sessions and one server", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    const people = await Promise.all(Array.from({ length: 4 }, () => PersonTerminal.open(wsh)));
+    for (const one of people) {
+      await one.type("for i in 1 2 3 4 5; do wsh -c 'sleep 60' < /dev/null 2> /dev/null & done");
+    }
+    await until("twenty sessions", async () => (await wsh.list()).length === 20);
+    const names = (await wsh.list())
+      .map(({ name }) => name)
+      .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+    expect(names).toEqual([...Array.from({ length: 19 }, (_, index) => String(index)), "default"]);
+    await until("the server to know them", async () => {
+      if (wsh.servers().length !== 1) return false;
+      return ((await (await wsh.fetch("/sessions")).json()) as unknown[]).length === 20;
+    });
+    await wsh.ok("stop");
+    for (const one of people) await one[Symbol.asyncDispose]();
+    await person.type("echo fine");
+    await person.sees(/^fine$/m);
+  });
+
+  test("a flood is seen to its end, and Ctrl+C stops one at once", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.type("seq 1 200000; echo flood over");
+    expect(await person.sees(/^flood over\n\$$/m)).toMatch(/^200000$/m);
+    await person.type("yes 'endless endless endless'");
+    await person.sees(/^endless endless endless$/m);
+    await person.keys("C-c");
+    await person.sees(/\^C\n\$$/m);
+    await person.type("echo calm");
+    await person.sees(/^calm$/m);
+  });
+
+  test("a terminal that reads nothing holds up nobody, and shows the newest when it reads again", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh --name flood");
+    await person.sees(PROMPT);
+    const freeze = await person.freezer();
+    freeze("SIGSTOP");
+    await wsh.ok("send", "flood", "seq 1 300000; echo written", "--enter");
+    await wsh.shows("flood", /^written$/m);
+    freeze("SIGCONT");
+    await person.sees(/^300000\nwritten$/m);
+    await person.type("echo in order");
+    await person.sees(/^in order$/m);
+  });
+});

@@ -1,0 +1,174 @@
+/** What programs set at a person's terminal is undone when it is given back, and what cannot be undone never gets there. */
+import { describe, expect, test } from "bun:test";
+import { type Answers, Probe } from "../../src/attach/color-probe.ts";
+import { capsFromEnvironment, restoreTerminal } from "../../src/attach/paint/modes.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+/** Time in which a flood fills what a terminal that reads nothing takes, in ms. */
+const FULL_MS = 500;
+/** Longer than a client waits for the session's last bytes, in ms. */
+const GIVEN_UP_MS = 1_500;
+
+/** Kitty's keyboard flags of the screen in use, after everything that was written. */
+function keyboardFlags(bytes: string): number {
+  let stacks: [number[], number[]] = [[0], [0]];
+  let screen: 0 | 1 = 0;
+  for (const [, mode, on, how, first = "", second = ""] of bytes.matchAll(
+    /\x1b\[\?(1049)([hl])|\x1b\[([<>=])(\d*)(?:;(\d*))?u|\x1bc/g,
+  )) {
+    if (mode !== undefined) screen = on === "h" ? 1 : 0;
+    else if (how === undefined) stacks = [[0], [0]];
+    const stack = stacks[screen];
+    if (how === ">") stack.push(Number(first));
+    if (how === "<") stack.splice(Math.max(1, stack.length - Number(first || 1)));
+    if (how === "<" && stack.length === 1) stack[0] = 0;
+    if (how === "=") {
+      const now = stack.pop() ?? 0;
+      const flags = Number(first);
+      stack.push(second === "2" ? now | flags : second === "3" ? now & ~flags : flags);
+    }
+  }
+  return stacks[screen].at(-1) ?? 0;
+}
+
+async function detached(terminal: EmulatorTerminal): Promise<void> {
+  terminal.type("\x1c\x1c");
+  await terminal.exited;
+  await terminal.sees("[detached");
+}
+
+const MESS = [
+  "\\033[>1u\\033[>31u\\033[=5;1u",
+  "\\033]4;1;rgb:ff/00/ff\\007\\033]10;#123456\\007\\033]11;#654321\\007\\033]12;#ff0000\\007\\033]22;wait\\007",
+  "\\033[3g\\033[5G\\033H\\r",
+  "\\033[?1007l\\033[?1036h\\033[?45h",
+].join("");
+
+test.skipIf(!hasTmux)("a terminal that stood still while it was detached is in order when it goes on", async () => {
+  await using wsh = new Wsh();
+  await using person = await PersonTerminal.open(wsh);
+  await wsh.session("s");
+  await person.type("wsh attach s");
+  await person.sees(/^\$ ?$/m);
+  await person.type("printf '\\033[?1000h\\033[?1h\\033[?25l'; yes");
+  await until("the mouse to be on", async () => (await person.fact("mouse_any_flag")) === "1");
+  const client = await person.clientPid();
+  const freeze = await person.freezer();
+  freeze("SIGSTOP");
+  try {
+    // The terminal's queue is full: the client has bytes that it cannot write.
+    await until("the flood to be behind", async () => (await wsh.list())[0]?.attached === 1);
+    await Bun.sleep(FULL_MS);
+    await wsh.ok("detach", "s");
+    await until("the session to be alone", async () => (await wsh.list())[0]?.attached === 0);
+    await Bun.sleep(GIVEN_UP_MS);
+  } finally {
+    freeze("SIGCONT");
+  }
+  await person.sees("[detached from session 's']");
+  await until("the client's end", () => !wsh.processes().some(({ pid }) => pid === client));
+  for (const [flag, value] of [
+    ["mouse_any_flag", "0"],
+    ["keypad_cursor_flag", "0"],
+    ["cursor_flag", "1"],
+  ] as const) {
+    expect([flag, await person.fact(flag)]).toEqual([flag, value]);
+  }
+});
+
+test.skipIf(!hasTmux)("a signal ends a client whose terminal stands still", async () => {
+  await using wsh = new Wsh();
+  await using person = await PersonTerminal.open(wsh);
+  await wsh.session("s");
+  await person.type("wsh attach s");
+  await person.sees(/^\$ ?$/m);
+  await person.type("yes");
+  await person.sees(/^y\ny$/m);
+  const client = await person.clientPid();
+  const freeze = await person.freezer();
+  freeze("SIGSTOP");
+  try {
+    await Bun.sleep(FULL_MS);
+    process.kill(client, "SIGTERM");
+    await until("the client's end", () => !wsh.processes().some(({ pid }) => pid === client));
+  } finally {
+    freeze("SIGCONT");
+  }
+});
+
+describe("given back after detaching", () => {
+  for (const attached of [false, true]) {
+    test(`keyboard flags, colours, pointer and tab stops set ${attached ? "while attached" : "before"}`, async () => {
+      await using wsh = new Wsh();
+      await wsh.session("s");
+      const show = `printf '${MESS}set\\n'; cat`;
+      await using first = await EmulatorTerminal.attach(wsh, "s");
+      first.type(`${show}\r`);
+      await first.sees(/^set/m);
+      if (!attached) await detached(first);
+      await using terminal = attached ? first : await EmulatorTerminal.attach(wsh, "s", { seen: /^set/m });
+      expect(keyboardFlags(terminal.bytes)).toBe(5);
+      await detached(terminal);
+      const { bytes } = terminal;
+      expect(keyboardFlags(bytes)).toBe(0);
+      const after = (set: RegExp, undo: string): boolean => {
+        const last = [...bytes.matchAll(set)].at(-1)?.index ?? -1;
+        return last >= 0 && bytes.indexOf(undo, last) > last;
+      };
+      expect(after(/\x1b\]4;1;/g, "\x1b]104\x1b\\")).toBe(true);
+      for (const code of [10, 11, 12])
+        expect(after(new RegExp(`\x1b\\]${code};[r#]`, "g"), `\x1b]1${code}\x1b\\`)).toBe(true);
+      if (attached) expect(after(/\x1b\]22;wait/g, "\x1b]22;\x1b\\")).toBe(true);
+      const saved = /\x1b\[\?([\d;]+)s/.exec(bytes)?.[1];
+      expect(saved?.split(";")).toContain("1036");
+      expect(after(/\x1b\[\?1036h/g, `\x1b[?${saved}r`)).toBe(true);
+      await terminal.screen.write("\r\x1b[K\tA\tB");
+      expect((await terminal.text()).split("\n").at(terminal.screen.grid().cursor.row)).toBe("        A       B");
+    });
+  }
+
+  test("colours that nobody changed are left alone: they may be the person's own", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("s");
+    await using terminal = await EmulatorTerminal.attach(wsh, "s");
+    await detached(terminal);
+    expect(terminal.bytes).not.toMatch(/\x1b\](104|110|111|112)/);
+  });
+
+  test("keyboard flags that the person's own programs had set are theirs again", () => {
+    const learned: Answers[] = [];
+    const probe = new Probe((answers) => learned.push(answers));
+    expect(new TextDecoder().decode(probe.ask({ depth: false, widths: false }))).toContain("\x1b[?u");
+    for (const answer of ["\x1b[?5u", "\x1b[?62;22c"]) probe.reply(new TextEncoder().encode(answer));
+    expect(learned).toEqual([{ keyboardFlags: 5 }]);
+    const caps = capsFromEnvironment({ TERM: "xterm-kitty" });
+    const restored = restoreTerminal(caps, { alternate: "program", keyboardFlags: 5 });
+    expect(keyboardFlags(`\x1b[>31u\x1b[?1049h\x1b[>31u${new TextDecoder().decode(restored)}`)).toBe(5);
+  });
+
+  test("reset-terminal undoes them, too", async () => {
+    await using wsh = new Wsh();
+    await using terminal = EmulatorTerminal.run(wsh, ["reset-terminal"]);
+    await terminal.exited;
+    await until("the end", () => terminal.bytes.includes("\x1b[?25h"));
+    for (const undo of ["\x1b[<99u", "\x1b]104", "\x1b]110", "\x1b]111", "\x1b]112", "\x1b[2l", "\x1b[12h"]) {
+      expect(terminal.bytes).toContain(undo);
+    }
+  });
+});
+
+test("modes that are on no screen of ours do not reach the terminal; those beside them do", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("s");
+  await using terminal = await EmulatorTerminal.attach(wsh, "s");
+  terminal.forgetBytes();
+  const foreign =
+    '\\033[2h\\033[12l\\033[?2l\\033[?67;2004;9001h\\033[?1000s\\033[?1000r\\033[>1;3m\\033[61"p\\033#6\\033 G\\033%%@\\033l\\033]50;fixed\\007';
+  terminal.type(`printf '${foreign}set\\n'\r`);
+  await terminal.sees(/^set$/m);
+  const set = terminal.bytes.slice(terminal.bytes.lastIndexOf("\n", terminal.bytes.indexOf("set\r\n")));
+  expect(set.slice(0, set.indexOf("set\r\n"))).toEndWith("\x1b[?00;2004;0000h\x1b%G");
+});

@@ -1,0 +1,193 @@
+/** Attaching again, falling behind, and leaving: the terminal has what it should have, and is left as it was. */
+import { describe, expect, test } from "bun:test";
+import { Canvas } from "../support/drawing-api.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+/** A program that leaves every mode set that a terminal can be left with. */
+const MESS =
+  "printf '\\033[?1049h\\033[?1;5;9;1000;1002;1003;1004;1006;2004h\\033=\\033[4h\\033[5;10r\\033[?6h\\033[?7l\\033[?25l\\033(0\\033[31;44;1m\\033]0;mess\\007\\033[3 qlqk'; sleep 1000";
+
+/** The terminal has nothing of that. */
+function expectRestored(terminal: EmulatorTerminal): void {
+  const { buffer, modes } = terminal.screen.terminal;
+  expect(buffer.active.type).toBe("normal");
+  expect(modes).toMatchObject({
+    applicationCursorKeysMode: false,
+    applicationKeypadMode: false,
+    bracketedPasteMode: false,
+    insertMode: false,
+    mouseTrackingMode: "none",
+    originMode: false,
+    sendFocusMode: false,
+    wraparoundMode: true,
+  });
+  // Reverse video, the cursor and its shape are not in the emulator's modes: the last word on them counts.
+  expect(terminal.bytes.match(/\x1b\[\?5[hl]/g)?.at(-1)).toBe("\x1b[?5l");
+  expect(terminal.bytes.match(/\x1b\[\?25[hl]/g)?.at(-1)).toBe("\x1b[?25h");
+  expect(terminal.bytes.match(/\x1b\[\d q/g)?.at(-1)).toBe("\x1b[0 q");
+}
+
+describe("on every way out the terminal is as it was", () => {
+  const ways: [
+    name: string,
+    leave: (wsh: Wsh, terminal: EmulatorTerminal) => Promise<unknown> | unknown,
+    code: number,
+  ][] = [
+    ["detach", (_, terminal) => terminal.type("\x1c\x1c"), 0],
+    ["the program's end", (_, terminal) => terminal.type("\x03exit 5\r"), 5],
+    ["kill", (wsh) => wsh.ok("kill", "s"), 1],
+    ["SIGHUP", (_, terminal) => process.kill(terminal.pid, "SIGHUP"), 129],
+    ["SIGTERM", (_, terminal) => process.kill(terminal.pid, "SIGTERM"), 143],
+    ["kill -9 of the host", (wsh) => process.kill(wsh.hosts()[0] ?? 0, "SIGKILL"), 1],
+  ];
+  for (const [name, leave, code] of ways) {
+    for (const drawn of [false, true]) {
+      test(`${name}, ${drawn ? "painted" : "relayed"}`, async () => {
+        await using wsh = new Wsh();
+        await wsh.session("s");
+        await using terminal = await EmulatorTerminal.attach(wsh, "s");
+        terminal.type(`${MESS}\r`);
+        await terminal.sees(/┌─┐/);
+        if (drawn) {
+          await wsh.server();
+          await new Canvas(wsh, "s").overlay({ x: 40, y: 1, width: 5, height: 1, spans: [{ text: "DRAWN" }] });
+          await terminal.sees("DRAWN");
+        }
+        await leave(wsh, terminal);
+        expect(await terminal.exited).toBe(code);
+        const text = await terminal.sees("[");
+        expect(text).not.toContain("DRAWN");
+        expectRestored(terminal);
+      });
+    }
+  }
+
+  test.skipIf(!hasTmux)("after kill -9 of the client itself, by wsh reset-terminal", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("s");
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh attach s");
+    await person.sees(/^\$ ?$/m);
+    await person.type(MESS.replace("\\033[4h\\033[5;10r\\033[?6h", ""));
+    await until("the mess", async () => (await person.fact("mouse_any_flag")) === "1");
+    process.kill(await person.clientPid(), "SIGKILL");
+    await until("the client's end", async () => (await person.fact("pane_current_command")) === "bash");
+    await person.type("wsh reset-terminal");
+    await until("the terminal to be in order", async () => (await person.fact("alternate_on")) === "0");
+    for (const flag of ["mouse_any_flag", "keypad_flag", "keypad_cursor_flag", "insert_flag", "origin_flag"]) {
+      expect([flag, await person.fact(flag)]).toEqual([flag, "0"]);
+    }
+    for (const flag of ["cursor_flag", "wrap_flag"]) expect([flag, await person.fact(flag)]).toEqual([flag, "1"]);
+    await person.run("stty -a | grep -o ' echo '; echo visible");
+    await person.sees(/^visible$/m);
+  });
+});
+
+describe("what reaches the terminal", () => {
+  // The answers come as input: they are read away.
+  const print =
+    "stty -echo; printf '\\033]0;a title\\007\\033]52;c;Y29waWVk\\007\\033[c\\033]11;?\\007\\033[6n\\033[>q'; read -rst 0.4 -n 500 x; stty echo; echo done\r";
+
+  for (const painted of [false, true]) {
+    const flags = painted ? ["--alt-screen"] : [];
+    const how = painted ? "painted" : "relayed";
+
+    test(`${how}: titles and clipboard as the settings say; questions never`, async () => {
+      await using wsh = new Wsh();
+      await wsh.session("s");
+      await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
+      terminal.forgetBytes();
+      terminal.type(print);
+      await terminal.sees(/^done\n\$/m);
+      await until(
+        "title and clipboard",
+        () => /\x1b\][02];a title/.test(terminal.bytes) && /\x1b\]52;c;Y29waWVk/.test(terminal.bytes),
+      );
+      expect(terminal.bytes).not.toMatch(/\x1b\[c|\x1b\]11;\?|\x1b\[6n|\x1b\[>q/);
+      expect(terminal.bytes.split("\x1b]52;c;Y29waWVk")).toHaveLength(2);
+    });
+
+    test(`${how}: neither when they are off, also after attaching again`, async () => {
+      await using wsh = new Wsh({ config: "title = 'off'\nclipboard = 'off'\n" });
+      await wsh.session("s");
+      await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
+      terminal.type(print);
+      await terminal.sees(/^done\n\$/m);
+      await using again = await EmulatorTerminal.attach(wsh, "s", { flags });
+      again.type("printf '\\033[22;0t\\033[23;0tend\\n'\r");
+      await again.sees(/^end$/m);
+      for (const { bytes } of [terminal, again])
+        expect(bytes).not.toMatch(/\x1b\][02];a title|\x1b\]52|\x1b\[2[23];0t/);
+      // What the session is called is known all the same.
+      expect((await wsh.list())[0]?.title).toBe("a title");
+    });
+
+    test(`${how}: the program's modes, reverse video among them`, async () => {
+      await using wsh = new Wsh();
+      await wsh.session("s");
+      await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags });
+      terminal.type("printf '\\033[?5;1000;1006h\\033[?1h\\033[5 q'; echo set; sleep 1000\r");
+      await terminal.sees(/^set$/m);
+      await until("the modes", () => terminal.screen.terminal.modes.mouseTrackingMode === "vt200");
+      expect(terminal.bytes.match(/\x1b\[\?5(?:;[\d;]*)?[hl]/g)?.at(-1)).toMatch(/h$/);
+      expect(terminal.bytes.match(/\x1b\[\d q/g)?.at(-1)).toBe("\x1b[5 q");
+      expect(terminal.screen.terminal.modes.applicationCursorKeysMode).toBe(true);
+    });
+  }
+});
+
+describe("history", () => {
+  test.each([
+    ["all", 1477],
+    ["none", 0],
+    ["50", 50],
+  ])("--scrollback %s brings %d lines above the screen, and none twice", async (choice, count) => {
+    await using wsh = new Wsh();
+    await wsh.session("s", "--", "seq 1500; exec sleep 1000");
+    await wsh.shows("s", "1500");
+    await using terminal = await EmulatorTerminal.attach(wsh, "s", { flags: ["--scrollback", choice], seen: "1500" });
+    const above = (await terminal.scrollback()).filter((line) => line !== "").map(Number);
+    expect(above).toEqual(Array.from({ length: count }, (_, i) => 1478 - count + i));
+    expect(
+      (await terminal.text())
+        .split("\n")
+        .filter((line) => line !== "")
+        .map(Number),
+    ).toEqual(Array.from({ length: 23 }, (_, i) => 1478 + i));
+  });
+
+  test("a program's alternate screen is put back with what is under it", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("s");
+    await using first = await EmulatorTerminal.attach(wsh, "s");
+    first.type("clear; echo under; printf '\\033[?1049h\\033[2J\\033[3;4Hover'; read x; printf '\\033[?1049l'\r");
+    await first.sees(/^ {3}over/m);
+    await using second = await EmulatorTerminal.attach(wsh, "s", { seen: /^ {3}over/m });
+    expect(second.screen.terminal.buffer.active.type).toBe("alternate");
+    second.type("\r");
+    await second.sees(/^under\n/);
+    expect(second.screen.terminal.buffer.active.type).toBe("normal");
+  });
+});
+
+test("a stopped client costs its host a bounded amount, holds up nobody, and sees the newest when it goes on", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("s");
+  await using terminal = await EmulatorTerminal.attach(wsh, "s");
+  process.kill(terminal.pid, "SIGSTOP");
+  // Seven megabytes: what the host keeps of them for the client is what comes when it goes on.
+  await wsh.ok("send", "s", "seq 1000000; echo flood over", "--keys", "Enter");
+  await wsh.shows("s", /^flood over$/m);
+  terminal.forgetBytes();
+  process.kill(terminal.pid, "SIGCONT");
+  await terminal.sees(/^1000000\nflood over\n\$/m);
+  expect(terminal.bytes.length).toBeLessThan(1024 * 1024);
+  // What a flood still owes the scrollback comes when it is over.
+  await until("the newest lines in the scrollback", async () => {
+    const newest = (await terminal.scrollback()).slice(-5).map(Number);
+    return newest.join() === "999974,999975,999976,999977,999978";
+  });
+});

@@ -1,0 +1,133 @@
+/** On a terminal that counts the cells of some characters in its own way, everything else stands where it belongs. */
+import { describe, expect, test } from "bun:test";
+import { type Answers, Probe } from "../../src/attach/color-probe.ts";
+import { capsFromEnvironment } from "../../src/attach/paint/modes.ts";
+import { paint } from "../../src/attach/paint/paint.ts";
+import { usualWidths } from "../../src/attach/width-probe.ts";
+import { hasAgreedWidth } from "../../src/protocol/agreed-width.ts";
+import { type FrameView, initialViewModes, noEvents, plainViewStyle, type ViewCell } from "../../src/protocol/frame.ts";
+import { LegacyScreen } from "../support/terminals/legacy-screen.ts";
+import { seededRandom } from "../support/terminals/outer-screen.ts";
+
+/** Characters on which terminals differ, and the cells that we give them. */
+const odd = [
+  ["कि", 1],
+  ["กำ", 1],
+  ["👍🏽", 2],
+  ["\u00ad", 1],
+  ["❤️", 2],
+  ["⚠️", 2],
+  ["1️⃣", 2],
+  ["👨‍👩‍👧", 2],
+  ["🇩🇪", 2],
+  ["⚠", 1],
+  ["𝐀", 1],
+  ["\u200b", 1],
+] as const;
+
+const rows = 4;
+const cols = 30;
+
+function frameOf(below: (n: number) => number, before: FrameView | null): FrameView {
+  const lines = Array.from({ length: rows }, (_, row) => {
+    const old = before?.lines[row];
+    if (old !== undefined && below(3) === 0) return old;
+    const cells: ViewCell[] = [];
+    // A part of the row stays, as when a program changes some cells.
+    const kept = old === undefined ? 0 : below(cols);
+    while (old !== undefined && cells.length < kept) cells.push(old[cells.length] ?? blank);
+    if (cells.at(-1)?.width === 2) cells.pop();
+    // The last cells hold nothing that could not fit there.
+    while (cells.length < cols - 5) {
+      const [text, width] = below(3) === 0 ? (odd[below(odd.length)] ?? odd[0]) : ([letter(below(27)), 1] as const);
+      cells.push({ text, width, style: plainViewStyle });
+      if (width === 2) cells.push({ text: "", width: 0, style: plainViewStyle });
+    }
+    while (cells.length < cols) cells.push(blank);
+    return cells;
+  });
+  const cursor = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
+  return { rows, cols, lines, cursor, modes: initialViewModes, title: null };
+}
+
+const blank: ViewCell = { text: " ", width: 1, style: plainViewStyle };
+const letter = (n: number): string => (n === 0 ? " " : String.fromCharCode(0x60 + n));
+
+describe("cells of agreed width", () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    test(`are where the frame has them, whatever the terminal thinks of the others (opinion ${seed})`, () => {
+      const random = seededRandom(seed);
+      const below = (n: number): number => Math.floor(random() * n);
+      const opinions = new Map<string, 0 | 1 | 2>();
+      const width = (point: string): 0 | 1 | 2 => {
+        if (hasAgreedWidth(point)) return 1;
+        const known = opinions.get(point) ?? ([0, 1, 2] as const)[below(3)] ?? 1;
+        opinions.set(point, known);
+        return known;
+      };
+      const screen = new LegacyScreen(rows, cols, width);
+      const caps = capsFromEnvironment({ TERM: "xterm-256color" });
+      let shown: FrameView | null = null;
+      for (let step = 0; step < 50; step++) {
+        const next = frameOf(below, shown);
+        screen.write(paint(shown, next, noEvents, caps));
+        shown = next;
+        for (const [row, line] of next.lines.entries()) {
+          for (const [col, cell] of line.entries()) {
+            if (cell.width !== 1 || !hasAgreedWidth(cell.text)) continue;
+            const [base = ""] = screen.at(row, col);
+            expect([step, row, col, base]).toEqual([step, row, col, cell.text]);
+          }
+        }
+        for (const [row, line] of next.lines.entries()) {
+          for (const [col, cell] of line.entries()) {
+            // Nor does a letter stand where the frame has none.
+            if (!hasAgreedWidth(cell.text)) expect(screen.at(row, col)).not.toMatch(/^[a-z]/);
+          }
+        }
+      }
+    });
+  }
+});
+
+describe("the terminal is asked once how it counts", () => {
+  function answered(columns: readonly number[]): Answers {
+    let learned: Answers = {};
+    const probe = new Probe((answers) => {
+      learned = answers;
+    });
+    const asked = new TextDecoder().decode(probe.ask({ depth: false, widths: true }));
+    expect(asked.match(/\x1b\[6n/g)).toHaveLength(columns.length);
+    // Nothing of it stays: its row is erased in the same write.
+    expect(asked.indexOf("\x1b[2;1H\x1b[2K")).toBeGreaterThan(asked.lastIndexOf("\x1b[6n"));
+    for (const col of columns) probe.reply(new TextEncoder().encode(`\x1b[2;${col}R`));
+    probe.reply(new TextEncoder().encode("\x1b[?62c"));
+    return learned;
+  }
+
+  test("a terminal with clusters is the usual one", () => {
+    expect(answered([2, 2, 3, 3, 2]).widths).toEqual(usualWidths);
+  });
+
+  test("one without draws what fits, and no more", () => {
+    const widths = answered([2, 2, 5, 5, 3]).widths ?? usualWidths;
+    expect(widths).toEqual({ eastAsian: false, skinTones: false, joined: false, spacingMarks: false });
+    const caps = { ...capsFromEnvironment({ TERM: "tmux-256color" }), widths };
+    const line: ViewCell[] = [
+      { text: "👍🏽", width: 2, style: plainViewStyle },
+      { text: "", width: 0, style: plainViewStyle },
+      { text: "x", width: 1, style: plainViewStyle },
+    ];
+    const cursor = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
+    const frame: FrameView = { rows: 1, cols: 3, lines: [line], cursor, modes: initialViewModes, title: null };
+    const bytes = new TextDecoder().decode(paint(null, frame, noEvents, caps));
+    expect(bytes).toContain("👍\x1b[3Gx");
+  });
+
+  test("where narrow characters are drawn wide, the cursor is placed after each of them", () => {
+    const widths = answered([3, 3, 3, 3, 2]).widths ?? usualWidths;
+    expect(widths.eastAsian).toBe(true);
+    expect(hasAgreedWidth("─", true)).toBe(false);
+    expect(hasAgreedWidth("─")).toBe(true);
+  });
+});

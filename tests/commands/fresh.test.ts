@@ -1,0 +1,295 @@
+/** Commands in sessions of their own: over HTTP and by `wsh exec`, which prints what they print and exits as they do. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import type { ExecResult } from "../../src/protocol/commands.ts";
+import type { SessionInfo } from "../../src/protocol/session.ts";
+import { failure, Http } from "../support/http.ts";
+import { SessionDoor } from "../support/session-api.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(30_000);
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh({ config: "grace_seconds = 1\nexec_grace_seconds = 600\n" });
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+const exec = (fields: object): Promise<ExecResult & { session: string }> =>
+  http.expect(200, http.post("/exec", fields));
+const sessions = (): Promise<SessionInfo[]> => http.list("?all=1");
+
+describe("a command without a session", () => {
+  test("ends with the process's own status", async () => {
+    const result = await exec({ command: "echo out; echo err >&2; exit 3" });
+    expect(result).toEqual({
+      session: expect.stringMatching(/^exec-\d+$/),
+      state: "finished",
+      exit_code: 3,
+      signal: null,
+      output: "out\nerr",
+      omitted_lines: 0,
+      duration_ms: expect.any(Number),
+      cwd: wsh.env.HOME,
+      command_id: 1,
+      output_cursor: expect.any(Number),
+    });
+    expect(await exec({ command: "kill -TERM $$" })).toMatchObject({ exit_code: null, signal: "SIGTERM" });
+    expect(await exec({ command: "printf abc" })).toMatchObject({ output: "abc" });
+    expect(await exec({ command: "tty >/dev/null && echo a terminal" })).toMatchObject({ output: "a terminal" });
+  });
+
+  test("has the directory, environment and input that it is given", async () => {
+    const given = { cwd: "/tmp", env: { NAME: "a b" }, stdin: "line\nno end" };
+    const result = await exec({ command: 'pwd; echo "$NAME"; cat', ...given });
+    expect(result).toMatchObject({ output: "/tmp\na b\nline\nno end", cwd: "/tmp", exit_code: 0 });
+  });
+
+  test("is one of several, in order or at once", async () => {
+    const steps = [{ command: "echo 1" }, { command: "exit 2", name: "bad" }, { command: "echo 3" }];
+    const { steps: inOrder } = await exec({ steps });
+    expect(inOrder).toMatchObject([
+      { state: "finished", output: "1" },
+      { name: "bad", state: "finished", exit_code: 2 },
+      { state: "skipped", exit_code: null },
+    ]);
+    expect((await exec({ steps, stop_on_error: false })).steps?.at(-1)).toMatchObject({ output: "3" });
+    // Each waits for the other: only side by side can they end.
+    const pipe = join(wsh.dir, "pipe");
+    const both = [
+      { command: `mkfifo ${pipe}; echo hello >${pipe}` },
+      { command: `until test -p ${pipe}; do :; done; cat ${pipe}` },
+    ];
+    const { steps: atOnce } = await exec({ steps: both, mode: "parallel" });
+    expect(atOnce).toMatchObject([{ exit_code: 0 }, { exit_code: 0, output: "hello" }]);
+    expect(new Set(atOnce?.map((step) => step.session)).size).toBe(2);
+  });
+
+  test("is refused when it cannot run, and leaves nothing", async () => {
+    const before = new Set((await sessions()).map(({ id }) => id));
+    const wrong: readonly (readonly [object, number, string])[] = [
+      [{}, 400, "invalid_request"],
+      [{ command: "" }, 400, "invalid_request"],
+      [{ command: "a\0" }, 400, "invalid_request"],
+      [{ command: "true", env: { "A=B": "" } }, 400, "invalid_request"],
+      [{ command: "true", env: { A: "\0" } }, 400, "invalid_request"],
+      [{ command: "true", cwd: "/nowhere" }, 400, "cwd_not_found"],
+      [{ command: "true", cwd: "/\0" }, 400, "cwd_not_found"],
+      [{ command: "x".repeat(200_000) }, 413, "payload_too_large"],
+      [{ steps: Array(11).fill({ command: "true" }), mode: "parallel" }, 400, "invalid_request"],
+    ];
+    for (const [fields, status, code] of wrong) {
+      expect(await http.post("/exec", fields)).toMatchObject({ status, body: failure(code) });
+    }
+    expect((await sessions()).every(({ id }) => before.has(id))).toBe(true);
+  });
+
+  test("at the deadline is left, interrupted or killed", async () => {
+    const slow = { command: "sleep 60", max_wait_ms: 50 };
+    expect(await exec({ ...slow, on_timeout: "interrupt" })).toMatchObject({ state: "interrupted", signal: "SIGINT" });
+    expect(await exec({ ...slow, on_timeout: "kill" })).toMatchObject({ state: "killed", signal: "SIGKILL" });
+    const left = await exec(slow);
+    expect(left).toMatchObject({ state: "running", exit_code: null, command_id: 1 });
+    await http.kill(left.session);
+  });
+
+  test("stays readable for a while, for longer when nobody waits for it", async () => {
+    const seen = await exec({ command: "echo seen" });
+    const unseen = await exec({ command: "echo unseen", background: true });
+    expect(unseen).toMatchObject({ command_id: 1 });
+    const door = new SessionDoor(http, unseen.session);
+    const { command } = await door.until("command_finished", { command_id: 1 });
+    expect(command).toMatchObject({ exit_code: 0, command: "echo unseen" });
+    const gone = `session ${seen.session} to be gone after its second`;
+    await until(gone, async () => (await http.get(`/sessions/${seen.session}`)).status === 404);
+    await Bun.sleep(1_100); // as long as the other's grace
+    expect((await door.output("command_id=1")).text).toBe("unseen");
+    expect(await http.session(unseen.session)).toMatchObject({ running: false, exit_code: 0, tags: ["exec"] });
+  });
+
+  test("a caller that goes away leaves it running, and its result readable", async () => {
+    const ends = new AbortController();
+    const call = http.post("/exec", { command: "sleep 0.3; echo late" }, { signal: ends.signal }).catch(() => null);
+    const session = await until("the session", async () =>
+      (await sessions()).find(({ command, running }) => running && command === "sleep 0.3; echo late"),
+    );
+    ends.abort();
+    await call;
+    await http.ended(session.name);
+    await Bun.sleep(1_100); // longer than the grace of one that was waited for
+    expect((await new SessionDoor(http, session.name).output("lines=5")).text).toContain("late");
+  });
+});
+
+describe("an ephemeral server", () => {
+  test("waits for sessions whose end nobody knows, not for those of which a waiter was told", async () => {
+    await using own = new Wsh({ config: "grace_seconds = 600\n", name: "e" });
+    await own.ok("server", "--ensure", "--bind", "none");
+    await own.session("kept", "--", "exit 4");
+    await own.session("told");
+    const there = new Http({ unix: own.instance.httpSocket });
+    const ended = await there.expect(200, there.post("/sessions/kept/wait", { any_of: ["exited"] }));
+    expect(ended).toMatchObject({ decided_by: "exited" });
+    const exit = await there.expect(200, there.post("/sessions/told/exec", { command: "exit 5" }));
+    expect(exit).toMatchObject({ exit_code: 5 });
+    await until("the server to end", () => own.servers().length === 0);
+    // Their hosts still know.
+    expect((await own.run("output", "kept")).code).toBe(0);
+  });
+});
+
+describe("wsh exec", () => {
+  test("prints what the command prints while it runs, and exits with its code", async () => {
+    const go = join(wsh.dir, "go");
+    const child = wsh.spawn([
+      "exec",
+      "--",
+      `echo first; until test -e ${go}; do sleep 0.01; done; echo second; exit 6`,
+    ]);
+    const reader = child.stdout.getReader();
+    let seen = "";
+    const read = async (text: string): Promise<void> => {
+      while (!seen.includes(text)) {
+        const { value, done } = await reader.read();
+        if (done) throw new Error(`ended after '${seen}'`);
+        seen += new TextDecoder().decode(value);
+      }
+    };
+    await read("first\n");
+    expect(seen).toBe("first\n");
+    fs.writeFileSync(go, "");
+    await read("second\n");
+    expect(await child.exited).toBe(6);
+  });
+
+  test("codes of signals, time and mistakes", async () => {
+    expect(await wsh.run("exec", "--", "kill -TERM $$")).toMatchObject({ code: 143 });
+    expect(await wsh.run("exec", "--timeout", "0.2", "--on-timeout", "kill", "--", "sleep 60")).toMatchObject({
+      code: 124,
+    });
+    expect(await wsh.run("exec", "--")).toMatchObject({ code: 2 });
+    expect(await wsh.run("exec", "nobody", "--", "true")).toMatchObject({ code: 1 });
+  });
+
+  test("one word is shell text, several are quoted each", async () => {
+    expect(await wsh.run("exec", "--", "echo a; echo b")).toMatchObject({ stdout: "a\nb\n" });
+    expect(await wsh.run("exec", "--", "printf", "[%s]", "a b", "$HOME", "it's", "")).toMatchObject({
+      stdout: "[a b][$HOME][it's][]\n",
+    });
+  });
+
+  test("directory, environment and standard input", async () => {
+    const args = ["exec", "--cwd", "/tmp", "--env", "A=b c", "-i", "--", 'pwd; echo "$A"; tr a-z A-Z'];
+    expect(await wsh.runWith({ input: "hello\n" }, ...args)).toMatchObject({ code: 0, stdout: "/tmp\nb c\nHELLO\n" });
+  });
+
+  test("--json is the result alone", async () => {
+    const { stdout, code } = await wsh.run("exec", "--json", "--", "echo x; exit 2");
+    expect(code).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ state: "finished", exit_code: 2, output: "x", command_id: 1 });
+  });
+
+  test("--background says where, and the result can be waited for", async () => {
+    const name = (await wsh.ok("exec", "--background", "--", "echo done; exit 1")).trim();
+    expect(await wsh.ok("wait", name, "exited")).toBe("exited\n");
+    expect(await wsh.ok("output", name, "--command", "1")).toBe("done\n");
+    expect(JSON.parse(await wsh.ok("commands", name, "--json"))).toMatchObject([{ exit_code: 1 }]);
+  });
+
+  test("Ctrl+C interrupts the command; a second one leaves it", async () => {
+    const stops = wsh.spawn([
+      "exec",
+      "--",
+      "trap 'echo stopping; exit 9' INT; echo ready; while :; do sleep 0.05; done",
+    ]);
+    await firstOutput(stops);
+    stops.kill("SIGINT");
+    expect(await stops.exited).toBe(9);
+    const stubborn = wsh.spawn(["exec", "--", "trap 'echo no' INT; echo ready; while :; do sleep 0.05; done"]);
+    await firstOutput(stubborn);
+    const refused = until("a second Ctrl+C to end the wait", () => {
+      stubborn.kill("SIGINT");
+      // One more may fall into its last moments, and end it as a signal does.
+      return stubborn.exitCode !== null || stubborn.signalCode !== null;
+    });
+    expect(await stubborn.exited).toBe(130);
+    await refused;
+    expect(await new Response(stubborn.stderr).text()).toMatch(/goes on in session 'exec-\d+'/);
+  });
+
+  test("a session that is ended under it gives 125", async () => {
+    const child = wsh.spawn(["exec", "--", "echo ready; sleep 60"]);
+    await firstOutput(child);
+    const running = (await wsh.list()).find(({ command }) => command === "echo ready; sleep 60");
+    await wsh.ok("kill", running?.name ?? "none");
+    expect([125, 129, 143]).toContain(await child.exited);
+  });
+});
+
+describe("wsh exec in a session", () => {
+  beforeAll(async () => {
+    await SessionDoor.shell(http, "dev", { shell: "bash" });
+  });
+
+  test("runs at its prompt and keeps what it changes", async () => {
+    expect(await wsh.run("exec", "dev", "--", "cd /tmp; X=1; echo moved; false")).toMatchObject({
+      code: 1,
+      stdout: "moved\n",
+    });
+    expect(await wsh.run("exec", "dev", "--", "echo $PWD $X")).toMatchObject({ code: 0, stdout: "/tmp 1\n" });
+    expect(await wsh.run("exec", "dev", "--", "echo 'open")).toMatchObject({ code: 2 });
+    expect(await wsh.run("exec", "dev", "--", "bash -c 'kill -9 $$'")).toMatchObject({ code: 137 });
+  });
+
+  test("prints all of a long output", async () => {
+    const { stdout, code } = await wsh.run("exec", "dev", "--", "seq 1 20000");
+    expect(code).toBe(0);
+    expect(stdout).toBe(Array.from({ length: 20_000 }, (_, n) => `${n + 1}\n`).join(""));
+  });
+
+  test("time and Ctrl+C end the command, not the shell", async () => {
+    const killed = await wsh.run(
+      "exec",
+      "dev",
+      "--timeout",
+      "0.2",
+      "--on-timeout",
+      "kill",
+      "--",
+      "while :; do :; done",
+    );
+    expect(killed.code).toBe(124);
+    // A shell of its own: an interactive one can miss the signal between fork and exec.
+    const child = wsh.spawn(["exec", "dev", "--", "bash -c 'echo ready; exec sleep 60'"]);
+    await firstOutput(child);
+    child.kill("SIGINT");
+    expect(await child.exited).toBe(130);
+    expect(await wsh.run("exec", "dev", "--", "echo still here")).toMatchObject({ code: 0, stdout: "still here\n" });
+    const left = await wsh.run("exec", "dev", "--timeout", "0.1", "--", "sleep 0.5");
+    expect(left).toMatchObject({ code: 124, stderr: expect.stringContaining("goes on") });
+    expect(await wsh.run("exec", "dev", "--", "true")).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/sleep/),
+    });
+    expect(await wsh.ok("wait", "dev", "prompt")).toBe("prompt\n");
+  });
+
+  test("wait exits with 124 when the time is over", async () => {
+    expect(await wsh.run("wait", "dev", "bell", "--timeout", "0.1")).toMatchObject({ code: 124, stdout: "timeout\n" });
+    expect(await wsh.run("wait", "dev", "moon")).toMatchObject({ code: 2 });
+    expect(await wsh.run("wait", "nobody", "prompt")).toMatchObject({ code: 1 });
+  });
+});
+
+async function firstOutput(child: { readonly stdout: ReadableStream<Uint8Array> }): Promise<void> {
+  const reader = child.stdout.getReader();
+  await reader.read();
+  reader.releaseLock();
+}

@@ -1,0 +1,127 @@
+/** What a program leaves behind on the terminal when it ends does not change what the next command shows. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { Http } from "../support/http.ts";
+import { SessionDoor } from "../support/session-api.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+const shells = ["bash", "zsh", "fish"].filter((shell) => Bun.which(shell) !== null);
+
+/** What is printed without being undone, each by itself. */
+const leftovers: Readonly<Record<string, string>> = {
+  "the alternate screen": "\\033[?1049h\\033[2J\\033[5;9Hfull",
+  "the alternate screen without a saved cursor": "\\033[?47h\\033[H",
+  "a scroll region": "\\033[3;8r",
+  "origin mode in a scroll region": "\\033[4;6r\\033[?6h",
+  "line drawing": "\\033(0",
+  "a shift to line drawing": "\\033)0\\016",
+  "no wrapping": "\\033[?7l",
+  "insert mode": "\\033[4h",
+  "line feeds that return": "\\033[20h",
+  "mouse reports": "\\033[?1003h\\033[?1006h",
+  "focus and colour scheme reports": "\\033[?1004h\\033[?2031h",
+  "bracketed paste": "\\033[?2004h",
+  "keys of another kind": "\\033[?1h\\033=\\033[>4;2m",
+  "kitty's keyboard": "\\033[>31u\\033[>15u",
+  "a hidden cursor": "\\033[?25l",
+  "colours and a link": "\\033[1;31;44m\\033]8;;http://x.example\\033\\\\",
+  "a synchronized update": "\\033[?2026h",
+  "reverse video": "\\033[?5h",
+};
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+for (const shell of shells) {
+  describe(`after a command in ${shell} that left`, () => {
+    let door: SessionDoor;
+    let atPrompt: Record<string, boolean>;
+    const modes = async (): Promise<Record<string, boolean>> => {
+      await door.until("prompt");
+      return (await door.status()).modes;
+    };
+    beforeAll(async () => {
+      door = await SessionDoor.shell(http, `left-${shell}`, { shell });
+      await door.exec("true");
+      atPrompt = await modes();
+    });
+
+    for (const [what, bytes] of Object.entries(leftovers)) {
+      test(`${what}, the next one is shown in full`, async () => {
+        const left = await door.exec(`printf '${bytes}'`);
+        expect(left).toMatchObject({ state: "finished", exit_code: 0 });
+        const next = await door.exec("seq 100; printf 'lqk%s\\n' \"$(printf '%090d' 7)\"");
+        const wanted = [...Array.from({ length: 100 }, (_, n) => `${n + 1}`), `lqk${"0".repeat(89)}7`];
+        expect(next).toMatchObject({ output: wanted.join("\n"), exit_code: 0 });
+        expect(next.warnings).toBeUndefined();
+        expect(await modes()).toEqual(atPrompt);
+      });
+    }
+
+    test("the screen of a program that was killed, says so, and shows what comes next", async () => {
+      const killed = await door.exec(
+        "bash -c 'printf \"before\\n\\033[?1049h\\033[?1003h\\033[Hpager\"; kill -KILL $$'; echo after",
+      );
+      expect(killed.output).toStartWith("before");
+      expect(killed.warnings?.join()).toContain("alternate screen");
+      expect(await door.exec("echo here")).toMatchObject({ output: "here", exit_code: 0 });
+    });
+
+    test("a scroll region that it has lost lines in, its output says so", async () => {
+      const lost = await door.exec("printf '\\033[3;8r\\033[3;1H'; seq 100");
+      expect(lost.warnings?.join()).toContain("scroll region");
+      expect(await door.exec("seq 3")).toMatchObject({ output: "1\n2\n3" });
+    });
+  });
+}
+
+describe("what stands on the screen where a command begins is not its output", () => {
+  const rows = "printf 'aaaaaaaaaa\\nbbbb 漢字 bb\\ncccccccccc\\ndddd\\neeee\\n\\033[H'";
+  let door: SessionDoor;
+  beforeAll(async () => {
+    door = await SessionDoor.shell(http, "over-old", { shell: "bash" });
+  });
+
+  test("cell by cell, whatever is written over it", async () => {
+    const before = await door.exec(rows);
+    expect(before.exit_code).toBe(0);
+    expect(await door.exec("echo hi; echo; printf 'c\\n'; printf '\\tx\\n'")).toMatchObject({
+      output: "hi\n\nc\n        x",
+    });
+    // The person still sees it.
+    expect((await http.screen("over-old")).lines[1]).toBe("hiaaaaaaaa");
+  });
+
+  test("as its styled output and by cursor too, and when the lines have left the screen", async () => {
+    await door.exec(rows);
+    const { command_id: id, output_cursor: cursor } = await door.exec("echo hi; printf 'a\\n'");
+    expect(await door.output(`command_id=${id}&format=styled`)).toMatchObject({
+      lines: [[{ text: "hi" }], [{ text: "a" }]],
+    });
+    await door.exec("seq 3000");
+    expect((await door.output(`command_id=${id}&max_bytes=100`)).text).toBe("hi\na");
+    expect(cursor).toBeGreaterThan(0);
+    await door.exec(rows);
+    const many = await door.exec("seq 20000", { output_limit: 400 });
+    expect(many.output).toStartWith("1\n2\n3\n4\n5\n6\n");
+    expect(many.output).toEndWith("\n20000");
+  });
+});
+
+test("by setting everything stays as programs leave it", async () => {
+  await using own = new Wsh({ config: "reset_modes = false\n" });
+  await own.server();
+  const door = await SessionDoor.shell(new Http({ unix: own.instance.httpSocket }), "left-alone", {});
+  await door.exec("printf '\\033[?1003h\\033[?1049h'");
+  expect((await door.status()).modes).toMatchObject({ alternate_screen: true });
+  const blind = await door.exec("echo unseen");
+  expect(blind.warnings?.join()).toContain("alternate screen");
+});

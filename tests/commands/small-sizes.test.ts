@@ -1,0 +1,60 @@
+/** However small a terminal is, the shell in it lives, commands are exact, and its size does not outlast it. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { Http } from "../support/http.ts";
+import { SessionDoor } from "../support/session-api.ts";
+import { PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+const shells = ["bash", "zsh", "fish"].filter((shell) => Bun.which(shell) !== null);
+
+describe("a terminal of hardly a cell", () => {
+  for (const shell of shells) {
+    test(`kills no ${shell}, and commands are exact`, async () => {
+      await using wsh = new Wsh();
+      await wsh.server();
+      const http = new Http({ unix: wsh.instance.httpSocket });
+      const door = await SessionDoor.shell(http, "tiny", { shell, rows: 1, cols: 2 });
+      for (const size of [
+        { rows: 1, cols: 2 },
+        { rows: 2, cols: 2 },
+        { rows: 1, cols: 3 },
+      ]) {
+        await door.post("resize", size);
+        // fish shows no prompt at all where it has no room for it.
+        if (shell === "fish") continue;
+        const { output, exit_code } = await door.exec("stty size; echo it runs");
+        const [rows = 0, cols = 0] = (output ?? "").split("\n", 1).join().split(" ").map(Number);
+        expect([rows >= 2, cols >= 3, exit_code]).toEqual([true, true, 0]);
+        expect(output).toEndWith("\nit runs");
+      }
+      await door.post("resize", { rows: 24, cols: 80 });
+      expect(await door.exec("echo it lives")).toMatchObject({ output: "it lives", exit_code: 0 });
+    });
+  }
+
+  test("that is attached and gone leaves the size before it", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("squeezed", "--size", "100x30");
+    await wsh.ok("wait", "squeezed", "prompt");
+    await using person = await PersonTerminal.open(wsh, { cols: 10, rows: 2 });
+    await person.run("wsh attach squeezed");
+    await until("the session to follow", async () => (await wsh.list())[0]?.rows === 2);
+    await wsh.ok("exec", "squeezed", "--", "echo in here");
+    await person.keys("C-\\", "C-\\");
+    await until("the size before", async () => (await wsh.list())[0]?.cols === 100);
+    expect(await wsh.ok("exec", "squeezed", "--", "stty size")).toBe("30 100\n");
+  });
+
+  test("that is attached and gone keeps a size that people can work with", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("kept", "--size", "100x30");
+    await wsh.ok("wait", "kept", "prompt");
+    await using person = await PersonTerminal.open(wsh, { cols: 60, rows: 20 });
+    await person.run("wsh attach kept");
+    await until("the session to follow", async () => (await wsh.list())[0]?.cols === 60);
+    await person.detach();
+    expect(await wsh.ok("exec", "kept", "--", "stty size")).toBe("20 60\n");
+  });
+});

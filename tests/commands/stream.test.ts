@@ -1,0 +1,112 @@
+/** `wsh exec` prints everything, however fast it comes and however slowly it is read, or says how much it could not. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const numbers = (count: number): string => Array.from({ length: count }, (_, at) => `${at + 1}\n`).join("");
+
+describe("a terminal that keeps hardly any history", () => {
+  let wsh: Wsh;
+  beforeAll(async () => {
+    wsh = new Wsh({ config: "scrollback_lines = 10\n" });
+    await wsh.session("work");
+    await wsh.ok("wait", "work", "prompt");
+  });
+  afterAll(() => wsh[Symbol.asyncDispose]());
+
+  test.each([
+    ["many lines", "seq 1 50000", numbers(50_000)],
+    ["empty lines", "head -c 60000 /dev/zero | tr '\\0' '\\n'", "\n".repeat(60_000)],
+    [
+      "one line that is longer than the history",
+      "printf '%0300000d\\n' 7; echo end",
+      `${"7".padStart(300_000, "0")}\nend\n`,
+    ],
+    ["a last line without its end", "seq 1 9; printf 'a  '; printf b", `${numbers(9)}a  b\n`],
+    ["blanks at the ends of lines", "printf 'a  \\n\\n  b  \\n'", "a\n\n  b\n"],
+    ["a screen that is cleared", "clear; seq 1 3; clear; echo x", "1\n2\n3\nx\n"],
+    ["one that is cleared within a write", "printf '1\\n\\n2\\n\\033[H\\033[2J\\033[Jx\\n'", "1\n\n2\nx\n"],
+    ["a program with a screen of its own", "echo a; printf '\\e[?1049hx\\e[?1049l'; echo b", "a\nb\n"],
+    ["nothing", "true", ""],
+  ])("in a session: %s", async (_what, command, expected) => {
+    const { code, stdout, stderr } = await wsh.run("exec", "work", "--", command);
+    expect({ code, stderr, length: stdout.length }).toEqual({ code: 0, stderr: "", length: expected.length });
+    expect(stdout === expected).toBe(true);
+  });
+
+  /** `wsh exec ARGS` whose reader begins when it is told. */
+  function slowly(...args: string[]) {
+    const id = crypto.randomUUID();
+    const [gate, out] = [join(wsh.dir, `gate-${id}`), join(wsh.dir, `out-${id}`)];
+    execFileSync("mkfifo", [gate]);
+    const script = 'set -o pipefail; gate=$1 out=$2; shift 2; "$@" | { read -r _ < "$gate"; cat > "$out"; }';
+    const child = Bun.spawn(["bash", "-c", script, "bash", gate, out, ...wsh.command("exec", ...args)], {
+      cwd: wsh.dir,
+      env: wsh.env,
+      stderr: "pipe",
+    });
+    return {
+      async read() {
+        await Bun.write(gate, "go\n");
+        const [stderr, code] = await Promise.all([new Response(child.stderr).text(), child.exited]);
+        return { code, stderr, stdout: await Bun.file(out).text() };
+      },
+    };
+  }
+
+  const ownSession = () =>
+    until("the session", async () => (await wsh.list()).find(({ name }) => name.startsWith("exec-"))?.name);
+
+  test("in a session of its own the program waits for a slow reader, and nothing is lost", async () => {
+    const reader = slowly("--", "seq 1 200000; exit 3");
+    const name = await ownSession();
+    // The newest line may be one that has not begun.
+    const newest = () => wsh.ok("output", name, "-n", "3");
+    const last = await until("it to stand still", async () => {
+      const before = await newest();
+      return /^\d+\n/.test(before) && before === (await newest()) && before;
+    });
+    expect(last).not.toContain("200000");
+    const { code, stderr, stdout } = await reader.read();
+    expect({ code, stderr, length: stdout.length }).toEqual({ code: 3, stderr: "", length: numbers(200_000).length });
+    expect(stdout === numbers(200_000)).toBe(true);
+  }, 60_000);
+
+  test("a program that waits for its reader is ended by kill all the same", async () => {
+    const reader = slowly("--", "exec", "yes");
+    const name = await ownSession();
+    await wsh.ok("kill", name);
+    expect((await reader.read()).code).toBe(125);
+  }, 60_000);
+
+  test("and by restart, also when it prints most while it is being ended", async () => {
+    const reader = slowly("--", "trap 'exec yes' HUP; echo ready; while :; do sleep 0.1; done");
+    const name = await ownSession();
+    await wsh.shows(name, "ready");
+    expect(await wsh.ok("restart", name)).toContain("restarted");
+    await wsh.shows(name, /^ready$/m);
+    await wsh.ok("kill", name);
+    await reader.read();
+  }, 60_000);
+
+  test("a program of a session of its own ends when nobody reads what it prints, as in a pipe", async () => {
+    const script = 'set -o pipefail; "$@" | head -n 1';
+    const child = Bun.spawn(["bash", "-c", script, "bash", ...wsh.command("exec", "--", "yes")], { env: wsh.env });
+    expect(await new Response(child.stdout).text()).toBe("y\n");
+    expect(await child.exited).toBe(141);
+    await until("it to end", async () => (await wsh.list()).every(({ name }) => name === "work"));
+  }, 60_000);
+
+  test("in a shared session nobody waits for a slow reader: what it misses is counted", async () => {
+    const lines = 80_000;
+    const reader = slowly("work", "--", `yes ${"x".repeat(150)} | head -n ${lines}`);
+    await until("the command to end", async () => /^\d+ +0 .*yes/m.test(await wsh.ok("commands", "work", "-n", "1")));
+    const { code, stderr, stdout } = await reader.read();
+    const missing = Number(/^wsh: (\d+) lines are missing/.exec(stderr)?.[1]);
+    expect(missing).toBeGreaterThan(0);
+    expect(stdout.split("\n").length - 1 + missing).toBe(lines);
+    expect(code).toBe(0);
+  }, 60_000);
+});

@@ -1,0 +1,143 @@
+/** People and calls type while exec runs: nothing ever joins its command, nothing that was typed is lost. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { failure, Http } from "../support/http.ts";
+import { isMissing } from "../support/programs.ts";
+import { SessionDoor } from "../support/session-api.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const isFull = process.env.WSH_TEST_FULL === "1";
+/** Tries of the property for each shell. */
+const TRIES = isFull ? 1_500 : 25;
+setDefaultTimeout(isFull ? 900_000 : 60_000);
+const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh({});
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+const exec = (session: string, command: string, fields: object = {}) =>
+  http.post(`/sessions/${session}/exec`, { command, ...fields });
+
+for (const shell of shells) {
+  describe(shell, () => {
+    test("a line that holds something is never run, wherever its cursor is", async () => {
+      const door = await SessionDoor.shell(http, `${shell}-holds`, { shell });
+      await door.type("echo half");
+      await door.press("Ctrl+A");
+      const refused = await exec(door.name, "echo clean");
+      expect(refused).toMatchObject({ status: 409, body: failure("prompt_not_empty", /echo half/) });
+      const cleared = await exec(door.name, "echo clean", { clear_line: true });
+      expect(cleared).toMatchObject({ status: 200, body: { output: "clean", exit_code: 0 } });
+    });
+
+    test("a line that was typed and erased is empty", async () => {
+      const door = await SessionDoor.shell(http, `${shell}-erased`, { shell });
+      await door.type("abc");
+      await door.press("Backspace", "Backspace", "Backspace");
+      expect(await door.exec("echo a")).toMatchObject({ output: "a", exit_code: 0 });
+      await door.press("Ctrl+C");
+      await until("the prompt after Ctrl+C", async () => (await exec(door.name, "echo b")).status === 200);
+    });
+
+    test("a command, a search or a list that was begun is not run into", async () => {
+      const door = await SessionDoor.shell(http, `${shell}-begun`, { shell });
+      await door.type("for i in 1 2\r");
+      await until("the second line", async () => (await exec(door.name, "echo no")).status === 409);
+      expect(await door.exec("echo out", { clear_line: true })).toMatchObject({ output: "out", exit_code: 0 });
+      await door.press("Ctrl+R");
+      await door.type("out");
+      expect((await exec(door.name, "echo no")).status).toBe(409);
+      expect(await door.exec("echo over", { clear_line: true })).toMatchObject({ output: "over", exit_code: 0 });
+    });
+
+    test("in vi's command mode", async () => {
+      const door = await SessionDoor.shell(http, `${shell}-vi`, { shell });
+      await door.exec({ bash: "set -o vi", zsh: "bindkey -v" }[shell] ?? "fish_vi_key_bindings");
+      await door.press("Escape");
+      expect(await door.exec("echo one; echo two")).toMatchObject({ output: "one\ntwo", exit_code: 0 });
+    });
+
+    test("what somebody typed while a command ran stands at the prompt, and arrives whole", async () => {
+      const door = await SessionDoor.shell(http, `${shell}-ahead`, { shell });
+      await door.exec("sleep 0.3", { background: true });
+      await door.type("echo ah");
+      await door.until("command_finished");
+      expect((await exec(door.name, "echo no")).status).toBe(409);
+      await door.type("ead\r");
+      await until("the line to run", async () => (await http.screen(door.name)).lines.includes("ahead"));
+      expect(await door.exec("echo after")).toMatchObject({ output: "after", exit_code: 0 });
+    });
+
+    test("whatever is typed whenever, no two lines run as one and each runs once", async () => {
+      const door = await SessionDoor.shell(http, `${shell}-property`, { shell });
+      const log = join(wsh.dir, `${shell}.log`);
+      const seed = Number(process.env.WSH_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+      const random = randomOf(seed);
+      const typed: string[] = [];
+      const ran: string[] = [];
+      const refused: string[] = [];
+      const typeSlowly = async (line: string): Promise<void> => {
+        for (let at = 0; at < line.length; ) {
+          const size = 1 + Math.floor(random() * 12);
+          await door.type(line.slice(at, at + size));
+          at += size;
+          if (random() < 0.4) await Bun.sleep(random() * 6);
+        }
+      };
+      for (let n = 0; n < TRIES; n++) {
+        const [before, person] = [`E${n}`, `T${n}`];
+        const typing = (async () => {
+          await Bun.sleep(random() * 12);
+          typed.push(person);
+          await typeSlowly(`echo ${person} >> ${log}\r`);
+        })();
+        for (let at = 0; at < 3; at++) {
+          const name = `${before}.${at}`;
+          const command = random() < 0.3 ? `sleep 0.00${Math.floor(random() * 9)}; ` : "";
+          const { status, body } = await exec(door.name, `${command}echo ${name} >> ${log}`);
+          if (status === 200) {
+            expect({ seed, body }).toMatchObject({ body: { state: "finished", exit_code: 0 } });
+            ran.push(name);
+          } else refused.push(name);
+        }
+        await typing;
+        await until("the typed line to run", async () => {
+          return existsSync(log) && readFileSync(log, "utf8").split("\n").includes(person);
+        });
+      }
+      const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+      const what = `seed ${seed}: ${ran.length} ran, ${refused.length} refused`;
+      if (isFull) console.error(`${shell}: ${what}`);
+      expect(
+        lines.filter((line) => line.startsWith("T")),
+        what,
+      ).toEqual(typed);
+      expect(
+        lines.filter((line) => line.startsWith("E")),
+        what,
+      ).toEqual(ran);
+      expect(lines.length, what).toBe(typed.length + ran.length);
+    });
+  });
+}
+
+/** A small generator (mulberry32), so that a failure can be had again. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

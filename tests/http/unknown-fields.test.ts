@@ -1,0 +1,72 @@
+/** A misspelt field does not pass in silence: it is ignored and named in the answer. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { inputSchema } from "../../src/operations/table.ts";
+import { unknownFields, unknownFieldWarnings } from "../../src/operations/unknown-fields.ts";
+import { Http } from "../support/http.ts";
+import { Gateway } from "../support/server.ts";
+
+let gateway: Gateway;
+let http: Http;
+beforeAll(async () => {
+  gateway = await Gateway.start();
+  http = new Http({ unix: gateway.instance.httpSocket });
+  await gateway.create({ name: "s" });
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+const header = "Wsh-Warning";
+
+test("over HTTP in a header, in bodies and queries, and the request is carried out", async () => {
+  const made = await http.post("/sessions/s/panel", {
+    position: "top",
+    height: 1,
+    colour: "red",
+    spans: [{ text: "x", blod: true }],
+  });
+  expect(made.status).toBe(201);
+  expect(made.headers.get(header)).toBe("unknown field 'colour' was ignored; unknown field 'spans.0.blod' was ignored");
+  const listed = await http.get("/sessions?tagg=a");
+  expect(listed.status).toBe(200);
+  expect(listed.headers.get(header)).toBe("unknown field 'tagg' was ignored");
+  expect((await http.get("/sessions/s/screen?format=plain")).headers.has(header)).toBe(false);
+});
+
+test("a name that is no text for a header is shown as what it is", async () => {
+  const { headers, status } = await http.post("/sessions/s/panel", {
+    ...{ position: "top", height: 1 },
+    "a\r\nSet-Cookie: x": 1,
+    ["é".repeat(100)]: 2,
+  });
+  expect(status).toBe(201);
+  expect(headers.has("set-cookie")).toBe(false);
+  expect(headers.get(header)).toBe(
+    `unknown field 'a??Set-Cookie: x' was ignored; unknown field '${"?".repeat(40)}...' was ignored`,
+  );
+});
+
+test("over a WebSocket beside the result, for calls, waits and subscriptions", async () => {
+  const ws = await gateway.ws("/sessions/s/ws/json");
+  expect(await ws.call("get_screen", { format: "plain", fromat: "x" })).toMatchObject({
+    result: { cols: 80 },
+    warnings: ["unknown field 'fromat' was ignored"],
+  });
+  expect(await ws.call("wait", { any_of: ["prompt"], max_wait: 1 })).toMatchObject({
+    result: { decided_by: "prompt" },
+    warnings: ["unknown field 'max_wait' was ignored"],
+  });
+  expect(await ws.call("subscribe", { events: ["lines"], intervall_ms: 5 })).toMatchObject({
+    warnings: ["unknown field 'intervall_ms' was ignored"],
+  });
+  expect(await ws.call("get_screen", { format: "plain" })).not.toHaveProperty("warnings");
+});
+
+test("names of every object have no secret meaning, and long lists end", () => {
+  const schema = inputSchema("overlay.list");
+  const hostile = JSON.parse('{"__proto__": 1, "constructor": 2, "toString": 3}');
+  expect(unknownFields(schema, hostile)).toEqual(["__proto__", "constructor", "toString"]);
+  const many = unknownFieldWarnings(Array.from({ length: 20 }, (_, index) => `f${index}`));
+  expect(many).toHaveLength(9);
+  expect(many.at(-1)).toBe("and 12 more");
+});

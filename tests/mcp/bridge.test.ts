@@ -1,0 +1,278 @@
+/** `wsh mcp` as an AI host meets it: lines in, lines out, whatever happens in between. */
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
+import { call, McpInstance } from "../support/mcp-instance.ts";
+import { until } from "../support/until.ts";
+
+describe("starting", () => {
+  test("echo '{…}' | wsh mcp answers, and tools/list needs no initialize", async () => {
+    await using mcp = new McpInstance();
+    await using first = new Lines(mcp);
+    first.send(initialize);
+    first.child.stdin.end();
+    expect(await first.child.exited).toBe(0);
+    expect((await first.answer(1)).result.serverInfo.name).toBe("wsh");
+
+    await using second = new Lines(mcp);
+    second.send(request("a", "tools/list"));
+    second.child.stdin.end();
+    expect(await second.child.exited).toBe(0);
+    expect((await second.answer("a")).result.tools).toHaveLength(18);
+  });
+
+  test("twenty at once make one server", async () => {
+    await using mcp = new McpInstance();
+    const bridges = Array.from({ length: 20 }, () => new Lines(mcp));
+    for (const bridge of bridges) bridge.send(initialize, toolCall(2, "wsh_get_status", {}));
+    const pids = await Promise.all(bridges.map(async (b) => (await b.answer(2, 60_000)).result.structuredContent.pid));
+    expect(new Set(pids).size).toBe(1);
+    for (const bridge of bridges) await bridge[Symbol.asyncDispose]();
+  }, 90_000);
+
+  test("sessions start in the agent's directory with its environment, and none of ours", async () => {
+    await using mcp = new McpInstance({ AGENT_VARIABLE: "from the agent", WSH_TOKEN: "0123456789abcdef" });
+    await using bridge = new Lines(mcp);
+    bridge.send(initialize, toolCall(2, "wsh_exec", { command: 'pwd; echo "$AGENT_VARIABLE" "[$WSH_TOKEN]"' }));
+    expect((await bridge.answer(2)).result.structuredContent.output).toBe(`${mcp.dir}\nfrom the agent []`);
+  });
+
+  test("no server to be had: open requests get an error with its reason, within six seconds", async () => {
+    await using mcp = new McpInstance();
+    await Bun.write(mcp.instance.runtimeDir, "a file where the directory should be");
+    await using bridge = new Lines(mcp);
+    const started = performance.now();
+    bridge.send(initialize);
+    const { error } = await bridge.answer(1);
+    expect(error).toMatchObject({ code: -32603, data: { code: "unsafe_path" } });
+    expect(performance.now() - started).toBeLessThan(6_000);
+    bridge.child.stdin.end();
+    expect(await bridge.child.exited).toBe(0);
+  });
+
+  test("--tools core, --read-only and --session are the server's to know", async () => {
+    await using mcp = new McpInstance();
+    const core = await mcp.client({ args: ["--tools", "core"] });
+    expect((await core.listTools()).tools).toHaveLength(10);
+    expect(core.getInstructions()).not.toContain("wsh_overlay");
+
+    await call(core, "wsh_create_session", { name: "dev" });
+    const at = await mcp.client({ args: ["--session", "dev"] });
+    expect((await call(at, "wsh_get_screen", { format: "plain" })).value.rows).toBe(24);
+    const { tools } = await at.listTools();
+    expect(tools.find((tool) => tool.name === "wsh_get_screen")?.inputSchema).not.toHaveProperty("required");
+
+    const looking = await mcp.client({ args: ["--read-only"] });
+    expect((await looking.listTools()).tools.map((tool) => tool.name)).not.toContain("wsh_exec");
+    expect(looking.callTool({ name: "wsh_exec", arguments: { command: "id" } })).rejects.toMatchObject({
+      code: -32602,
+    });
+    expect((await call(looking, "wsh_list_sessions")).value).toHaveLength(1);
+  });
+});
+
+describe("what is no message", () => {
+  test("is answered, and the connection lives", async () => {
+    await using mcp = new McpInstance();
+    await using bridge = new Lines(mcp);
+    bridge.send(
+      initialize,
+      "",
+      "garbage",
+      "[1]",
+      '"text"',
+      '{"jsonrpc":"2.0","id":7}',
+      '{"id":8,"method":"ping"}',
+      '{"jsonrpc":"2.0","id":null,"method":"ping"}',
+      request(9, "ping"),
+    );
+    expect((await bridge.answer(9)).result).toEqual({});
+    const codes = bridge.messages.flatMap(({ id, error }) => (error === undefined ? [] : [[id, error.code]]));
+    expect(codes).toEqual([
+      [null, -32700],
+      [null, -32600],
+      [null, -32600],
+      [7, -32600],
+      [8, -32600],
+      [null, -32600],
+    ]);
+  });
+
+  test("a line of more than 10 MB is refused, one of a megabyte is not", async () => {
+    await using mcp = new McpInstance();
+    await using bridge = new Lines(mcp);
+    bridge.send(initialize, request(2, "ping", { padding: "x".repeat(1024 * 1024) }));
+    expect((await bridge.answer(2)).result).toEqual({});
+    bridge.send(request(3, "ping", { padding: "x".repeat(11 * 1024 * 1024) }), request(4, "ping"));
+    expect((await bridge.answer(4)).result).toEqual({});
+    expect((await bridge.answer(null)).error?.code).toBe(-32600);
+    expect(bridge.messages.some((message) => message.id === 3)).toBe(false);
+  });
+
+  test("unknown methods and tools are protocol errors", async () => {
+    await using mcp = new McpInstance();
+    await using bridge = new Lines(mcp);
+    bridge.send(
+      initialize,
+      request(2, "no/such"),
+      toolCall(3, "wsh_nothing", {}),
+      request(4, "prompts/get", { name: "x" }),
+    );
+    expect((await bridge.answer(2)).error?.code).toBe(-32601);
+    expect((await bridge.answer(3)).error?.code).toBe(-32602);
+    expect((await bridge.answer(4)).error?.message).toContain("unknown prompt");
+  });
+});
+
+describe("the end", () => {
+  test("of stdin waits for open answers", async () => {
+    await using mcp = new McpInstance();
+    await using bridge = new Lines(mcp);
+    bridge.send(initialize, toolCall(2, "wsh_exec", { command: "sleep 1; echo late" }));
+    bridge.child.stdin.end();
+    expect(await bridge.child.exited).toBe(0);
+    expect((await bridge.answer(2)).result.structuredContent.output).toBe("late");
+  });
+
+  test("by SIGTERM answers what is open and exits 0 within a second", async () => {
+    await using mcp = new McpInstance();
+    await using bridge = new Lines(mcp);
+    bridge.send(initialize, toolCall(2, "wsh_exec", { command: "sleep 30" }));
+    await bridge.answer(1);
+    const started = performance.now();
+    bridge.child.kill("SIGTERM");
+    expect(await bridge.child.exited).toBe(0);
+    expect(performance.now() - started).toBeLessThan(1_000);
+    expect((await bridge.answer(2)).error).toMatchObject({ code: -32603, data: { code: "cancelled" } });
+  });
+
+  test("of stdout's reader ends the bridge quietly", async () => {
+    await using mcp = new McpInstance();
+    const child = mcp.spawn(["mcp"]);
+    child.stdin.write(`${initialize}\n`);
+    child.stdin.flush();
+    const reader = child.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    for (let id = 2; child.exitCode === null && id < 200; id++) {
+      child.stdin.write(`${request(id, "tools/list")}\n`);
+      child.stdin.flush();
+      await Promise.race([child.exited, Bun.sleep(50)]);
+    }
+    expect(await child.exited).toBe(0);
+    expect(await new Response(child.stderr).text()).toBe("");
+  });
+
+  test("of the bridge leaves its sessions, listed", async () => {
+    await using mcp = new McpInstance();
+    await using bridge = new Lines(mcp);
+    bridge.send(initialize, toolCall(2, "wsh_create_session", { name: "stays" }));
+    await bridge.answer(2);
+    bridge.child.kill("SIGKILL");
+    await bridge.child.exited;
+    expect((await mcp.run("list")).stdout).toContain("stays");
+  });
+});
+
+describe("the server's end", () => {
+  test("by SIGKILL in the middle of calls: told what may have happened, the next call works, the session lives", async () => {
+    await using mcp = new McpInstance();
+    const { pid } = await mcp.startServer();
+    await using bridge = new Lines(mcp);
+    bridge.send(initialize, JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
+    bridge.send(toolCall(2, "wsh_create_session", { name: "dev" }));
+    await bridge.answer(2);
+    bridge.send(toolCall(3, "wsh_wait", { session: "dev", any_of: ["prompt"] }));
+    await bridge.answer(3);
+    bridge.send(toolCall(4, "wsh_exec", { session: "dev", command: "sleep 4; echo survived" }));
+    bridge.send(toolCall(5, "wsh_wait", { session: "dev", any_of: [{ type: "text", text: "never" }] }));
+    let probe = 50;
+    await until("the command to run", async () => {
+      bridge.send(toolCall(++probe, "wsh_get_status", { session: "dev" }));
+      return (await bridge.answer(probe)).result.structuredContent.state === "running";
+    });
+    process.kill(pid, "SIGKILL");
+    expect((await bridge.answer(4)).error?.message).toContain("may have been done");
+    expect((await bridge.answer(5)).error?.message).toContain("nothing was changed");
+
+    bridge.send(toolCall(6, "wsh_wait", { session: "dev", any_of: ["command_finished"], command_id: 1 }));
+    const waited = await bridge.answer(6);
+    expect(waited.result.structuredContent).toMatchObject({
+      decided_by: "command_finished",
+      command: { exit_code: 0 },
+    });
+    // The answers of the replayed initialize were not for the client.
+    expect(bridge.messages.filter((message) => message.id === 1)).toHaveLength(1);
+    expect(bridge.messages.filter((m) => typeof m.id === "string")).toEqual([]);
+  });
+});
+
+describe("much", () => {
+  test("fifty calls at once are answered, each with its own", async () => {
+    await using mcp = new McpInstance();
+    await using bridge = new Lines(mcp);
+    bridge.send(initialize, toolCall(2, "wsh_create_session", { name: "dev" }));
+    await bridge.answer(2);
+    const ids = Array.from({ length: 50 }, (_, index) => 100 + index);
+    bridge.send(...ids.map((id) => toolCall(id, "wsh_get_screen", { session: "dev", format: "plain", rows: id % 7 })));
+    for (const id of ids) expect((await bridge.answer(id)).result).toBeDefined();
+  });
+
+  test("a screen of 1000 × 1000 and results of megabytes come whole", async () => {
+    await using mcp = new McpInstance();
+    const client = await mcp.client();
+    await call(client, "wsh_create_session", { name: "big", rows: 1000, cols: 1000 });
+    const command = "for i in $(seq 1 990); do printf '\\033[3%dm%0990d\\033[m\\n' $((i % 8)) $i; done";
+    const ran = await call(client, "wsh_run_command", { session: "big", input: command, submit: true });
+    expect(ran.isError).toBe(false);
+    expect(ran.value.screen.lines).toHaveLength(1000);
+    const output = await call(client, "wsh_get_scrollback", { session: "big", limit: 10_000, format: "plain" });
+    expect(output.texts[0]?.length).toBeGreaterThan(900_000);
+    expect(output.structured).toEqual(output.value);
+  });
+
+  test("a reader that stalls costs the bridge little memory, and gets everything in the end", async () => {
+    await using mcp = new McpInstance();
+    const client = await mcp.client();
+    await call(client, "wsh_create_session", { name: "big", rows: 500, cols: 500 });
+    const fill = "for i in $(seq 1 490); do printf '%0490d\\n' $i; done";
+    await call(client, "wsh_run_command", { session: "big", input: fill, submit: true, format: "plain" });
+    const child = mcp.spawn(["mcp"]);
+    const send = (line: string) => child.stdin.write(`${line}\n`);
+    send(initialize);
+    const calls = 60;
+    for (let id = 10; id < 10 + calls; id++) send(toolCall(id, "wsh_get_screen", { session: "big", format: "plain" }));
+    child.stdin.flush();
+    const memory = () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024;
+    const before = memory();
+    // Nothing to wait for: it must stay small however long nobody reads.
+    await Bun.sleep(1_500);
+    expect(memory() - before).toBeLessThan(60);
+    child.stdin.end();
+    const lines = (await new Response(child.stdout).text()).trim().split("\n");
+    const answered = new Set(lines.map((line) => JSON.parse(line).id).filter((id) => id >= 10));
+    expect(answered.size).toBe(calls);
+    expect(await child.exited).toBe(0);
+  }, 60_000);
+
+  test("a cancelled call gets no answer, ends at once on the server, and what it started goes on", async () => {
+    await using mcp = new McpInstance();
+    const client = await mcp.client();
+    await call(client, "wsh_create_session", { name: "dev" });
+    await call(client, "wsh_wait", { session: "dev", any_of: ["prompt"] });
+    const cancel = new AbortController();
+    const running = client.callTool(
+      { name: "wsh_exec", arguments: { session: "dev", command: "sleep 1; echo went on" } },
+      { signal: cancel.signal },
+    );
+    await until("the command to run", async () => {
+      const status = await call(client, "wsh_get_status", { session: "dev" });
+      return status.value.foreground?.name === "sleep";
+    });
+    cancel.abort("enough");
+    expect(running).rejects.toThrow();
+    const ended = await call(client, "wsh_wait", { session: "dev", any_of: ["command_finished"], command_id: 1 });
+    expect(ended.value).toMatchObject({ decided_by: "command_finished", command: { exit_code: 0 } });
+    expect((await call(client, "wsh_get_output", { session: "dev", command_id: 1 })).value.text).toBe("went on");
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * The MCP conformance suite against a real server: both sets of requirements with the suite's fixtures, and what needs
+ * none against the server as it is used. What a set lists as not scored is reported by the suite and not asked for.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
+import { McpInstance } from "../support/mcp-instance.ts";
+
+const suite = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
+
+/** Runs under Bun: the suite's released form does not start on every Node. */
+async function conformance(url: URL, ...args: readonly string[]): Promise<{ code: number; output: string }> {
+  const child = Bun.spawn([process.execPath, suite, "server", "--url", url.href, ...args], {
+    cwd: withFixtures.dir,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const output = await new Response(child.stdout).text();
+  return { code: await child.exited, output: output.slice(output.indexOf("SUMMARY")) };
+}
+
+const withFixtures = new McpInstance({ WSH_MCP_FIXTURES: "1" });
+const asUsed = new McpInstance();
+let fixtures: URL;
+let used: URL;
+
+beforeAll(async () => {
+  [{ url: fixtures }, { url: used }] = await Promise.all([withFixtures.startServer(), asUsed.startServer()]);
+});
+afterAll(() => Promise.all([withFixtures[Symbol.asyncDispose](), asUsed[Symbol.asyncDispose]()]));
+
+test.each(["2025-11-25", "2026-07-28"])("the requirements of %s", async (revision) => {
+  const { code, output } = await conformance(fixtures, "--requirements", revision);
+  expect(code === 0 ? "passes" : output).toBe("passes");
+  const total = /Total: (\d+) passed/.exec(output)?.[1];
+  console.log(`conformance ${revision}: ${total} checks passed`);
+  expect(Number(total)).toBeGreaterThanOrEqual(84);
+});
+
+const generic = [
+  ["2025-11-25", "server-initialize"],
+  ["2025-11-25", "ping"],
+  ["2025-11-25", "tools-list"],
+  ["2025-11-25", "resources-list"],
+  ["2025-11-25", "prompts-list"],
+  ["2025-11-25", "server-session-lifecycle"],
+  ["2025-11-25", "dns-rebinding-protection"],
+  ["2026-07-28", "tools-list"],
+  ["2026-07-28", "resources-list"],
+  ["2026-07-28", "prompts-list"],
+  ["2026-07-28", "caching"],
+  ["2026-07-28", "sep-2164-resource-not-found"],
+  ["2026-07-28", "dns-rebinding-protection"],
+  ["2026-07-28", "http-header-validation"],
+] as const;
+
+test.each(generic)("%s without fixtures: %s", async (version, scenario) => {
+  const { code, output } = await conformance(used, "--scenario", scenario, "--spec-version", version);
+  expect(code === 0 ? "passes" : output).toBe("passes");
+});

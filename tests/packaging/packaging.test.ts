@@ -1,0 +1,158 @@
+/**
+ * What a version publishes works where it is installed: archive, install script, npm packages, bundle, manual page. A
+ * small stand-in takes the executable's place, since compressing the real one takes a minute; WSH_TEST_FULL uses that.
+ */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { unzipSync } from "fflate";
+import manifest from "../../package.json" with { type: "json" };
+import { release, releaseTargets } from "../../packaging/release.ts";
+import { manual } from "../../scripts/man.ts";
+
+const root = join(import.meta.dir, "../..");
+const target = releaseTargets.find((name) => name === `${process.platform}-${process.arch}`) ?? "linux-x64";
+const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-release-"));
+const out = join(dir, "release");
+let server: Bun.Server<undefined>;
+
+const standIn = `#!/bin/sh\n[ "$1" = --version ] && echo "wsh ${manifest.version}" && exit 0\nexit 2\n`;
+
+async function executable(outfile: string): Promise<void> {
+  if (process.env.WSH_TEST_FULL === "1") fs.copyFileSync(join(root, "dist/wsh"), outfile);
+  else fs.writeFileSync(outfile, standIn);
+  fs.chmodSync(outfile, 0o755);
+}
+
+function run(command: readonly string[], env: Record<string, string> = {}): { code: number; text: string } {
+  const result = Bun.spawnSync([...command], { cwd: dir, env: { PATH: process.env.PATH ?? "", HOME: dir, ...env } });
+  return { code: result.exitCode, text: result.stdout.toString() + result.stderr.toString() };
+}
+
+beforeAll(async () => {
+  await release([target], executable, out);
+  server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      const file = Bun.file(join(out, new URL(request.url).pathname));
+      return file.size > 0 ? new Response(file) : new Response(null, { status: 404 });
+    },
+  });
+}, 180_000);
+
+afterAll(async () => {
+  await server.stop(true);
+  fs.rmSync(dir, { recursive: true, force: true });
+});
+
+test("install.sh installs the executable of this platform", async () => {
+  const installed = Bun.spawn(["sh", join(out, "install.sh")], {
+    cwd: dir,
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: dir,
+      WSH_INSTALL_DIR: join(dir, "bin"),
+      WSH_BASE_URL: server.url.origin,
+    },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [text, err, code] = await Promise.all([
+    new Response(installed.stdout).text(),
+    new Response(installed.stderr).text(),
+    installed.exited,
+  ]);
+  expect({ err, code }).toEqual({ err: "", code: 0 });
+  expect(text).toContain(`installed wsh ${manifest.version}`);
+  expect(run([join(dir, "bin/wsh"), "--version"]).text).toBe(`wsh ${manifest.version}\n`);
+});
+
+test("install.sh refuses an archive whose checksum is wrong, and changes nothing", async () => {
+  const mirror = join(dir, "mirror");
+  fs.mkdirSync(mirror);
+  const name = `wsh-${manifest.version}-${target}.tar.gz`;
+  fs.writeFileSync(join(mirror, name), "not the archive");
+  fs.copyFileSync(join(out, "SHA256SUMS"), join(mirror, "SHA256SUMS"));
+  const { code, text } = run(["sh", join(out, "install.sh")], {
+    WSH_BASE_URL: `file://${mirror}`,
+    WSH_INSTALL_DIR: join(dir, "bad"),
+  });
+  expect({ code, text }).toEqual({
+    code: 1,
+    text: `install.sh: the checksum of ${name} is wrong; nothing was installed\n`,
+  });
+  expect(fs.existsSync(join(dir, "bad"))).toBe(false);
+});
+
+test("install.sh without an address says what to set", () => {
+  const { code, text } = run(["sh", join(root, "packaging/install.sh")]);
+  expect(code).toBe(1);
+  expect(text).toContain("set WSH_BASE_URL");
+});
+
+test("the npm packages install and run", () => {
+  const npm = join(out, "npm");
+  const tarballs = fs.readdirSync(npm).map((name) => {
+    const packed = run(["npm", "pack", "--silent", join(npm, name)], { npm_config_cache: join(dir, "npm-cache") });
+    return join(dir, packed.text.trim().split("\n").at(-1) ?? "");
+  });
+  const app = join(dir, "app");
+  fs.mkdirSync(app);
+  fs.writeFileSync(join(app, "package.json"), "{}");
+  // The platform's package first, then the one that looks for it, which must not be sought anywhere else.
+  const sorted = tarballs.sort((a, b) => b.length - a.length);
+  for (const tarball of sorted) {
+    const done = Bun.spawnSync(["npm", "install", "--offline", "--no-audit", "--no-fund", "--omit=optional", tarball], {
+      cwd: app,
+      env: { PATH: process.env.PATH ?? "", HOME: dir, npm_config_cache: join(dir, "npm-cache") },
+    });
+    expect(done.stderr.toString()).not.toContain("ERR!");
+  }
+  const wsh = join(app, "node_modules/.bin/wsh");
+  expect(run([wsh, "--version"]).text).toBe(`wsh ${manifest.version}\n`);
+  expect(run([wsh, "no-such-command"]).code).toBe(2);
+}, 120_000);
+
+test("the bundle for AI hosts holds the executable and starts it as an MCP server", async () => {
+  const files = unzipSync(await Bun.file(join(out, `wsh-${manifest.version}-${target}.mcpb`)).bytes());
+  const bundle = JSON.parse(new TextDecoder().decode(files["manifest.json"]));
+  expect(bundle.server.mcp_config.args).toEqual(["mcp"]);
+  expect(files[bundle.server.entry_point]?.length).toBe(fs.statSync(join(out, `npm/wsh-${target}/bin/wsh`)).size);
+});
+
+test("server.json names the version and the npm package; the bundle has a checksum", async () => {
+  const entry = await Bun.file(join(out, "server.json")).json();
+  const sums = await Bun.file(join(out, "SHA256SUMS")).text();
+  expect(entry.version).toBe(manifest.version);
+  expect(entry.description.length).toBeLessThanOrEqual(100);
+  expect(entry.packages[0]).toMatchObject({ registryType: "npm", identifier: "wsh", version: manifest.version });
+  // Bundles are listed when it is known where they will be.
+  expect(entry.packages).toHaveLength(1);
+  expect(sums).toContain(`wsh-${manifest.version}-${target}.mcpb`);
+});
+
+const emulator = Bun.which("qemu-aarch64-static") ?? Bun.which("qemu-aarch64");
+/** Debian's package libc6-arm64-cross. */
+const libraries = "/usr/aarch64-linux-gnu";
+const emulates = emulator !== null && fs.existsSync(join(libraries, "lib/ld-linux-aarch64.so.1"));
+const full = process.env.WSH_TEST_FULL === "1";
+if (full && !emulates) console.warn("skipped: the linux-arm64 executable (no qemu-user or no libc6-arm64-cross)");
+
+test.skipIf(!full || !emulates)(
+  "the linux-arm64 executable answers",
+  () => {
+    const outfile = join(dir, "wsh-arm64");
+    const built = Bun.spawnSync([process.execPath, "run", "build.ts", "--outfile", outfile, "linux-arm64"], {
+      cwd: root,
+    });
+    expect(built.stderr.toString()).not.toContain("error");
+    expect(run([emulator ?? "", "-L", libraries, outfile, "--version"]).text).toBe(`wsh ${manifest.version}\n`);
+  },
+  180_000,
+);
+
+test("the manual page is that of this program", async () => {
+  expect(await Bun.file(join(root, "docs/wsh.1")).text()).toBe(await manual());
+});

@@ -1,0 +1,228 @@
+/**
+ * Clients that are torn, slow, mad or dead, at every socket: they are dropped or waited for, and nobody else notices. The
+ * session's program goes on, its screen is exact, and nothing piles up.
+ */
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import {
+  encodeFrame,
+  encodeJsonFrame,
+  FrameDecoder,
+  frameTypes,
+  PROTOCOL_VERSION,
+} from "../../../src/protocol/messages.ts";
+import { seededRandom } from "../../support/terminals/outer-screen.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+import { descriptorsOf } from "../processes.ts";
+import { AttachedTerminal } from "../walk/attached-terminal.ts";
+
+const HELLO = encodeJsonFrame(frameTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
+const caller = { kind: "cli", id: "torn", connected: true };
+
+function request(id: number, op: string, input: object = {}): Uint8Array {
+  return encodeJsonFrame(frameTypes.request, { id, op, input, caller, access: "admin" });
+}
+
+/** A client that writes what it wants. */
+class Raw {
+  readonly decoder = new FrameDecoder();
+  readonly answers: unknown[] = [];
+  /** Everything that came, frames and all. */
+  received = "";
+  closed = false;
+  private constructor(private readonly socket: Bun.Socket) {}
+
+  static async open(path: string): Promise<Raw> {
+    let self: Raw | null = null;
+    const socket = await Bun.connect({
+      unix: path,
+      socket: {
+        data: (_, bytes) => {
+          if (self !== null) self.received += bytes.toString("latin1");
+          for (const { type, payload } of self?.decoder.push(bytes) ?? []) {
+            if (type === frameTypes.response) self?.answers.push(JSON.parse(Buffer.from(payload).toString()));
+          }
+        },
+        close: () => {
+          if (self !== null) self.closed = true;
+        },
+      },
+    });
+    self = new Raw(socket);
+    return self;
+  }
+
+  write(bytes: Uint8Array): void {
+    this.socket.write(bytes);
+    this.socket.flush();
+  }
+
+  pause(): void {
+    this.socket.pause();
+  }
+
+  resume(): void {
+    this.socket.resume();
+  }
+
+  end(): void {
+    this.socket.end();
+  }
+
+  terminate(): void {
+    this.socket.terminate();
+  }
+}
+
+async function started(): Promise<{ wsh: Wsh; socket: string; host: number }> {
+  const wsh = new Wsh();
+  const { id } = await wsh.session("s");
+  return { wsh, socket: join(wsh.instance.hostsDir, `${id.slice(1)}.sock`), host: wsh.hosts()[0] ?? 0 };
+}
+
+async function works(wsh: Wsh): Promise<void> {
+  expect(await wsh.run("exec", "s", "--", "echo works; (exit 4)")).toMatchObject({ code: 4, stdout: "works\n" });
+}
+
+/** Waits until a process has no more descriptors open than that; a leak would be one for each client. */
+function givenBack(pid: number, most: number): Promise<unknown> {
+  return until("descriptors to be given back", () => descriptorsOf(pid) <= most).catch((error) => {
+    throw new Error(`${error.message}: ${descriptorsOf(pid)} are open, not ${most}`);
+  });
+}
+
+describe("at a host's socket", () => {
+  test("byte by byte is as good as at once", async () => {
+    const { wsh, socket } = await started();
+    await using _ = wsh;
+    const raw = await Raw.open(socket);
+    for (const byte of Buffer.concat([HELLO, request(1, "session.get")])) {
+      raw.write(Uint8Array.of(byte));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await until("the answer", () => raw.answers.length === 1);
+    expect(raw.answers).toMatchObject([{ id: 1, result: { name: "s" } }]);
+  });
+
+  test("half frames, frames of nonsense, lengths of lies: closed, and the session is whole", async () => {
+    const { wsh, socket, host } = await started();
+    await using _ = wsh;
+    await works(wsh);
+    const before = descriptorsOf(host);
+    const whole = Buffer.concat([HELLO, request(1, "screen.get")]);
+    for (let cut = 1; cut < whole.length; cut += 7) {
+      const raw = await Raw.open(socket);
+      raw.write(whole.subarray(0, cut));
+      raw.terminate();
+    }
+    const mad = [
+      Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+      Uint8Array.of(frameTypes.hello, 0xff, 0xff, 0xff, 0xff),
+      Buffer.concat([HELLO, encodeFrame(frameTypes.request, Buffer.from("{"))]),
+      Buffer.concat([HELLO, encodeJsonFrame(frameTypes.request, { id: "x" })]),
+      Buffer.concat([HELLO, encodeJsonFrame(frameTypes.resize, { rows: -1 }), Uint8Array.of(0x7f, 0, 0, 0, 0)]),
+    ];
+    for (const bytes of mad) {
+      const raw = await Raw.open(socket);
+      raw.write(bytes);
+      await until("a mad client to be closed", () => raw.closed);
+    }
+    await works(wsh);
+    await givenBack(host, before + 1);
+  });
+
+  test("random bytes never end it", async () => {
+    const { wsh, socket } = await started();
+    await using _ = wsh;
+    const random = seededRandom(20);
+    for (let i = 0; i < 60; i++) {
+      const raw = await Raw.open(socket);
+      const noise = Uint8Array.from({ length: 1 + Math.floor(random() * 200) }, () => Math.floor(random() * 256));
+      raw.write(random() < 0.5 ? Buffer.concat([HELLO, noise]) : noise);
+      if (random() < 0.5) raw.end();
+      else raw.terminate();
+    }
+    await works(wsh);
+  });
+
+  test("one that asks and does not read is sent the newest screen later, not all that it missed", async () => {
+    const { wsh, socket } = await started();
+    await using _ = wsh;
+    const raw = await Raw.open(socket);
+    raw.pause();
+    const size = { rows: 24, cols: 80 };
+    const attach = { ...size, scrollback: "all", read_only: true, paint_only: false, prefix: null };
+    raw.write(Buffer.concat([HELLO, request(1, "host.attach", attach)]));
+    await until("it to be a client", async () => (await wsh.list())[0]?.clients === 1);
+    await wsh.ok("exec", "s", "--", "seq 1 600000 > /dev/tty");
+    await works(wsh);
+    raw.resume();
+    await until("the newest screen", () => raw.received.includes("works"));
+    // 4.7 MB were printed; what waits is a socket's buffer, the host's own limit, and a picture with its new lines.
+    expect(raw.received.length).toBeLessThan(2_000_000);
+    raw.terminate();
+    await until("it to be forgotten", async () => (await wsh.list())[0]?.clients === 0);
+  });
+});
+
+describe("at an attached terminal", () => {
+  test("one that is stopped during a flood holds up nobody, and then shows the end", async () => {
+    const { wsh } = await started();
+    await using _ = wsh;
+    using stopped = AttachedTerminal.open(wsh, ["attach", "s"]);
+    using other = AttachedTerminal.open(wsh, ["attach", "s", "--read-only"]);
+    await stopped.shows("$");
+    await other.shows("$");
+    stopped.signal("SIGSTOP");
+    await wsh.ok("exec", "s", "--", "seq 1 400000; echo done");
+    await other.shows(/^done$/m);
+    stopped.signal("SIGCONT");
+    await stopped.shows(/^400000\ndone$/m);
+    stopped.type("echo after$((1+1))\r");
+    await stopped.shows(/^after2$/m);
+  });
+});
+
+describe("at the server's sockets", () => {
+  test("half requests and half lines are dropped; the server answers the next", async () => {
+    const { wsh } = await started();
+    await using _ = wsh;
+    const server = await wsh.server();
+    const before = descriptorsOf(server.pid);
+    const head = "POST /sessions/s/input HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf of it";
+    const hello = `${JSON.stringify({ wsh: 1, version: "0", cwd: "/", env: {} })}\n{"jsonrpc":"2.0","id":1,"method":"pi`;
+    for (const [path, text] of [
+      [wsh.instance.httpSocket, head],
+      [wsh.instance.httpSocket, "\0\xff garbage\r\n\r\n"],
+      [wsh.instance.mcpSocket, hello],
+      [wsh.instance.mcpSocket, "no json\n"],
+      [wsh.instance.mcpSocket, "{".repeat(100_000)],
+    ] as const) {
+      for (let cut = 1; cut <= text.length; cut += Math.ceil(text.length / 9)) {
+        const raw = await Raw.open(path).catch(() => null);
+        raw?.write(Buffer.from(text.slice(0, cut), "latin1"));
+        raw?.terminate();
+      }
+    }
+    expect(await (await wsh.fetch("/sessions")).json()).toMatchObject([{ name: "s" }]);
+    expect(await wsh.screen("s")).not.toContain("half of it");
+    await givenBack(server.pid, before + 2);
+    expect(wsh.servers()).toEqual([server.pid]);
+  });
+
+  test("a host that is stopped is waited for by its own callers alone", async () => {
+    const { wsh, host } = await started();
+    await using _ = wsh;
+    await wsh.session("other");
+    await wsh.server();
+    process.kill(host, "SIGSTOP");
+    const hung = wsh.fetch("/sessions/s/screen");
+    const began = performance.now();
+    for (let i = 0; i < 20; i++) expect((await wsh.fetch("/sessions/other/screen")).status).toBe(200);
+    expect(performance.now() - began).toBeLessThan(4_500);
+    process.kill(host, "SIGCONT");
+    expect((await hung).status).toBe(200);
+    await works(wsh);
+  });
+});

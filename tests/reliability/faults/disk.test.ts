@@ -1,0 +1,126 @@
+/**
+ * A disk that is full for a while. What was not written is said, nothing takes effect that was reported as failed, and
+ * what is written afterwards stands whole and on lines of its own.
+ */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { LineWriter } from "../../../src/instance/log/line-writer.ts";
+import { until } from "../../support/until.ts";
+import { program } from "../../support/wsh-program.ts";
+import { canMount, Enclave } from "./enclosed.ts";
+
+async function startServer(enclave: Enclave, ...args: readonly string[]): Promise<void> {
+  Bun.spawn([...enclave.prefix, ...program, "server", "--bind", "none", ...args], {
+    env: { ...enclave.wsh.env },
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  const healthy = async (): Promise<boolean> => (await enclave.wsh.fetch("/health").catch(() => null))?.ok === true;
+  await until("the server", healthy);
+}
+
+function linesOf(text: string): unknown[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      return line === "" ? [] : [JSON.parse(line)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+describe.skipIf(!canMount)("the audit log", () => {
+  test("no record continues a torn one, and the lost ones are counted", async () => {
+    const state = (wsh: Enclave["wsh"]): string => join(wsh.env.HOME ?? "", ".local/state");
+    await using enclave = await Enclave.open(state, "64k");
+    await startServer(enclave, "--audit");
+    const calls = async (count: number): Promise<void> => {
+      for (let made = 0; made < count; made += 1) await enclave.wsh.fetch("/server/info");
+    };
+    await calls(1);
+    enclave.fill();
+    // The page that the file has already takes a part of them.
+    await calls(60);
+    enclave.empty();
+    await calls(2);
+
+    const text = enclave.shell('cat "$0"/wsh/t.audit.log');
+    const records = linesOf(text);
+    const lost = records.filter((record) => (record as { msg: string }).msg === "lines_lost");
+    expect(lost).toHaveLength(1);
+    expect(lost).toMatchObject([{ level: "warn", lines: 63 - (records.length - 1) }]);
+    expect(records.slice(-3)).toMatchObject([{ msg: "lines_lost" }, { msg: "server.info" }, { msg: "server.info" }]);
+    expect(text.trimEnd().split("\n").length - records.length).toBeLessThanOrEqual(1);
+  });
+});
+
+test("a line that another process tore is ended before the next one", () => {
+  const file = join(fs.mkdtempSync("/tmp/wsh-t-"), "log");
+  fs.writeFileSync(file, "whole\nto");
+  const fd = fs.openSync(file, "a+");
+  try {
+    const lines = new LineWriter((lost) => `lost ${lost}\n`);
+    lines.write(fd, "mine\n");
+    fs.appendFileSync(file, "torn again");
+    lines.write(fd, "mine too\n");
+    expect(fs.readFileSync(file, "utf8")).toBe("whole\nto\nmine\ntorn again\nmine too\n");
+  } finally {
+    fs.closeSync(fd);
+    fs.rmSync(file);
+  }
+});
+
+describe.skipIf(!canMount)("a full runtime directory", () => {
+  const runtime = (wsh: Enclave["wsh"]): string => wsh.env.XDG_RUNTIME_DIR ?? "";
+
+  test("`wsh persist` fails and changes nothing; with room again it works", async () => {
+    await using enclave = await Enclave.open(runtime, "128k");
+    await enclave.ok("server", "--ensure", "--bind", "none");
+    await enclave.ok("persist", "on");
+    enclave.fill();
+    const refused = await enclave.run("persist", "off");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/ENOSPC|no space/i);
+    expect(refused.stderr).toContain("Make room");
+    expect(await enclave.ok("persist")).toContain("is persistent");
+    enclave.empty();
+    expect(await enclave.ok("persist", "off")).toContain("is ephemeral");
+    expect(await enclave.ok("persist")).toContain("is ephemeral");
+  });
+
+  test("a name that cannot be changed stays, and an ended session's name is free all the same", async () => {
+    await using enclave = await Enclave.open(runtime, "128k");
+    await enclave.ok("new", "before", "--tag", "t");
+    enclave.fill();
+    // Links take room for their names, until nothing is left.
+    enclave.shell('i=0; while ln "$0/filler" "$0/filler$i" 2>/dev/null; do i=$((i+1)); [ $i -lt 2000 ] || break; done');
+    const renamed = await enclave.run("rename", "before", "after");
+    const names = await enclave.ok("list", "--names");
+    expect(names.trim()).toBe(renamed.code === 0 ? "after" : "before");
+    await enclave.run("send", names.trim(), "exit\n");
+    await until("the name to be free", async () => (await enclave.ok("list", "--names")) === "");
+  });
+});
+
+test.skipIf(!canMount)("a full state directory: a token is neither made nor revoked by halves", async () => {
+  const state = (wsh: Enclave["wsh"]): string => join(wsh.env.HOME ?? "", ".local/state");
+  await using enclave = await Enclave.open(state, "64k");
+  await enclave.ok("token", "create", "kept");
+  enclave.fill();
+  for (const args of [
+    ["create", "more"],
+    ["revoke", "kept"],
+  ]) {
+    const { code, stdout, stderr } = await enclave.run("token", ...args);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("Make room");
+  }
+  expect(await enclave.ok("token", "list", "--json")).toMatch(/"name":\s*"kept"/);
+  expect(
+    enclave
+      .shell('ls -A "$0/wsh"')
+      .split("\n")
+      .filter((name) => name.includes("tokens.")),
+  ).toHaveLength(2);
+});

@@ -1,0 +1,312 @@
+/**
+ * Every operation, at every door, with what nobody means to send: names of Object's own, numbers beyond all numbers, text
+ * that is no URI, nesting without end. It is understood or refused with a code; nothing breaks inside.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { tools } from "../../src/mcp/tools/tools.ts";
+import { type OperationName, operations } from "../../src/operations/table.ts";
+import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+import type { TestSocket } from "../support/websocket.ts";
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await Gateway.start({ config: "kill_grace_ms = 200\n" });
+  for (const name of names) await gateway.create({ name, command: "cat" });
+});
+afterAll(async () => gateway[Symbol.asyncDispose]());
+
+/** Names that an object has before it is given any; each is a session's name here, too. */
+const names = ["__proto__", "constructor", "toString", "hasOwnProperty"];
+
+/** JSON texts, put where a value belongs. */
+const allValues = [
+  ...names.map((name) => JSON.stringify(name)),
+  "1e999",
+  "-1e999",
+  "1e308",
+  "-0",
+  "1.5",
+  "18446744073709551616",
+  '"\\u0000"',
+  '"\\ud800"',
+  '"%zz"',
+  '"../../x"',
+  '""',
+  "null",
+  "true",
+  "[]",
+  "[1e999]",
+  "[[[[]]]]",
+  "{}",
+  '{"__proto__":{"polluted":true}}',
+  '{"constructor":{"prototype":{"polluted":true}}}',
+  '{"__proto__":1e999}',
+  `${"[".repeat(2_000)}${"]".repeat(2_000)}`,
+];
+
+/** Keeps what waits from waiting. */
+const AT_ONCE = '"max_wait_ms":0,"wait_ms":0,"timeout_ms":0';
+
+/** Fields in which a large number is a long wait. */
+const waits: ReadonlySet<string> = new Set(["max_wait_ms", "wait_ms", "timeout_ms"]);
+const isLong = (value: string): boolean => Number(value) > 1_000 && Number.isFinite(Number(value));
+
+function fieldsOf(schema: unknown): string[] {
+  const { entries, options, pipe, wrapped } = schema as Readonly<Record<string, unknown>>;
+  if (typeof entries === "object" && entries !== null) return Object.keys(entries);
+  const parts = [...(Array.isArray(options) ? options : []), ...(Array.isArray(pipe) ? pipe.slice(0, 1) : []), wrapped];
+  return parts.flatMap((part) => (typeof part === "object" && part !== null && part !== schema ? fieldsOf(part) : []));
+}
+
+/** What starts a process each time is asked with the most telling values alone. */
+const costly: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh", "wsh_create_session", "wsh_exec"]);
+const fewValues = ['"__proto__"', "1e999", '"\\ud800"', '{"constructor":{"prototype":{"polluted":true}}}', "[[[[]]]]"];
+
+/** JSON texts of inputs: each field in turn with each value. */
+function inputsOf(fields: readonly string[], more = "", of = ""): string[] {
+  const command = costly.has(of) ? '"command":"true"' : "";
+  const others = [AT_ONCE, more, command].filter((text) => text !== "").join(",");
+  const values = costly.has(of) ? fewValues : allValues;
+  const all = [...fields, ...names];
+  return all.flatMap((field) =>
+    (waits.has(field) ? values.filter((value) => !isLong(value)) : values).map(
+      (value) => `{${others},${JSON.stringify(field)}:${value}}`,
+    ),
+  );
+}
+
+/** What ends the server, or every session with it. */
+const final: ReadonlySet<OperationName> = new Set<OperationName>(["server.stop", "session.kill"]);
+const tested = operations.filter(({ name }) => !final.has(name));
+
+async function isWell(): Promise<void> {
+  for (const name of names) {
+    const response = await gateway.unix(`/sessions/${name}`);
+    if (response.status !== 200 || (await response.json()).running !== true) {
+      await gateway.create({ name, command: "cat" }).catch(() => {});
+    }
+  }
+  expect((await gateway.unix("/health")).status).toBe(200);
+  expect(await gateway.log()).not.toMatch(/TypeError|RangeError|URIError/);
+}
+
+const faults = (text: string): boolean => /internal_error|-32603|TypeError|RangeError|URIError/.test(text);
+
+describe("over HTTP", () => {
+  for (const operation of tested) {
+    test(operation.name, async () => {
+      for (const { method, path, from } of operation.http) {
+        const takesBody = from === undefined ? method !== "GET" && method !== "DELETE" : from === "json";
+        for (const name of names) {
+          for (const id of ["1", ...names, "%zz", "%ED%A0%80"]) {
+            const target = path.replace(":name", name).replace(":id", id).replace(":hostname", id);
+            const said = await gateway.unix(target, takesBody ? { method, ...json(`{${AT_ONCE}}`) } : { method });
+            expect(said.status, `${method} ${target}`).not.toBe(500);
+            if (!path.includes(":id") && !path.includes(":hostname")) break;
+          }
+        }
+        const target = path.replace(":name", "constructor").replace(":id", "1").replace(":hostname", "toString");
+        if (takesBody) {
+          for (const input of inputsOf(fieldsOf(operation.input), "", operation.name)) {
+            const said = await gateway.unix(target, { method, ...json(input) });
+            const text = await said.text();
+            expect(said.status === 500 || faults(text), `${method} ${target} ${input.slice(0, 200)}: ${text}`).toBe(
+              false,
+            );
+          }
+        } else if (from !== "raw") {
+          for (const field of [...fieldsOf(operation.input), ...names]) {
+            for (const value of ["__proto__", "constructor", "1e999", "%zz", "%ED%A0%80", "%00", "", "-1", "NaN"]) {
+              const query = `max_wait_ms=0&wait_ms=0&timeout_ms=0&${field}=${value}`;
+              const said = await gateway.unix(`${target}?${query}`, { method });
+              const text = await said.text();
+              expect(said.status === 500 || faults(text), `${method} ${target}?${query}: ${text}`).toBe(false);
+            }
+          }
+        }
+      }
+      await isWell();
+    });
+  }
+
+  test("paths that are no URI", async () => {
+    for (const name of [
+      "%",
+      "%zz",
+      "%00",
+      "%ED%A0%80",
+      "..%2f..",
+      "%2e%2e",
+      "@",
+      "@1e9",
+      "@99999999999",
+      ":",
+      "a:b.c",
+      "a/b",
+    ]) {
+      for (const path of [`/sessions/${name}`, `/sessions/${name}/screen`, `/sessions/constructor/overlay/${name}`]) {
+        const said = await gateway.unix(path);
+        expect([400, 404], path).toContain(said.status);
+      }
+    }
+  });
+});
+
+const json = (body: string) => ({ body, headers: { "Content-Type": "application/json" } });
+
+/** Sends JSON as it is; answers come by id. */
+async function ask(ws: TestSocket, text: string, id: string): Promise<string> {
+  ws.socket.send(text);
+  return JSON.stringify(
+    await ws.wait(`the answer to ${text.slice(0, 300)}`, () => ws.messages.find((m) => m.id === id)),
+  );
+}
+
+describe("over WebSocket", () => {
+  test("methods of Object's own are no methods", async () => {
+    for (const path of ["/ws/json", "/sessions/constructor/ws/json"]) {
+      const ws = await gateway.ws(path);
+      for (const method of [...names, "", "\u0000", "subscribe "]) {
+        const answer = await ws.call(method, {}, path === "/ws/json" ? { session: "constructor" } : {});
+        expect(answer.error.code, method).toBe("unknown_method");
+      }
+    }
+  });
+
+  for (const operation of tested) {
+    const [method] = operation.ws;
+    if (method === undefined) continue;
+    test(operation.name, async () => {
+      const ws = await gateway.ws("/ws/json");
+      for (const [at, input] of inputsOf(fieldsOf(operation.input), "", operation.name).entries()) {
+        const id = `${method}-${at}`;
+        const said = await ask(ws, `{"id":"${id}","method":"${method}","session":"constructor","params":${input}}`, id);
+        expect(faults(said), `${method} ${input.slice(0, 200)}: ${said}`).toBe(false);
+      }
+      ws.close();
+      await isWell();
+    });
+  }
+
+  test("subscribe", async () => {
+    const ws = await gateway.ws("/ws/json");
+    const fields = ["events", "format", "interval_ms", "idle_timeout_ms", "quiesce_ms"];
+    for (const [at, input] of inputsOf(fields, '"events":["lines"]').entries()) {
+      const id = `s-${at}`;
+      const said = await ask(ws, `{"id":"${id}","method":"subscribe","session":"__proto__","params":${input}}`, id);
+      expect(faults(said), `${input.slice(0, 200)}: ${said}`).toBe(false);
+      if (fields.some((field) => input.includes(`"${field}":1e999`))) expect(said).toMatch(/invalid_(request|format)/);
+    }
+  });
+});
+
+describe("over MCP", () => {
+  const post = async (body: string) => {
+    const said = await gateway.tcp("/mcp", { method: "POST", ...json(body) });
+    return { status: said.status, text: await said.text() };
+  };
+  const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`;
+  const modern = async (method: string, params: string, name = "") => {
+    const headers = {
+      "Content-Type": "application/json",
+      Accept: "application/json, text/event-stream",
+      "Mcp-Protocol-Version": "2026-07-28",
+      "Mcp-Method": method,
+      ...(name === "" ? {} : { "Mcp-Name": name }),
+    };
+    const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${meta}${params === "" ? "" : ","}${params}}}`;
+    return gateway.tcp("/mcp", { method: "POST", headers, body });
+  };
+  let session: { readonly "Mcp-Session-Id": string };
+  beforeAll(async () => {
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const made = await gateway.tcp("/mcp", { json: { jsonrpc: "2.0", id: 0, method: "initialize", params } });
+    session = { "Mcp-Session-Id": made.headers.get("mcp-session-id") ?? "" };
+  });
+  const call = async (method: string, params: string): Promise<string> => {
+    const headers = { "Content-Type": "application/json", ...session };
+    const body = `{"jsonrpc":"2.0","id":1,"method":"${method}","params":${params}}`;
+    return (await gateway.tcp("/mcp", { method: "POST", headers, body })).text();
+  };
+
+  for (const tool of tools) {
+    test(tool.name, async () => {
+      const known = '"session":"constructor"';
+      for (const input of inputsOf(
+        [...tool.parameterNames].filter((name) => name !== "session"),
+        known,
+        tool.name,
+      )) {
+        const said = await call("tools/call", `{"name":"${tool.name}","arguments":${input}}`);
+        expect(faults(said), `${tool.name} ${input.slice(0, 200)}: ${said}`).toBe(false);
+      }
+      await isWell();
+    });
+  }
+
+  test("resources", async () => {
+    for (const name of ["%zz", "%", "%ED%A0%80", "%00", "nobody", "", "a%2Fb", "__proto__x"]) {
+      for (const uri of [`wsh://sessions/${name}/screen`, `wsh://sessions/${name}/scrollback`, `wsh://${name}`, name]) {
+        const said = await call("resources/read", JSON.stringify({ uri }));
+        expect(said, uri).toContain("-32602");
+        for (const method of ["resources/subscribe", "resources/unsubscribe"]) {
+          expect(faults(await call(method, JSON.stringify({ uri }))), `${method} ${uri}`).toBe(false);
+        }
+      }
+    }
+    for (const name of names) {
+      const said = await call("resources/read", JSON.stringify({ uri: `wsh://sessions/${name}/screen` }));
+      expect(said, name).toContain('"contents"');
+    }
+  });
+
+  test("listening to what is no URI", async () => {
+    for (const uri of ["wsh://sessions/%zz/screen", "wsh://sessions/%/scrollback", "%zz", "__proto__"]) {
+      const wanted = `"notifications":{"resourceSubscriptions":[${JSON.stringify(uri)}]}`;
+      const said = await modern("subscriptions/listen", wanted);
+      expect(said.status, uri).toBe(200);
+      expect(said.headers.get("content-type"), uri).toStartWith("text/event-stream");
+      await said.body?.cancel();
+    }
+    const form = await post(
+      '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":1e999}}',
+    );
+    expect(faults(form.text)).toBe(false);
+  });
+
+  test("prompts, completions and messages of another shape", async () => {
+    for (const value of allValues) {
+      for (const [method, params] of [
+        ["prompts/get", `{"name":${value}}`],
+        ["tools/call", `{"name":${value},"arguments":{}}`],
+        ["resources/read", `{"uri":${value}}`],
+        ["completion/complete", `{"ref":{"type":"ref/resource","uri":${value}},"argument":{"name":"name","value":""}}`],
+        ["logging/setLevel", `{"level":${value}}`],
+        ["__proto__", value],
+      ] as const) {
+        const said = await call(method, params);
+        expect(faults(said), `${method} ${params.slice(0, 200)}: ${said}`).toBe(false);
+      }
+      const { status, text } = await post(`{"jsonrpc":"2.0","id":${value},"method":"tools/list","params":${value}}`);
+      expect(status === 500 || faults(text), `${value.slice(0, 200)}: ${text}`).toBe(false);
+    }
+  });
+});
+
+test("waiting for several sessions keeps their cursors apart, whatever they are called", async () => {
+  await isWell();
+  const wait = { sessions: names, any_of: [{ type: "text", text: "never" }], max_wait_ms: 0 };
+  const { output_cursors } = await (await gateway.unix("/wait", { json: wait })).json();
+  expect(Object.keys(output_cursors).sort()).toEqual([...names].sort());
+  await gateway.type("__proto__", "never\r");
+  const byName = await gateway.unix("/wait", { json: JSON.parse(JSON.stringify({ ...wait, since: output_cursors })) });
+  expect((await byName.json()).error.code).toBe("invalid_request");
+  const since: Record<string, number> = {};
+  for (const info of await (await gateway.unix("/sessions")).json()) {
+    if (names.includes(info.name)) since[info.id] = output_cursors[info.name];
+  }
+  const again = { ...wait, since, max_wait_ms: 10_000 };
+  const decided = await until("the text", async () => (await gateway.unix("/wait", { json: again })).json());
+  expect(decided).toMatchObject({ session: "__proto__", decided_by: "text" });
+});

@@ -1,0 +1,36 @@
+/** Limits count the living: what has ended makes room, the oldest first. */
+import { expect, test } from "bun:test";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+test("any number of short commands leaves room for the next, and the newest results stay readable", async () => {
+  await using wsh = new Wsh({ config: "max_sessions = 3\n" });
+  for (let n = 0; n < 10; n++)
+    expect(await wsh.run("exec", "--", `echo ${n}`)).toMatchObject({ code: 0, stdout: `${n}\n` });
+  await wsh.session("dev", "--", "sleep 600");
+  const kept = await until("the oldest to have given way", async () => {
+    const all = await wsh.list("--all");
+    return all.length <= 4 ? all : null;
+  });
+  expect(kept.map(({ running }) => running)).toEqual([false, false, false, true]);
+  for (const { id } of kept.slice(0, 3)) expect(await wsh.screen(id)).toMatch(/^[789]$/m);
+  expect(wsh.hosts()).toHaveLength(4);
+});
+
+test("a hung ended session gives way too", async () => {
+  await using wsh = new Wsh({ config: "max_sessions = 1\n" });
+  await wsh.ok("exec", "--", "echo first");
+  const [hung = 0] = wsh.hosts();
+  process.kill(hung, "SIGSTOP");
+  await wsh.ok("exec", "--", "echo second");
+  await wsh.ok("exec", "--", "echo third");
+  await until("the hung one to be gone", () => !wsh.hosts().includes(hung));
+});
+
+test("the limit still holds for sessions that live", async () => {
+  await using wsh = new Wsh({ config: "max_sessions = 1\n" });
+  await wsh.session("dev", "--", "sleep 600");
+  const { code, stderr } = await wsh.run("new", "more");
+  expect(code).not.toBe(0);
+  expect(stderr).toContain("has 1 sessions already");
+});

@@ -1,0 +1,36 @@
+/** A session that floods stands back where others crowd the processors, and comes forward again when it is done. */
+import { expect, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+/** The kernel's weight of a host's process session, as a nice value. */
+function groupOf(pid: number): number {
+  return Number(/nice (-?\d+)/.exec(readFileSync(`/proc/${pid}/autogroup`, "utf8"))?.[1]);
+}
+
+/** Busy processes, each in a group of its own, so many that everyone waits long for a processor. */
+function crowd(): Disposable {
+  const busy = Array.from({ length: 4 * availableParallelism() }, () =>
+    Bun.spawn(["setsid", "sh", "-c", "while :; do :; done"], { stdio: ["ignore", "ignore", "ignore"] }),
+  );
+  return { [Symbol.dispose]: () => busy.forEach((child) => void child.kill("SIGKILL")) };
+}
+
+test.skipIf(!existsSync("/proc/self/autogroup"))(
+  "a flood lowers its own session's priority, its end brings it back",
+  async () => {
+    await using wsh = new Wsh();
+    await wsh.session("flood");
+    const [host = 0] = wsh.hosts();
+    await wsh.shows("flood", /^\$/m);
+    expect(groupOf(host)).toBe(0);
+    await wsh.ok("send", "flood", "yes", "--enter");
+    using _others = crowd();
+    await until("the flooding session to stand back", () => groupOf(host) > 0);
+    await wsh.ok("signal", "flood", "INT");
+    await until("the session to come forward", () => groupOf(host) === 0);
+  },
+  30_000,
+);

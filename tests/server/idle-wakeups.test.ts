@@ -1,0 +1,189 @@
+/** At rest a session, its server and a bridge are woken by nobody, and connections that rest lose nothing. Linux only. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import type { Socket } from "bun";
+import { Wire } from "../../src/wire/socket.ts";
+import { McpInstance } from "../support/mcp-instance.ts";
+import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { PATIENCE_MS, until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+/** How long nothing may happen, in ms: two turns of what Bun does every second as long as a socket of its own is open. */
+const WATCHED_MS = 2_500;
+
+/** The collector looks once a second after work, for half a minute; that is Bun's, and not what is looked for. */
+const env = { BUN_GC_TIMER_DISABLE: "1" };
+
+/** How often a process's main thread has gone to sleep. */
+function slept(pid: number): number {
+  return Number(
+    /^voluntary_ctxt_switches:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/task/${pid}/status`, "utf8"))?.[1],
+  );
+}
+
+/** Waits until none of the processes is woken: start-up goes on for some seconds, what matters is that it ends. */
+async function atRest(pids: readonly number[]): Promise<void> {
+  const deadline = performance.now() + 2 * PATIENCE_MS;
+  for (let most = Infinity; most > 1; ) {
+    expect(performance.now()).toBeLessThan(deadline);
+    const before = pids.map(slept);
+    await Bun.sleep(WATCHED_MS);
+    most = Math.max(...pids.map((pid, at) => slept(pid) - (before[at] ?? 0)));
+  }
+}
+
+describe.if(process.platform === "linux")("at rest", () => {
+  test("neither a session nor its server nor a bridge is woken", async () => {
+    await using mcp = new McpInstance(env);
+    const server = await mcp.server();
+    await mcp.session("one");
+    const client = await mcp.client();
+    await client.callTool({ name: "wsh_exec", arguments: { session: "one", command: "echo hello" } });
+    const bridges = mcp.processes().filter(({ command }) => command.endsWith(" mcp"));
+    const pids = [server.pid, ...mcp.hosts(), ...bridges.map(({ pid }) => pid)];
+    expect(pids).toHaveLength(3);
+    await atRest(pids);
+    expect((await client.callTool({ name: "wsh_list_sessions", arguments: {} })).isError).not.toBe(true);
+  });
+
+  test.if(hasTmux)("neither a session that somebody looks at nor the command that shows it", async () => {
+    await using wsh = new Wsh({ env });
+    await wsh.session("one");
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh attach one");
+    await person.type("echo $((40+2))");
+    await person.sees(/^42$/m);
+    const clients = wsh.processes().filter(({ command }) => command.endsWith(" attach one"));
+    const pids = [...wsh.hosts(), ...clients.map(({ pid }) => pid)];
+    expect(pids).toHaveLength(2);
+    await atRest(pids);
+    await person.type("echo $((50+2))");
+    await person.sees(/^52$/m);
+  });
+});
+
+/** Two ends of a connection, of which `far` is to rest. */
+class Pair implements AsyncDisposable {
+  private readonly dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-t-"));
+  readonly near: { bytes: number; text: string; closed: number } = { bytes: 0, text: "", closed: 0 };
+  readonly far: { text: string; drained: number; closed: number; wire: Wire | null } = {
+    text: "",
+    drained: 0,
+    closed: 0,
+    wire: null,
+  };
+  private listener: { stop(): void } | null = null;
+  nearSocket: Socket<undefined> | null = null;
+
+  static async open(): Promise<Pair> {
+    const pair = new Pair();
+    const { far } = pair;
+    const unix = join(pair.dir, "s");
+    pair.listener = Wire.listen(unix, (wire) => {
+      far.wire = wire;
+      return {
+        data: (bytes) => {
+          far.text += Buffer.from(bytes).toString();
+        },
+        drain: () => {
+          far.drained++;
+        },
+        close: () => {
+          far.closed++;
+        },
+      };
+    });
+    pair.nearSocket = await Bun.connect({
+      unix,
+      socket: {
+        data: (_, bytes) => {
+          pair.near.bytes += bytes.length;
+          if (pair.near.text.length < 100) pair.near.text += bytes.toString();
+        },
+        close: () => {
+          pair.near.closed++;
+        },
+      },
+    });
+    await until("the far end", () => far.wire);
+    return pair;
+  }
+
+  rest(): void {
+    this.far.wire?.rest();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.nearSocket?.terminate();
+    this.far.wire?.end();
+    this.listener?.stop();
+    fs.rmSync(this.dir, { recursive: true });
+  }
+}
+
+describe.if(process.platform === "linux")("a connection that rests", () => {
+  test("goes on where it was, both ways, and its other end does not notice", async () => {
+    await using pair = await Pair.open();
+    pair.nearSocket?.write("before ");
+    await until("the first bytes", () => pair.far.text === "before ");
+    // Not read yet when the connection changes hands.
+    pair.nearSocket?.write("meanwhile ");
+    pair.rest();
+    pair.nearSocket?.write("after");
+    await until("all bytes", () => pair.far.text === "before meanwhile after");
+    expect(pair.far.wire?.write(Buffer.from("answer"))).toBe(6);
+    await until("the answer", () => pair.near.text === "answer");
+    expect(pair.near.closed).toBe(0);
+  });
+
+  test("takes what its reader takes, says when to go on, and loses nothing", async () => {
+    await using pair = await Pair.open();
+    pair.rest();
+    pair.nearSocket?.pause();
+    const bytes = new Uint8Array(4 * 1024 * 1024).fill(0x78);
+    let written = pair.far.wire?.write(bytes) ?? 0;
+    expect(written).toBeGreaterThan(0);
+    expect(written).toBeLessThan(bytes.length);
+    pair.nearSocket?.resume();
+    for (let turn = pair.far.drained; written < bytes.length; turn = pair.far.drained) {
+      await until("room", () => pair.far.drained > turn || pair.near.bytes === written);
+      written += pair.far.wire?.write(bytes.subarray(written)) ?? 0;
+    }
+    await until("the last byte", () => pair.near.bytes === bytes.length);
+    expect(pair.far.closed).toBe(0);
+  });
+
+  test("that is paused reads nothing more than a read ahead, then all", async () => {
+    await using pair = await Pair.open();
+    pair.rest();
+    pair.far.wire?.pause();
+    const bytes = Buffer.alloc(1024 * 1024, "y");
+    let sent = pair.nearSocket?.write(bytes) ?? 0;
+    expect(sent).toBeLessThan(bytes.length);
+    pair.far.wire?.resume();
+    await until("room for the rest", () => {
+      sent += pair.nearSocket?.write(bytes.subarray(sent)) ?? 0;
+      return sent === bytes.length;
+    });
+    await until("the last byte", () => pair.far.text.length === bytes.length);
+  });
+
+  test("ends once, whoever ends it, and gives its descriptor back", async () => {
+    const open = () => fs.readdirSync("/proc/self/fd").length;
+    for (const end of ["near", "far"] as const) {
+      const before = open();
+      {
+        await using pair = await Pair.open();
+        pair.rest();
+        if (end === "near") pair.nearSocket?.end();
+        else pair.far.wire?.end();
+        await until("the other's end", () => (end === "near" ? pair.far.closed : pair.near.closed) === 1);
+        expect(pair.far.wire?.write(Buffer.from("x"))).toBe(-1);
+        expect(pair.far.closed).toBe(end === "near" ? 1 : 0);
+      }
+      await until("the descriptors to be closed", () => open() <= before);
+    }
+  });
+});

@@ -1,0 +1,228 @@
+/**
+ * A list shows what is so: what a server keeps of its sessions is compared with what every session's own process says, after
+ * all kinds of changes, by itself and by others, told and silent.
+ */
+import { expect, test } from "bun:test";
+import { listSessions } from "../../src/instance/registry/registry.ts";
+import type { SessionInfo } from "../../src/protocol/session.ts";
+import { Connection } from "../../src/wire/connection.ts";
+import { Gateway } from "../support/server.ts";
+import { Person } from "../support/terminals/attached-peer.ts";
+import { until } from "../support/until.ts";
+
+const ROUNDS = 150;
+/** Difference of ages that asking in turn explains, in ms. */
+const AGE_MS = 1_500;
+
+async function listed(gateway: Gateway): Promise<SessionInfo[]> {
+  return (await gateway.unix("/sessions?all=true")).json();
+}
+
+/** Asked of every process itself. */
+async function direct(gateway: Gateway): Promise<SessionInfo[]> {
+  const infos = await Promise.all(
+    listSessions(gateway.instance).map(async ({ socket }) => {
+      const opened = await Connection.open(socket, "cli").catch(() => null);
+      opened?.connection.close();
+      return opened?.hello.info;
+    }),
+  );
+  return infos.filter((info) => info !== undefined);
+}
+
+function parts({ idle_ms, last_activity_ms, ...rest }: SessionInfo): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, JSON.stringify(value)]));
+}
+
+/** A state that comes and goes between two looks is no lie; one that is kept wrong is. */
+async function compare(gateway: Gateway, what: string, tries = 3): Promise<void> {
+  try {
+    await compareOnce(gateway, what);
+  } catch (error) {
+    if (tries === 1 || !String(error).includes(": state is ")) throw error;
+    await compare(gateway, what, tries - 1);
+  }
+}
+
+/** What did not change while the list was made must be in it. */
+async function compareOnce(gateway: Gateway, what: string): Promise<void> {
+  const before = await direct(gateway);
+  const shown = await listed(gateway);
+  const after = await direct(gateway);
+  for (const known of before) {
+    const same = after.find(({ id }) => id === known.id);
+    if (same === undefined) continue;
+    const own = shown.find(({ id }) => id === known.id);
+    if (own === undefined) throw new Error(`${what}: ${known.name} is missing`);
+    const [a, b, c] = [parts(known), parts(own), parts(same)];
+    // The state stands in the windows, too: it is compared first.
+    const names = Object.entries(a).sort(([one], [other]) => Number(other === "state") - Number(one === "state"));
+    for (const [name, value] of names) {
+      if (value !== c[name]) continue;
+      if (b[name] === value) continue;
+      throw new Error(`${what}: ${known.name}: ${name} is ${value}, the list says ${b[name]}`);
+    }
+    if (known.idle_ms > same.idle_ms) continue;
+    expect(own.idle_ms, `${what}: ${known.name}: idle_ms`).toBeGreaterThan(known.idle_ms - AGE_MS);
+    expect(own.idle_ms, `${what}: ${known.name}: idle_ms`).toBeLessThan(same.idle_ms + AGE_MS);
+  }
+  const ids = new Set([...before, ...after].map(({ id }) => id));
+  for (const { id, name } of shown) if (!ids.has(id)) throw new Error(`${what}: ${name} is gone, and listed`);
+}
+
+function random(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+test("equals what the sessions say after any change", async () => {
+  await using gateway = await Gateway.start();
+  const seed = Number(process.env.WSH_SEED ?? Date.now() % 1_000_000);
+  const next = random(seed);
+  const people: Person[] = [];
+  let made = 0;
+  const call = async (path: string, method: string, json?: unknown): Promise<void> => {
+    const body =
+      json === undefined ? {} : { body: JSON.stringify(json), headers: { "content-type": "application/json" } };
+    await (await gateway.unix(path, { method, ...body })).text();
+  };
+  const create = () => call("/sessions", "POST", { name: `s${made++}` });
+  for (let n = 0; n < 4; n++) await create();
+  const any = async (): Promise<string> => {
+    const all = await listed(gateway);
+    return all[next(all.length)]?.id ?? "@0";
+  };
+  const type = async (body: string): Promise<void> => {
+    await (await gateway.unix(`/sessions/${await any()}/input`, { method: "POST", body })).text();
+  };
+  const changes: readonly [string, () => Promise<unknown>][] = [
+    ["rename", async () => call(`/sessions/${await any()}`, "PATCH", { name: `r${made++}` })],
+    ["tag", async () => call(`/sessions/${await any()}`, "PATCH", { add_tags: [`t${next(3)}`] })],
+    ["untag", async () => call(`/sessions/${await any()}`, "PATCH", { remove_tags: [`t${next(3)}`] })],
+    ["rename by another process", async () => gateway.run("rename", await any(), `c${made++}`)],
+    [
+      "resize",
+      async () => call(`/sessions/${await any()}/resize`, "POST", { rows: 10 + next(30), cols: 40 + next(90) }),
+    ],
+    ["exec", async () => call(`/sessions/${await any()}/exec`, "POST", { command: "echo done", max_wait_ms: 5_000 })],
+    ["exec by another process", async () => gateway.run("exec", await any(), "--timeout", "3", "--", "cd /tmp")],
+    ["a command that ends silently", () => type("sleep 0.2\n")],
+    ["a silent password", () => type("sh -c 'sleep 0.1; stty -echo; sleep 0.3; stty echo; read x'\n")],
+    ["a reader behind a pipe", () => type("(sleep 0.3; stty -echo; sleep 0.2; stty echo) | cat - /dev/tty\n")],
+    ["a title", () => type("printf '\\033]0;title\\007'\n")],
+    ["a full screen", () => type("printf '\\033[?1049h'; sleep 0.2; printf '\\033[?1049l'\n")],
+    ["a line", () => type("x\n")],
+    ["interrupt", () => type("\x03")],
+    [
+      "panel",
+      async () =>
+        call(`/sessions/${await any()}/panels`, "POST", { position: "bottom", height: 1 + next(3), spans: [] }),
+    ],
+    ["restart", async () => call(`/sessions/${await any()}/restart`, "POST")],
+    ["create", create],
+    ["create by another process", () => gateway.run("new", `n${made++}`, "--", "sleep 600")],
+    ["kill", async () => ((await listed(gateway)).length > 3 ? call(`/sessions/${await any()}`, "DELETE") : create())],
+    [
+      "kill by another process",
+      async () => ((await listed(gateway)).length > 3 ? gateway.run("kill", await any()) : null),
+    ],
+    ["end", () => type("exit 3\n")],
+    [
+      "attach",
+      async () => {
+        const person = await Person.attach(gateway.instance, await any()).catch(() => null);
+        if (person !== null) people.push(person);
+      },
+    ],
+    [
+      "detach",
+      async () => {
+        const person = people.pop();
+        person?.[Symbol.dispose]();
+        // A connection's end is nobody's answer: it shows as soon as it is noticed.
+        if (person !== undefined) await Bun.sleep(30);
+      },
+    ],
+    ["a second of silence", () => Bun.sleep(1_100)],
+  ];
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      const [name, change] = changes[next(changes.length)] ?? ["", create];
+      await change();
+      await compare(gateway, `seed ${seed}, round ${round}, after ${name}`);
+      if ((await listed(gateway)).every(({ running }) => !running)) await create();
+    }
+  } finally {
+    for (const person of people) person[Symbol.dispose]();
+  }
+}, 120_000);
+
+test("a program that stops waiting without a word is not shown as waiting", async () => {
+  await using gateway = await Gateway.start();
+  await gateway.create({ name: "a" });
+  const state = async () => (await listed(gateway))[0]?.state;
+  await until("the prompt", async () => (await state()) === "prompt");
+  await gateway.unix("/sessions/a/input", { method: "POST", body: "bash -c 'read -t 4 x; stty -echo; read y'\n" });
+  await until("it to wait", async () => (await state()) === "waiting_for_input");
+  // Long enough for the session to tell that it is at rest.
+  await Bun.sleep(1_500);
+  expect(await state()).toBe("waiting_for_input");
+  await until("it to ask for a password", async () => (await direct(gateway))[0]?.state === "password");
+  expect(await state()).toBe("password");
+});
+
+/** How long the first threads of processes ran, and how often. */
+function runs(pids: readonly number[]): Promise<string[]> {
+  return Promise.all(pids.map((pid) => Bun.file(`/proc/${pid}/schedstat`).text()));
+}
+
+test("wakes no session that nobody uses, and still shows its age", async () => {
+  await using gateway = await Gateway.start();
+  for (const name of ["a", "b", "c"]) await gateway.create({ name });
+  await until("the shells at rest", async () => (await listed(gateway)).every(({ state }) => state === "prompt"));
+  const hosts = gateway.hosts();
+  const before = await until("nobody to be woken", async () => {
+    const one = await runs(hosts);
+    await listed(gateway);
+    await Bun.sleep(300);
+    return JSON.stringify(await runs(hosts)) === JSON.stringify(one) ? one : null;
+  });
+  const [first] = await listed(gateway);
+  // A timer of the engine may come between.
+  for (let n = 0; n < 20; n++) await listed(gateway);
+  const after = await runs(hosts);
+  expect(after.filter((text, at) => text !== before[at]).length).toBeLessThan(2);
+  await Bun.sleep(50);
+  const [later] = await listed(gateway);
+  expect(later?.idle_ms).toBeGreaterThanOrEqual((first?.idle_ms ?? 0) + 50);
+}, 60_000);
+
+test("a stopped process is unresponsive at once, and itself again when it goes on; a killed one is gone", async () => {
+  await using gateway = await Gateway.start();
+  for (const name of ["a", "b"]) await gateway.create({ name });
+  const [host = 0, other = 0] = gateway.hosts();
+  await until("the shells at rest", async () => (await listed(gateway)).every(({ state }) => state === "prompt"));
+  process.kill(host, "SIGSTOP");
+  await until("it to be stopped", async () => / T /.test(await Bun.file(`/proc/${host}/stat`).text()));
+  const began = performance.now();
+  expect((await listed(gateway)).map(({ state }) => state)).toEqual(["unresponsive", "prompt"]);
+  expect(performance.now() - began).toBeLessThan(500);
+  process.kill(host, "SIGCONT");
+  await until("it to be back", async () => (await listed(gateway))[0]?.state === "prompt");
+  process.kill(other, "SIGKILL");
+  await until("it to be gone", async () => (await listed(gateway)).length === 1);
+});
+
+test("a server that was killed is replaced by one that sees what happened meanwhile", async () => {
+  await using gateway = await Gateway.start();
+  await gateway.create({ name: "a" });
+  await gateway.end("SIGKILL");
+  await gateway.ok("rename", "a", "b");
+  await gateway.serve();
+  expect((await listed(gateway)).map(({ name }) => name)).toEqual(["b"]);
+  await gateway.ok("tag", "b", "--add", "mine");
+  await compare(gateway, "after the server was killed");
+});

@@ -1,0 +1,144 @@
+/** The server dies, the sessions do not: it is killed at bad moments and started again, and nothing is missing. */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { Http } from "../support/http.ts";
+import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+function socketOf(wsh: Wsh): Http {
+  return new Http({ unix: wsh.instance.httpSocket });
+}
+
+test("kill -9 of the server changes no session: pids, names, tags, sizes, screens, what runs", async () => {
+  await using wsh = new Wsh();
+  const http = socketOf(wsh);
+  const first = await wsh.server();
+  await http.create({ name: "shell", tags: ["one", "two"], rows: 30, cols: 100 });
+  await http.type("shell", "x=42; echo set\r");
+  await http.shows("shell", /^set$/m);
+  await http.create({ name: "count", command: "i=0; while :; do i=$((i+1)); echo n=$i; sleep 0.01; done" });
+  await http.create({ name: "gone", command: "exit 9" });
+  await http.ended("gone");
+  const stable = ({
+    last_activity_ms: _,
+    idle_ms: __,
+    state: ___,
+    windows: ____,
+    ...info
+  }: Awaited<ReturnType<Http["session"]>>) => info;
+  const before = (await http.list("?all=1")).map(stable);
+  const screen = await http.screen("shell");
+  const waiting = http.get("/sessions/shell/idle?timeout_ms=60000").catch(() => "cut off");
+
+  await first.kill("SIGKILL");
+  expect(await waiting).toBe("cut off");
+  await wsh.ok("new", "meanwhile");
+  await wsh.ok("send", "shell", "echo without-a-server", "--enter");
+  await wsh.server();
+
+  const after = (await http.list("?all=1")).map(stable);
+  expect(after.slice(0, 3)).toEqual(before);
+  expect(after[3]).toMatchObject({ name: "meanwhile" });
+  for (const { name, pid } of after) if (name !== "gone") expect(fs.existsSync(`/proc/${pid}`)).toBe(true);
+  const later = await http.shows("shell", "without-a-server");
+  expect(later.lines.slice(0, 2)).toEqual(screen.lines.slice(0, 2) as string[]);
+  await http.type("shell", "echo x=$x\r");
+  await http.shows("shell", "x=42");
+  expect(await http.session("gone")).toMatchObject({ running: false, exit_code: 9 });
+  // No number is missing in what was counted meanwhile.
+  await http.kill("count").catch(() => {});
+  expect((await http.create({})).name).toBe("0");
+});
+
+test("output that is written while there is no server is all there", async () => {
+  await using wsh = new Wsh();
+  const http = socketOf(wsh);
+  const { kill } = await wsh.server();
+  await http.create({ name: "flood", command: "read go; seq 1 200000; echo finished; sleep 1000" });
+  await http.type("flood", "\r");
+  await kill("SIGKILL");
+  await wsh.server();
+  await http.shows("flood", "finished");
+  const { lines, total_lines } = await http.scrollback("flood", "offset=-5000&limit=5000");
+  const end = lines.indexOf("finished");
+  expect(lines.slice(end - 1000, end)).toEqual(Array.from({ length: 1000 }, (_, i) => `${199_001 + i}`));
+  expect(total_lines).toBeGreaterThan(10_000);
+});
+
+test("a server that is killed while it makes sessions leaves whole ones or none", async () => {
+  await using wsh = new Wsh();
+  const http = socketOf(wsh);
+  const { kill } = await wsh.server();
+  const making = Array.from({ length: 12 }, (_, i) =>
+    http.post("/sessions", { name: `s${i}`, command: "sleep 1000" }).catch(() => null),
+  );
+  await until("the first host", () => wsh.hosts().length > 0);
+  await kill("SIGKILL");
+  const made = (await Promise.all(making)).filter((answer) => answer?.status === 201);
+  await wsh.server();
+  // Those that were being made come up by themselves, or have gone.
+  await until("as many sessions as hosts", async () => (await http.list()).length === wsh.hosts().length);
+  const sessions = await http.list();
+  expect(sessions.length).toBeGreaterThanOrEqual(made.length);
+  for (const { name, pid } of sessions) {
+    expect(fs.existsSync(`/proc/${pid}`)).toBe(true);
+    expect(await http.screen(name)).toMatchObject({ rows: 24 });
+  }
+  expect(wsh.processes().filter(({ command }) => command === "sleep 1000")).toHaveLength(sessions.length);
+});
+
+test.if(hasTmux)("an attached terminal does not notice", async () => {
+  await using wsh = new Wsh();
+  const { kill } = await wsh.server();
+  await using person = await PersonTerminal.open(wsh);
+  await person.type("wsh --name mine");
+  await person.sees(/^\$/m);
+  await person.type("echo before");
+  await person.sees(/^before$/m);
+  await kill("SIGKILL");
+  await person.type("echo without");
+  await person.sees(/^without$/m);
+  await wsh.server();
+  await person.type("echo after");
+  await person.sees(/^before\n(.*\n)*without\n(.*\n)*after$/m);
+  expect(await socketOf(wsh).session("mine")).toMatchObject({ attached: 1, clients: 1 });
+  await person.detach();
+});
+
+test("sessions are there for the first request that a new server answers", async () => {
+  await using wsh = new Wsh();
+  const names = ["a", "b", "c", "d", "e"];
+  await Promise.all(names.map((name) => wsh.ok("new", name)));
+  const child = wsh.spawn(["server", "--bind", "none"]);
+  const http = socketOf(wsh);
+  const list = await until("the server", async () => {
+    if (child.exitCode !== null) throw new Error("the server ended");
+    return http.list().catch(() => null);
+  });
+  expect(list.map(({ name }) => name).sort()).toEqual(names);
+});
+
+test("the runtime directory is deleted under everything, and everything comes back", async () => {
+  await using wsh = new Wsh();
+  const http = socketOf(wsh);
+  await wsh.server();
+  const made = await Promise.all(["one", "two"].map((name) => http.create({ name })));
+  await http.type("one", "echo kept\r");
+  await http.shows("one", /^kept$/m);
+  // Whoever notices first makes it again while the rest is still being removed.
+  fs.rmSync(wsh.instance.runtimeDir, { recursive: true, force: true });
+  await until("the sessions to be found", async () => (await wsh.run("list", "--json")).stdout.includes("two"));
+  await until("both sessions, from the same server", async () => {
+    const list = await http.list().catch(() => []);
+    return list.length === 2 && list.every(({ state }) => state !== "unresponsive");
+  });
+  for (const { name, id, pid } of made) expect(await http.session(name)).toMatchObject({ id, pid });
+  expect(await wsh.screen("one")).toContain("kept");
+  expect(wsh.servers()).toHaveLength(1);
+  expect((await wsh.run("server", "--bind", "none")).stderr).toContain("already");
+  const third = await http.create({ name: "three" });
+  expect(made.map(({ id }) => id)).not.toContain(third.id);
+  expect(await wsh.ok("stop")).toBe("Server stopped.\n");
+  await until("everything to be gone", () => wsh.processes().length === 0);
+});

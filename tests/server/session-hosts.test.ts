@@ -1,0 +1,431 @@
+/** Hosts as processes: many at once, killed, stopped, of another version, not read from; and nothing that piles up. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import net from "node:net";
+import { join } from "node:path";
+import { encodeJsonFrame, FrameDecoder, frameJson, frameTypes, PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
+import { failure, Http } from "../support/http.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const full = process.env.WSH_TEST_FULL === "1";
+/** Sessions made and killed to see whether anything is left of them. */
+const CYCLES = full ? 1_000 : 30;
+
+interface Served {
+  readonly wsh: Wsh;
+  readonly http: Http;
+  readonly pid: number;
+}
+
+async function served(config = ""): Promise<Served & AsyncDisposable> {
+  const wsh = new Wsh({ config });
+  const { pid } = await wsh.server();
+  return {
+    wsh,
+    pid,
+    http: new Http({ unix: wsh.instance.httpSocket }),
+    [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose](),
+  };
+}
+
+/** The process that holds a session. */
+function hostOf(pid: number | null): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+}
+
+function descriptors(pid: number): number {
+  return fs.readdirSync(`/proc/${pid}/fd`).length;
+}
+
+/** Resident memory in bytes. */
+function memory(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
+}
+
+async function timed<T>(promise: Promise<T>): Promise<{ readonly value: T; readonly ms: number }> {
+  const started = performance.now();
+  return { value: await promise, ms: performance.now() - started };
+}
+
+describe("many at once", () => {
+  test("twenty commands make twenty sessions with twenty numbers", async () => {
+    await using wsh = new Wsh();
+    const names = await Promise.all(Array.from({ length: 20 }, async () => (await wsh.ok("new")).trim()));
+    expect(new Set(names).size).toBe(20);
+    const sessions = await wsh.list();
+    expect(new Set(sessions.map(({ id }) => id)).size).toBe(20);
+    expect(new Set(sessions.map(({ pid }) => pid)).size).toBe(20);
+    expect(wsh.hosts()).toHaveLength(20);
+    expect(wsh.servers()).toHaveLength(0);
+    const one = await wsh.run("new", "same");
+    const rivals = await Promise.all(Array.from({ length: 5 }, () => wsh.run("new", "same")));
+    expect(one.code).toBe(0);
+    expect(rivals.map(({ code }) => code)).toEqual([1, 1, 1, 1, 1]);
+    const sharers = await Promise.all(
+      Array.from({ length: 5 }, () => wsh.run("new", "shared", "--if-exists", "attach", "--json")),
+    );
+    expect(new Set(sharers.map(({ stdout }) => JSON.parse(stdout).id)).size).toBe(1);
+    await wsh.ok("kill", "shared");
+    expect((await wsh.run("attach", "same:1")).stderr).toContain("has no window '1'");
+    await until("the rivals' hosts to be gone", () => wsh.hosts().length === 21);
+  });
+
+  test("twenty requests for one name make one session", async () => {
+    await using it = await served();
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => it.http.post("/sessions", { name: "only", command: "sleep 1000" })),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 201)) {
+      expect(answer).toMatchObject({ status: 409, body: failure("session_name_conflict") });
+    }
+    const attached = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        it.http.post("/sessions", { name: "shared", if_exists: "attach", command: "sleep 1000" }),
+      ),
+    );
+    expect(attached.map(({ status }) => status)).toEqual(attached.map(() => 201));
+    expect(new Set(attached.map(({ body }) => (body as { id: string }).id)).size).toBe(1);
+    await it.http.kill("shared");
+    await until("the losers' hosts to be gone", () => it.wsh.hosts().length === 1);
+    expect(it.wsh.processes().filter(({ command }) => command === "sleep 1000")).toHaveLength(1);
+  });
+});
+
+describe("a host that is killed", () => {
+  test("takes its own session along, is reported, and leaves no files", async () => {
+    await using wsh = new Wsh();
+    const child = wsh.spawn(["server", "--bind", "none"]);
+    await until("the server", () => fs.existsSync(wsh.instance.httpSocket));
+    const http = new Http({ unix: wsh.instance.httpSocket });
+    const victim = await http.create({ name: "victim", command: "sleep 1000" });
+    const other = await http.create({ name: "other", command: "cat" });
+    const waiting = http.get("/sessions/victim/idle?timeout_ms=60000&max_wait_ms=60000");
+    await http.session("victim");
+    process.kill(hostOf(victim.pid), "SIGKILL");
+    expect(await waiting).toMatchObject({ status: 503, body: failure("host_crashed", /victim/) });
+    await until("the session to be gone", async () => (await http.get("/sessions/victim")).status === 404);
+    expect(await http.list("?all=1")).toMatchObject([{ id: other.id, running: true }]);
+    await http.type("other", "unharmed\n");
+    await http.shows("other", "unharmed");
+    await until("its files to be gone", () => {
+      return ![...fs.readdirSync(wsh.instance.hostsDir), ...fs.readdirSync(wsh.instance.namesDir)].some((file) => {
+        return file === "victim" || file === `${victim.id.slice(1)}.sock`;
+      });
+    });
+    // Its terminal is gone with it, so its program was hung up.
+    await until("its program to end", () => !fs.existsSync(`/proc/${victim.pid}`));
+    expect((await http.create({ name: "victim", command: "sleep 1000" })).id).not.toBe(victim.id);
+    child.kill("SIGTERM");
+    await child.exited;
+    expect(await new Response(child.stderr).text()).toMatch(/victim.*host_crashed/);
+  });
+
+  test("while there is no server, is cleaned away by whoever comes next", async () => {
+    await using wsh = new Wsh();
+    const victim = await wsh.session("victim");
+    process.kill(hostOf(victim.pid), "SIGKILL");
+    await until("its host to end", () => wsh.hosts().length === 0);
+    expect(await wsh.list("--all")).toEqual([]);
+    expect((await wsh.run("screen", "victim")).stderr).toMatch(/victim/);
+    await wsh.session("victim");
+    await wsh.server();
+    expect(fs.readdirSync(wsh.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
+  });
+});
+
+describe("a host that is stopped", () => {
+  test("is unresponsive in lists, holds up nobody, and comes back", async () => {
+    await using it = await served();
+    const { http } = it;
+    const hung = await http.create({ name: "hung", command: "sleep 1000" });
+    await http.create({ name: "well", command: "sleep 1000" });
+    const host = hostOf(hung.pid);
+    process.kill(host, "SIGSTOP");
+    const first = await timed(http.list());
+    expect(first.value).toMatchObject([
+      { name: "hung", state: "unresponsive", id: hung.id },
+      { name: "well", state: "running" },
+    ]);
+    expect(first.ms).toBeLessThan(3_000);
+    // It is known by now, so nobody waits for it again.
+    const second = await timed(http.list());
+    expect(second.value).toMatchObject([{ state: "unresponsive" }, { state: "running" }]);
+    expect(second.ms).toBeLessThan(900);
+    expect((await timed(http.session("well"))).ms).toBeLessThan(900);
+    await http.create({ name: "new", command: "sleep 1000" });
+
+    const refused = await timed(http.get("/sessions/hung/screen"));
+    expect(refused.value).toMatchObject({ status: 503, body: failure("host_unavailable", /hung/) });
+    expect(refused.ms).toBeGreaterThan(3_500);
+    expect(refused.ms).toBeLessThan(9_000);
+
+    process.kill(host, "SIGCONT");
+    await until("the session to answer", async () => (await http.get("/sessions/hung")).status === 200);
+    await until("lists to show it", async () => (await http.list())[0]?.state === "running");
+  });
+
+  test("does not hold up the start of a server, the command line, or wsh stop", async () => {
+    await using wsh = new Wsh();
+    const hung = await wsh.session("hung");
+    await wsh.session("well");
+    const host = hostOf(hung.pid);
+    process.kill(host, "SIGSTOP");
+    const listed = await timed(wsh.list());
+    expect(listed.value.find(({ name }) => name === "hung")).toMatchObject({ state: "unresponsive" });
+    expect(listed.ms).toBeLessThan(4_000);
+    const started = await timed(wsh.server());
+    expect(started.ms).toBeLessThan(6_000);
+    const http = new Http({ unix: wsh.instance.httpSocket });
+    expect(await http.list()).toMatchObject([{ name: "hung", state: "unresponsive" }, { name: "well" }]);
+    await http.shows("well", "$");
+    process.kill(host, "SIGCONT");
+    // Nobody asks: the server itself finds out, and connects.
+    await until("the session to answer", async () => (await http.get("/sessions/hung/screen")).status === 200);
+    expect(await http.session("hung")).toMatchObject({ id: hung.id, pid: hung.pid });
+  });
+
+  test("is ended by wsh stop all the same", async () => {
+    await using wsh = new Wsh();
+    const hung = await wsh.session("hung");
+    await wsh.session("well");
+    process.kill(hostOf(hung.pid), "SIGSTOP");
+    const { code, stderr } = await wsh.run("stop");
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringMatching(/'hung'.*killed/) });
+    await until("everything to be gone", () => wsh.processes().length === 0);
+    expect(await wsh.list("--all")).toEqual([]);
+  });
+
+  test("and by wsh kill, with what runs in it; the others live, and its name is free", async () => {
+    await using wsh = new Wsh();
+    const hung = await wsh.session("hung");
+    await wsh.session("well");
+    await wsh.session("kind");
+    process.kill(hostOf(hung.pid), "SIGSTOP");
+    const { code, stdout, stderr } = await wsh.run("kill", "hung", "kind");
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: "Session 'hung' killed.\nSession 'kind' killed.\n",
+      stderr: "wsh: session 'hung' did not answer: its process was killed\n",
+    });
+    expect(await wsh.list("--all")).toMatchObject([{ name: "well", running: true }]);
+    await until("its program to end", () => !fs.existsSync(`/proc/${hung.pid}`));
+    await wsh.session("hung");
+  });
+});
+
+/** Listens as a host would that speaks another version of the protocol. */
+function foreignHost(path: string, version: number): net.Server {
+  return net
+    .createServer((socket) => {
+      const decoder = new FrameDecoder();
+      socket.on("error", () => {});
+      socket.on("data", (bytes) => {
+        for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
+          if (frame.type !== frameTypes.hello) continue;
+          socket.write(encodeJsonFrame(frameTypes.hello, { wsh: version, version: "9.9.9", role: "host", other: [1] }));
+          socket.end();
+        }
+      });
+    })
+    .listen(path);
+}
+
+test("a session is found as soon as it has its name, though its host has not said it yet", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("mine");
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const info = { ...(await http.session("mine")), name: "late", id: "@77" };
+  const watched = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const path = join(wsh.instance.hostsDir, "77.sock");
+  const host = net.createServer((socket) => {
+    const decoder = new FrameDecoder();
+    socket.on("error", () => {});
+    socket.on("data", async (bytes) => {
+      for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
+        if (frame.type === frameTypes.hello) {
+          const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "host" };
+          socket.write(encodeJsonFrame(frameTypes.hello, hello));
+          continue;
+        }
+        const { id, op } = frameJson(frame) as { id: number; op: string };
+        if (op === "host.watch") {
+          watched.resolve();
+          await told.promise;
+        }
+        socket.write(encodeJsonFrame(frameTypes.response, { id, result: info }));
+      }
+    });
+  });
+  host.listen(path);
+  await watched.promise;
+  fs.linkSync(path, join(wsh.instance.namesDir, "late"));
+  setTimeout(() => told.resolve(), 100);
+  expect(await http.session("late")).toMatchObject({ id: "@77", name: "late" });
+  host.close();
+});
+
+describe("what is not a host of ours", () => {
+  test.each([PROTOCOL_VERSION + 1, PROTOCOL_VERSION - 1])(
+    "of protocol %d is listed, and refused with both versions",
+    async (version) => {
+      await using wsh = new Wsh();
+      await wsh.session("mine");
+      const socket = join(wsh.instance.hostsDir, "77.sock");
+      const foreign = foreignHost(socket, version);
+      await until("the foreign host", () => fs.existsSync(socket));
+      fs.linkSync(socket, join(wsh.instance.namesDir, "foreign"));
+      await wsh.server();
+      const http = new Http({ unix: wsh.instance.httpSocket });
+      expect(await http.list()).toMatchObject([
+        { name: "mine" },
+        { name: "foreign", id: "@77", state: "unresponsive" },
+      ]);
+      for (const target of ["foreign", "@77"]) {
+        for (const what of ["", "/screen", "/idle?timeout_ms=0"]) {
+          const answer = await timed(http.get(`/sessions/${target}${what}`));
+          expect(answer.value).toMatchObject({ status: 503, body: failure("host_version", /9\.9\.9/) });
+          expect(answer.ms).toBeLessThan(3_000);
+        }
+      }
+      expect(await wsh.run("screen", "foreign")).toMatchObject({ code: 1, stderr: expect.stringMatching(/9\.9\.9/) });
+      expect(await wsh.run("kill", "foreign")).toMatchObject({ code: 1, stderr: expect.stringMatching(/9\.9\.9/) });
+      expect((await wsh.list()).map(({ name }) => name)).toEqual(["mine", "foreign"]);
+      expect((await http.post("/sessions", { name: "foreign" })).status).toBe(409);
+      expect(await http.session("mine")).toMatchObject({ running: true });
+      foreign.close();
+      await until("it to be forgotten", async () => (await http.list()).length === 1);
+      await http.create({ name: "foreign", command: "sleep 1000" });
+    },
+  );
+
+  test("a dead socket is cleaned away, a file is left alone, a listener that says nothing is unresponsive", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("mine");
+    const { hostsDir, namesDir } = wsh.instance;
+    const silent = net.createServer(() => {}).listen(join(hostsDir, "70.sock"));
+    await until("the silent listener", () => fs.existsSync(join(hostsDir, "70.sock")));
+    fs.linkSync(join(hostsDir, "70.sock"), join(namesDir, "silent"));
+    // A socket whose listener is gone: what kill -9 leaves.
+    const holder = Bun.spawn([
+      process.execPath,
+      "-e",
+      `Bun.listen({unix: ${JSON.stringify(join(hostsDir, "71.sock"))}, socket: {data() {}}}); console.log("up"); setInterval(() => {}, 1e9)`,
+    ]);
+    await until("the doomed listener", () => fs.existsSync(join(hostsDir, "71.sock")));
+    fs.linkSync(join(hostsDir, "71.sock"), join(namesDir, "doomed"));
+    holder.kill("SIGKILL");
+    await holder.exited;
+    fs.writeFileSync(join(hostsDir, "72.sock"), "a file");
+    fs.writeFileSync(join(namesDir, "letter"), "a file");
+
+    await wsh.server();
+    const http = new Http({ unix: wsh.instance.httpSocket });
+    expect((await http.list()).map(({ name, state }) => `${name} ${state === "unresponsive"}`).sort()).toEqual([
+      "mine false",
+      "silent true",
+    ]);
+    expect(fs.existsSync(join(hostsDir, "71.sock"))).toBe(false);
+    expect(fs.existsSync(join(namesDir, "doomed"))).toBe(false);
+    for (const path of [join(hostsDir, "72.sock"), join(namesDir, "letter")]) {
+      expect(fs.readFileSync(path, "utf8")).toBe("a file");
+    }
+    // A name that a file occupies cannot be had, and the file stays.
+    expect((await http.post("/sessions", { name: "letter", command: "sleep 1000" })).status).toBe(409);
+    expect(fs.readFileSync(join(namesDir, "letter"), "utf8")).toBe("a file");
+    await http.create({ name: "doomed", command: "sleep 1000" });
+    silent.close();
+  });
+});
+
+test("a client that reads nothing costs others nothing, and little memory", async () => {
+  await using it = await served();
+  const { http } = it;
+  const { pid } = await http.create({
+    name: "big",
+    command: "for i in $(seq 1 9000); do echo line $i of a long history; done; sleep 1000",
+  });
+  await http.shows("big", "line 9000");
+  const before = { server: memory(it.pid), host: memory(hostOf(pid)) };
+  const deaf = Array.from({ length: 10 }, () => {
+    const socket = net.connect(it.wsh.instance.httpSocket);
+    socket.pause();
+    socket.on("error", () => {});
+    const request = "GET /sessions/big/scrollback?limit=10000 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    for (let n = 0; n < 20; n++) socket.write(request);
+    return socket;
+  });
+  // Whatever they asked for is being answered, or waits for them.
+  for (let n = 0; n < 20; n++) {
+    const { value, ms } = await timed(http.screen("big"));
+    expect(value.rows).toBe(24);
+    expect(ms).toBeLessThan(2_000);
+  }
+  expect(memory(it.pid) - before.server).toBeLessThan(200 * 1024 * 1024);
+  expect(memory(hostOf(pid)) - before.host).toBeLessThan(200 * 1024 * 1024);
+  for (const socket of deaf) socket.destroy();
+  await http.type("big", "x");
+});
+
+test(`${CYCLES} sessions made and killed leave no descriptor, no process, no file`, async () => {
+  await using it = await served();
+  const { http, wsh } = it;
+  const cycle = async (n: number): Promise<void> => {
+    const { name } = await http.create(n % 2 === 0 ? {} : { command: "cat" });
+    await http.type(name, "echo\r");
+    await http.kill(name);
+  };
+  // What is loaded and opened once is open from here on.
+  for (let n = 0; n < 4; n++) await cycle(n);
+  const before = { open: descriptors(it.pid), memory: memory(it.pid), processes: wsh.processes().length };
+  const work = Array.from({ length: CYCLES }, (_, n) => n);
+  await Promise.all(
+    [0, 1, 2].map(async () => {
+      for (let n = work.pop(); n !== undefined; n = work.pop()) await cycle(n);
+    }),
+  );
+  await until("the processes to be gone", () => wsh.processes().length <= before.processes);
+  await until("the descriptors to be closed", () => descriptors(it.pid) <= before.open + 2);
+  expect(memory(it.pid) - before.memory).toBeLessThan(64 * 1024 * 1024);
+  expect(fs.readdirSync(wsh.instance.namesDir)).toEqual([]);
+  expect(fs.readdirSync(wsh.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toEqual([]);
+  expect(await http.list("?all=1")).toEqual([]);
+});
+
+test("a program has the caller's soft limit of open files, and only its terminal open", async () => {
+  await using wsh = new Wsh();
+  const limit = 777;
+  const { stdout } = Bun.spawnSync(
+    [
+      "sh",
+      "-c",
+      'ulimit -Sn "$0"; shift; "$@"',
+      String(limit),
+      "-",
+      ...wsh.command("new", "limited", "--", "sh", "-c", "ulimit -Sn; ls -l /proc/self/fd | wc -l; exec sleep 1000"),
+    ],
+    { env: wsh.env, cwd: wsh.dir },
+  );
+  expect(stdout.toString()).toBe("limited\n");
+  const screen = await wsh.shows("limited", /^\d+\n\d+$/m);
+  // ls: the three of the terminal, its directory, and a line of total.
+  expect(screen.trim().split("\n")).toEqual([String(limit), "5"]);
+  const ensured = Bun.spawnSync(
+    [
+      "sh",
+      "-c",
+      'ulimit -Sn "$0"; shift; "$@"',
+      String(limit),
+      "-",
+      ...wsh.command("server", "--ensure", "--bind", "none"),
+    ],
+    { env: wsh.env, cwd: wsh.dir },
+  );
+  expect(ensured.exitCode).toBe(0);
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await http.create({ name: "served", command: "ulimit -Sn; sleep 1000" });
+  await http.shows("served", String(limit));
+});

@@ -1,0 +1,382 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { findText, type ShellOptions, ShellTerminal } from "../support/terminals/shell-terminal.ts";
+
+setDefaultTimeout(30_000);
+
+async function bash(rc = "", options: ShellOptions = {}): Promise<ShellTerminal> {
+  const files = { ".bashrc": `PS1='$ '\n${rc}\n`, ".bash_profile": `PS1='$ '\n${rc}\n`, ...options.files };
+  const shell = ShellTerminal.start("bash", { ...options, files });
+  await shell.prompt();
+  return shell;
+}
+
+/** What a command printed, in a shell with or without integration: both write to a file that the test compares. */
+async function dump(command: string, integration: boolean, options: ShellOptions): Promise<string> {
+  await using shell = ShellTerminal.start("bash", { ...options, integration });
+  const file = join(shell.home, "dump");
+  shell.write(`{ ${command}; } > '${file}' 2>&1; echo written''-ok\r`);
+  await shell.see("written-ok");
+  return readFileSync(file, "utf8").replaceAll(shell.home, "HOME");
+}
+
+/**
+ * What a person sees while typing `lines` one after another, with and without integration. The prompt must be "@@ ".
+ */
+async function transcripts(rc: string, lines: readonly string[]): Promise<{ bare: string; ours: string }> {
+  const [bare = "", ours = ""] = await Promise.all(
+    [false, true].map(async (integration) => {
+      await using shell = ShellTerminal.start("bash", { integration, files: { ".bashrc": `PS1='@@ '\n${rc}\n` } });
+      const prompts = () => findText(shell.output).split("@@ ").length - 1;
+      for (const [done, line] of lines.entries()) {
+        await shell.until("prompt", () => prompts() > done);
+        shell.write(`${line}\r`);
+      }
+      await shell.until("last prompt", () => prompts() > lines.length);
+      return findText(shell.output).replaceAll(shell.home, "HOME");
+    }),
+  );
+  return { bare, ours };
+}
+
+describe("a command at bash's prompt", () => {
+  test("is marked from C to D with its exit code, output and text", async () => {
+    await using shell = await bash();
+    const echoed = await shell.run("echo hi; printf 'no newline'");
+    expect(echoed).toMatchObject({ sequence: "CDAB", exit: "0", text: "hi\nno newline" });
+    expect(echoed.marks.find((mark) => mark.kind === "E")?.text).toBe("echo hi\\x3b printf 'no newline'");
+    expect(await shell.run("(exit 3)")).toMatchObject({ sequence: "CDAB", exit: "3" });
+    expect(await shell.run("sh -c 'kill -9 $$'")).toMatchObject({ sequence: "CDAB", exit: "137" });
+    expect(shell.marks.filter((mark) => mark.kind !== "7").every((mark) => mark.verified)).toBe(true);
+    const ids = shell.marks.filter((mark) => mark.kind === "C" || mark.kind === "D").map((mark) => mark.id);
+    expect(ids).toEqual(["1", "1", "2", "2", "3", "3"]);
+  });
+
+  test("escapes its text as VS Code does", async () => {
+    await using shell = await bash();
+    const { marks } = await shell.run("echo 'a\\b;' \x16\x01 é");
+    expect(marks.find((mark) => mark.kind === "E")?.text).toBe("echo 'a\\\\b\\x3b' \\x01 é");
+  });
+
+  test("is not invented by an empty line, a comment or Ctrl-C", async () => {
+    await using shell = await bash();
+    for (const typed of ["\r", "# nothing\r", "\x03"]) {
+      const since = shell.output.length;
+      if (typed === "\x03") {
+        shell.write("half");
+        await shell.see("half", since);
+      }
+      shell.write(typed);
+      // Now and then a line editor notices an interrupt that comes right behind a key only at the next one.
+      const again = setInterval(() => shell.write("\x03"), 1000);
+      await shell.prompt(since);
+      clearInterval(again);
+      expect(shell.sequence(since)).toMatch(/^(?:AB)+$/);
+    }
+    expect(await shell.run("true")).toMatchObject({ sequence: "CDAB", exit: "0" });
+  });
+
+  test("that is no shell syntax ends without having begun", async () => {
+    await using shell = await bash();
+    const since = shell.output.length;
+    shell.write("echo )\r");
+    await shell.prompt(since);
+    expect(shell.sequence(since)).toBe("DAB");
+    expect(shell.marks.find((mark) => mark.begin >= since && mark.kind === "D")?.exit).toBe("2");
+  });
+
+  test("that Ctrl-C interrupts or Ctrl-Z stops ends with the signal's status", async () => {
+    await using shell = await bash();
+    for (const [key, status] of [
+      ["\x03", "130"],
+      ["\x1a", "148"],
+    ] as const) {
+      const since = shell.output.length;
+      shell.write("sh -c 'echo up; exec sleep 60'\r");
+      await shell.until("start", () => /up\r?\n/.test(shell.output.slice(since)));
+      shell.write(key);
+      await shell.prompt(since);
+      expect(shell.sequence(since)).toBe("CDAB");
+      expect(shell.marks.find((mark) => mark.begin >= since && mark.kind === "D")?.exit).toBe(status);
+    }
+    await shell.run("kill -9 %1");
+  });
+
+  test("that ends the shell has only its C", async () => {
+    await using shell = await bash();
+    const since = shell.output.length;
+    shell.write("exit 5\r");
+    expect(await shell.exited()).toBe(5);
+    expect(shell.sequence(since)).toBe("C");
+  });
+
+  test("that changes directory is followed by OSC 7, percent-encoded", async () => {
+    await using shell = await bash();
+    const { marks } = await shell.run("mkdir 'a ü%' && cd 'a ü%'");
+    expect(marks.find((mark) => mark.kind === "7")?.text).toEndWith("/a%20%C3%BC%25");
+  });
+
+  test("of several lines is one command", async () => {
+    await using shell = await bash();
+    expect(await shell.run("for i in 1 2; do\recho $i\rdone")).toMatchObject({ sequence: "CDAB", text: "1\n2\n" });
+  });
+});
+
+describe("HISTCONTROL", () => {
+  test("hides a command's text, never replaces it by an older one", async () => {
+    await using shell = await bash("HISTCONTROL=ignoreboth");
+    const text = async (line: string) => (await shell.run(line)).marks.find((mark) => mark.kind === "E")?.text;
+    expect(await text(" secret 2>/dev/null")).toBeUndefined();
+    expect(await text("echo one")).toBe("echo one");
+    expect(await text("echo one")).toBeUndefined();
+    expect(await text(" echo two")).toBeUndefined();
+    expect(await text("echo three")).toBe("echo three");
+  });
+
+  test("an inherited history does not count as this shell's commands", async () => {
+    const files = { ".bash_history": "old one\nold two\n" };
+    await using shell = await bash("HISTTIMEFORMAT='%F %T '", { files });
+    const since = shell.output.length;
+    shell.write("\r");
+    await shell.prompt(since);
+    const { marks } = await shell.run("echo new");
+    expect(marks.find((mark) => mark.kind === "E")?.text).toBe("echo new");
+    expect((await shell.run("history")).text).not.toContain("wsh");
+  });
+});
+
+describe("the person's own bash set-up runs on", () => {
+  const seen = `user() { echo "[$? $_ \${PIPESTATUS[*]}]"; }`;
+
+  for (const [form, rc] of [
+    ["a string", `${seen}; PROMPT_COMMAND=user`],
+    ["an exported string", `${seen}; export PROMPT_COMMAND=user`],
+    ["an array", `${seen}; PROMPT_COMMAND=(user 'echo second $?')`],
+  ] as const) {
+    test(`PROMPT_COMMAND as ${form} sees status, last word and pipe status`, async () => {
+      await using shell = await bash(rc);
+      const since = shell.output.length;
+      await shell.run("true | (exit 4)");
+      const after = findText(shell.output.slice(since));
+      expect(after).toMatch(/\[4 \S+ 0 4\]/);
+      const status = await shell.run("false last-word");
+      expect(findText(shell.output).slice(-200)).toContain("[1 last-word 1]");
+      expect(status).toMatchObject({ sequence: "CDAB", exit: "1", text: "" });
+      expect((await shell.run("echo $? $_")).text).toBe("1 last-word\n");
+      await shell.run("true | (exit 7)");
+      expect((await shell.run(`echo \${PIPESTATUS[@]}`)).text).toBe("0 7\n");
+    });
+  }
+
+  test("PROMPT_COMMAND may be set, extended, emptied and removed at the prompt", async () => {
+    await using shell = await bash("PROMPT_COMMAND='echo old'");
+    const shown = async (line: string) => {
+      const first = await shell.run(line);
+      const since = shell.output.length;
+      shell.write("\r");
+      const end = await shell.prompt(since);
+      const text = findText(shell.output.slice(since, end)).replace(/^.*\n/, "").replaceAll("\n", " ");
+      expect(first.sequence).toBe("CDAB");
+      return text;
+    };
+    expect(await shown("true")).toBe("old $ ");
+    expect(await shown("PROMPT_COMMAND='echo new'")).toBe("new $ ");
+    expect(await shown('PROMPT_COMMAND="$PROMPT_COMMAND; echo more"')).toBe("new more $ ");
+    expect(await shown('PROMPT_COMMAND="echo less; $PROMPT_COMMAND"')).toBe("less new more $ ");
+    expect(await shown("PROMPT_COMMAND+=('echo appended')")).toBe("less new more appended $ ");
+    expect(await shown("PROMPT_COMMAND=")).toBe("appended $ ");
+    expect(await shell.run("(exit 9)")).toMatchObject({ sequence: "CDAB", exit: "9" });
+    await shell.run("unset PROMPT_COMMAND");
+    expect(await shell.run("(exit 8)")).toMatchObject({ sequence: "CDAB", exit: "8" });
+    expect(await shell.run("(exit 7)")).toMatchObject({ sequence: "CDAB", exit: "7" });
+    const since = shell.output.length;
+    shell.write("\r");
+    await shell.prompt(since);
+    expect(shell.sequence(since)).toBe("AB");
+  });
+
+  test("a prompt built anew before each display, over two lines, is wrapped again", async () => {
+    await using shell = await bash(`build() { PS1="\\[\\e[32m\\]status $?\\n> \\[\\e[m\\]"; }; PROMPT_COMMAND=build`);
+    expect(await shell.run("(exit 6)")).toMatchObject({ sequence: "CDAB", exit: "6" });
+    expect(findText(shell.output)).toEndWith("status 6\n> ");
+    expect(await shell.run("true")).toMatchObject({ sequence: "CDAB", exit: "0" });
+  });
+
+  test("a DEBUG trap that measures time is not upset by hooks of ours", async () => {
+    await using shell =
+      await bash(`begin() { began=\${began:-$HISTCMD}; }; report() { echo "[began $began]"; unset began; }
+      trap begin DEBUG; PROMPT_COMMAND=report`);
+    await shell.run("true");
+    const since = shell.output.length;
+    await shell.run("PS1='new '; echo $began");
+    await shell.run("echo $began");
+    const { text } = await shell.run("echo $began");
+    expect(text).toMatch(/^\d+\n$/);
+    const reports = [...findText(shell.output.slice(since)).matchAll(/^(\d+)\n\[began (\d+)\]/gm)];
+    expect(reports.length).toBe(3);
+    const numbers = reports.map((report) => Number(report[1]));
+    expect(numbers).toEqual([...new Set(numbers)]);
+  });
+
+  test("a prompt that prints marks of its own leaves ours verified", async () => {
+    await using shell = await bash(`PS1='\\[\\e]133;D;0\\a\\e]133;A\\a\\]$ \\[\\e]133;B\\a\\]'; PS0='\\e]133;C\\a'`);
+    await shell.until("own prompt", () => shell.sequence().endsWith("B"));
+    const { marks } = await shell.run("(exit 3)");
+    const verified = marks.filter((mark) => mark.verified);
+    expect(verified.map((mark) => mark.kind).join("")).toMatch(/^CDE?AB$/);
+    expect(verified.find((mark) => mark.kind === "D")?.exit).toBe("3");
+  });
+
+  test("a preexec library on the DEBUG trap, which installs itself at the first prompt", async () => {
+    const library = `
+      invoke() { last=$?; echo "[precmd $last]"; PS1='@@ '; }
+      interactive() { mode=on; }
+      debug() { [[ -t 1 && -n $mode ]] || return 0; mode=; echo "[preexec $(HISTTIMEFORMAT= history 1 | tr -s ' ')]"; }
+      install() {
+        [[ $PROMPT_COMMAND == *invoke* ]] && return 1
+        trap debug DEBUG
+        PROMPT_COMMAND=$'invoke\\n'"\${PROMPT_COMMAND//install/:}"$'\\ninteractive'
+        invoke; interactive
+      }
+      PROMPT_COMMAND='echo mine; install'`;
+    const { bare, ours } = await transcripts(library, ["echo hi", "(exit 3)", "", "echo $?"]);
+    expect(ours).toBe(bare);
+  });
+
+  for (const [what, rc] of [
+    ["PS0", "PS0='[ps0 \\#]'"],
+    ["an ERR and a CHLD trap", "trap 'echo err $?' ERR; trap 'echo child' CHLD"],
+    ["a DEBUG trap", `trap 'echo "debug: $BASH_COMMAND"' DEBUG; PROMPT_COMMAND='echo prompt'`],
+    ["set -x", "PROMPT_COMMAND='echo mine'; set -x"],
+    ["set -x with a trace file", "exec 9>trace; BASH_XTRACEFD=9; set -x"],
+    ["functions that are traced", "f() { echo in f; }; declare -ft f"],
+    ["a pipeline's status", "set -o pipefail"],
+    ["posix mode", "set -o posix"],
+    ["notification of jobs", "set -b"],
+    ["another IFS", "IFS=0123456789e"],
+    ["case-blind matching", "shopt -s nocasematch nullglob extglob localvar_inherit"],
+    ["return from the rc file", "return"],
+  ] as const) {
+    test(`${what}: the screen is the same`, async () => {
+      const lines = [
+        "trap 'echo returned' RETURN",
+        "echo $? hi",
+        "false",
+        "f; (exit 4)",
+        "echo $?",
+        "",
+        "cd / && pwd",
+        ")",
+      ];
+      const { bare, ours } = await transcripts(rc, lines);
+      expect(ours).toBe(bare);
+    });
+  }
+
+  for (const options of ["-o vi", "-eu", "-u", "-T", "-f", "-C", "-a", "-b"]) {
+    test(`set ${options}`, async () => {
+      await using shell = await bash(`set ${options}`);
+      expect(await shell.run("echo $-$SHELLOPTS > options; false || echo on")).toMatchObject({
+        sequence: "CDAB",
+        text: "on\n",
+      });
+      expect(await shell.run("! true")).toMatchObject({ sequence: "CDAB", exit: "1" });
+      expect(await shell.run("cd /tmp")).toMatchObject({ sequence: "CDAB", exit: "0" });
+      expect((await shell.run("env")).text).not.toMatch(/wsh|n0nce/);
+      expect(findText(shell.output)).not.toContain("unbound");
+    });
+  }
+
+  test("set -eu ends the shell as it would without us", async () => {
+    await using shell = await bash("set -eu");
+    shell.write("(exit 4)\r");
+    expect(await shell.exited()).toBe(4);
+  });
+
+  for (const options of ["promptvars", "cmdhist"]) {
+    test(`shopt -u ${options}`, async () => {
+      await using shell = await bash(`shopt -u ${options}`);
+      expect(await shell.run("(exit 4)")).toMatchObject({ sequence: "CDAB", exit: "4" });
+      const since = shell.output.length;
+      shell.write("\r");
+      await shell.prompt(since);
+      expect(shell.sequence(since)).toBe("AB");
+      expect(findText(shell.output.slice(since))).not.toContain("wsh");
+    });
+  }
+
+  test("readonly PS1, PS0 or PROMPT_COMMAND: fewer marks, no message", async () => {
+    await using first = await bash("readonly PROMPT_COMMAND");
+    expect(await first.run("(exit 4)")).toMatchObject({ sequence: "CDAB", exit: "4" });
+    expect(findText(first.output)).not.toContain("readonly");
+    await using second = ShellTerminal.start("bash", { files: { ".bashrc": "readonly PS1='$ ' PS0=''" } });
+    second.write("echo still''-here\r");
+    await second.see("still-here");
+    expect(findText(second.output)).not.toContain("readonly variable");
+  });
+
+  test("nothing reaches child shells, even when the prompt is exported", async () => {
+    await using shell = await bash("export PS1 PS0='' PROMPT_COMMAND=true; set -u");
+    const since = shell.output.length;
+    shell.write("bash --norc -u\r");
+    await shell.until("child's prompt", () => /\$ $/.test(findText(shell.output.slice(since))));
+    const inner = shell.output.length;
+    shell.write("echo inner''-ok; ( echo subshell )\r");
+    await shell.see("subshell", inner + 40);
+    expect(shell.sequence(inner)).toBe("");
+    expect(findText(shell.output.slice(inner))).not.toMatch(/unbound|not found|wsh/);
+    shell.write("exit 3\r");
+    await shell.until("end", () => shell.marks.some((mark) => mark.kind === "D" && mark.exit === "3"));
+  });
+});
+
+describe("bash starts as without us", () => {
+  const files = {
+    ".bashrc": "echo rc $0 $- $?; alias ll='ls -l'; trap 'echo bye' EXIT; shopt -s extglob; X=1\nfalse\n",
+    ".bash_profile": "echo profile $0 $- $?; . ~/.bashrc\n(exit 6)\n",
+    ".profile": "echo never\n",
+    ".bash_logout": "echo logout > logged-out\n",
+    ".bash_history": "earlier\n",
+  };
+  const hidden =
+    "__wsh|PIPESTATUS|BASHPID|RANDOM|SECONDS|EPOCH|PROMPT_COMMAND|PS[01]=|PPID|_=|BASH_COMMAND|HISTCMD|BASH_ARGV";
+  const state =
+    `echo "$? $- $0 $SHLVL $# $PPID" | sed "s/ [0-9]*$//"; echo $MAILCHECK $HISTFILE $HISTSIZE; shopt; set -o; env | sort; trap -p; alias;` +
+    ` declare -F | grep -v __wsh; declare -p | grep -vE '${hidden}'; ulimit -a; umask; history | grep -v dump; declare -p HISTFILE MAILCHECK ENV`;
+
+  for (const login of [false, true]) {
+    for (const env of [
+      {},
+      { HISTFILE: "/tmp/wsh-none", MAILCHECK: "7", ENV: "/tmp/wsh-env", BASH_ENV: "/tmp/wsh-none" },
+    ]) {
+      const how = `${login ? "login" : "interactive"}, ${Object.keys(env).length === 0 ? "plain" : "inherited variables"}`;
+      test(`${how}: options, variables, traps, functions, history, status`, async () => {
+        const [without, withUs] = await Promise.all(
+          [false, true].map((integration) => dump(state, integration, { login, files, env })),
+        );
+        expect(withUs).toBe(without ?? "");
+        expect(withUs).toStartWith(login ? "6 " : "1 ");
+      });
+    }
+  }
+
+  test("login: order of files, and ~/.bash_logout at the end", async () => {
+    await using shell = ShellTerminal.start("bash", { login: true, files });
+    await shell.prompt();
+    expect(findText(shell.output)).toMatch(/^profile -bash \S+ 0\nrc -bash \S+ 0\n/);
+    await shell.run("trap - EXIT");
+    shell.write("exit\r");
+    expect(await shell.exited()).toBe(0);
+    expect(readFileSync(join(shell.home, "logged-out"), "utf8")).toBe("logout\n");
+  });
+
+  test("a failing last line under set -e does not end it", async () => {
+    const rc = "set -e\n[ a = b ] && echo never\n";
+    for (const login of [false, true]) {
+      await using shell = ShellTerminal.start("bash", { login, files: { ".bashrc": rc, ".profile": rc } });
+      await shell.prompt();
+      expect(await shell.run("echo on")).toMatchObject({ text: "on\n", exit: "0" });
+    }
+  });
+});

@@ -1,0 +1,83 @@
+/** The secret that a session's marks carry is known to its shell alone; the way to our scripts is no code in any shell. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { findText, NONCE, ShellTerminal } from "../support/terminals/shell-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+
+const own = { bash: ".bashrc", zsh: ".zshrc", fish: ".config/fish/config.fish" } as const;
+const shells = ["bash", "zsh", "fish"] as const;
+
+describe("no program finds the secret:", () => {
+  for (const shell of shells) {
+    for (const login of [false, true]) {
+      test(`${login ? "login " : ""}${shell}`, async () => {
+        const pid = shell === "fish" ? "$fish_pid" : "$$";
+        const look = `cat /proc/${pid}/environ ~/key 2>/dev/null | tr '\\0' '\\n' | grep -c n0n''ce`;
+        const files = { [own[shell]]: `echo rc-(${look})\n`, ".bash_profile": ". ~/.bashrc\n" };
+        const rc = shell === "fish" ? files : { ...files, [own[shell]]: `PS1='$ '; echo rc-$(${look})\n` };
+        await using terminal = ShellTerminal.start(shell, { login, files: rc });
+        await terminal.prompt();
+        // fish runs our script behind the person's configuration.
+        if (shell !== "fish") expect(findText(terminal.output)).toContain("rc-0");
+        expect((await terminal.run(look)).text).toBe("0\n");
+        expect((await terminal.run("env")).text).not.toMatch(new RegExp(`${NONCE}|WSH_SHELL`));
+        expect(fs.statSync(join(terminal.home, "key")).size).toBe(0);
+        expect(terminal.marks.find(({ kind }) => kind === "B")?.verified).toBe(true);
+      });
+    }
+  }
+
+  test("and its file goes when the shell has it, also after a restart", async () => {
+    await using wsh = new Wsh();
+    const left = () =>
+      fs.readdirSync(join(wsh.dir, "run"), { recursive: true }).filter((name) => /key-/.test(String(name)));
+    for (const [n, shell] of shells.entries()) {
+      if (Bun.which(shell) === null) continue;
+      const name = `s${n}`;
+      await wsh.session(name, "--shell", shell);
+      expect(JSON.parse(await wsh.ok("exec", name, "--json", "--", "echo hi"))).toMatchObject({
+        output: "hi",
+      });
+      expect(left()).toEqual([]);
+      await wsh.ok("restart", name);
+      expect(JSON.parse(await wsh.ok("exec", name, "--json", "--", "echo hi"))).toMatchObject({
+        output: "hi",
+      });
+      const [record] = JSON.parse(await wsh.ok("commands", name, "--json"));
+      expect(record).toMatchObject({ verified: true });
+      expect(left()).toEqual([]);
+    }
+    await wsh.session("gone", "--shell", "sh");
+    await until("no file", () => left().length === 0 || null);
+  });
+});
+
+describe("a directory's name is no code:", () => {
+  for (const name of [
+    "$(touch made)",
+    "`touch made`",
+    "a\"b'c",
+    "back\\slash",
+    "$\u007bHOME}",
+    "~",
+    "new\nline",
+    "sp ace;touch made",
+    "*?[x]",
+    "!!",
+  ]) {
+    for (const shell of shells) {
+      test(`${shell} in ${JSON.stringify(name)}`, async () => {
+        for (const login of [false, true]) {
+          await using terminal = ShellTerminal.start(shell, { login, scripts: name });
+          await terminal.prompt();
+          expect((await terminal.run("echo hi")).text).toBe("hi\n");
+          expect(fs.existsSync(join(terminal.home, "made"))).toBe(false);
+        }
+      });
+    }
+  }
+});

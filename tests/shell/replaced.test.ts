@@ -1,0 +1,99 @@
+/** A session whose shell is no longer the one that was started, or has not come to a prompt: what is said, and when. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+
+/** Well below the 5 s that a slow start may take. */
+const AT_ONCE_MS = 3_500;
+
+async function session(login: string, ...args: readonly string[]): Promise<Wsh> {
+  const wsh = new Wsh();
+  const home = join(wsh.dir, "home");
+  fs.writeFileSync(join(home, ".bash_profile"), login);
+  fs.writeFileSync(join(home, ".zshrc"), "PS1='%% '\n");
+  await wsh.session("s", ...args);
+  return wsh;
+}
+
+async function refusal(wsh: Wsh): Promise<string> {
+  const begun = performance.now();
+  const { code, stderr } = await wsh.run("exec", "s", "--", "echo hi");
+  expect(performance.now() - begun).toBeLessThan(AT_ONCE_MS);
+  expect(code).not.toBe(0);
+  return stderr;
+}
+
+describe("a shell that is replaced", () => {
+  for (const [typed, name] of [
+    ["exec zsh", "zsh"],
+    ["exec bash -l", "bash"],
+
+    ["exec fish", "fish"],
+    ["true; exec sh", "dash"],
+  ] as const) {
+    test.skipIf(Bun.which(typed.split(" ")[1] ?? "") === null && name !== "dash")(
+      `by '${typed}': its record ends, its prompt is one, exec says why not`,
+      async () => {
+        await using wsh = await session(String.raw`. ~/.bashrc; PS0='\e]133;C\e\\'`);
+        await wsh.ok("exec", "s", "--", "echo hi");
+        fs.writeFileSync(join(wsh.dir, "home/.bash_profile"), "PS1='again '\n");
+        await wsh.ok("send", "s", "--enter", typed);
+        const records = await until("end of the record", async () => {
+          const all = JSON.parse(await wsh.ok("commands", "s", "--json"));
+          return all.length === 2 && all[1].state !== "running" ? all : null;
+        });
+        expect(records[1]).toMatchObject({ command: typed, state: "replaced", exit_code: null });
+        expect(JSON.parse(await wsh.ok("wait", "s", "--json", "prompt")).decided_by).toBe("prompt");
+        const real = name === "dash" ? /has become '(?:dash|sh|bash|busybox)'/ : `has become '${name}'`;
+        expect(await refusal(wsh)).toMatch(real);
+      },
+    );
+  }
+
+  test.skipIf(Bun.which("zsh") === null)("takes exec again once it sources the script, unverified", async () => {
+    await using wsh = await session(". ~/.bashrc");
+    const { steps: _, ...replaced } = JSON.parse((await wsh.run("exec", "s", "--json", "--", "exec zsh")).stdout);
+    expect(replaced).toMatchObject({ state: "replaced", exit_code: null });
+    const script = join(wsh.dir, "script.zsh");
+    fs.writeFileSync(script, await wsh.ok("shell-integration", "zsh"));
+    await wsh.ok("wait", "s", "prompt");
+    await wsh.ok("send", "s", "--enter", `. ${script}`);
+    const ran = await until("exec", async () => {
+      const { stdout, code } = await wsh.run("exec", "s", "--json", "--", "print -r -- HI; (exit 7)");
+      return code === 7 ? JSON.parse(stdout) : null;
+    });
+    expect(ran).toMatchObject({ output: "HI", exit_code: 7 });
+    expect(JSON.parse(await wsh.ok("commands", "s", "--json")).at(-1)).toMatchObject({ verified: false });
+  });
+
+  test("by startup files: at once, with the true reason", async () => {
+    for (const [login, reason] of [
+      ["exec zsh", /has become 'zsh'/],
+      ["zsh; exit", /not come to its first prompt: 'zsh' runs/],
+      ["exec cat", /has become 'cat'/],
+      ["exec vim -u NONE", /has become 'vim/],
+    ] as const) {
+      const program = /\b(?:zsh|cat|vim)\b/.exec(login)?.[0] ?? "";
+      if (Bun.which(program) === null) continue;
+      await using wsh = await session(login);
+      expect(await refusal(wsh)).toMatch(reason);
+    }
+  });
+});
+
+describe("startup files that ask", () => {
+  test("are no prompt: 'read -n1' waits for input, and exec does not type into it", async () => {
+    await using wsh = await session("read -rn1 -p 'sure? ' answer; . ~/.bashrc");
+    await wsh.shows("s", "sure?");
+    const waited = JSON.parse(await wsh.ok("wait", "s", "--json"));
+    expect(waited.decided_by).toBe("waiting_for_input");
+    expect(await refusal(wsh)).toMatch(/not come to its first prompt: 'bash' runs \(waiting_for_input/);
+    await wsh.ok("send", "s", "y");
+    await wsh.ok("wait", "s", "prompt");
+    expect(await wsh.ok("exec", "s", "--", "echo answer $answer")).toBe("answer y\n");
+  });
+});

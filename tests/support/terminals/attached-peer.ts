@@ -1,0 +1,38 @@
+/** A person at an attached terminal, as far as a session's host can tell: keys go in, what is shown is thrown away. */
+
+import type { Instance } from "../../../src/instance/paths.ts";
+import { findSession } from "../../../src/instance/registry/registry.ts";
+import type { Attach } from "../../../src/protocol/attach.ts";
+import { frameTypes } from "../../../src/protocol/messages.ts";
+import { parseTarget } from "../../../src/protocol/names.ts";
+import { Connection } from "../../../src/wire/connection.ts";
+
+/** What a person's client asks for: nothing but the screen. */
+export const attachment: Attach = {
+  rows: 24,
+  cols: 80,
+  scrollback: "none",
+  read_only: false,
+  paint_only: false,
+  prefix: null,
+};
+export const personContext = { caller: { kind: "cli", id: "person", connected: true }, access: "admin" } as const;
+
+export class Person implements Disposable {
+  private constructor(private readonly connection: Connection) {}
+
+  static async attach(instance: Instance, session: string): Promise<Person> {
+    const entry = findSession(instance, parseTarget(session));
+    const { connection } = await Connection.open(entry.socket, "attach");
+    await connection.request("host.attach", attachment, personContext);
+    return new Person(connection);
+  }
+
+  type(keys: string): void {
+    this.connection.sendBytes(frameTypes.input, new TextEncoder().encode(keys));
+  }
+
+  [Symbol.dispose](): void {
+    this.connection.close();
+  }
+}

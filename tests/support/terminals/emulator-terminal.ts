@@ -1,0 +1,126 @@
+/**
+ * A person's terminal whose every cell, colour and byte can be looked at: an emulator on the master's side of a PTY on
+ * which `wsh` runs. Where tmux is what people have, this is what can be compared exactly.
+ */
+import type { Grid } from "../../../src/protocol/grid.ts";
+import { until } from "../until.ts";
+import type { Wsh } from "../wsh.ts";
+import { program } from "../wsh-program.ts";
+import { describeRows, OuterScreen } from "./outer-screen.ts";
+
+export interface EmulatorOptions {
+  readonly rows?: number;
+  readonly cols?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export class EmulatorTerminal implements AsyncDisposable {
+  readonly screen: OuterScreen;
+  /** Everything that was written to the terminal. */
+  private written: Buffer[] = [];
+  private shown: Promise<void> = Promise.resolve();
+  private readonly pty: Bun.Terminal;
+  private readonly child: Bun.Subprocess;
+
+  private constructor(wsh: Wsh, args: readonly string[], { rows = 24, cols = 80, env = {} }: EmulatorOptions) {
+    this.screen = new OuterScreen(rows, cols);
+    this.child = Bun.spawn([...program, ...args], {
+      cwd: wsh.dir,
+      env: { ...wsh.env, COLORTERM: "truecolor", ...env },
+      terminal: { rows, cols, data: (_, bytes) => this.receive(bytes) },
+    });
+    if (this.child.terminal === undefined) throw new Error("no terminal was made");
+    this.pty = this.child.terminal;
+    // As a terminal does: what programs ask is answered.
+    this.screen.terminal.onData((data) => this.pty.closed || void this.pty.write(data));
+  }
+
+  /** Runs `wsh ARGS` in a terminal of its own. */
+  static run(wsh: Wsh, args: readonly string[], options: EmulatorOptions = {}): EmulatorTerminal {
+    return new EmulatorTerminal(wsh, args, options);
+  }
+
+  /** Attaches to a session and waits until its shell's prompt, or what else is wanted, is seen. */
+  static async attach(
+    wsh: Wsh,
+    name: string,
+    { seen = /^\$/m, flags = [], ...options }: EmulatorOptions & { seen?: string | RegExp; flags?: string[] } = {},
+  ): Promise<EmulatorTerminal> {
+    const terminal = EmulatorTerminal.run(wsh, ["attach", name, ...flags], options);
+    await terminal.sees(seen);
+    return terminal;
+  }
+
+  get pid(): number {
+    return this.child.pid;
+  }
+
+  get exited(): Promise<number> {
+    return this.child.exited;
+  }
+
+  /** Bytes written so far, as text. */
+  get bytes(): string {
+    return Buffer.concat(this.written).toString();
+  }
+
+  forgetBytes(): void {
+    this.written = [];
+  }
+
+  type(text: string): void {
+    this.pty.write(text);
+  }
+
+  resize(rows: number, cols: number): void {
+    this.screen.terminal.resize(cols, rows);
+    this.pty.resize(cols, rows);
+  }
+
+  async text(): Promise<string> {
+    await this.shown;
+    return this.screen.text().join("\n");
+  }
+
+  async grid(): Promise<Grid> {
+    await this.shown;
+    return this.screen.grid();
+  }
+
+  /** Cells with their colours, in a form that a failing test prints readably. */
+  async rows(): Promise<string[]> {
+    return describeRows((await this.grid()).lines);
+  }
+
+  /** Waits until the screen shows what is wanted; returns the screen. */
+  async sees(wanted: string | RegExp | ((text: string) => boolean)): Promise<string> {
+    let text = "";
+    const found = until(`the terminal to show ${wanted}`, async () => {
+      text = await this.text();
+      if (typeof wanted === "function") return wanted(text) ? text : null;
+      return (typeof wanted === "string" ? text.includes(wanted) : wanted.test(text)) ? text : null;
+    });
+    return found.catch((error) => {
+      throw new Error(`${error.message}; it shows:\n${text.trimEnd()}`);
+    });
+  }
+
+  /** Lines above the screen. */
+  async scrollback(): Promise<string[]> {
+    await this.shown;
+    return this.screen.scrollback();
+  }
+
+  private receive(bytes: Uint8Array): void {
+    this.written.push(Buffer.from(bytes));
+    this.shown = this.screen.write(new Uint8Array(bytes));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.child.kill("SIGKILL");
+    await this.child.exited;
+    await this.shown;
+    this.pty.close();
+    this.screen[Symbol.dispose]();
+  }
+}

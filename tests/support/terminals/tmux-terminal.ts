@@ -1,0 +1,164 @@
+/**
+ * A person's terminal: tmux as the outer terminal, driven by keys and read as a screen, so that what is asserted is what
+ * a person would see. Each has a tmux server of its own.
+ */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { isMissing } from "../programs.ts";
+import { until } from "../until.ts";
+import type { Wsh } from "../wsh.ts";
+import { program } from "../wsh-program.ts";
+
+export const hasTmux: boolean = !isMissing("tmux");
+
+export interface PersonOptions {
+  readonly cols?: number;
+  readonly rows?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** What is printed around the exit code of a command typed with `run`. */
+const DONE = "exit-code";
+
+export class PersonTerminal implements AsyncDisposable {
+  private constructor(
+    private readonly wsh: Wsh,
+    private readonly socket: string,
+  ) {}
+
+  /** A terminal with a bare shell at its prompt, whose `wsh` is the program under test. */
+  static async open(wsh: Wsh, { cols = 80, rows = 24, env = {} }: PersonOptions = {}): Promise<PersonTerminal> {
+    const self = new PersonTerminal(wsh, join(wsh.dir, `tmux-${randomBytes(4).toString("hex")}`));
+    const shell = `env PS1='outer> ' bash --norc --noprofile`;
+    const set = Object.entries({ ...wsh.env, ...env }).flatMap(([name, value]) => ["-e", `${name}=${value}`]);
+    await self.tmux("new-session", "-d", ...set, "-x", String(cols), "-y", String(rows), shell);
+    await self.type(`wsh() { ${program.map((word) => `'${word}'`).join(" ")} "$@"; }`);
+    await self.clear();
+    return self;
+  }
+
+  /** Types a line and Enter. */
+  async type(line: string): Promise<void> {
+    await this.tmux("send-keys", "-l", "--", line);
+    await this.keys("Enter");
+  }
+
+  /** Clears screen and scrollback, at the bare shell's prompt. */
+  async clear(): Promise<void> {
+    await this.type("clear; printf '\\033[3J'");
+    await until("the terminal to be clear", async () => (await this.all()).trim() === "outer>");
+  }
+
+  /** The terminal's own colours, which it answers when asked: `fg=#102030,bg=#f0f1f2`. */
+  async style(style: string): Promise<void> {
+    await this.tmux("set-option", "-w", "window-style", style);
+    await this.tmux("set-option", "-w", "window-active-style", style);
+  }
+
+  /** Presses keys by tmux's names: C-\, Escape, Up, a. */
+  async keys(...names: readonly string[]): Promise<void> {
+    await this.tmux("send-keys", ...names);
+  }
+
+  /** Sends bytes as the terminal would: mouse reports, answers, sequences. */
+  async bytes(text: string): Promise<void> {
+    await this.tmux("send-keys", "-H", ...[...Buffer.from(text)].map((byte) => byte.toString(16)));
+  }
+
+  /** Pastes a file, as the terminal does it. */
+  async paste(path: string): Promise<void> {
+    await this.tmux("load-buffer", path);
+    await this.tmux("paste-buffer", "-p", "-r");
+  }
+
+  /** Types a command into the bare shell and says afterwards how it ended; see `exitCode`. */
+  async run(command: string): Promise<void> {
+    await this.type(`${command}; echo "${DONE}=$?"`);
+  }
+
+  /** The exit code of what `run` started, when it has ended. */
+  async exitCode(): Promise<number> {
+    const pattern = new RegExp(`^${DONE}=(\\d+)$`, "m");
+    const screen = await this.sees(pattern);
+    return Number(pattern.exec(screen)?.[1]);
+  }
+
+  /** Detaches with the prefix key. */
+  async detach(): Promise<void> {
+    await this.keys("C-\\", "C-\\");
+    await this.sees("[detached from session");
+  }
+
+  screen(): Promise<string> {
+    return this.tmux("capture-pane", "-p");
+  }
+
+  /** History and screen. */
+  all(): Promise<string> {
+    return this.tmux("capture-pane", "-p", "-S", "-");
+  }
+
+  /** A fact of tmux about the terminal, such as `alternate_on` or `cursor_flag`. */
+  async fact(name: string): Promise<string> {
+    return (await this.tmux("display-message", "-p", `#{${name}}`)).trim();
+  }
+
+  /** Waits until the screen shows what is wanted; returns the screen. */
+  sees(wanted: string | RegExp | ((screen: string) => boolean)): Promise<string> {
+    let screen = "";
+    const found = until(`the terminal to show ${wanted}`, async () => {
+      screen = await this.screen();
+      if (typeof wanted === "function") return wanted(screen) ? screen : null;
+      return (typeof wanted === "string" ? screen.includes(wanted) : wanted.test(screen)) ? screen : null;
+    });
+    return found.catch((error) => {
+      throw new Error(`${error.message}; it shows:\n${screen.trimEnd()}`);
+    });
+  }
+
+  async resize(cols: number, rows: number): Promise<void> {
+    await this.tmux("resize-window", "-x", String(cols), "-y", String(rows));
+  }
+
+  /** Stops the terminal (it reads nothing and can be asked nothing) and lets it go on. */
+  async freezer(): Promise<(signal: "SIGSTOP" | "SIGCONT") => void> {
+    const server = Number(await this.fact("pid"));
+    return (signal) => void process.kill(server, signal);
+  }
+
+  /** The pid of the `wsh` that runs in the terminal's foreground. */
+  async clientPid(): Promise<number> {
+    const shell = Number(await this.fact("pane_pid"));
+    return until("the terminal's wsh", () => {
+      return this.wsh.processes().find(({ pid, command }) => {
+        return pid !== shell && parentOf(pid) === shell && command.startsWith(program.join(" "));
+      })?.pid;
+    });
+  }
+
+  private async tmux(...args: readonly string[]): Promise<string> {
+    const child = Bun.spawn(["tmux", "-S", this.socket, "-f", "/dev/null", ...args], {
+      cwd: this.wsh.dir,
+      // Without TMUX of the tester's own; the terminal's environment is given to the session.
+      env: { PATH: this.wsh.env.PATH ?? "", TERM: "xterm-256color", LANG: "C.UTF-8", HOME: this.wsh.env.HOME ?? "" },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [out, error, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ]);
+    if (code !== 0) throw new Error(`tmux ${args.join(" ")}: ${error}`);
+    return out;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.tmux("kill-server").catch(() => {});
+  }
+}
+
+function parentOf(pid: number): number | null {
+  const { stdout } = Bun.spawnSync(["ps", "-o", "ppid=", "-p", String(pid)]);
+  return Number(stdout.toString()) || null;
+}

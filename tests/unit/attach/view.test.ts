@@ -1,0 +1,183 @@
+/** What an attached terminal is sent, byte by byte: nothing lost, and nothing old to a terminal that is slow. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { codeOf, describeOutcome, exitCodeOf, type Outcome, outcomeOf } from "../../../src/attach/outcome.ts";
+import { capsFromEnvironment } from "../../../src/attach/paint/modes.ts";
+import { SessionView } from "../../../src/attach/view.ts";
+import { parsePrefix } from "../../../src/keys/prefix.ts";
+import { KeyReader } from "../../../src/keys/reader.ts";
+import { TerminalOutput } from "../../../src/platform/terminal-writer.ts";
+import { encodeFrame, type FrameView, initialViewModes, plainViewStyle } from "../../../src/protocol/frame.ts";
+import { until } from "../../support/until.ts";
+
+const size = { rows: 3, cols: 20 };
+
+function frame(text: string): FrameView {
+  const cells = [...text.padEnd(size.cols)].map((char) => ({ text: char, width: 1, style: plainViewStyle }) as const);
+  const blank = [..." ".repeat(size.cols)].map((char) => ({ text: char, width: 1, style: plainViewStyle }) as const);
+  return {
+    ...size,
+    lines: [cells, blank, blank],
+    cursor: { row: 0, col: 0, visible: true, shape: "block", blink: false },
+    modes: initialViewModes,
+    title: null,
+  };
+}
+
+function bytesOf(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+describe("pictures", () => {
+  test("a slow terminal gets the newest picture, with the scrollback and bell of those between", () => {
+    const written: string[] = [];
+    const output = {
+      pending: 0,
+      write(bytes: Uint8Array) {
+        written.push(new TextDecoder().decode(bytes));
+      },
+    };
+    const view = new SessionView(
+      { output, size, lastingChanges: new Set() },
+      capsFromEnvironment({ TERM: "xterm-256color" }),
+    );
+    const frames = ["first", "second", "third", "fourth"].map(frame);
+    const send = (index: number, bell = false): void => {
+      const [prev, next] = [frames[index - 1] ?? null, frames[index]];
+      if (next === undefined) throw new Error("no such frame");
+      const scrolled = prev === null ? [] : prev.lines.slice(0, 1);
+      view.picture(bytesOf(encodeFrame(prev, next, { scrolled, bell, clipboard: null })));
+    };
+    send(0);
+    expect(written.length).toBe(1);
+    output.pending = 100;
+    send(1);
+    send(2, true);
+    send(3);
+    expect(written.length).toBe(1);
+    output.pending = 0;
+    view.paintLatest();
+    expect(written.length).toBe(2);
+    for (const text of ["first", "second", "third", "fourth", "\x07"]) expect(written.join("")).toContain(text);
+    view.paintLatest();
+    expect(written.length).toBe(2);
+  });
+});
+
+describe("bytes to a terminal that takes few at a time", () => {
+  test("all arrive, in order, and the end of the wait is told", async () => {
+    const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-fifo-"));
+    const path = join(dir, "fifo");
+    Bun.spawnSync(["mkfifo", path]);
+    const { O_RDWR, O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
+    const keep = fs.openSync(path, O_RDWR | O_NONBLOCK);
+    const [reader, writer] = [fs.openSync(path, O_RDONLY | O_NONBLOCK), fs.openSync(path, O_WRONLY | O_NONBLOCK)];
+    const output = new TerminalOutput(writer);
+    let drained = 0;
+    output.onDrain = () => drained++;
+    const sent = Buffer.alloc(1_000_000, "0123456789abcdefg");
+    for (let at = 0; at < sent.length; at += 70_000) output.write(sent.subarray(at, at + 70_000));
+    expect(output.pending).toBeGreaterThan(0);
+    const got: Buffer[] = [];
+    await until("every byte", () => {
+      const part = Buffer.alloc(9_000);
+      try {
+        got.push(part.subarray(0, fs.readSync(reader, part)));
+      } catch {
+        return false; // nothing there yet
+      }
+      return got.reduce((sum, { length }) => sum + length, 0) === sent.length;
+    });
+    expect(Buffer.concat(got).equals(sent)).toBe(true);
+    await until("the end of the wait", () => drained === 1);
+    expect(output.pending).toBe(0);
+    for (const fd of [keep, reader, writer]) fs.closeSync(fd);
+    fs.rmSync(dir, { recursive: true });
+  });
+
+  test("a terminal that has gone takes everything, and that is told once", () => {
+    const fd = fs.openSync("/dev/null", "r");
+    const output = new TerminalOutput(fd);
+    let gone = 0;
+    output.onGone = () => gone++;
+    output.write(new Uint8Array(10));
+    output.write(new Uint8Array(10));
+    expect({ gone, pending: output.pending }).toEqual({ gone: 1, pending: 0 });
+    fs.closeSync(fd);
+  });
+});
+
+describe("keys", () => {
+  function reader(setting = "Ctrl+\\") {
+    const seen: string[] = [];
+    const keys = new KeyReader(parsePrefix(setting), {
+      forward: (bytes) => seen.push(new TextDecoder().decode(bytes)),
+      reply: () => seen.push("<reply>"),
+      detach: () => seen.push("<detach>"),
+      help: (shown) => seen.push(`<help ${shown}>`),
+      release: () => seen.push("<release>"),
+    });
+    return { seen, keys, push: (text: string) => keys.push(new TextEncoder().encode(text)) };
+  }
+
+  test("what was typed before the prefix key goes out before it acts", () => {
+    const { seen, push } = reader();
+    push("ls\r\x1c\x1crest");
+    expect(seen).toEqual(["ls\r", "<detach>"]);
+  });
+
+  test("answers of the terminal are taken out from among the keys", () => {
+    const { seen, push } = reader();
+    push("a\x1b[?62;22cb");
+    expect(seen).toEqual(["<reply>", "ab"]);
+  });
+
+  test("a lone Escape goes on after a moment", async () => {
+    const { seen, push } = reader();
+    push("\x1b");
+    expect(seen).toEqual([]);
+    await until("Escape", () => seen.length === 1);
+    expect(seen).toEqual(["\x1b"]);
+  });
+
+  test("help goes with the next key, which is typed, but for Escape", async () => {
+    const { seen, push } = reader();
+    push("\x1c?x");
+    expect(seen.splice(0)).toEqual(["<help true>", "<help false>", "x"]);
+    push("\x1c?\x1b");
+    await until("the help to go", () => seen.includes("<help false>"));
+    push("y");
+    expect(seen).toEqual(["<help true>", "<help false>", "y"]);
+  });
+
+  test("while somebody else holds the keyboard one press takes it back", () => {
+    const { seen, keys, push } = reader();
+    keys.captured = true;
+    push("x\x1c");
+    expect(seen).toEqual(["x", "<release>"]);
+  });
+});
+
+describe("how it ended", () => {
+  test.each<[Outcome, string, number]>([
+    [{ kind: "detached" }, "[detached from session 'dev']", 0],
+    [{ kind: "signalled", signal: "SIGTERM" }, "[detached from session 'dev']", 143],
+    [{ kind: "exited", code: 3, signal: null }, "[session 'dev' exited: 3]", 3],
+    [{ kind: "exited", code: null, signal: "SIGKILL" }, "[session 'dev' exited: SIGKILL]", 137],
+    [{ kind: "exited", code: null, signal: null }, "[session 'dev' exited: unknown]", 125],
+    [{ kind: "killed" }, "[session 'dev' was killed]", 1],
+    [{ kind: "stopped" }, "[session 'dev' was ended by wsh stop]", 1],
+    [{ kind: "crashed" }, "[session 'dev' is lost: its process ended unexpectedly]", 1],
+  ])("%j", (outcome, message, code) => {
+    expect(describeOutcome(outcome, "dev")).toBe(message);
+    expect(exitCodeOf(outcome)).toBe(code);
+  });
+
+  test("a connection that ends without a word is a crash", () => {
+    expect(outcomeOf(null)).toEqual({ kind: "crashed" });
+    expect(outcomeOf({ reason: "exited", exit_code: 0 })).toEqual({ kind: "exited", code: 0, signal: null });
+    expect(codeOf(null, "SIGHUP")).toBe(129);
+  });
+});

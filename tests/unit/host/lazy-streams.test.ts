@@ -1,0 +1,68 @@
+/** The first terminal at a session, for which its host loads code: nothing that comes meanwhile is lost or overtakes. */
+import { expect, test } from "bun:test";
+import { StreamCode } from "../../../src/host/streams/lazy-streams.ts";
+import { findSession } from "../../../src/instance/registry/registry.ts";
+import { frameTypes } from "../../../src/protocol/messages.ts";
+import { parseTarget } from "../../../src/protocol/names.ts";
+import { Connection } from "../../../src/wire/connection.ts";
+import { attachment, personContext } from "../../support/terminals/attached-peer.ts";
+import { Wsh } from "../../support/wsh.ts";
+
+test("keys that are typed before the terminal is attached come to the program, in order", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("one");
+  const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
+  const attached = connection.request("host.attach", attachment, personContext);
+  for (const key of "echo $((40+2))\r") connection.sendBytes(frameTypes.input, new TextEncoder().encode(key));
+  await attached;
+  await wsh.shows("one", /^42$/m);
+  connection.close();
+});
+
+test("a connection that asks for two streams at once gets one", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("one");
+  const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
+  const asked = [1, 2].map(() => connection.request("host.attach", attachment, personContext));
+  const answers = await Promise.allSettled(asked);
+  expect(answers.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  connection.close();
+});
+
+test("a connection that ends while the code is loaded leaves nothing behind", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("one");
+  const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
+  connection.request("host.attach", attachment, personContext).catch(() => {});
+  connection.close();
+  const [session] = await wsh.list();
+  expect(session).toMatchObject({ name: "one", attached: 0, clients: 0 });
+});
+
+test("nonsense that comes meanwhile ends its own connection, and nothing else", async () => {
+  await using wsh = new Wsh();
+  const { pid } = await wsh.session("one");
+  const ended = Promise.withResolvers<void>();
+  const { socket } = findSession(wsh.instance, parseTarget("one"));
+  const { connection } = await Connection.open(socket, "attach", { close: () => ended.resolve() });
+  connection.request("host.attach", attachment, personContext).catch(() => {});
+  connection.send(frameTypes.resize, { rows: "x" });
+  await ended.promise;
+  expect(await wsh.list()).toMatchObject([{ name: "one", pid, running: true }]);
+});
+
+test("what waits for the code goes on behind the requests that do", async () => {
+  const code = new StreamCode();
+  const order: string[] = [];
+  code.inOrder(() => order.push("nothing waits"));
+  const requests = [1, 2].map(async (at) => {
+    if (code.now === null) await code.load();
+    order.push(`request ${at}`);
+  });
+  code.inOrder(() => order.push("frame"));
+  await Promise.all(requests);
+  await new Promise<void>((served) => code.inOrder(served));
+  expect(order).toEqual(["nothing waits", "request 1", "request 2", "frame"]);
+  code.inOrder(() => order.push("at once"));
+  expect(order.at(-1)).toBe("at once");
+});

@@ -1,0 +1,129 @@
+import { expect, test } from "bun:test";
+import { readOnlyTools } from "../../../src/mcp/bridge/open-requests.ts";
+import { instructionsFor } from "../../../src/mcp/instructions.ts";
+import { servedTools, tools } from "../../../src/mcp/tools/tools.ts";
+
+/** Tokens are estimated at four characters each, for which no tokenizer is needed. */
+const CHARACTERS_PER_TOKEN = 4;
+
+function tokens(served: typeof tools): number {
+  const listed = served.map(({ name, title, description, annotations, inputJson, outputJson }) => {
+    return { name, title, description, annotations, inputSchema: inputJson, outputSchema: outputJson };
+  });
+  return Math.ceil(JSON.stringify({ tools: listed }).length / CHARACTERS_PER_TOKEN);
+}
+
+test("the fourteen base tools have their names, parameters and defaults", () => {
+  const shape = Object.fromEntries(
+    tools.map((tool) => {
+      const properties = tool.inputJson.properties as Record<string, { default?: unknown }>;
+      const required = new Set((tool.inputJson.required ?? []) as string[]);
+      const names = Object.entries(properties).map(([name, { default: value }]) => {
+        if (required.has(name)) return name;
+        return value === undefined ? `${name}?` : `${name}=${JSON.stringify(value)}`;
+      });
+      return [tool.name, names.sort().join(" ")];
+    }),
+  );
+  expect(shape).toMatchObject({
+    wsh_create_session: 'cols=80 command? cwd? env? if_exists="error" name? rows=24 shell? tags?',
+    wsh_list_sessions: "session? tag?",
+    wsh_manage_session: "action cols? force=false new_name? rows? session signal? tags?",
+    wsh_send_input: 'encoding="utf8" input? keys? paste=false session submit=false',
+    wsh_get_screen: 'format="styled" rows? session',
+    wsh_get_scrollback: 'format="styled" grep? limit=100 offset=0 session',
+    wsh_await_quiesce: "fresh=false last_generation? max_wait_ms=30000 session timeout_ms=2000",
+    wsh_run_command: 'format="styled" input="" keys? max_wait_ms=30000 session submit=false timeout_ms=2000',
+    wsh_overlay: "background? focusable? height? id? list=false screen_mode? session spans? ttl_ms? width? x? y? z?",
+    wsh_remove_overlay: "id? session",
+    wsh_panel: "background? focusable? height? id? list=false position? screen_mode? session spans? ttl_ms? z?",
+    wsh_remove_panel: "id? session",
+    wsh_input_mode: "focus? lease_ms=120000 mode? read=false session since? unfocus=false wait_ms=0",
+    wsh_screen_mode: "action? session",
+    wsh_exec:
+      'background=false clear_line=false command? cwd? env? max_wait_ms=30000 mode="sequence" on_timeout="leave" output_limit=32768 session? stdin? steps? stop_on_error=true',
+    wsh_wait: "any_of command_id? max_wait_ms=30000 session? sessions? since? tag?",
+    wsh_get_output: 'command_id? format="plain" grep? lines=100 max_bytes=32768 session since?',
+    wsh_get_status: "session?",
+  });
+});
+
+test("every tool says what it is, every parameter what it takes", () => {
+  for (const tool of tools) {
+    expect(tool.title.length).toBeGreaterThan(3);
+    expect(tool.description.length).toBeGreaterThan(20);
+    expect(Object.keys(tool.annotations).sort()).toEqual([
+      "destructiveHint",
+      "idempotentHint",
+      "openWorldHint",
+      "readOnlyHint",
+    ]);
+    const properties = Object.entries(tool.inputJson.properties as Record<string, { description?: string }>);
+    expect(properties.filter(([, property]) => !property.description).map(([name]) => `${tool.name} ${name}`)).toEqual(
+      [],
+    );
+    expect(tool.inputJson.type).toBe("object");
+  }
+});
+
+test("the tools fit their budget of tokens", () => {
+  const all = tokens(tools);
+  const core = tokens(servedTools("core", "admin"));
+  console.log(`tools/list: all ${all}, core ${core} tokens (4 characters each)`);
+  expect(all).toBeLessThanOrEqual(9_000);
+  expect(core).toBeLessThanOrEqual(4_000);
+});
+
+test("core is the ten tools of the common work", () => {
+  expect(
+    servedTools("core", "admin")
+      .map((tool) => tool.name)
+      .sort(),
+  ).toEqual([
+    "wsh_create_session",
+    "wsh_exec",
+    "wsh_get_output",
+    "wsh_get_screen",
+    "wsh_get_status",
+    "wsh_list_sessions",
+    "wsh_manage_session",
+    "wsh_run_command",
+    "wsh_send_input",
+    "wsh_wait",
+  ]);
+});
+
+test("who may only look is served what only looks, and the bridge knows which tools those are", () => {
+  const looking = servedTools("all", "observe");
+  expect(looking.every((tool) => tool.annotations.readOnlyHint)).toBe(true);
+  expect(new Set(looking.map((tool) => tool.name))).toEqual(new Set(readOnlyTools));
+});
+
+test("the instructions speak of tools that are served, in a few hundred tokens", () => {
+  const all = instructionsFor(new Set(tools.map((tool) => tool.name)));
+  for (const name of [
+    "wsh_run_command",
+    "wsh_create_session",
+    "wsh_list_sessions",
+    "wsh_manage_session",
+    "wsh_overlay",
+    "wsh_panel",
+    "wsh_input_mode",
+  ]) {
+    expect(all).toContain(name);
+  }
+  expect(all.length / CHARACTERS_PER_TOKEN).toBeLessThan(500);
+  const core = servedTools("core", "admin").map((tool) => tool.name);
+  const said = [...instructionsFor(new Set(core)).matchAll(/wsh_[a-z_]+/g)].map((match) => match[0]);
+  expect(said.filter((name) => !core.includes(name))).toEqual([]);
+});
+
+test("hosts that convert schemas to OpenAI's strict form take every tool", () => {
+  // As its agents SDK does it: a map with values of a kind is refused.
+  const maps = (schema: unknown): unknown[] => {
+    if (typeof schema !== "object" || schema === null) return [];
+    const own = "additionalProperties" in schema && schema.additionalProperties ? [schema] : [];
+    return [...own, ...Object.values(schema).flatMap(maps)];
+  };
+  for (const tool of tools) expect(maps(tool.inputJson), tool.name).toEqual([]);
+});

@@ -1,0 +1,335 @@
+/** What is remembered of commands: only what the shell said, all of it within its limits. */
+import { describe, expect, test } from "bun:test";
+import { CommandRecorder, type RecorderLimits } from "../../../src/pane/commands/command-log.ts";
+import { type RetiredLines, type ShellMark, systemClock } from "../../../src/pane/ports.ts";
+import { cutOutput, grepLines, HeadTail, signalOfExitCode, tailLines } from "../../../src/pane/text/kept-lines.ts";
+import { FakeText } from "../../support/fake-text.ts";
+import { failure, LiveCommands } from "../../support/live-pane.ts";
+
+/** A recorder fed with marks and lines as a session feeds it. */
+function recording(limits?: RecorderLimits) {
+  const text = new FakeText();
+  let holds: boolean | null = true;
+  const recorder = new CommandRecorder(
+    { text, clock: systemClock, cwd: () => "/home", shellHoldsTerminal: () => holds },
+    limits,
+  );
+  const mark = (kind: ShellMark["kind"], more: Partial<ShellMark> = {}): void =>
+    recorder.mark({
+      kind,
+      verified: true,
+      exitCode: null,
+      commandLine: null,
+      offset: text.offset,
+      position: text.position(),
+      ...more,
+    });
+  const prompt = (more: Partial<ShellMark> = {}): void => {
+    mark("A", more);
+    text.print("$ ");
+    mark("B", more);
+  };
+  const begin = (line: string, more: Partial<ShellMark> = {}): void => {
+    prompt(more);
+    text.print(`${line}\n`);
+    mark("C", more);
+  };
+  const lines = (id = recorder.last()?.id ?? 0): string[] => {
+    const kept = recorder.output(id);
+    return kept === null ? [] : [...kept.head, ...kept.tail];
+  };
+  const foreground = (shell: boolean | null): void => {
+    holds = shell;
+  };
+  return { text, recorder, mark, prompt, begin, lines, foreground };
+}
+
+const forged = { verified: false };
+
+/** Lines, or a later piece of one, that history lets go of. */
+function retired(lines: readonly (readonly [id: number, text: string])[], begins = true): RetiredLines {
+  return {
+    count: lines.length,
+    whole: begins,
+    id: (index) => lines[index]?.[0] ?? 0,
+    begins: () => begins,
+    text: (index) => lines[index]?.[1] ?? "",
+    length: (from, to) => lines.slice(from, to).reduce((sum, [, text]) => sum + text.length, 0),
+  };
+}
+
+describe("a command record", () => {
+  test("lasts from C to D and holds what was printed between them", () => {
+    const { text, recorder, mark, begin, lines, prompt } = recording();
+    begin("make all");
+    expect(recorder.phase).toBe("running");
+    text.print("one\ntwo");
+    expect(lines()).toEqual(["one", "two"]);
+    mark("D", { exitCode: 2 });
+    prompt();
+    expect(lines()).toEqual(["one", "two"]);
+    expect(recorder.last()).toMatchObject({
+      id: 1,
+      command: "make all",
+      cwd: "/home",
+      state: "finished",
+      exit_code: 2,
+      signal: null,
+      verified: true,
+      output_lines: 2,
+    });
+    expect(recorder.phase).toBe("prompt");
+  });
+
+  test("is named by the shell, whether it says so after C or after D", () => {
+    const { recorder, mark, begin } = recording();
+    begin("ls  # shown otherwise");
+    mark("E", { commandLine: "ls" });
+    mark("D", { exitCode: 0 });
+    expect(recorder.last()?.command).toBe("ls");
+    begin("x");
+    mark("D", { exitCode: 0 });
+    mark("E", { commandLine: "x\ny" });
+    expect(recorder.last()?.command).toBe("x\ny");
+    recorder.expect({ command: "what exec sent", line: "eval 'what exec sent'" });
+    begin("eval 'what exec sent'");
+    mark("E", { commandLine: "eval 'what exec sent'" });
+    mark("D", { exitCode: 0 });
+    expect(recorder.last()?.command).toBe("what exec sent");
+  });
+
+  test("what ran is compared with what exec sent", () => {
+    const { recorder, mark, begin } = recording();
+    const sent = { command: "echo clean", line: "echo clean" };
+    recorder.expect(sent);
+    begin("1;2cecho clean");
+    mark("D", { exitCode: 0 });
+    expect(recorder.last()).toMatchObject({ command: "1;2cecho clean", sent: "echo clean", verified: false });
+    expect(recorder.comparison(1)).toEqual({ kind: "open", ran: "1;2cecho clean" });
+    // The shell's own word counts more than the screen.
+    mark("E", { commandLine: "echo  clean" });
+    expect(recorder.comparison(1)).toEqual({ kind: "same" });
+    expect(recorder.last()).toMatchObject({ command: "echo clean", verified: true });
+    expect(recorder.last()).not.toHaveProperty("sent");
+    recorder.expect(sent);
+    begin("echo clean");
+    mark("E", { commandLine: "rm -r x; echo clean" });
+    mark("D", { exitCode: 0 });
+    expect(recorder.comparison(2)).toEqual({ kind: "differs", ran: "rm -r x; echo clean" });
+    expect(recorder.last()).toMatchObject({ command: "rm -r x; echo clean", sent: "echo clean", verified: false });
+  });
+
+  test("ends without a code at a prompt without D, if the shell holds the terminal", () => {
+    const { recorder, begin, prompt, foreground } = recording();
+    begin("cat typescript");
+    foreground(false);
+    prompt();
+    expect(recorder.last()).toMatchObject({ state: "running" });
+    foreground(true);
+    prompt();
+    expect(recorder.last()).toMatchObject({ state: "finished", exit_code: null, signal: null });
+  });
+
+  test("takes a pasted block for one command", () => {
+    const { text, recorder, mark, begin, lines } = recording();
+    begin("a\nb");
+    text.print("out a\n");
+    mark("C");
+    text.print("out b\n");
+    mark("D", { exitCode: 0 });
+    expect(recorder.list()).toHaveLength(1);
+    expect(lines()).toEqual(["out a", "out b"]);
+  });
+
+  test("ends with the child, with the child's code and never an invented one", () => {
+    const { recorder, begin } = recording();
+    begin("exit 3");
+    recorder.exited({ code: 3, signal: null });
+    expect(recorder.last()).toMatchObject({ state: "finished", exit_code: 3 });
+    begin("sleep 60");
+    recorder.exited({ code: null, signal: "SIGKILL" });
+    expect(recorder.last()).toMatchObject({ state: "finished", exit_code: null, signal: "SIGKILL" });
+    begin("sleep 60");
+    recorder.exited({ code: null, signal: null });
+    expect(recorder.last()).toMatchObject({ state: "lost", exit_code: null });
+  });
+
+  test("is not ended or begun by forged marks once true ones were seen", () => {
+    const { recorder, mark, begin } = recording();
+    begin("early", forged);
+    mark("D", { exitCode: 0, ...forged });
+    expect(recorder.last()).toMatchObject({ verified: false, exit_code: 0 });
+    begin("true one");
+    mark("D", { exitCode: 99, ...forged });
+    mark("A", forged);
+    mark("B", forged);
+    expect(recorder.last()).toMatchObject({ state: "running", verified: true });
+    expect(recorder.inner).toBe("prompt");
+    mark("C", forged);
+    expect(recorder.inner).toBe("running");
+    expect(recorder.list()).toHaveLength(2);
+    mark("D", { exitCode: 1 });
+    expect(recorder.last()).toMatchObject({ exit_code: 1 });
+  });
+
+  test("keeps lines that history forgets, and counts those that it does not keep", () => {
+    const { text, recorder, mark, begin } = recording({ records: 10, recordBytes: 200, totalBytes: 10_000 });
+    begin("seq");
+    const first = text.position().line;
+    for (let n = 0; n < 1_000; n++) text.print(`line ${n}\n`);
+    for (let n = 0; n < 900; n += 100) {
+      recorder.retired(retired(Array.from({ length: 100 }, (_, at) => [first + n + at, `line ${n + at}`])));
+    }
+    text.forgotten = first + 900;
+    mark("D", { exitCode: 0 });
+    const kept = recorder.output(1);
+    expect(kept?.head.slice(0, 2)).toEqual(["line 0", "line 1"]);
+    expect(kept?.tail.at(-1)).toBe("line 999");
+    const { head, tail, omitted } = kept ?? { head: [], tail: [], omitted: 0 };
+    expect(head.length + tail.length + omitted).toBe(1_000);
+    expect(tail.map((line) => Number(line.slice(5)))).toEqual(tail.map((_, n) => 1_000 - tail.length + n));
+  });
+
+  test("joins the pieces in which a long line leaves", () => {
+    const { text, recorder, mark, begin, lines } = recording();
+    begin("long");
+    const { line } = text.position();
+    text.print(`${"a".repeat(100)}${"b".repeat(100)}\nend\n`);
+    recorder.retired(retired([[line, "a".repeat(100)]]));
+    expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
+    recorder.retired(retired([[line, "b".repeat(100)]], false));
+    text.forgotten = line + 1;
+    mark("D", { exitCode: 0 });
+    expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
+  });
+
+  test("begins anew where the screen was cleared", () => {
+    const { text, recorder, mark, begin, lines } = recording();
+    begin("clear; ls");
+    text.print("old\n");
+    text.shown = ["", ""];
+    text.shown[0] = "new";
+    recorder.erased(0);
+    mark("D", { exitCode: 0 });
+    expect(lines()).toEqual(["new"]);
+  });
+
+  test("gives way to newer ones: its output first, then itself", () => {
+    const { text, recorder, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
+    for (let n = 0; n < 5; n++) {
+      begin(`command ${n}`);
+      text.print(`${String(n).repeat(400)}\n`);
+      mark("D", { exitCode: 0 });
+    }
+    expect(recorder.list().map((record) => record.id)).toEqual([3, 4, 5]);
+    expect(recorder.get(1)).toBeNull();
+    expect(recorder.output(3)).toEqual({ head: [], tail: [], omitted: 1 });
+    expect(recorder.output(5)?.head).toEqual(["4".repeat(400)]);
+  });
+});
+
+test("records that are gone count no more: of many commands the newest keep their output", () => {
+  const { text, recorder, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
+  for (let n = 0; n < 50; n++) {
+    begin(`command ${n}`);
+    text.print(`${"x".repeat(100)}\n\nlast of ${n}\n`);
+    mark("D", { exitCode: 0 });
+  }
+  expect(recorder.list().map(({ id }) => recorder.output(id)?.head)).toEqual(
+    [47, 48, 49].map((n) => ["x".repeat(100), "", `last of ${n}`]),
+  );
+});
+
+describe("output for a reader", () => {
+  const kept = (count: number, budget = 1_000_000) => {
+    const lines = new HeadTail(budget);
+    for (let n = 0; n < count; n++) lines.push(`line ${n}`);
+    return lines.kept();
+  };
+
+  test("is whole when it fits, else head and tail with the number of lines between", () => {
+    expect(cutOutput(kept(3), 100)).toEqual({ text: "line 0\nline 1\nline 2", omittedLines: 0 });
+    const cut = cutOutput(kept(1_000), 60);
+    expect(cut.text.split("\n")).toEqual([
+      "line 0",
+      "line 1",
+      "line 2",
+      "line 3",
+      "[993 lines omitted]",
+      "line 997",
+      "line 998",
+      "line 999",
+    ]);
+    expect(cut.omittedLines).toBe(993);
+    expect(cutOutput(kept(1_000, 60), 1_000).omittedLines).toBeGreaterThan(980);
+    expect(cutOutput(kept(2), 0)).toEqual({ text: "", omittedLines: 2 });
+  });
+
+  test("keeps characters whole when one line is too long", () => {
+    const lines = new HeadTail(1_000);
+    lines.push("é".repeat(400));
+    const { text } = cutOutput(lines.kept(), 101);
+    expect(text).toMatch(/^é+ … é+$/);
+  });
+
+  test("can be its end or what matches", () => {
+    expect(tailLines(kept(10), 2).tail).toEqual(["line 8", "line 9"]);
+    expect(grepLines(kept(20), (line) => line.endsWith("9"))).toMatchObject({ head: ["line 9", "line 19"] });
+  });
+
+  test("a code above 128 names its signal only when there is one", () => {
+    expect([130, 137, 143, 128, 255, 1, null].map(signalOfExitCode)).toEqual([
+      "SIGINT",
+      "SIGKILL",
+      "SIGTERM",
+      null,
+      null,
+      null,
+      null,
+    ]);
+  });
+});
+
+describe("what programs do to a shell's records", () => {
+  test("forged marks, a nested shell and a size that changes", async () => {
+    await using live = await new LiveCommands().ready();
+    const result = await live.exec("printf '\\033]133;D;99\\007\\033]133;A\\007real\\n'; (exit 5)");
+    expect(result).toMatchObject({ exit_code: 5, output: "real" });
+    const nested = await live.run("bash --norc --noprofile\r");
+    expect(nested).toMatchObject({ decidedBy: "prompt", state: { relay: "bash", decidedFrom: "kernel" } });
+    expect(await failure(live.exec("true"))).toMatchObject({ code: "not_at_prompt" });
+    expect(await live.run("exit 6\r")).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 6 } });
+    const long = "0123456789".repeat(12);
+    const wide = live.exec(`echo ${long}; sleep 0.3; echo ${long}`);
+    await live.commands.wait({ anyOf: [{ type: "text", text: long }], maxWaitMs: 5_000 });
+    await live.model.resize(20, 50);
+    expect(await wide).toMatchObject({ output: `${long}\n${long}`, exit_code: 0 });
+  });
+
+  test("a job of the background may print at the prompt", async () => {
+    await using live = await new LiveCommands({ rc: "set +m" }).ready();
+    const since = live.text.offset;
+    await live.exec("(sleep 0.2; echo server is ready) &");
+    const found = await live.commands.wait({
+      anyOf: [{ type: "text", text: "server is ready" }],
+      since,
+      maxWaitMs: 10_000,
+    });
+    expect(found).toMatchObject({ decidedBy: "text" });
+  });
+
+  test("where the kernel tells nothing, marks, flags and silence decide", async () => {
+    await using live = await new LiveCommands({ facts: false }).ready();
+    expect(await live.exec("echo hi")).toMatchObject({ exit_code: 0, output: "hi" });
+    expect(await live.run("false\r")).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 1 } });
+    expect(await live.run("cat\r", { timeoutMs: 300 })).toMatchObject({
+      decidedBy: "idle",
+      state: { state: "running", decidedFrom: "flags" },
+    });
+    live.type("\x03");
+    await live.commands.wait({ anyOf: [{ type: "prompt" }], maxWaitMs: 10_000 });
+    const password = live.commands.wait({ anyOf: [{ type: "password" }], maxWaitMs: 10_000 });
+    live.type("read -s secret\r");
+    expect(await password).toMatchObject({ decidedBy: "password", state: { decidedFrom: "flags" } });
+  });
+});

@@ -1,0 +1,50 @@
+/** A command is stopped though the signal came a moment too early for it. */
+import { expect, test } from "bun:test";
+import type { CommandRecorder } from "../../../src/pane/commands/command-log.ts";
+import { type Leader, stopCommand } from "../../../src/pane/commands/stop.ts";
+import { systemClock } from "../../../src/pane/ports.ts";
+import type { CommandRecord } from "../../../src/protocol/commands.ts";
+
+const SHELL = "/bin/bash";
+
+/** A command that the signals of `deaf` moments do not reach. */
+function command(leaders: readonly Leader[], endsAt: number) {
+  const record = { id: 1, state: "running" } as CommandRecord;
+  const sent: string[] = [];
+  let finished: ((record: CommandRecord) => void) | undefined;
+  let look = 0;
+  const recorder = {
+    on: (events: { finished(record: CommandRecord): void }) => {
+      finished = events.finished;
+      return { [Symbol.dispose]() {} };
+    },
+    get: () => record,
+    shellHoldsTerminal: () => false,
+  } as unknown as CommandRecorder;
+  const target = {
+    signal(name: NodeJS.Signals) {
+      sent.push(name);
+      if (sent.length === endsAt) finished?.({ ...record, state: "finished" });
+    },
+  };
+  const leader = (): Leader | null => leaders[Math.min(look++, leaders.length - 1)] ?? null;
+  return { sent, stop: () => stopCommand({ target, recorder, clock: systemClock, leader }, 1, "interrupt") };
+}
+
+test("by a second signal, when the first met the shell's child before it had become the command", async () => {
+  const { sent, stop } = command(
+    [
+      { pid: 7, executable: SHELL },
+      { pid: 7, executable: "/bin/sleep" },
+    ],
+    2,
+  );
+  expect(await stop()).toMatchObject({ by: "interrupt", record: { state: "finished" } });
+  expect(sent).toEqual(["SIGINT", "SIGINT"]);
+});
+
+test("and one that takes its time is not told twice", async () => {
+  const { sent, stop } = command([{ pid: 7, executable: "/bin/sleep" }], 2);
+  expect(await stop()).toBeNull();
+  expect(sent).toEqual(["SIGINT"]);
+});

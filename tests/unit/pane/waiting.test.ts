@@ -1,0 +1,369 @@
+/** Waiting for what happens in a session: the answer comes when it does, says what decided, and is never an echo. */
+import { describe, expect, test } from "bun:test";
+import { Activity } from "../../../src/pane/activity.ts";
+import { defaultCommandLimits } from "../../../src/pane/commands/commands.ts";
+import { type Clock, systemClock } from "../../../src/pane/ports.ts";
+import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
+import { Budget, openPieces, regexFinder } from "../../../src/pane/waiting/pattern.ts";
+import { FakeText } from "../../support/fake-text.ts";
+import { failure, LiveCommands } from "../../support/live-pane.ts";
+import { isMissing } from "../../support/programs.ts";
+
+/** Time that the test moves. */
+class TestClock implements Clock {
+  private time = 1_000;
+  private timers: { at: number; fire: () => void }[] = [];
+
+  now(): number {
+    return this.time;
+  }
+
+  wall(): number {
+    return 1_700_000_000_000 + this.time;
+  }
+
+  after(ms: number, fire: () => void): Disposable {
+    const timer = { at: this.time + ms, fire };
+    this.timers.push(timer);
+    return {
+      [Symbol.dispose]: () => {
+        this.timers = this.timers.filter((other) => other !== timer);
+      },
+    };
+  }
+
+  get pending(): number {
+    return this.timers.length;
+  }
+
+  async pass(ms: number): Promise<void> {
+    const end = this.time + ms;
+    for (;;) {
+      const next = this.timers.filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0];
+      if (next === undefined) break;
+      this.time = Math.max(this.time, next.at);
+      this.timers = this.timers.filter((timer) => timer !== next);
+      next.fire();
+      await Promise.resolve();
+    }
+    this.time = end;
+    await Promise.resolve();
+  }
+}
+
+describe("waiting for silence", () => {
+  const ask = { timeoutMs: 100, maxWaitMs: 1_000 };
+
+  test("is over at once when it is quiet already, else when it becomes so", async () => {
+    const clock = new TestClock();
+    const activity = new Activity(clock);
+    await clock.pass(100);
+    expect(await activity.awaitIdle(ask)).toEqual({ decided: "idle", generation: 0 });
+    activity.record();
+    let done = false;
+    const idle = activity.awaitIdle(ask).then((outcome) => {
+      done = true;
+      return outcome;
+    });
+    await clock.pass(60);
+    activity.record();
+    await clock.pass(99);
+    expect(done).toBe(false);
+    await clock.pass(1);
+    expect(await idle).toEqual({ decided: "idle", generation: 2 });
+    expect(clock.pending).toBe(0);
+  });
+
+  test("with the generation that is current, something must happen first", async () => {
+    const clock = new TestClock();
+    const activity = new Activity(clock);
+    await clock.pass(500);
+    const idle = activity.awaitIdle({ ...ask, lastGeneration: 0 });
+    await clock.pass(300);
+    activity.record();
+    await clock.pass(100);
+    expect(await idle).toEqual({ decided: "idle", generation: 1 });
+    await clock.pass(500);
+    expect(await activity.awaitIdle({ ...ask, lastGeneration: 7 })).toMatchObject({ decided: "idle" });
+    const never = activity.awaitIdle({ ...ask, lastGeneration: 1 });
+    await clock.pass(1_000);
+    expect(await never).toMatchObject({ decided: "timeout" });
+  });
+
+  test("fresh silence counts from the request, unless something is happening", async () => {
+    const clock = new TestClock();
+    const activity = new Activity(clock);
+    await clock.pass(500);
+    let done = 0;
+    void activity.awaitIdle({ ...ask, fresh: true, lastGeneration: 0 }).then(() => done++);
+    await clock.pass(99);
+    expect(done).toBe(0);
+    await clock.pass(1);
+    expect(done).toBe(1);
+    activity.record();
+    await clock.pass(60);
+    void activity.awaitIdle({ ...ask, fresh: true }).then(() => done++);
+    await clock.pass(40);
+    expect(done).toBe(2);
+  });
+
+  test("ends with the deadline, the owner and the child", async () => {
+    const clock = new TestClock();
+    const activity = new Activity(clock);
+    const owner = new AbortController();
+    const cancelled = activity.awaitIdle({ ...ask, signal: owner.signal });
+    owner.abort();
+    expect(await cancelled).toMatchObject({ decided: "cancelled" });
+    const late = activity.awaitIdle({ timeoutMs: 5_000, maxWaitMs: 200 });
+    await clock.pass(200);
+    expect(await late).toMatchObject({ decided: "timeout" });
+    const open = activity.awaitIdle({ timeoutMs: 5_000, maxWaitMs: 9_000 });
+    activity.exited();
+    expect(await open).toMatchObject({ decided: "exited" });
+    expect(await activity.awaitIdle({ timeoutMs: 0, maxWaitMs: 0 })).toMatchObject({ decided: "exited" });
+  });
+});
+
+describe("the echo of input", () => {
+  const cooked = { canonical: true, echo: true };
+  const raw = { canonical: false, echo: false };
+  const bytes = (text: string) => new TextEncoder().encode(text);
+
+  function tracker(prompt: string) {
+    const text = new FakeText();
+    text.print(prompt);
+    const echo = new EchoTracker(text, systemClock);
+    const print = (output: string): void => {
+      text.print(output);
+      echo.update();
+    };
+    /** What of each line is left when the echo is taken out. */
+    const open = () =>
+      text.shown.map((line, id) =>
+        openPieces(line.length, 0, echo.masks(id))
+          .map(({ start, end }) => line.slice(start, end))
+          .join("|"),
+      );
+    return { text, echo, print, open };
+  }
+
+  test("is masked where it appears, also while it is incomplete", () => {
+    const { echo, print, open } = tracker("$ ");
+    echo.typed(bytes("echo hello\r"), raw, false);
+    print("echo h");
+    expect(open()).toEqual(["$ "]);
+    print("ello\nhello\n$ ");
+    expect(open()).toEqual(["$ ", "hello", "$ "]);
+  });
+
+  test("output that only equals the input is not", () => {
+    const { echo, print, open } = tracker("");
+    echo.typed(bytes("hello\n"), cooked, true);
+    print("hello\nhello\n");
+    expect(open()).toEqual(["", "hello", ""]);
+  });
+
+  test("several lines at once are found after their prompts", () => {
+    const { echo, print, open } = tracker(">>> ");
+    echo.typed(bytes("print(1)\nprint(2)\n"), raw, true);
+    print("print(1)\n1\n>>> print(2)\n2\n>>> ");
+    expect(open()).toEqual([">>> ", "1", ">>> ", "2", ">>> "]);
+  });
+
+  test("input that a program does not show masks nothing, not even where words end alike", () => {
+    const { echo, print, open } = tracker("Sure? ");
+    echo.typed(bytes("y\n"), raw, true);
+    print("\nReady\nfine by me\n");
+    expect(open()).toEqual(["Sure? ", "Ready", "fine by me", ""]);
+  });
+
+  test("an echo that does not come is given up, however the output comes", () => {
+    const { echo, print } = tracker("");
+    echo.typed(bytes("x"), raw, true);
+    for (let line = 0; line < 600; line++) print(`${line}\n`);
+    expect(echo.pending).toBe(false);
+  });
+
+  test("a password is not remembered", () => {
+    const { echo, print, open } = tracker("Password: ");
+    echo.typed(bytes("secret\n"), { canonical: true, echo: false }, true);
+    print("\nsecret\n");
+    expect(open()).toEqual(["Password: ", "secret", ""]);
+  });
+
+  test("control characters and corrections show as they do", () => {
+    expect(echoLines("sleep\x03")).toEqual(["sleep^C"]);
+    expect(echoLines("lx\x7fs -l\rnext")).toEqual(["ls -l", "next"]);
+    expect(echoLines("cd /u\tlocal\r\x1b[A\r")).toEqual(["cd /u"]);
+    const { echo, print, open } = tracker("");
+    echo.typed(bytes("\x03"), cooked, true);
+    print("^C\n$ ");
+    expect(open()).toEqual(["", "$ "]);
+  });
+
+  test("what was typed ahead is masked again at the prompt", () => {
+    const { echo, print, open } = tracker("");
+    echo.typed(bytes("ls\n"), cooked, true);
+    print("ls\nworking\n$ ");
+    echo.prompt();
+    print("ls\nfile\n");
+    expect(open()).toEqual(["", "working", "$ ", "file", ""]);
+  });
+
+  test("what was typed just before the prompt is masked in both places, though they come at once", () => {
+    const { text, echo, print, open } = tracker("");
+    echo.typed(bytes("ls\n"), cooked, true);
+    text.print("ls\n$ ");
+    echo.prompt();
+    print("ls\nfile\n");
+    expect(open()).toEqual(["", "$ ", "file", ""]);
+  });
+});
+
+describe("patterns", () => {
+  test("match with groups, within the open part of a line", async () => {
+    const find = await regexFinder("(\\w+)=(\\d+)?", "i");
+    expect(find("X a=1 b=", 0, 8)).toEqual({ text: "a=1", groups: ["a", "1"] });
+    expect(find("X a=1 b=", 4, 8)).toEqual({ text: "b=", groups: ["b", null] });
+    expect(find("X a=1 b=", 0, 3)).toBeNull();
+  });
+
+  test("are refused when they are not RE2 syntax", async () => {
+    await expect(regexFinder("(a)\\1", "")).rejects.toMatchObject({ code: "invalid_request" });
+    await expect(regexFinder("(?=a)", "")).rejects.toMatchObject({ code: "invalid_request" });
+  });
+
+  test("that would explode take linear time", async () => {
+    const find = await regexFinder("^(a+)+$", "");
+    const began = performance.now();
+    for (let n = 0; n < 50; n++) find(`${"a".repeat(5_000)}!`, 0, 5_001);
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
+  test("that cost too much all the same are stopped", () => {
+    let time = 0;
+    const budget = new Budget(() => time);
+    const work = () => {
+      time += 60;
+    };
+    for (let n = 0; n < 3; n++) budget.spend(work);
+    expect(() => budget.spend(work)).toThrow("matching");
+  });
+});
+
+describe("waiting in a session", () => {
+  const max = { maxWaitMs: 15_000 };
+
+  test("for a text: not its echo, not what was there before, but what comes", async () => {
+    await using live = await new LiveCommands().ready();
+    await live.exec("echo MARKER-1");
+    const before = await live.commands.wait({ anyOf: [{ type: "text", text: "MARKER-1" }], maxWaitMs: 0 });
+    expect(before.decidedBy).toBe("timeout");
+    const wait = live.commands.wait({ anyOf: [{ type: "text", text: "MARKER-2" }], ...max });
+    live.type("sleep 0.2; echo MARKER-2\r");
+    const found = await wait;
+    expect(found).toMatchObject({ decidedBy: "text", match: "MARKER-2" });
+    const [line] = live.text.lines(found.lineId ?? -1, found.lineId ?? -1);
+    expect(line?.text).toBe("MARKER-2");
+  });
+
+  test("from a cursor of the past", async () => {
+    await using live = await new LiveCommands().ready();
+    const since = live.text.offset;
+    await live.exec("echo port 8080 open");
+    const wait = { anyOf: [{ type: "regex", pattern: "port (\\d+)", flags: "" }], since, maxWaitMs: 0 } as const;
+    expect(await live.commands.wait(wait)).toMatchObject({ decidedBy: "regex", match: "port 8080", groups: ["8080"] });
+    const after = live.text.offset;
+    expect(await live.commands.wait({ ...wait, since: after })).toMatchObject({ decidedBy: "timeout" });
+    expect(await failure(live.commands.wait({ ...wait, since: after + 1 }))).toMatchObject({ code: "invalid_cursor" });
+  });
+
+  test("for a line that is not finished and one that is rewritten", async () => {
+    await using live = await new LiveCommands().ready();
+    live.type("printf 'Continue? '; read answer; for i in 1 2 3; do printf '\\r%s%% of all' $i; sleep 0.1; done\r");
+    const asked = await live.commands.wait({ anyOf: [{ type: "text", text: "Continue? " }], ...max, since: 0 });
+    expect(asked).toMatchObject({ decidedBy: "text" });
+    const state = await live.commands.wait({ anyOf: [{ type: "waiting_for_input" }], ...max });
+    expect(state).toMatchObject({ decidedBy: "waiting_for_input", state: { state: "waiting_for_input" } });
+    const wait = live.commands.wait({ anyOf: [{ type: "regex", pattern: "^3% of", flags: "" }], ...max });
+    live.type("y\r");
+    expect(await wait).toMatchObject({ decidedBy: "regex", match: "3% of" });
+  });
+
+  test("for text that scrolls by in a flood", async () => {
+    await using live = await new LiveCommands({ historyLines: 100 }).ready();
+    const wait = live.commands.wait({ anyOf: [{ type: "regex", pattern: "^54321$", flags: "" }], ...max });
+    live.type("seq 1 100000\r");
+    expect(await wait).toMatchObject({ decidedBy: "regex", match: "54321" });
+  });
+
+  test("for text on the alternate screen", async () => {
+    await using live = await new LiveCommands().ready();
+    const wait = live.commands.wait({ anyOf: [{ type: "text", text: "inside" }], ...max });
+    live.type("printf '\\033[?1049h\\033[3;3Hin''side'; sleep 60\r");
+    expect(await wait).toMatchObject({ decidedBy: "text", match: "inside" });
+    const full = live.commands.state();
+    expect(full.state).toBe("fullscreen");
+  });
+
+  test("for the command's end, a password, the bell and the shell's end", async () => {
+    await using live = await new LiveCommands().ready();
+    const finished = live.commands.wait({ anyOf: [{ type: "command_finished" }], ...max });
+    live.type("(exit 4)\r");
+    expect(await finished).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 4 } });
+    const password = live.commands.wait({ anyOf: [{ type: "password" }], ...max });
+    live.type("read -s secret\r");
+    expect(await password).toMatchObject({ decidedBy: "password", state: { state: "password" } });
+    live.type("word\r");
+    const bell = live.commands.wait({ anyOf: [{ type: "bell" }], ...max });
+    live.type("printf '\\a'\r");
+    expect(await bell).toMatchObject({ decidedBy: "bell" });
+    const end = live.commands.wait({ anyOf: [{ type: "text", text: "never" }, { type: "exited" }], ...max });
+    live.type("exit\r");
+    expect(await end).toMatchObject({ decidedBy: "exited" });
+    expect(await live.commands.wait({ anyOf: [{ type: "prompt" }], ...max })).toMatchObject({ decidedBy: "exited" });
+  });
+
+  test("a sleep that is quiet is not finished", async () => {
+    await using live = await new LiveCommands().ready();
+    const began = performance.now();
+    const run = await live.run("sleep 1\r", { timeoutMs: 200 });
+    expect(run).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 0 } });
+    expect(performance.now() - began).toBeGreaterThan(900);
+    const late = await live.run("sleep 60\r", { timeoutMs: 100, maxWaitMs: 400 });
+    expect(late.decidedBy).toBe("timeout");
+  });
+
+  test.skipIf(isMissing("python3"))("a line of the python REPL returns when it is ready again", async () => {
+    await using live = await new LiveCommands().ready();
+    const start = await live.run("python3 -q\r");
+    expect(start).toMatchObject({ decidedBy: "waiting_for_input" });
+    const sum = await live.run("import time; time.sleep(0.5); 20 + 22\r", { timeoutMs: 100 });
+    expect(sum.decidedBy).toBe("waiting_for_input");
+    expect(sum.output.text.split("\n")[0]).toBe("42");
+    const server =
+      "import http.server as h; h.HTTPServer(('127.0.0.1', 0), h.SimpleHTTPRequestHandler).serve_forever()\r";
+    expect(await live.run(server, { timeoutMs: 300 })).toMatchObject({
+      decidedBy: "idle",
+      state: { doing: "waiting" },
+    });
+  });
+
+  test("ends with its owner, its time and its limit", async () => {
+    await using live = await new LiveCommands().ready();
+    const owner = new AbortController();
+    const waits = Array.from({ length: defaultCommandLimits.waiters }, () =>
+      live.commands.wait({ anyOf: [{ type: "text", text: "never" }], ...max, signal: owner.signal }),
+    );
+    const one = live.commands.wait({ anyOf: [{ type: "exited" }], ...max });
+    expect(await failure(one)).toMatchObject({ code: "resource_limit_reached" });
+    owner.abort();
+    for (const outcome of await Promise.all(waits)) expect(outcome.decidedBy).toBe("cancelled");
+    expect(live.commands.waiting).toBe(0);
+    const short = await live.commands.wait({ anyOf: [{ type: "bell" }], maxWaitMs: 30 });
+    expect(short.decidedBy).toBe("timeout");
+    expect(
+      await failure(live.commands.wait({ anyOf: [{ type: "command_finished" }], commandId: 99, ...max })),
+    ).toMatchObject({ code: "command_not_found" });
+  });
+});

@@ -1,0 +1,86 @@
+/** Memory comes back when work is over: when it is asked for, when not, and when code goes too. */
+import { expect, test } from "bun:test";
+import { GiveBack } from "../../../src/platform/memory-release.ts";
+import { until } from "../../support/until.ts";
+
+/** A pause, and an absence, in ms. */
+const QUIET_MS = 40;
+const LEFT_MS = 200;
+const MB = 1024 * 1024;
+
+function watched() {
+  const seen = { collected: [] as { at: number; all: boolean }[], asked: 0, resident: 20 * MB };
+  const resident = () => {
+    seen.asked++;
+    return seen.resident;
+  };
+  const collect = (all: boolean) => seen.collected.push({ at: performance.now(), all });
+  const memory = new GiveBack(collect, resident, QUIET_MS, LEFT_MS);
+  return { seen, memory };
+}
+
+/** Works until start-up is over. */
+async function started() {
+  const { seen, memory } = watched();
+  memory.worked();
+  await until("rest", () => seen.asked === 2);
+  expect(seen.collected.map(({ all }) => all)).toEqual([true, true]);
+  seen.collected = [];
+  seen.asked = 0;
+  return { seen, memory };
+}
+
+test("at the first pause it is given back, in two rounds, and not before", async () => {
+  const { seen, memory } = watched();
+  let last = 0;
+  for (const end = performance.now() + 5 * QUIET_MS; performance.now() < end; ) {
+    memory.worked();
+    last = performance.now();
+    await Bun.sleep(QUIET_MS / 8);
+    // On a machine that stood still meanwhile this was a pause.
+    if (performance.now() - last < QUIET_MS / 2) expect(seen.collected).toHaveLength(0);
+  }
+  await until("two rounds", () => seen.collected.length === 2);
+  const [first, second] = seen.collected;
+  expect((first?.at ?? 0) - last).toBeGreaterThanOrEqual(QUIET_MS - 1);
+  expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(QUIET_MS - 1);
+});
+
+test("a little work afterwards is not worth a collection, much is", async () => {
+  const { seen, memory } = await started();
+  seen.resident = 22 * MB;
+  memory.worked();
+  await until("the next pause", () => seen.asked === 1);
+  expect(seen.collected).toHaveLength(0);
+  seen.resident = 30 * MB;
+  memory.worked();
+  await until("a collection", () => seen.collected.length === 1);
+  expect(seen.collected[0]?.all).toBe(false);
+});
+
+test("code stays for who comes back, and goes when nobody does", async () => {
+  const { seen, memory } = await started();
+  seen.resident = 30 * MB;
+  memory.worked();
+  await until("a collection", () => seen.collected.length === 1);
+  const last = performance.now();
+  memory.worked();
+  await until("two rounds", () => seen.collected.length === 3);
+  expect(seen.collected.map(({ all }) => all)).toEqual([false, true, true]);
+  // What the collection left was no more than before: it is not repeated at the next pause.
+  expect((seen.collected[1]?.at ?? 0) - last).toBeGreaterThanOrEqual(LEFT_MS - 1);
+  // Nothing more is to be had.
+  await until("rest", () => seen.asked >= 4);
+  await Bun.sleep(2 * LEFT_MS);
+  expect(seen.collected).toHaveLength(3);
+});
+
+test("work between the rounds puts the second off until nobody comes back", async () => {
+  const { seen, memory } = watched();
+  memory.worked();
+  await until("the first round", () => seen.collected.length === 1);
+  const last = performance.now();
+  memory.worked();
+  await until("two more", () => seen.collected.length === 3);
+  expect((seen.collected[1]?.at ?? 0) - last).toBeGreaterThanOrEqual(LEFT_MS - 1);
+});

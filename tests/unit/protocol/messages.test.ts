@@ -1,0 +1,67 @@
+/** Framing of host sockets: what arrives in any pieces is what was sent, and what is not a frame is refused. */
+import { expect, test } from "bun:test";
+import {
+  encodeFrame,
+  encodeJsonFrame,
+  FrameDecoder,
+  frameJson,
+  frameTypes,
+  MAX_FRAME_BYTES,
+} from "../../../src/protocol/messages.ts";
+import { Outbox } from "../../../src/wire/outbox.ts";
+
+const hello = encodeJsonFrame(frameTypes.hello, { wsh: 1, text: "żółw" });
+const output = encodeFrame(frameTypes.output, new Uint8Array([0, 255, 128]));
+const stream = new Uint8Array(Buffer.concat([hello, output, encodeFrame(frameTypes.end, new Uint8Array())]));
+
+test("frames split at every byte arrive whole and in order", () => {
+  for (let at = 0; at <= stream.length; at++) {
+    const decoder = new FrameDecoder();
+    const frames = [...decoder.push(stream.subarray(0, at)), ...decoder.push(stream.subarray(at))];
+    expect(frames.map((frame) => frame.type)).toEqual([frameTypes.hello, frameTypes.output, frameTypes.end]);
+    expect(frames[0] && frameJson(frames[0])).toEqual({ wsh: 1, text: "żółw" });
+    expect([...(frames[1]?.payload ?? [])]).toEqual([0, 255, 128]);
+  }
+});
+
+test("frames given byte by byte arrive whole", () => {
+  const decoder = new FrameDecoder();
+  const frames = [...stream].flatMap((byte) => decoder.push(new Uint8Array([byte])));
+  expect(frames).toHaveLength(3);
+});
+
+test("an unknown type is refused", () => {
+  expect(() => new FrameDecoder().push(new Uint8Array([0x7f, 0, 0, 0, 0]))).toThrow("unknown frame type 127");
+});
+
+test("a length over the limit is refused before its payload is waited for", () => {
+  const header = new Uint8Array(5);
+  header[0] = frameTypes.output;
+  new DataView(header.buffer).setUint32(1, MAX_FRAME_BYTES + 1);
+  expect(() => new FrameDecoder().push(header)).toThrow("over the limit");
+});
+
+test("a control frame that is not JSON is an error with a code", () => {
+  const [frame] = new FrameDecoder().push(encodeFrame(frameTypes.request, new Uint8Array([123])));
+  expect(() => frame && frameJson(frame)).toThrow(expect.objectContaining({ code: "invalid_request" }));
+});
+
+test("an outbox keeps what the socket did not take, in order", () => {
+  const taken: number[] = [];
+  let room = 3;
+  const outbox = new Outbox((bytes) => {
+    const some = bytes.subarray(0, room);
+    taken.push(...some);
+    room -= some.length;
+    return some.length;
+  });
+  outbox.write(new Uint8Array([1, 2]));
+  outbox.write(new Uint8Array([3, 4]));
+  outbox.write(new Uint8Array([5]));
+  expect(outbox.pending).toBe(2);
+  room = 1;
+  expect(outbox.drain()).toBe(false);
+  room = 10;
+  expect(outbox.drain()).toBe(true);
+  expect(taken).toEqual([1, 2, 3, 4, 5]);
+});

@@ -1,0 +1,352 @@
+/**
+ * The contract of the PTY port, run against both adapters. What bun-pty cannot do is written down as what it does
+ * instead (`can`), so that a limit that goes away is noticed.
+ */
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { INPUT_LIMIT_BYTES } from "../../../src/pty/input-queue.ts";
+import { openPty } from "../../../src/pty/open.ts";
+import { QUANTUM_BYTES } from "../../../src/pty/port.ts";
+import { Program, type ProgramOptions, settled, until } from "../../support/pty-program.ts";
+
+const adapters = [
+  { adapter: "bun", can: { bytes: true, signalNames: true, errors: true, throttle: true, argv0: true } },
+  { adapter: "bun-pty", can: { bytes: false, signalNames: false, errors: false, throttle: false, argv0: false } },
+] as const;
+
+const scratch = realpathSync(mkdtempSync(join(tmpdir(), "wsh-pty-")));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+const linux = process.platform === "linux";
+const shell = {
+  file: "/bin/bash",
+  args: ["--norc", "--noprofile", "-i"],
+  env: { PS1: "READY> ", HISTFILE: "" },
+} as const;
+/** What `seq 1 last` writes on a cooked terminal. */
+const counted = (last: number) => Array.from({ length: last }, (_, at) => `${at + 1}\r\n`).join("");
+const running = (pid: number) => {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
+  }
+};
+const nameOf = (pid: number | null) => {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+  } catch {
+    return null;
+  }
+};
+
+describe.each(adapters)("$adapter", ({ adapter, can }) => {
+  const start = async (script: string, options?: ProgramOptions) =>
+    Program.start(await openPty(adapter), script, options);
+
+  test("a program gets its arguments, directory, size and the whole of its environment, and nothing else", async () => {
+    process.env.WSH_TEST_OWN = "ours";
+    using program = await start("", {
+      file: "/bin/sh",
+      args: ["-c", 'echo "[$1][$2][$#]"; pwd; stty size; echo "$GREETING"; env; tty', "sh", "two words", "quo'te\"$x"],
+      cwd: scratch,
+      env: { GREETING: "cześć 🙂" },
+      rows: 33,
+      cols: 101,
+    });
+    delete process.env.WSH_TEST_OWN;
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.text).toContain(`[two words][quo'te"$x][2]\r\n${scratch}\r\n33 101\r\ncześć 🙂\r\n`);
+    expect(program.text).not.toContain("WSH_TEST_OWN");
+    expect(program.text).toEndWith(`${program.pty.tty}\r\n`);
+  });
+
+  test("a login shell is named so", async () => {
+    using program = await start('echo "[$0]"', { argv0: "-sh" });
+    await program.exited;
+    expect(program.text).toBe(can.argv0 ? "[-sh]\r\n" : "[/bin/sh]\r\n");
+  });
+
+  test("the child leads a session of its own on its terminal", async () => {
+    using program = await start("ps -o pid=,pgid=,sid=,tpgid= -p $$; exit");
+    await program.exited;
+    expect(program.text.trim().split(/\s+/)).toEqual(Array(4).fill(String(program.pty.pid)));
+  });
+
+  test("a program that does not exist does not look like one that ran", async () => {
+    const missing = { file: "/nowhere/program" };
+    if (can.errors) {
+      await expect(start("", missing)).rejects.toMatchObject({
+        code: "session_create_failed",
+        message: expect.stringContaining("/nowhere/program"),
+      });
+    } else {
+      using program = await start("", missing);
+      expect((await program.exited).code).toBe(127);
+    }
+  });
+
+  test("the child has the person's soft limit of open files, this process keeps its own", async () => {
+    const own = readFileSync("/proc/self/limits", "utf8");
+    using program = await start("ulimit -Sn; ulimit -Hn", { openFiles: 321 });
+    await program.exited;
+    expect(program.text).toStartWith("321\r\n");
+    expect(program.text).not.toBe("321\r\n321\r\n");
+    expect(readFileSync("/proc/self/limits", "utf8")).toBe(own);
+  });
+
+  test("characters of several bytes arrive whole, both ways", async () => {
+    using program = await start("stty -echo; echo ready; cat");
+    await program.shows("ready");
+    const line = `${"zażółć gęślą jaźń 🙂 日本語 ".repeat(30)}\n`;
+    for (let at = 0; at < 20; at++) await program.type(line);
+    await program.type("\x04");
+    await program.exited;
+    expect(program.text).toBe(`ready\r\n${line.replace("\n", "\r\n").repeat(20)}`);
+  });
+
+  test("bytes that are no text", async () => {
+    const all = Uint8Array.from({ length: 256 }, (_, at) => at);
+    using program = await start("stty raw -echo; echo ready; head -c 256 >bytes; printf '\\200\\377end'; sleep 1", {
+      cwd: scratch,
+    });
+    await program.shows("ready");
+    await program.pty.write(all);
+    if (can.bytes) {
+      await until("the output ends", () => program.bytes.includes("end"));
+      expect([...program.bytes.subarray(-5)]).toEqual([0x80, 0xff, ...Buffer.from("end")]);
+      expect(new Uint8Array(readFileSync(join(scratch, "bytes")))).toEqual(all);
+    } else {
+      // Each byte from 0x80 became the three bytes of U+FFFD, so that 256 bytes are there before the 171st is.
+      await program.shows("end");
+      expect(program.text).toContain("\ufffd\ufffdend");
+      expect(readFileSync(join(scratch, "bytes")).subarray(128, 131).toString()).toBe("\ufffd");
+    }
+  });
+
+  test("a resize is seen by the program", async () => {
+    using program = await start("trap 'stty size' WINCH; echo ready; while :; do sleep 0.02; done");
+    await program.shows("ready");
+    program.pty.resize(50, 132);
+    await program.shows("50 132");
+    program.pty.resize(7, 20);
+    await program.shows("7 20");
+  });
+
+  test("an exit code is reported, once", async () => {
+    using program = await start("exit 42");
+    expect(await program.exited).toEqual({ code: 42, signal: null });
+    await settled("no second report", () => program.exits, 150);
+    expect(program.exits).toBe(1);
+  });
+
+  test("a child ended by a signal", async () => {
+    using own = await start("kill -KILL $$");
+    expect(await own.exited).toEqual(can.signalNames ? { code: null, signal: "SIGKILL" } : { code: 1, signal: null });
+    using ours = await start("echo ready; exec sleep 60");
+    await ours.shows("ready");
+    ours.pty.signal("SIGTERM", "child");
+    expect(await ours.exited).toEqual(
+      can.signalNames ? { code: null, signal: "SIGTERM" } : { code: null, signal: null },
+    );
+  });
+
+  test("the last output of a program is never cut off", async () => {
+    const whole = counted(20_000);
+    for (let round = 0; round < 6; round++) {
+      using program = await start("seq 1 20000; exit 7");
+      expect(await program.exited).toEqual({ code: 7, signal: null });
+      expect(program.text === whole).toBe(true);
+    }
+  });
+
+  test("a grandchild that keeps the terminal open does not hold up the end", async () => {
+    using silent = await start("trap '' HUP; (sleep 3) & echo started; exit 3");
+    expect(await silent.exited).toEqual({ code: 3, signal: null });
+    expect(silent.text).toContain("started");
+    // Bounded: with bun-pty nothing else ends it.
+    using noisy = await start("trap '' HUP; timeout 2 sh -c 'while echo noise; do :; done' & exit 4");
+    expect(await noisy.exited).toEqual({ code: 4, signal: null });
+  });
+
+  test("a flood waits for acknowledgements and every line arrives", async () => {
+    const last = 300_000;
+    const whole = counted(last);
+    using program = await start("", { file: "/usr/bin/seq", args: ["1", String(last)], hold: true });
+    await until("a quantum was delivered", () => program.received >= QUANTUM_BYTES);
+    if (can.throttle) {
+      const written = () => Number(/wchar: (\d+)/.exec(readFileSync(`/proc/${program.pty.pid}/io`, "utf8"))?.[1]);
+      if (linux) {
+        await settled("the child stops", written, 100);
+        expect(written()).toBeLessThan(2 * QUANTUM_BYTES);
+      }
+      expect(program.exits).toBe(0);
+    } else {
+      await until("the child is not held up", () => !running(program.pty.pid));
+    }
+    expect(program.received).toBe(QUANTUM_BYTES);
+    program.acknowledge(true);
+    expect(await program.exited).toEqual({ code: 0, signal: null });
+    expect(program.text === whole).toBe(true);
+  });
+
+  test("Ctrl-C stops a flood at once and leaves the prompt", async () => {
+    using program = await start("", shell);
+    await program.shows("READY> ");
+    for (let round = 0; round < 4; round++) {
+      const from = program.received;
+      await program.type("yes\r");
+      await until("the flood is on", () => program.received > from + 1_000_000);
+      await program.type("\x03");
+      await until("the shell is in front", () => program.pty.foreground() === program.pty.pid);
+      await until("a prompt", () => program.bytes.subarray(-7).toString() === "READY> ");
+    }
+    await program.type("echo $?-still-here\r");
+    await program.shows("130-still-here\r\n");
+  });
+
+  test("Ctrl-C reaches a flood that nobody reads", async () => {
+    using program = await start("", { ...shell, hold: true });
+    await program.shows("READY> ");
+    await program.type("yes\r");
+    await until("nothing more is delivered", () => program.received >= QUANTUM_BYTES);
+    expect(program.pty.foreground()).not.toBe(program.pty.pid);
+    await program.type("\x03");
+    if (can.throttle) await until("the shell is in front", () => program.pty.foreground() === program.pty.pid);
+    program.acknowledge(true);
+    await until("a prompt", () => program.bytes.subarray(-7).toString() === "READY> ");
+  });
+
+  test("Ctrl-S stops the output, Ctrl-Q goes on with it, nothing is lost", async () => {
+    using program = await start("stty -echo; for i in $(seq 1 400); do echo $i; sleep 0.002; done");
+    await program.shows("50\r\n");
+    await program.type("\x13");
+    await settled("the output stops", () => program.received, 200);
+    expect(program.text).not.toContain("400\r\n");
+    await program.type("\x11");
+    await program.exited;
+    expect(program.text).toBe(counted(400));
+  });
+
+  test("flags tell a password prompt from a line and from a key", async () => {
+    using program = await start("", { file: "/bin/bash", args: ["-c", "read -s a; read b; stty raw -echo; read c"] });
+    const flagsAre = (canonical: boolean, echo: boolean) =>
+      until(`canonical ${canonical}, echo ${echo}`, () => {
+        const flags = program.pty.flags();
+        return flags?.canonical === canonical && flags.echo === echo;
+      });
+    await flagsAre(true, false);
+    await program.type("secret\n");
+    await flagsAre(true, true);
+    await program.type("line\n");
+    await flagsAre(false, false);
+  });
+
+  test("a signal goes to the foreground group, the child's group or the child", async () => {
+    using program = await start("", shell);
+    await program.shows("READY> ");
+    await program.type("sleep 61\r");
+    // Not sooner: between fork and exec the shell's child still handles signals as the shell does.
+    await until("the command is in front", () => nameOf(program.pty.foreground()) === "sleep");
+    program.pty.signal("SIGINT", "foreground");
+    await until("the shell is in front", () => program.pty.foreground() === program.pty.pid);
+
+    using group = await start("sleep 62 & echo pid=$!; wait");
+    await group.shows("\r\n");
+    const grandchild = Number(/pid=(\d+)/.exec(group.text)?.[1]);
+    group.pty.signal("SIGTERM", "group");
+    await group.exited;
+    await until("the whole group ended", () => !running(grandchild));
+
+    using child = await start("trap 'exit 9' TERM; sleep 0.2 & echo ready; wait; sleep 60");
+    await child.shows("ready");
+    child.pty.signal("SIGTERM", "child");
+    expect(await child.exited).toEqual({ code: 9, signal: null });
+    child.pty.signal("SIGTERM", "child");
+  });
+
+  test("a megabyte of input arrives exactly", async () => {
+    using program = await start("stty raw -echo; echo ready; exec cat");
+    await program.shows("ready");
+    const start_ = program.received;
+    const paste = Buffer.from(counted(150_000)).subarray(0, 1024 * 1024);
+    await program.pty.write(paste);
+    await until("all came back", () => program.received - start_ >= paste.length);
+    expect(program.bytes.subarray(start_).equals(paste)).toBe(true);
+  });
+
+  test("several writers stay in order", async () => {
+    using program = await start("stty raw -echo; echo ready; exec cat");
+    await program.shows("ready");
+    const start_ = program.received;
+    const pieces = Array.from({ length: 60 }, (_, at) => `<${at}:${String(at % 10).repeat((at * 97) % 4000)}>`);
+    await Promise.all(pieces.map((piece) => program.type(piece)));
+    const whole = pieces.join("");
+    await until("all came back", () => program.received - start_ >= whole.length);
+    expect(program.bytes.subarray(start_).toString() === whole).toBe(true);
+  });
+
+  test("input to an ended program is refused", async () => {
+    using program = await start("exit 0");
+    await program.exited;
+    await expect(program.type("late")).rejects.toMatchObject({ code: "input_send_failed" });
+  });
+
+  test("dispose hangs up: the session gets SIGHUP", async () => {
+    const program = await start("trap 'echo gone >hangup; exit' HUP; echo ready; while :; do sleep 0.02; done", {
+      cwd: scratch,
+    });
+    await program.shows("ready");
+    program.pty.dispose();
+    program.pty.dispose();
+    await until("the trap ran", () => readdirSync(scratch).includes("hangup"));
+    await until("the child ended", () => !running(program.pty.pid));
+    rmSync(join(scratch, "hangup"));
+    await expect(program.type("late")).rejects.toMatchObject({ code: "input_send_failed" });
+    expect(program.pty.flags()).toBeNull();
+    expect(program.pty.foreground()).toBeNull();
+  });
+
+  test.if(linux)("nothing is left behind: no descriptor, thread or process", async () => {
+    const counts = () => ({
+      descriptors: readdirSync("/proc/self/fd").length,
+      threads: readdirSync("/proc/self/task").length,
+    });
+    const cycle = async (round: number) => {
+      const program = await start(round % 3 === 0 ? "exit 0" : round % 3 === 1 ? "exec sleep 60" : "exec yes", {
+        hold: round % 2 === 0,
+      });
+      if (round % 3 === 0) await program.exited;
+      program.pty.dispose();
+      await until("the child ended", () => !running(program.pty.pid));
+    };
+    for (let round = 0; round < 6; round++) await cycle(round);
+    const before = counts();
+    for (let round = 0; round < 24; round++) await cycle(round);
+    await until("the counts are back", () => {
+      const now = counts();
+      return now.descriptors <= before.descriptors + 2 && now.threads <= before.threads + 2;
+    });
+  });
+});
+
+test("a program that does not read makes input fail after five seconds, and nothing piles up", async () => {
+  await Promise.all(
+    adapters.map(async ({ adapter }) => {
+      using program = await Program.start(await openPty(adapter), "stty raw -echo; echo ready; exec sleep 60");
+      await program.shows("ready");
+      const started = performance.now();
+      const first = program.pty.write(new Uint8Array(INPUT_LIMIT_BYTES).fill(97));
+      const second = program.pty.write(new Uint8Array(1024 * 1024).fill(98));
+      // The second is over the limit at once, the first gives up in the end.
+      await expect(second).rejects.toMatchObject({ code: "input_send_failed" });
+      expect(performance.now() - started).toBeLessThan(1_000);
+      await expect(first).rejects.toMatchObject({ code: "input_send_failed" });
+      const elapsed = performance.now() - started;
+      expect(elapsed).toBeGreaterThan(4_900);
+      expect(elapsed).toBeLessThan(8_000);
+    }),
+  );
+}, 15_000);

@@ -1,0 +1,142 @@
+/** Who gets the keys, over time: leases, lost connections, the ring of captured keys. */
+import { describe, expect, test } from "bun:test";
+import type { Clock } from "../../../src/pane/ports.ts";
+import { Keyboard, type KeyboardOwner } from "../../../src/session/keyboard.ts";
+
+const utf8 = new TextEncoder();
+
+/** A keyboard, its time, and what it reported. */
+function keyboardOf() {
+  let time = 0;
+  let timers: { at: number; fire: () => void }[] = [];
+  const clock: Clock = {
+    now: () => time,
+    wall: () => time,
+    after(ms, fire) {
+      const timer = { at: time + ms, fire };
+      timers.push(timer);
+      return {
+        [Symbol.dispose]() {
+          timers = timers.filter((other) => other !== timer);
+        },
+      };
+    },
+  };
+  const modes: string[] = [];
+  const keyboard = new Keyboard({
+    clock,
+    overheard: () => false,
+    typed: () => {},
+    modeChanged: (mode) => void modes.push(mode),
+    focused: () => null,
+  });
+  return {
+    keyboard,
+    modes,
+    timers: () => timers.length,
+    pass(ms: number): void {
+      time += ms;
+      for (const timer of timers.filter(({ at }) => at <= time)) {
+        timers = timers.filter((other) => other !== timer);
+        timer.fire();
+      }
+    },
+  };
+}
+
+const agent: KeyboardOwner = { id: "mcp:1", label: "Agent", connected: true };
+const script: KeyboardOwner = { id: "http:owner", label: "an HTTP client", connected: false };
+
+describe("a capture", () => {
+  test("over a connection lasts as long as that, one without it as long as its lease", () => {
+    const { keyboard, modes, pass, timers } = keyboardOf();
+    keyboard.capture(agent, 1_000);
+    pass(1_000_000);
+    expect(keyboard.mode).toBe("capture");
+    expect(keyboard.leaseLeft()).toBeNull();
+    keyboard.callerGone("mcp:1");
+    expect(keyboard.mode).toBe("passthrough");
+
+    keyboard.capture(script, 1_000);
+    pass(900);
+    expect(keyboard.leaseLeft()).toBe(100);
+    keyboard.capture(script, 1_000);
+    pass(900);
+    expect(keyboard.mode).toBe("capture");
+    pass(100);
+    expect(keyboard.mode).toBe("passthrough");
+    expect(modes).toEqual(["capture", "passthrough", "capture", "passthrough"]);
+    expect(timers()).toBe(0);
+  });
+
+  test("is refused while somebody else has it, and another caller's end is not its", () => {
+    const { keyboard } = keyboardOf();
+    keyboard.capture(agent, 1_000);
+    expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' holds the keyboard");
+    keyboard.callerGone("mcp:2");
+    expect(keyboard.owner).toEqual(agent);
+  });
+
+  test("outlives the connection to the server by five seconds, for the same agent under a new id", () => {
+    const { keyboard, pass } = keyboardOf();
+    keyboard.capture(agent, 1_000);
+    keyboard.connectionLost(new Set(["mcp:9"]));
+    pass(10_000);
+    expect(keyboard.mode).toBe("capture");
+    keyboard.connectionLost(new Set(["mcp:1"]));
+    pass(4_999);
+    expect(() => keyboard.capture(script, 1_000)).toThrow("'Agent' holds the keyboard");
+    keyboard.capture({ ...agent, id: "mcp:2" }, 1_000);
+    pass(10_000);
+    expect(keyboard.owner?.id).toBe("mcp:2");
+    keyboard.connectionLost(new Set(["mcp:2"]));
+    pass(5_000);
+    expect(keyboard.mode).toBe("passthrough");
+  });
+});
+
+describe("captured keys", () => {
+  test("are read by place; of more than 256 the oldest are missed and counted", async () => {
+    const { keyboard } = keyboardOf();
+    keyboard.capture(agent, 1_000);
+    for (let i = 0; i < 300; i++) keyboard.type(1, utf8.encode(String.fromCharCode(97 + (i % 26))), false);
+    expect(keyboard.read(298).keys.map(({ parsed }) => parsed?.key)).toEqual(["m", "n"]);
+    expect(keyboard.read(0)).toMatchObject({ seq: 300, missed: 44 });
+    expect(keyboard.read(0).keys).toHaveLength(256);
+    expect(keyboard.read(undefined)).toEqual({ keys: [], seq: 300, missed: 0 });
+  });
+
+  test("wake who waits for them; so do release and the end of waiting", async () => {
+    const { keyboard, pass, timers } = keyboardOf();
+    const reader = { id: "mcp:1", signal: new AbortController().signal };
+    keyboard.capture(agent, 1_000);
+    const key = keyboard.await(0, 5_000, reader);
+    expect(keyboard.type(1, utf8.encode("\x1b[A"), false)).toBe(false);
+    expect((await key).keys).toMatchObject([{ seq: 1, parsed: { key: "ArrowUp", modifiers: [] } }]);
+    const late = keyboard.await(1, 5_000, reader);
+    pass(5_000);
+    expect((await late).keys).toEqual([]);
+    const released = keyboard.await(1, 5_000, reader);
+    keyboard.release();
+    expect((await released).keys).toEqual([]);
+    const cancelled = new AbortController();
+    const gone = keyboard.await(1, 5_000, { id: "mcp:1", signal: cancelled.signal });
+    cancelled.abort();
+    expect((await gone).keys).toEqual([]);
+    expect(timers()).toBe(0);
+  });
+
+  test("a lone Escape is a key after a moment, a sequence in two pieces is one", () => {
+    const { keyboard, pass } = keyboardOf();
+    keyboard.capture(agent, 1_000);
+    keyboard.type(1, utf8.encode("\x1b"), false);
+    expect(keyboard.read(0).keys).toEqual([]);
+    pass(25);
+    keyboard.type(1, utf8.encode("\x1b[1;"), false);
+    keyboard.type(1, utf8.encode("5C"), false);
+    expect(keyboard.read(0).keys.map(({ parsed }) => parsed)).toEqual([
+      { key: "Escape", modifiers: [] },
+      { key: "ArrowRight", modifiers: ["ctrl"] },
+    ]);
+  });
+});
