@@ -9,9 +9,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   base: [],
   protocol: [],
   operations: ["protocol"],
-  platform: ["protocol"],
-  wire: ["protocol", "operations", "platform"],
-  instance: ["protocol", "platform"],
+  platform: ["base", "protocol"],
+  wire: ["base", "protocol", "platform"],
+  instance: ["base", "protocol", "platform"],
   keys: ["protocol"],
   pty: ["protocol", "platform"],
   terminal: ["protocol"],
@@ -23,7 +23,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["base", "protocol", "operations", "platform", "wire", "instance", "keys", "pty", "terminal", "shell", "pane"],
     ...["compositor", "session"],
   ],
-  attach: ["protocol", "platform", "wire", "keys", "session"],
+  attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["protocol", "operations", "wire", "instance"],
   client: ["protocol", "operations"],
   server: ["protocol", "operations", "platform", "wire", "instance", "mcp"],
@@ -60,13 +60,7 @@ function layerOf(file: string): string {
 }
 
 /** Imports against the layers that are left. */
-const known: readonly string[] = [
-  "base/alarm.ts imports pane/ports.ts",
-  "platform/terminal-writer.ts imports instance/paths.ts",
-  "wire/socket.ts imports instance/paths.ts",
-  "pane/program.ts imports compositor/panel-layout.ts",
-  "pane/pane.ts imports session/types.ts",
-];
+const known: readonly string[] = ["pane/pane.ts imports session/types.ts"];
 
 test("imports point down the layers, and the layers are as tight as they can be", async () => {
   const crossing = (await importGraph()).filter(({ from, to }) => {

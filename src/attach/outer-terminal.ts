@@ -8,7 +8,7 @@ import tty from "node:tty";
 import { type RawMode, rawMode } from "../platform/raw-mode.ts";
 import { TerminalOutput } from "../platform/terminal-writer.ts";
 import type { LastingChange, PersonDevice } from "../protocol/attach.ts";
-import type { Size } from "../session/viewers.ts";
+import type { Size } from "../protocol/size.ts";
 import { capsFromEnvironment, restoreTerminal, saveOwnModes, undoLasting } from "./paint/modes.ts";
 
 /** Size of a terminal that does not say one (contract §2.2). */

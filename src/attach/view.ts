@@ -13,7 +13,7 @@ import {
   MAX_SCROLLED,
   type ViewRow,
 } from "../protocol/frame.ts";
-import type { Size } from "../session/viewers.ts";
+import type { Size } from "../protocol/size.ts";
 import { enterRelay, type OuterCaps } from "./paint/modes.ts";
 import { paint } from "./paint/paint.ts";
 

@@ -2,7 +2,7 @@
  * One timer for many deadlines: the owner says when it next has something to do, and is called then. While nothing is
  * due there is no timer at all, so a session that nobody waits on wakes nobody.
  */
-import type { Clock } from "../pane/ports.ts";
+import type { Clock } from "./clock.ts";
 
 export class Alarm {
   private timer: Disposable | null = null;

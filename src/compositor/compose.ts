@@ -24,9 +24,10 @@ import {
   UNDERLINE,
 } from "../protocol/grid.ts";
 import type { Color } from "../protocol/screen.ts";
+import type { Size } from "../protocol/size.ts";
 import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
-import type { Layout, Size } from "./panel-layout.ts";
+import type { Layout } from "./panel-layout.ts";
 
 /** What of the session's frame a smaller terminal does not show, above and to the left. */
 export interface Offset {

@@ -7,8 +7,9 @@
  * `forget`. Runs once per frame painted.
  */
 import type { Grid, Row } from "../protocol/grid.ts";
+import type { Size } from "../protocol/size.ts";
 import { type ClientFrame, placeCursor } from "./compose.ts";
-import type { Layout, Size } from "./panel-layout.ts";
+import type { Layout } from "./panel-layout.ts";
 
 export class KeptFrame {
   private last: { readonly frame: ClientFrame; readonly grid: Grid; readonly layout: Layout } | null = null;

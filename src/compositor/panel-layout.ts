@@ -1,21 +1,17 @@
 /**
  * Which panels are shown, where, and how large the program's screen is (contract §7.4).
  *
- * Pure. What must stay true: the program keeps at least `MIN_ROWS` rows and `MIN_COLS` columns, whatever the outer size; a panel is shown whole or not at all; the highest z
+ * Pure. What must stay true: the program keeps at least `MIN_PANE_ROWS` rows and `MIN_PANE_COLS` columns, whatever the outer size; a panel is shown whole or not at all; the highest z
  * is nearest the edge, at the top and at the bottom alike. Runs when a panel or the outer size changes.
  */
 import type { PanelPosition } from "../protocol/drawing.ts";
+import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../protocol/size.ts";
 
 export interface LayoutPanel {
   readonly id: string;
   readonly position: PanelPosition;
   readonly height: number;
   readonly z: number;
-}
-
-export interface Size {
-  readonly rows: number;
-  readonly cols: number;
 }
 
 export interface PlacedPanel {
@@ -36,17 +32,13 @@ export interface Layout {
   readonly ptyCols: number;
 }
 
-/** Below this bash's line editor divides by zero and takes the shell with it (2 columns of 1 row). */
-export const MIN_ROWS = 2;
-export const MIN_COLS = 3;
-
 /** @param panels those of the current screen mode, oldest first (of equal ones the older is nearer the edge) */
 export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layout {
-  const rows = Math.max(MIN_ROWS, outer.rows);
+  const rows = Math.max(MIN_PANE_ROWS, outer.rows);
   const rank = (panel: LayoutPanel) => (panel.position === "top" ? 0 : 1);
   const order = [...panels].sort((a, b) => b.z - a.z || rank(a) - rank(b));
   const placed = new Map<string, PlacedPanel>();
-  let remaining = rows - MIN_ROWS;
+  let remaining = rows - MIN_PANE_ROWS;
   let top = 0;
   let bottom = 0;
   for (const { id, height, position } of order) {
@@ -62,6 +54,6 @@ export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layou
     top,
     bottom,
     ptyRows: rows - top - bottom,
-    ptyCols: Math.max(MIN_COLS, outer.cols),
+    ptyCols: Math.max(MIN_PANE_COLS, outer.cols),
   };
 }

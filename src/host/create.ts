@@ -1,11 +1,12 @@
 /** From a spec to a running session: everything is checked before anything is claimed, and claimed before anything runs. */
 import fs from "node:fs";
 import { join, resolve } from "node:path";
+import { errorCode } from "../base/errno.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { HostSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
 import { installScripts } from "../instance/launch/script-files.ts";
-import { errorCode, type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { claimSession, type NameRule } from "../instance/registry/register.ts";
 import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";

@@ -8,6 +8,7 @@
 import fs from "node:fs";
 import os from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { errorCode } from "../base/errno.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkInstanceName, defaultInstanceName } from "../protocol/names.ts";
 
@@ -237,9 +238,4 @@ function unsafe(path: string, why: string): WshError {
 
 function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, "0");
-}
-
-/** The system's name of an error (ENOENT, …), empty for any other error. */
-export function errorCode(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
 }

@@ -7,7 +7,8 @@
 
 import fs from "node:fs";
 import * as v from "valibot";
-import { errorCode, type Instance } from "./paths.ts";
+import { errorCode } from "../base/errno.ts";
+import type { Instance } from "./paths.ts";
 import { refused } from "./refused.ts";
 
 export const serverInfoSchema = v.object({

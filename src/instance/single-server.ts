@@ -6,9 +6,10 @@
  */
 
 import fs from "node:fs";
+import { errorCode } from "../base/errno.ts";
 import { WshError } from "../protocol/errors.ts";
 import { withLock } from "./lock.ts";
-import { errorCode, type Instance, prepareRuntimeDir } from "./paths.ts";
+import { type Instance, prepareRuntimeDir } from "./paths.ts";
 import { listenerPid, probeSocket } from "./registry/socket-probe.ts";
 
 /** Longest life of a socket whose process is gone, in ms: a thousand times what starting a program takes. */

@@ -12,7 +12,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Call, CallContext } from "../operations/call.ts";
-import type { Access } from "../operations/define.ts";
+import type { Access } from "../protocol/caller.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
 import { VERSION } from "../protocol/version.ts";
 import { instructionsFor } from "./instructions.ts";

@@ -1,20 +1,11 @@
 /** How a door calls an operation, whatever handles it and wherever. */
+
 import * as v from "valibot";
+import { type Access, accessCovers, type Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Access, Operation } from "./define.ts";
+import type { Operation } from "./define.ts";
 import { misplacedArray, unusable } from "./misplaced-array.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
-
-/** Who calls: shown to the person when they hold the keyboard, written to the audit log. */
-export interface Caller {
-  readonly kind: "http" | "ws" | "mcp" | "cli";
-  /** Stable for the life of the connection or MCP session; a stateless caller has none of its own. */
-  readonly id: string;
-  /** What a person calls it ("Claude Code"). */
-  readonly name?: string;
-  /** True when `id` ends with a connection, so that what it owns can end with it. */
-  readonly connected: boolean;
-}
 
 export type Progress = (update: { readonly state: string; readonly lastLine: string }) => void;
 
@@ -37,12 +28,6 @@ export type Call = <N extends OperationName>(
   input: OperationInput<N>,
   context: CallContext & { readonly session?: string },
 ) => Promise<OperationOutput<N>>;
-
-const accessOrder: readonly Access[] = ["observe", "operate", "admin"];
-
-export function accessCovers(held: Access, needed: Access): boolean {
-  return accessOrder.indexOf(held) >= accessOrder.indexOf(needed);
-}
 
 /** @throws WshError access_denied */
 export function requireAccess(operation: Operation, held: Access): void {

@@ -3,11 +3,10 @@
  * errors it may give, and the doors it is bound to. Doors (HTTP, WebSocket, MCP, host sockets) are tables over these
  * definitions; handlers are typed by them. Definitions only: nothing here does anything.
  */
-import type * as v from "valibot";
-import type { ErrorCode } from "../protocol/errors.ts";
 
-/** What a caller must be allowed: look, act, or administer. Each includes the ones before. */
-export type Access = "observe" | "operate" | "admin";
+import type * as v from "valibot";
+import type { Access } from "../protocol/caller.ts";
+import type { ErrorCode } from "../protocol/errors.ts";
 
 /** `session`: handled in the session's host, forwarded by the gateway. `server`: handled in the gateway. */
 export type Scope = "session" | "server";

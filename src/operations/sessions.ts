@@ -4,9 +4,9 @@ import {
   CreatedSessionSchema,
   CreateSessionSchema,
   SessionInfoSchema,
-  sideFrom,
   UpdateSessionSchema,
 } from "../protocol/session.ts";
+import { sideFrom } from "../protocol/size.ts";
 import { operation } from "./define.ts";
 
 export const NothingSchema = v.object({});

@@ -7,9 +7,9 @@
  */
 
 import { Alarm } from "../base/alarm.ts";
+import type { Clock } from "../base/clock.ts";
 import { MAX_WAIT_MS } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Clock } from "./ports.ts";
 
 /** Waits for silence at one time in one session; each costs ~200 bytes, so this guards against a leak of callers. */
 const MAX_IDLE_WAITS = 1_000;

@@ -3,6 +3,8 @@
  * state. It joins the pane's emulator to the command domain, in the order of the stream: marks and retired lines while a
  * chunk is parsed, then the chunk.
  */
+
+import type { Clock } from "../base/clock.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { SessionState } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
@@ -13,7 +15,7 @@ import type { TextRange } from "../terminal/history/transcript.ts";
 import type { Mark } from "../terminal/model.ts";
 import type { Activity } from "./activity.ts";
 import { Commands } from "./commands/commands.ts";
-import type { Clock, ExecTarget } from "./ports.ts";
+import type { ExecTarget } from "./ports.ts";
 import { Pane } from "./program.ts";
 import type { Lasting } from "./state/lasting.ts";
 import { SessionText } from "./text/terminal-text.ts";

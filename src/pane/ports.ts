@@ -82,25 +82,6 @@ export interface ShellMark {
   readonly position: TextPosition;
 }
 
-/** Timers and time, so that tests own both. */
-export interface Clock {
-  /** Milliseconds that never jump back. */
-  now(): number;
-  /** Unix time in milliseconds. */
-  wall(): number;
-  /** Runs `fire` once after `ms`; disposing cancels. */
-  after(ms: number, fire: () => void): Disposable;
-}
-
-export const systemClock: Clock = {
-  now: () => performance.now(),
-  wall: () => Date.now(),
-  after(ms, fire) {
-    const timer = setTimeout(fire, ms);
-    return { [Symbol.dispose]: () => clearTimeout(timer) };
-  },
-};
-
 /** The process side of a session. */
 export interface ProgramPort {
   /** Pid of the session's child, the shell as a rule; null when it has ended. */

@@ -4,8 +4,8 @@
  * (a restart gives it the next one), so that cursors into the output only ever grow.
  */
 
-import { MIN_COLS, MIN_ROWS } from "../compositor/panel-layout.ts";
 import { WshError } from "../protocol/errors.ts";
+import { MIN_PANE_COLS, MIN_PANE_ROWS } from "../protocol/size.ts";
 import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
@@ -43,7 +43,7 @@ export interface PaneSink extends Omit<TerminalSink, "reply"> {
 const RESET = new TextEncoder().encode("\x1bc");
 
 function possible({ rows, cols }: { readonly rows: number; readonly cols: number }) {
-  return { rows: Math.max(MIN_ROWS, rows), cols: Math.max(MIN_COLS, cols) };
+  return { rows: Math.max(MIN_PANE_ROWS, rows), cols: Math.max(MIN_PANE_COLS, cols) };
 }
 
 export class Pane {

@@ -5,7 +5,7 @@
  * shows nothing: `onGone` says so once.
  */
 import fs from "node:fs";
-import { errorCode } from "../instance/paths.ts";
+import { errorCode } from "../base/errno.ts";
 
 /** Pause before the next try when the terminal takes nothing, in ms: it empties its 4 to 64 KB faster than that. */
 const FIRST_RETRY_MS = 1;

@@ -1,6 +1,6 @@
 /** How a terminal attaches: the one stream request of a host's socket that a person's terminal makes. */
 import * as v from "valibot";
-import { SideSchema } from "./session.ts";
+import { SideSchema } from "./size.ts";
 
 /** History that is played into the outer terminal's own scrollback before the screen: all, none, or the newest N lines. */
 export const ScrollbackChoiceSchema = v.union([

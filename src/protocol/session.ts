@@ -1,7 +1,9 @@
 /** Sessions as every door says them (contract §3.4). */
+
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
 import { formatTarget, type Target } from "./names.ts";
+import { SideSchema } from "./size.ts";
 
 export const SessionStateSchema = v.picklist([
   "prompt",
@@ -83,15 +85,6 @@ export function requirePane(info: Pick<SessionInfo, "name" | "windows">, target:
   const what = window === undefined ? `window '${wanted}'` : `pane ${pane} in window '${wanted}'`;
   throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
 }
-
-/** Rows and columns are clamped, not refused, where a terminal or a new session says its size (contract §1.2). */
-export const MAX_SIDE = 1000;
-const clampSide = (n: number): number => Math.min(MAX_SIDE, Math.max(1, n));
-export const SideSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535), v.transform(clampSide));
-
-/** A side of a size that is set: too small a one is refused. */
-export const sideFrom = (least: number) =>
-  v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(65_535), v.transform(clampSide));
 
 const TagsSchema = v.pipe(
   v.array(v.string()),

@@ -4,6 +4,7 @@
  * died has a little time to come back and claim what its callers held. Captured keys are kept in a ring, read by cursor.
  */
 
+import type { Clock } from "../base/clock.ts";
 import {
   decodeKeys,
   flushKeys,
@@ -13,7 +14,6 @@ import {
   type KeyState,
   type ParsedKey,
 } from "../keys/decode.ts";
-import type { Clock } from "../pane/ports.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Captured keys that are kept for readers (contract §3.5.1). */

@@ -4,9 +4,9 @@
  * output. What keeps an ended session longer, and what lets a waiting program go on, is here too.
  */
 
+import type { Clock } from "../base/clock.ts";
 import type { Activity } from "../pane/activity.ts";
 import type { Program } from "../pane/pane.ts";
-import type { Clock } from "../pane/ports.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { EndReason } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";

@@ -6,23 +6,24 @@
  * Rows and columns: `outer` is the size that viewers or callers asked for; the pane gets what panels leave of it.
  */
 
+import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
 import { type Layout, layoutPanels } from "../compositor/panel-layout.ts";
 import { Activity } from "../pane/activity.ts";
 import type { Commands } from "../pane/commands/commands.ts";
 import { Program } from "../pane/pane.ts";
-import { type Clock, systemClock } from "../pane/ports.ts";
 import type { Pane } from "../pane/program.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { SessionInfo, SessionState } from "../protocol/session.ts";
+import type { Size } from "../protocol/size.ts";
 import type { PtyExit } from "../pty/port.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
 import type { SessionEvents, SessionOptions, SessionRegistry } from "./types.ts";
-import { type Size, Viewers } from "./viewers.ts";
+import { Viewers } from "./viewers.ts";
 
 /** A terminal smaller than this is a window that was squeezed: programs can do nothing there. */
 const USABLE: Size = { rows: 5, cols: 20 };

@@ -3,17 +3,18 @@
  * share. Nothing here does anything.
  */
 
+import type { Clock } from "../base/clock.ts";
 import type { Emitter } from "../base/emitter.ts";
 import type { CommandLimits } from "../pane/commands/commands.ts";
-import type { Clock } from "../pane/ports.ts";
 import type { ElementLimits, ScreenMode } from "../protocol/drawing.ts";
 import type { EndReason } from "../protocol/session.ts";
+import type { Size } from "../protocol/size.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import type { ShellKind } from "../shell/plan.ts";
 import type { TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import type { InputMode, TypedKey } from "./keyboard.ts";
-import type { Size, SizePolicy } from "./viewers.ts";
+import type { SizePolicy } from "./viewers.ts";
 
 export interface SessionSettings {
   /** Between two commands of the shell, modes that the first left on are switched off. */

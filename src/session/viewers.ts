@@ -4,11 +4,7 @@
  * terminals never decide. A size that was set through an API holds until a terminal acts. Pure bookkeeping: applying
  * the size is the session's.
  */
-
-export interface Size {
-  readonly rows: number;
-  readonly cols: number;
-}
+import type { Size } from "../protocol/size.ts";
 
 export type SizePolicy = "latest" | "smallest";
 

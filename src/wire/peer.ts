@@ -3,8 +3,7 @@
  * breaks the framing is closed; a peer that does not read only fills its own outbox, which the stream watches.
  */
 import * as v from "valibot";
-import type { Caller } from "../operations/call.ts";
-import type { Access } from "../operations/define.ts";
+import type { Access, Caller } from "../protocol/caller.ts";
 import { AnyHelloSchema, CancelSchema, type Hello, PEER_TIMEOUT_MS, RequestSchema } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import {

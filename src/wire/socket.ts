@@ -12,7 +12,7 @@
  */
 
 import fs from "node:fs";
-import { errorCode } from "../instance/paths.ts";
+import { errorCode } from "../base/errno.ts";
 import { duplicate } from "../platform/libc.ts";
 
 /** Pause before the next try when a resting connection takes nothing, in ms: its reader empties 200 KB faster than that. */

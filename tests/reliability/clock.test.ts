@@ -3,9 +3,10 @@
  * at once. Waits, leases and durations go by the clock that does not jump, and end once.
  */
 import { describe, expect, test } from "bun:test";
+import type { Clock } from "../../src/base/clock.ts";
 import { Activity } from "../../src/pane/activity.ts";
 import { CommandRecorder } from "../../src/pane/commands/command-log.ts";
-import type { Clock, ShellMark } from "../../src/pane/ports.ts";
+import type { ShellMark } from "../../src/pane/ports.ts";
 import { ElementStore } from "../../src/session/drawing/element-store.ts";
 import { Keyboard } from "../../src/session/keyboard.ts";
 import { FakeText } from "../support/fake-text.ts";

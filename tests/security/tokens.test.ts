@@ -1,8 +1,8 @@
 /** Tokens of less access: made and shown once, kept as digests, good for what they say, refused the moment they are revoked. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
-import { accessCovers } from "../../src/operations/call.ts";
 import { operations } from "../../src/operations/table.ts";
+import { accessCovers } from "../../src/protocol/caller.ts";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 

@@ -2,10 +2,11 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
 import { Activity } from "../../src/pane/activity.ts";
 import { type CommandLimits, Commands } from "../../src/pane/commands/commands.ts";
 import { InputGate } from "../../src/pane/input-gate.ts";
-import { type ShellKind, systemClock } from "../../src/pane/ports.ts";
+import type { ShellKind } from "../../src/pane/ports.ts";
 import { SessionText } from "../../src/pane/text/terminal-text.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import type { PtyExit } from "../../src/pty/port.ts";

@@ -1,6 +1,6 @@
 /** `wsh resize`: sets the size of a session's terminal. */
 import type { Command } from "commander";
-import { MAX_SIDE } from "../../protocol/session.ts";
+import { MAX_SIDE } from "../../protocol/size.ts";
 import { instanceOf, UsageError } from "../arguments.ts";
 import { say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";

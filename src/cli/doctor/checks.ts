@@ -5,7 +5,8 @@
 import fs from "node:fs";
 import os from "node:os";
 import { basename, dirname } from "node:path";
-import { errorCode, type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
+import { errorCode } from "../../base/errno.ts";
+import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { probeSocket } from "../../instance/registry/socket-probe.ts";
 import { tokensFile } from "../../instance/secrets/named-tokens.ts";

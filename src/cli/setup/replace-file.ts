@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { errorCode } from "../../instance/paths.ts";
+import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Place, textOf } from "./place.ts";
 

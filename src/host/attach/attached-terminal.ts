@@ -23,8 +23,9 @@ import {
 } from "../../protocol/attach.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
-import type { Size, Viewer, ViewerEnd } from "../../session/viewers.ts";
+import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
 import { withColors } from "../../terminal/profile.ts";
 import type { Peer } from "../../wire/peer.ts";
 import { PersonTerminal } from "./direct-terminal.ts";

@@ -12,8 +12,8 @@ import { keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import { encodeFrame, type FrameUpdate, type FrameView, MAX_SCROLLED, typedInPlace } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
+import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
-import type { Size } from "../../session/viewers.ts";
 import type { Position } from "../../terminal/model.ts";
 import { isPlain, isPrintable } from "../../terminal/stream/plain-bytes.ts";
 

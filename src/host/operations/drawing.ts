@@ -1,6 +1,7 @@
 /** Session operations on overlays, panels, focus, captured keys and screen mode. */
-import type { Caller } from "../../operations/call.ts";
+
 import type { OperationOutput } from "../../operations/table.ts";
+import type { Caller } from "../../protocol/caller.ts";
 import type { KeyboardOwner } from "../../session/keyboard.ts";
 import type { Session } from "../../session/session.ts";
 import type { SessionHandlers } from "./handlers.ts";

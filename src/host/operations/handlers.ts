@@ -1,9 +1,8 @@
 /** What a host does for each session operation: one entry an operation, a missing one does not compile. */
 
 import { decodeInput } from "../../keys/typed-input.ts";
-import type { Caller } from "../../operations/call.ts";
-import type { Access } from "../../operations/define.ts";
 import type { OperationOutput, ParsedInput, SessionOperationName } from "../../operations/table.ts";
+import type { Access, Caller } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import type { Session } from "../../session/session.ts";

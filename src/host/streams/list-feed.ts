@@ -6,7 +6,7 @@
  */
 
 import { Alarm } from "../../base/alarm.ts";
-import { systemClock } from "../../pane/ports.ts";
+import { systemClock } from "../../base/clock.ts";
 import { hasOneThread, runsOf } from "../../platform/process-runs.ts";
 import type { Listing } from "../../protocol/control.ts";
 import type { SessionInfo } from "../../protocol/session.ts";

@@ -3,8 +3,8 @@
  * connection lives, has at most one subscription or raw stream, and is told how the session ended.
  */
 import * as v from "valibot";
-import { accessCovers } from "../../operations/call.ts";
-import type { Access } from "../../operations/define.ts";
+import type { Access } from "../../protocol/caller.ts";
+import { accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscriptionSchema } from "../../protocol/events.ts";

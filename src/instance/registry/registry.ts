@@ -9,10 +9,11 @@
 
 import fs from "node:fs";
 import { basename, join } from "node:path";
+import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, decodeName, encodeName, formatTarget, type Target } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
-import { checkRuntimeDir, errorCode, hostSocket, type Instance } from "../paths.ts";
+import { checkRuntimeDir, hostSocket, type Instance } from "../paths.ts";
 import { refused } from "../refused.ts";
 import { boundIn, probeSocket, type SocketState } from "./socket-probe.ts";
 

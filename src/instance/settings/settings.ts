@@ -6,9 +6,10 @@
 
 import fs from "node:fs";
 import * as v from "valibot";
+import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LogLevel } from "../log/log.ts";
-import { errorCode, type Instance } from "../paths.ts";
+import type { Instance } from "../paths.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
 import {
   isSettingName,

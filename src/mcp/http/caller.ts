@@ -1,5 +1,5 @@
 /** Who calls over HTTP: what the gateway found out about the request, and what the request's URL asks for. */
-import type { Access } from "../../operations/define.ts";
+import type { Access } from "../../protocol/caller.ts";
 import type { McpCaller, McpSettings } from "../caller-server.ts";
 import type { Changes } from "../resources/changes.ts";
 

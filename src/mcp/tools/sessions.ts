@@ -1,7 +1,8 @@
 /** Tools on sessions as wholes: making, listing, ending and changing them. */
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
-import { CreateSessionSchema, sideFrom } from "../../protocol/session.ts";
+import { CreateSessionSchema } from "../../protocol/session.ts";
+import { sideFrom } from "../../protocol/size.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
 const { server: _server, name_prefix: _prefix, stdin: _stdin, ...createFields } = CreateSessionSchema.entries;

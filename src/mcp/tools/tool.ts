@@ -4,8 +4,8 @@
  */
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import * as v from "valibot";
-import type { Access } from "../../operations/define.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
+import type { Access } from "../../protocol/caller.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { describeInput, describeOutput, type JsonSchema } from "./json-schema.ts";
 

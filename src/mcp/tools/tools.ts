@@ -1,6 +1,7 @@
 /** The tools that MCP serves, in the order in which a model reads them. */
-import { accessCovers } from "../../operations/call.ts";
-import type { Access } from "../../operations/define.ts";
+
+import type { Access } from "../../protocol/caller.ts";
+import { accessCovers } from "../../protocol/caller.ts";
 import { exec, getOutput, getStatus, wait } from "./commands.ts";
 import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
 import { createSession, listSessions, manageSession } from "./sessions.ts";

@@ -11,9 +11,11 @@
  * of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
  * goes first, then the oldest record.
  */
+
+import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord, CommandState } from "../../protocol/commands.ts";
 import type { PtyExit } from "../../pty/port.ts";
-import type { Clock, RetiredLines, ShellMark, TerminalText, TextPosition } from "../ports.ts";
+import type { RetiredLines, ShellMark, TerminalText, TextPosition } from "../ports.ts";
 import type { ShellPhase } from "../state/classify.ts";
 import { type KeptLines, PackedLines, signalOfExitCode } from "../text/kept-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";

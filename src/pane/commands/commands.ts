@@ -4,13 +4,14 @@
  * stream order: marks and retired lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
  */
 
+import type { Clock } from "../../base/clock.ts";
 import { processCwd, processExecutable, readTerminalReader } from "../../platform/foreground.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import type { Activity } from "../activity.ts";
 import type { InputHold } from "../input-gate.ts";
-import type { Clock, ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "../ports.ts";
+import type { ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { type ObserverPort, StateObserver } from "../state/observer.ts";
 import { EchoTracker } from "../text/echo.ts";

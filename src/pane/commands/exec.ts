@@ -5,10 +5,12 @@
  * the C that follows its input to the next D, or to the child's end. Time never ends a command by itself: what happens
  * at the deadline is the caller's choice, and a cancelled caller stops waiting, not the command. One exec at a time.
  */
+
+import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
-import type { Clock, ExecTarget, ShellKind, TerminalText, TextPosition } from "../ports.ts";
+import type { ExecTarget, ShellKind, TerminalText, TextPosition } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
 import { cutOutput, type KeptLines } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";

@@ -2,8 +2,10 @@
  * Why a session's shell will show no prompt, where that can be seen: it has become another program, or its startup files
  * run something that waits. Without this an exec would wait for a prompt as long as a slow start may take.
  */
+
+import type { Clock } from "../../base/clock.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Clock, ExecTarget } from "../ports.ts";
+import type { ExecTarget } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { CommandRecorder } from "./command-log.ts";

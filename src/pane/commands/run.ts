@@ -7,11 +7,12 @@
  */
 
 import { Alarm } from "../../base/alarm.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Clock, TerminalText, TextPosition } from "../ports.ts";
+import type { TerminalText, TextPosition } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";

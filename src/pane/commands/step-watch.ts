@@ -2,8 +2,10 @@
  * Follows one step of an exec: from before its input is sent to the end of the command that it began, or to what came of
  * it otherwise. All other input is held back until the shell has accepted the line, so that nothing joins it.
  */
+
+import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
-import type { Clock, TerminalText } from "../ports.ts";
+import type { TerminalText } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { CommandRecorder } from "./command-log.ts";
 

@@ -2,8 +2,10 @@
  * Ends a command that runs at the session's prompt, without ending the shell: an interrupt reaches the foreground group,
  * and only a group that is not the shell's own is killed. Whether it has ended is told by the shell, as always.
  */
+
+import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
-import type { Clock, ExecTarget } from "../ports.ts";
+import type { ExecTarget } from "../ports.ts";
 import type { CommandRecorder } from "./command-log.ts";
 
 /** How long an interrupted or killed command has to end, in ms. */

@@ -6,9 +6,10 @@
  */
 
 import { Alarm } from "../../base/alarm.ts";
+import type { Clock } from "../../base/clock.ts";
 import { type ForegroundFacts, readForeground } from "../../platform/foreground.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Clock, ProgramPort, TerminalText } from "../ports.ts";
+import type { ProgramPort, TerminalText } from "../ports.ts";
 import { classify, type ProgramKnowledge, type ProgramState, type ShellPhase } from "./classify.ts";
 import { type Lasting, lastingOf } from "./lasting.ts";
 

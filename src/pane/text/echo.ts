@@ -7,8 +7,10 @@
  * was typed. Passwords are not remembered: a terminal that takes lines without echo shows none.
  * Bounded: lines remembered, their length, how long, and how many masks are kept.
  */
+
+import type { Clock } from "../../base/clock.ts";
 import type { PtyFlags } from "../../pty/port.ts";
-import type { Clock, TerminalText, TextPosition } from "../ports.ts";
+import type { TerminalText, TextPosition } from "../ports.ts";
 
 /** Input lines that wait for their echo; a longer paste is remembered by its first lines. */
 const MAX_LINES = 64;

@@ -8,13 +8,14 @@
  */
 
 import { Alarm } from "../../base/alarm.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Activity } from "../activity.ts";
 import type { CommandRecorder } from "../commands/command-log.ts";
-import type { Clock, RetiredLines, TerminalText } from "../ports.ts";
+import type { RetiredLines, TerminalText } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";

@@ -4,7 +4,7 @@
  * pages), then the token.
  */
 import { timingSafeEqual } from "node:crypto";
-import type { Access } from "../../operations/define.ts";
+import type { Access } from "../../protocol/caller.ts";
 import type { ErrorCode } from "../../protocol/errors.ts";
 
 export type Verdict =

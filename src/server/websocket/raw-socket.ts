@@ -1,7 +1,7 @@
 /** `/sessions/:name/ws/raw`: the program's bytes out as binary frames, whatever comes in typed (contract §8.2). */
 
-import { accessCovers } from "../../operations/call.ts";
-import type { Access } from "../../operations/define.ts";
+import type { Access } from "../../protocol/caller.ts";
+import { accessCovers } from "../../protocol/caller.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";

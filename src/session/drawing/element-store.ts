@@ -7,7 +7,7 @@
  * told once, and says whether the panels' layout or the focus changed with it. Nothing is told after `dispose`.
  */
 
-import { type Layout, layoutPanels, type Size } from "../../compositor/panel-layout.ts";
+import { type Layout, layoutPanels } from "../../compositor/panel-layout.ts";
 import {
   type CreateOverlay,
   type CreatePanel,
@@ -24,6 +24,7 @@ import {
   type ScreenMode,
 } from "../../protocol/drawing.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { Size } from "../../protocol/size.ts";
 import { type Stored, type StoredOverlay, type StoredPanel, showOverlay, showPanel } from "./element.ts";
 import { checkPieces, checkTotal, mergeWrites, textBytes, updateSpansById } from "./element-text.ts";
 

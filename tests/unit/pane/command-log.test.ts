@@ -1,7 +1,8 @@
 /** What is remembered of commands: only what the shell said, all of it within its limits. */
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../../../src/base/clock.ts";
 import { CommandRecorder, type RecorderLimits } from "../../../src/pane/commands/command-log.ts";
-import { type RetiredLines, type ShellMark, systemClock } from "../../../src/pane/ports.ts";
+import type { RetiredLines, ShellMark } from "../../../src/pane/ports.ts";
 import { cutOutput, grepLines, HeadTail, signalOfExitCode, tailLines } from "../../../src/pane/text/kept-lines.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LiveCommands } from "../../support/live-pane.ts";

@@ -1,8 +1,8 @@
 /** Recorded streams of shells: their marks make the same commands however they are cut, and whose they are counts. */
 import { describe, expect, test } from "bun:test";
+import { systemClock } from "../../../src/base/clock.ts";
 import { Activity } from "../../../src/pane/activity.ts";
 import { Commands } from "../../../src/pane/commands/commands.ts";
-import { systemClock } from "../../../src/pane/ports.ts";
 import { SessionText } from "../../../src/pane/text/terminal-text.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";

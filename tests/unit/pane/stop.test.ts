@@ -1,8 +1,8 @@
 /** A command is stopped though the signal came a moment too early for it. */
 import { expect, test } from "bun:test";
+import { systemClock } from "../../../src/base/clock.ts";
 import type { CommandRecorder } from "../../../src/pane/commands/command-log.ts";
 import { type Leader, stopCommand } from "../../../src/pane/commands/stop.ts";
-import { systemClock } from "../../../src/pane/ports.ts";
 import type { CommandRecord } from "../../../src/protocol/commands.ts";
 
 const SHELL = "/bin/bash";

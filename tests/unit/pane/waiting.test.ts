@@ -1,8 +1,8 @@
 /** Waiting for what happens in a session: the answer comes when it does, says what decided, and is never an echo. */
 import { describe, expect, test } from "bun:test";
+import { type Clock, systemClock } from "../../../src/base/clock.ts";
 import { Activity } from "../../../src/pane/activity.ts";
 import { defaultCommandLimits } from "../../../src/pane/commands/commands.ts";
-import { type Clock, systemClock } from "../../../src/pane/ports.ts";
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
 import { Budget, openPieces, regexFinder } from "../../../src/pane/waiting/pattern.ts";
 import { FakeText } from "../../support/fake-text.ts";

@@ -1,6 +1,6 @@
 /** Who gets the keys, over time: leases, lost connections, the ring of captured keys. */
 import { describe, expect, test } from "bun:test";
-import type { Clock } from "../../../src/pane/ports.ts";
+import type { Clock } from "../../../src/base/clock.ts";
 import { Keyboard, type KeyboardOwner } from "../../../src/session/keyboard.ts";
 
 const utf8 = new TextEncoder();

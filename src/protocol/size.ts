@@ -1,0 +1,28 @@
+/**
+ * Sizes of terminals, in cells. A side that a terminal or a new session reports is clamped to its range; one that an API
+ * sets is refused when it is too small (docs/protocol.md, Limits). Layout never makes a program's screen smaller than
+ * MIN_PANE_ROWS by MIN_PANE_COLS, whatever the outer size.
+ */
+import * as v from "valibot";
+
+export interface Size {
+  readonly rows: number;
+  readonly cols: number;
+}
+
+/** Longest side. */
+export const MAX_SIDE = 1000;
+
+/** Below this bash's line editor divides by zero and takes the shell with it (2 columns of 1 row). */
+export const MIN_PANE_ROWS = 2;
+export const MIN_PANE_COLS = 3;
+
+const clampSide = (n: number): number => Math.min(MAX_SIDE, Math.max(1, n));
+
+/** A side that is clamped. */
+export const SideSchema = sideFrom(0);
+
+/** A side that is clamped above, and refused below `least`. */
+export function sideFrom(least: number) {
+  return v.pipe(v.number(), v.integer(), v.minValue(least), v.maxValue(65_535), v.transform(clampSide));
+}
