@@ -1,6 +1,6 @@
 /** Serves the documents: OpenAPI as JSON and YAML, and the page for people. Made at the first request, then kept. */
 import type { Hono } from "hono";
-import type { AppEnv } from "../http/app.ts";
+import type { AppEnv } from "../http/context.ts";
 
 export function mountDocuments(app: Hono<AppEnv>, basePrefix: string): void {
   const document = once(async () => (await import("./openapi.ts")).openApiDocument(basePrefix));

@@ -3,11 +3,8 @@ import type { Hono } from "hono";
 import { WshError } from "../../protocol/errors.ts";
 import type { Door } from "../websocket/websockets.ts";
 import { type Bind, hostName } from "./address.ts";
-import type { AppEnv, RequestOrigin } from "./app.ts";
+import type { AppEnv, RequestOrigin } from "./context.ts";
 import type { TlsPem } from "./tls-files.ts";
-
-/** Address of a server that a person starts and says nothing about. */
-export const DEFAULT_BIND = "127.0.0.1:8080";
 
 /** Seconds without a byte after which a TCP connection is closed; routes that wait switch it off for themselves. */
 const TCP_IDLE_S = 120;

@@ -7,7 +7,7 @@ import type { Hono } from "hono";
 import { bindAside } from "../../instance/single-server.ts";
 import type { Door } from "../websocket/websockets.ts";
 import type { Bind } from "./address.ts";
-import type { AppEnv } from "./app.ts";
+import type { AppEnv } from "./context.ts";
 import { listenTcp, listenUnix, type SocketHandlers } from "./listen.ts";
 import { doubtAbout, readTls, type TlsFiles, type TlsPem } from "./tls-files.ts";
 

@@ -1,7 +1,7 @@
 /** Requests that were not let in, in the audit log: as many as a person reads, so that trying tokens erases no history. */
 import type { AuditLog } from "../../instance/audit/audit-log.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
-import type { Refused } from "../http/app.ts";
+import type { Refused } from "../http/context.ts";
 
 /** Lines a second, and at once; the others are counted. */
 const LINES_PER_SECOND = 10;

@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
-import type { AppContext, AppEnv } from "../http/app.ts";
+import type { AppContext, AppEnv } from "../http/context.ts";
 import { RawDoor } from "./raw-socket.ts";
 import { ServerDoor } from "./server-socket.ts";
 import { SessionDoor } from "./session-socket.ts";

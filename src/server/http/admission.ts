@@ -1,0 +1,84 @@
+/**
+ * Which requests the app takes: the rate limit of a peer, the origin of a browser's page, then a token or a ticket. What
+ * is refused is reported before the error is thrown. The checks themselves are pure and stand in auth/guard.ts.
+ */
+import type { MiddlewareHandler } from "hono";
+import { cors } from "hono/cors";
+import { WshError } from "../../protocol/errors.ts";
+import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "../auth/guard.ts";
+import type { RateLimit } from "../auth/rate-limit.ts";
+import type { Tickets } from "../auth/tickets.ts";
+import type { AppContext, AppEnv, Refused } from "./context.ts";
+import { CURSOR_HEADER, WARNING_HEADER } from "./request.ts";
+
+export interface AdmissionOptions {
+  readonly guard: GuardPolicy;
+  /** Redeemed by WebSocket requests that carry no token. */
+  readonly tickets?: Tickets;
+  /** Requests over TCP, per peer; absent: no limit. */
+  readonly rateLimit?: RateLimit;
+  /** Aborts when the token of this name is revoked. */
+  readonly revoked?: (tokenName: string) => AbortSignal;
+  /** A request was refused, for what it showed or did not show. */
+  readonly refused?: (code: string, request: Refused) => void;
+}
+
+/** Token names of callers that were admitted by something that cannot be revoked. */
+const unrevocable: ReadonlySet<string> = new Set(["socket", "none", "own"]);
+
+/** Sets `verdict` and `revoked` of an admitted request; every other one ends here. */
+export function admission(options: AdmissionOptions): MiddlewareHandler<AppEnv> {
+  return async (c, next) => {
+    const verdict = checked(options, c);
+    c.set("verdict", verdict);
+    c.set("revoked", unrevocable.has(verdict.tokenName) ? null : (options.revoked?.(verdict.tokenName) ?? null));
+    await next();
+  };
+}
+
+/** @throws WshError rate_limited and what `admit` throws */
+function checked(options: AdmissionOptions, c: AppContext): Admitted {
+  try {
+    limitRate(options.rateLimit, c);
+    return admit(options, c);
+  } catch (thrown) {
+    const { peer } = c.env;
+    options.refused?.(WshError.from(thrown).code, { method: c.req.method, path: c.req.path, peer });
+    throw thrown;
+  }
+}
+
+/** @throws WshError rate_limited */
+function limitRate(limit: RateLimit | undefined, c: AppContext): void {
+  const { listener, peer } = c.env;
+  if (limit === undefined || listener === "unix") return;
+  const wait = limit.take(peer ?? "unknown");
+  if (wait !== null) throw new WshError("rate_limited", "too many requests", { retry_after_s: wait });
+}
+
+/** @throws WshError host_not_allowed, origin_not_allowed, auth_required, auth_invalid */
+function admit({ guard, tickets }: AdmissionOptions, c: AppContext): Admitted {
+  if (c.env.listener === "unix") return { ok: true, access: "admin", tokenName: "socket" };
+  const headers = { get: (name: string) => c.req.header(name) ?? null };
+  const foreign = checkOrigin(guard, headers);
+  if (foreign !== null && !foreign.ok) throw new WshError(foreign.code, foreign.message);
+  const ticket = c.req.query("ticket");
+  if (ticket !== undefined && headers.get("upgrade") !== null && headers.get("authorization") === null) {
+    const admitted = tickets?.redeem(ticket) ?? null;
+    if (admitted !== null) return admitted;
+    if (guard.tokens() !== null) throw new WshError("auth_required", "the ticket is unknown, used or too old");
+  }
+  const verdict = checkToken(guard, headers);
+  if (!verdict.ok) throw new WshError(verdict.code, verdict.message);
+  return verdict;
+}
+
+/** Lets pages of these origins, and of no others, call and read (docs/security.md, TCP). */
+export function allowOrigins(origins: ReadonlySet<string>): MiddlewareHandler {
+  return cors({
+    origin: [...origins],
+    allowMethods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+    allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"],
+    exposeHeaders: ["Mcp-Session-Id", CURSOR_HEADER, WARNING_HEADER, "Retry-After"],
+  });
+}

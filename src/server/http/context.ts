@@ -1,0 +1,29 @@
+/** What a request carries through the app: where it came from, and as whom it was admitted. */
+import type { Context } from "hono";
+import type { Admitted } from "../auth/guard.ts";
+import type { Door } from "../websocket/websockets.ts";
+
+/** What the listener adds to a request. */
+export interface RequestOrigin {
+  readonly listener: "unix" | "tcp";
+  /** Peer address, for rate limits and the audit log; null on the Unix socket. */
+  readonly peer: string | null;
+  readonly server: Bun.Server<Door>;
+}
+
+export type AppEnv = {
+  Bindings: RequestOrigin;
+  Variables: {
+    verdict: Admitted;
+    /** Aborts when the token that admitted the request is revoked; null when it cannot be. */
+    revoked: AbortSignal | null;
+  };
+};
+export type AppContext = Context<AppEnv>;
+
+/** What is recorded of a refused request: not its query, which may hold a ticket. */
+export interface Refused {
+  readonly method: string;
+  readonly path: string;
+  readonly peer: string | null;
+}

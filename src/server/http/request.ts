@@ -1,0 +1,142 @@
+/**
+ * One request as a call of an operation: its input from path, query and body, then its result or its error as a
+ * response. It knows bindings and schemas, not what operations do.
+ */
+import type { Call, CallContext } from "../../operations/call.ts";
+import type { HttpBinding, Operation } from "../../operations/define.ts";
+import { queryInput } from "../../operations/query-string.ts";
+import type { OperationName } from "../../operations/table.ts";
+import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { visibleLines } from "../../protocol/visible.ts";
+import type { AppContext } from "./context.ts";
+
+/** @throws WshError of the input, of the operation, auth_invalid when the token was revoked meanwhile */
+export async function callFromHttp(
+  call: Call,
+  operation: Operation<OperationName>,
+  binding: HttpBinding,
+  c: AppContext,
+): Promise<unknown> {
+  const { name: target, ...params } = c.req.param() as Record<string, string>;
+  const { given, input: taken } = await inputOf(operation, binding, c);
+  const input = { ...taken, ...queryInput(operation.input, params), ...binding.fixed };
+  const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
+  if (warnings.length > 0) c.header(WARNING_HEADER, warnings.join("; "));
+  if (binding.method !== "GET") await notGone(c);
+  const verdict = c.get("verdict");
+  const revoked = c.get("revoked");
+  const context: CallContext & { session?: string } = {
+    signal: revoked === null ? c.req.raw.signal : AbortSignal.any([c.req.raw.signal, revoked]),
+    access: verdict.access,
+    caller: { kind: "http", id: `http:${verdict.tokenName}`, connected: false },
+    via: { token: verdict.tokenName, peer: c.env.peer },
+    ...(verdict.session === undefined ? {} : { only: verdict.session }),
+    ...(operation.scope === "session" && target !== undefined ? { session: target } : {}),
+  };
+  try {
+    const result = await call(operation.name, input as never, context);
+    if (revoked?.aborted === true) throw new WshError("auth_invalid", "the token was revoked meanwhile");
+    return result;
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    const json = (binding.from ?? defaultSource(binding)) === "json";
+    if (json && error.details.schema === true)
+      throw new WshError(error.code, error.message, error.details, { status: 422 });
+    throw error;
+  }
+}
+
+/**
+ * Refuses a request whose connection has ended. Bun closes a connection on which another request, or the client's FIN,
+ * comes before the answer, but only after it has passed the request on; one turn of the event loop later that is known.
+ * What cannot be answered any more is not carried out.
+ * @throws WshError cancelled
+ */
+async function notGone(c: AppContext): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  if (c.req.raw.signal.aborted) throw new WshError("cancelled", "the connection ended before the request began");
+}
+
+function defaultSource(binding: HttpBinding): "query" | "json" {
+  return binding.method === "GET" || binding.method === "DELETE" ? "query" : "json";
+}
+
+interface Input {
+  /** What the caller sent by name. */
+  readonly given: Readonly<Record<string, unknown>>;
+  /** What the operation takes of it. */
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+async function inputOf(operation: Operation<OperationName>, binding: HttpBinding, c: AppContext): Promise<Input> {
+  const query = c.req.query();
+  switch (binding.from ?? defaultSource(binding)) {
+    case "nothing":
+      return { given: query, input: {} };
+    case "query":
+      return { given: query, input: queryInput(operation.input, query) };
+    case "raw": {
+      const bytes = new Uint8Array(await c.req.arrayBuffer());
+      return { given: query, input: { data: bytes.toBase64(), encoding: "base64" } };
+    }
+    case "json": {
+      const body = await jsonBody(c);
+      return { given: { ...query, ...body }, input: { ...queryInput(operation.input, query), ...body } };
+    }
+  }
+}
+
+/** @throws WshError invalid_request with status 415 (not JSON by its type), 400 (does not parse), 422 (not an object) */
+async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
+  const text = await c.req.text();
+  const type = c.req.header("content-type");
+  if (text === "" && type === undefined) return {};
+  if (type === undefined || !/^application\/([\w.-]+\+)?json\s*(;|$)/i.test(type)) {
+    throw new WshError(
+      "invalid_request",
+      `the content type '${type ?? ""}' is not JSON`,
+      {
+        hint: "Send JSON with 'Content-Type: application/json'.",
+      },
+      { status: 415 },
+    );
+  }
+  let body: unknown;
+  try {
+    body = text === "" ? {} : JSON.parse(text);
+  } catch (error) {
+    throw new WshError("invalid_request", `the body is not JSON: ${error instanceof Error ? error.message : error}`);
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new WshError("invalid_request", "the body must be a JSON object", {}, { status: 422 });
+  }
+  return body as Record<string, unknown>;
+}
+
+/** The `output_cursor` of a result, for replies without a body. */
+export const CURSOR_HEADER = "Wsh-Output-Cursor";
+/** Names the fields of a request that its operation does not have; the request is carried out without them. */
+export const WARNING_HEADER = "Wsh-Warning";
+
+export function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
+  const cursor =
+    typeof result === "object" && result !== null && "output_cursor" in result ? result.output_cursor : null;
+  if (typeof cursor === "number") c.header(CURSOR_HEADER, String(cursor));
+  if (binding.status === 204) return c.body(null, 204);
+  return c.json(result as object, binding.status ?? 200);
+}
+
+/** The standard error object; a wait that timed out has what it saw beside it (docs/protocol.md, Conventions). */
+export function errorResponse(thrown: unknown, path: string): Response {
+  const error = WshError.from(thrown);
+  if (error.code === "internal_error") console.error(visibleLines(`internal error on ${path}: ${Bun.inspect(thrown)}`));
+  const { code, message, hint, ...details } = error.toBody();
+  const { schema, ...shown } = details;
+  const body =
+    error.status === 408 ? { error: { code, message, hint }, ...shown } : { error: { code, message, hint, ...shown } };
+  const headers: Record<string, string> = {};
+  if (error.status === 401) headers["WWW-Authenticate"] = "Bearer";
+  if (typeof details.retry_after_s === "number") headers["Retry-After"] = String(details.retry_after_s);
+  return Response.json(body, { status: error.status, headers });
+}

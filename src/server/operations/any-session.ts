@@ -1,0 +1,93 @@
+/** Waiting over several sessions: every candidate is asked, the first answer that decides counts, the rest is cancelled. */
+import type { CallContext } from "../../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import type { Host } from "../hosts/session-host.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+
+/** Waits until one session is silent. Candidates are fixed when the request starts (docs/protocol.md, Silence). */
+export async function idleAny(
+  hosts: Hosts,
+  input: ParsedInput<"idle.any">,
+  context: CallContext,
+): Promise<OperationOutput<"idle.any">> {
+  const { last_session, last_generation, tag, ...idle } = input;
+  const candidates = runningWithTag(await hosts.present(), tag);
+  return firstOf(candidates, context, async (host, race) => {
+    const own = last_session === host.info.name && last_generation !== undefined ? { last_generation } : {};
+    const result = (await host.request("idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
+    return { ...result, session: host.info.name };
+  });
+}
+
+export async function waitAny(
+  hosts: Hosts,
+  input: ParsedInput<"wait.any">,
+  context: CallContext,
+): Promise<OperationOutput<"wait.any">> {
+  const { sessions, tag, since, ...wait } = input;
+  const named = sessions === undefined ? null : await Promise.all(sessions.map((target) => hosts.find(target)));
+  const candidates = named ?? runningWithTag(await hosts.present(), tag);
+  const cursors = new Map<string, number>();
+  const first = await firstOf(
+    candidates,
+    context,
+    async (host, race) => {
+      const given = typeof since === "object" ? new Map(Object.entries(since)) : null;
+      const own = typeof since === "object" ? (given?.get(host.info.name) ?? given?.get(host.info.id)) : since;
+      const from = own === undefined ? {} : { since: own };
+      const result = (await host.request("wait", { ...wait, ...from }, race)) as OperationOutput<"wait">;
+      if (result.output_cursor !== undefined) cursors.set(host.info.name, result.output_cursor);
+      return { ...result, session: host.info.name };
+    },
+    (result) => result.decided_by !== "timeout",
+  );
+  if (first.decided_by !== "timeout" || candidates.length === 1) return first;
+  return { session: null, decided_by: "timeout", output_cursors: Object.fromEntries(cursors) };
+}
+
+function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readonly Host[] {
+  const found = hosts.filter((host) => host.info.running && (tags.length === 0 || hasTag(host.info, tags)));
+  if (found.length > 0) return found;
+  throw new WshError(
+    "no_sessions",
+    tags.length === 0 ? "there are no sessions" : `no session has a tag of: ${tags.join(", ")}`,
+  );
+}
+
+/** Asks all hosts. When no answer decides, the first answer counts; when all fail, the first error. */
+async function firstOf<T>(
+  hosts: readonly Host[],
+  context: CallContext,
+  ask: (host: Host, context: Pick<CallContext, "access" | "caller" | "signal">) => Promise<T>,
+  decides: (result: T) => boolean = () => true,
+): Promise<T> {
+  const losers = new AbortController();
+  const signal = AbortSignal.any([context.signal, losers.signal]);
+  const undecided: T[] = [];
+  try {
+    return await Promise.any(
+      hosts.map(async (host) => {
+        const result = await ask(host, { ...within(context), signal });
+        if (decides(result)) return result;
+        undecided.push(result);
+        throw new WshError("idle_timeout", `session '${host.info.name}' decided nothing`);
+      }),
+    );
+  } catch (thrown) {
+    const [first] = undecided;
+    if (first !== undefined) return first;
+    throw thrown instanceof AggregateError ? thrown.errors[0] : thrown;
+  } finally {
+    losers.abort();
+  }
+}
+
+export function hasTag(info: SessionInfo, tags: readonly string[]): boolean {
+  return tags.some((tag) => info.tags.includes(tag));
+}
+
+function within({ access, caller, signal }: CallContext): Pick<CallContext, "access" | "caller" | "signal"> {
+  return { access, caller, signal };
+}

@@ -1,0 +1,76 @@
+/** Creating a session for a caller of the gateway, who gives environment and directory, or finding the one that is there. */
+import os from "node:os";
+import * as v from "valibot";
+import type { HostSpecSchema } from "../../instance/launch/host-spec.ts";
+import { type ReadyReport, startHost } from "../../instance/launch/launch.ts";
+import type { CallContext } from "../../operations/call.ts";
+import type { ParsedInput } from "../../operations/table.ts";
+import { originalNofile } from "../../platform/inherited-file-limit.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { checkSessionName } from "../../protocol/names.ts";
+import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
+import { CONTEXT } from "../hosts/session-host.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import { requireOwnServer, type ServerState } from "./server-state.ts";
+
+/** @throws WshError server_not_found, session_name_conflict, resource_limit_reached and what the session process reports */
+export async function createSession(
+  hosts: Hosts,
+  state: ServerState,
+  input: ParsedInput<"sessions.create">,
+  context: CallContext,
+): Promise<CreatedSession> {
+  const { server, if_exists, ...create } = input;
+  requireOwnServer(state, server);
+  const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
+  const existing = wanted === null ? null : await findLive(hosts, wanted);
+  if (existing !== null) return existing;
+  const spec: v.InferInput<typeof HostSpecSchema> = {
+    socket: state.instance.httpSocket,
+    starter: "server",
+    nofile: originalNofile(),
+    max_sessions: state.limits.max_sessions,
+    create,
+    naming: "number",
+    env: definedOnly(context.env ?? process.env),
+    cwd: context.cwd ?? os.homedir(),
+  };
+  let ready: ReadyReport;
+  try {
+    ready = await startHost(state.instance, spec);
+  } catch (thrown) {
+    // Another caller created it meanwhile.
+    const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
+    const quicker = wanted !== null && isTaken ? await findLive(hosts, wanted) : null;
+    if (quicker !== null) return quicker;
+    throw thrown;
+  }
+  state.sessionCreated();
+  const info = v.parse(SessionInfoSchema, ready.info);
+  await hosts.find(info.id);
+  // Its caller has read nothing yet, whatever its shell has printed by now.
+  return { ...info, output_cursor: 0 };
+}
+
+function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | null> {
+  try {
+    const host = await hosts.find(name);
+    if (!host.info.running) return null;
+    const [info, status] = await Promise.all([
+      host.request("session.get", {}, CONTEXT),
+      host.request("status.get", {}, CONTEXT),
+    ]);
+    return { ...v.parse(SessionInfoSchema, info), ...v.parse(CursorSchema, status) };
+  } catch (error) {
+    if (error instanceof WshError && error.code === "session_not_found") return null;
+    throw error;
+  }
+}
+
+const CursorSchema = v.object({ output_cursor: v.number() });

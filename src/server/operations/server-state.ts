@@ -1,0 +1,27 @@
+/** What the server's own operations read and change of the server: its identity, its limits, and how it ends. */
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+export interface ServerState {
+  readonly instance: Instance;
+  /** What this server calls itself. */
+  readonly hostname: string;
+  readonly serverId: string;
+  /** Time since the start, in ms, by the clock that does not jump. */
+  uptimeMs(): number;
+  readonly limits: Readonly<Record<string, number>>;
+  /** Addresses that it listens on over TCP. */
+  addresses: readonly string[];
+  persistent: boolean;
+  setPersistent(persistent: boolean): void;
+  /** Ends every session, then the server; returns how many sessions there were. */
+  stop(): Promise<number>;
+  /** A session was created here: an ephemeral server no longer counts as unused. */
+  sessionCreated(): void;
+}
+
+/** @throws WshError server_not_found for any name but this server's own */
+export function requireOwnServer(state: ServerState, name: string | null | undefined): void {
+  if (name === undefined || name === null || name === state.hostname) return;
+  throw new WshError("server_not_found", `no server '${name}'; this is '${state.hostname}'`);
+}
