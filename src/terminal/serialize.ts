@@ -9,10 +9,11 @@ import type { IBuffer, Terminal } from "@xterm/headless";
 import { hasAgreedWidth } from "../protocol/agreed-width.ts";
 import type { History } from "./history/history.ts";
 import type { HotWindow } from "./history/hot-window.ts";
+import { RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./history/segment.ts";
 import { defaultTabs, type ModeTracker } from "./modes.ts";
 import type { QueryResponder } from "./queries.ts";
 import type { LinkTable } from "./rows/hyperlinks.ts";
-import { extraAt, RUN_WORDS, runEnd, runExtra, type Segment, unitAt } from "./rows/row-text.ts";
+import { extraAt } from "./rows/row-text.ts";
 import { type Extra, extraOf, sgrOf } from "./rows/styles.ts";
 import {
   BG_VISIBLE,

@@ -8,8 +8,8 @@
  * over from there; the words of a style are, bit for bit, what xterm would store (`InputHandler.charAttributes`).
  */
 
+import type { SegmentBuilder } from "../history/segment-builder.ts";
 import { TAB_WIDTH } from "../modes.ts";
-import type { SegmentBuilder } from "../rows/row-text.ts";
 import {
   BG_FAINT,
   BG_ITALIC,

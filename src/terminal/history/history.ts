@@ -8,10 +8,11 @@
  * dropped is reported once, by the block, before it is gone: who needs its text takes it then, and nobody else pays for it.
  */
 
-import { rowStarts, type Segment, type SegmentBuilder } from "../rows/row-text.ts";
 import type { StoredRow } from "../rows/xterm-row.ts";
 import { BlockBuilder, type Pieces, RetiredLines } from "./packed-block.ts";
 import type { RawLines } from "./raw-lines.ts";
+import { rowStarts, type Segment } from "./segment.ts";
+import type { SegmentBuilder } from "./segment-builder.ts";
 
 export type { RetiredLines } from "./packed-block.ts";
 

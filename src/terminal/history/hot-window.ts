@@ -11,11 +11,12 @@
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
 import type { Position } from "../marks.ts";
 import type { LinkTable } from "../rows/hyperlinks.ts";
-import { type Segment, SegmentBuilder } from "../rows/row-text.ts";
 import { CELL_WORDS, cellWidth, HAS_CONTENT, type StoredRow, storedRow, usedCells } from "../rows/xterm-row.ts";
 import { MAX_SCROLL } from "../stream/slice-scanner.ts";
 import type { History } from "./history.ts";
 import type { RawLines } from "./raw-lines.ts";
+import type { Segment } from "./segment.ts";
+import { SegmentBuilder } from "./segment-builder.ts";
 
 /** Rows that xterm keeps above the screen: what one slice can scroll, and some 700 that a resize may reflow or bring back. */
 export const HOT_ROWS = 1_216;

@@ -7,9 +7,10 @@
  * last piece again.
  */
 
-import { freshSegment, hasStale, rowStarts, type Segment, type SegmentBuilder } from "../rows/row-text.ts";
 import type { Extra } from "../rows/styles.ts";
 import { CELL_WORDS, type StoredRow, simpleCode } from "../rows/xterm-row.ts";
+import { freshSegment, hasStale, rowStarts, type Segment } from "./segment.ts";
+import type { SegmentBuilder } from "./segment-builder.ts";
 
 /** Pieces of a block: enough to make its overhead small, few enough to walk for a single line. */
 const BLOCK_PIECES = 128;

@@ -4,8 +4,9 @@
  */
 
 import { isSimple, LineReader, usedCellsOf } from "../bypass/plain-line.ts";
-import { type Segment, SegmentBuilder } from "../rows/row-text.ts";
 import type { Pieces } from "./packed-block.ts";
+import type { Segment } from "./segment.ts";
+import { SegmentBuilder } from "./segment-builder.ts";
 
 /** Memory of the objects and arrays around the bytes, and of a line's entries; roughly. */
 const OVERHEAD_BYTES = 400;

@@ -5,18 +5,11 @@
  */
 import type { Format, Line } from "../../protocol/screen.ts";
 import type { Position } from "../marks.ts";
-import {
-  freshSegment,
-  joinLine,
-  type Segment,
-  segmentSpans,
-  simpleText,
-  trimSpaces,
-  unitAt,
-} from "../rows/row-text.ts";
+import { simpleText, trimSpaces } from "../rows/row-text.ts";
 import { BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "../rows/xterm-row.ts";
 import type { History } from "./history.ts";
 import type { HotWindow } from "./hot-window.ts";
+import { freshSegment, joinLine, type Segment, segmentSpans, unitAt } from "./segment.ts";
 
 export interface TextLine {
   readonly id: number;
