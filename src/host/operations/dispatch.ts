@@ -8,7 +8,8 @@ import { findOperation } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Session } from "../../session/session.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
-import { type HandlerContext, sessionHandlers } from "./handlers.ts";
+import type { HandlerContext } from "./context.ts";
+import { sessionHandlers } from "./handlers.ts";
 
 type AnyHandler = (session: Session, input: unknown, context: HandlerContext) => unknown;
 const handlers = sessionHandlers as unknown as Readonly<Record<string, AnyHandler>>;

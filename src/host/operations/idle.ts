@@ -2,7 +2,7 @@
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Session } from "../../session/session.ts";
-import type { HandlerContext } from "./handlers.ts";
+import type { HandlerContext } from "./context.ts";
 
 export async function awaitIdle(
   session: Session,
