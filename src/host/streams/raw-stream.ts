@@ -8,7 +8,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type Frame, frameTypes } from "../../protocol/messages.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { ClientEnd } from "./stream-client.ts";
+import type { ClientEnd } from "./client-end.ts";
 
 /** Bytes that may wait for a reader before it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;

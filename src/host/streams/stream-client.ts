@@ -11,10 +11,9 @@ import { SubscriptionSchema } from "../../protocol/events.ts";
 import { type Frame, frameTypes } from "../../protocol/messages.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
+import type { ClientEnd } from "./client-end.ts";
 import { RawSchema, RawStream } from "./raw-stream.ts";
 import { SessionSubscription } from "./subscription.ts";
-
-export type ClientEnd = Pick<StreamEnd, "reason" | "exit_code" | "signal">;
 
 export class StreamClient {
   private stream: SessionSubscription | RawStream | null = null;

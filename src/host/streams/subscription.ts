@@ -8,11 +8,10 @@
 import type { Overlay, Panel } from "../../protocol/drawing.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
 import { frameTypes } from "../../protocol/messages.ts";
-import type { Screen } from "../../protocol/screen.ts";
 import type { Session } from "../../session/session.ts";
-import type { ResetReason } from "../../terminal/model.ts";
 import type { Peer } from "../../wire/peer.ts";
 import { reportActivity, type StateEvent } from "./activity-reports.ts";
+import { ScreenReports } from "./screen-reports.ts";
 
 /** Characters of `chars` that wait for a report; past it they are dropped and counted. */
 const MAX_QUEUED_CHARS = 256 * 1024;
@@ -31,6 +30,7 @@ type Sent =
 
 export class SessionSubscription {
   private readonly wants: ReadonlySet<EventName>;
+  private readonly screen: ScreenReports;
   private readonly ends: (() => void)[] = [];
   private readonly decoder = new TextDecoder();
   private timer: Timer | null = null;
@@ -39,10 +39,6 @@ export class SessionSubscription {
   private lastReport = Number.NEGATIVE_INFINITY;
   private seq = 0;
   private dirty = false;
-  private painted = 0;
-  private cursor = "";
-  private alternate = false;
-  private resets = new Set<ResetReason>();
   private drawn = false;
   private chars = "";
   private charsSkipped = 0;
@@ -58,6 +54,7 @@ export class SessionSubscription {
     private readonly options: Subscription,
   ) {
     this.wants = new Set(options.events);
+    this.screen = new ScreenReports(session.pane.terminal, { wants: this.wants, format: options.format });
   }
 
   /** Begins between two chunks: `begun` is called, then the present state is sent, then what changes. */
@@ -97,8 +94,7 @@ export class SessionSubscription {
 
   private begin(): void {
     const { session, wants } = this;
-    const { terminal } = session.pane;
-    this.markPainted(this.send([this.sync()]));
+    this.send([this.screen.begin()]);
     if (this.options.idle_timeout_ms > 0 && session.exit === null) {
       this.ends.push(
         reportActivity(session, this.options, {
@@ -116,7 +112,7 @@ export class SessionSubscription {
     if (wants.has("chars")) this.ends.push(session.events.on("chunk", ({ bytes }) => this.printed(bytes)));
     this.ends.push(
       session.events.on("reset", (reason) => {
-        this.resets.add(reason);
+        this.screen.reset(reason);
         this.changed();
       }),
     );
@@ -149,7 +145,6 @@ export class SessionSubscription {
         }),
       );
     }
-    this.alternate = terminal.alternate;
   }
 
   private changed(): void {
@@ -194,13 +189,13 @@ export class SessionSubscription {
     });
   }
 
-  /** Everything that has changed since the last report, in the contract's order. Runs at most once per interval. */
+  /** Everything that has changed since the last report, in the order of docs/protocol.md, Events. Runs at most once per interval. */
   private report(): void {
     this.dirty = false;
     this.lastReport = performance.now();
     const events: Sent[] = [];
     this.reportQueued(events);
-    this.reportScreen(events);
+    events.push(...this.screen.news(() => ++this.seq));
     if (this.drawn) {
       const { elements } = this.session;
       events.push({ event: "overlay", seq: ++this.seq, overlays: elements.overlays(), panels: elements.panels() });
@@ -224,61 +219,12 @@ export class SessionSubscription {
     if (this.chars !== "") events.push({ event: "chars", seq: ++this.seq, text: this.chars });
     this.chars = "";
     if (this.charsSkipped > 0) {
-      events.push({ type: "lagged", skipped: this.charsSkipped }, this.sync());
+      events.push({ type: "lagged", skipped: this.charsSkipped }, this.screen.sync());
       this.charsSkipped = 0;
     }
   }
 
-  private reportScreen(events: Sent[]): void {
-    const { wants } = this;
-    const { terminal } = this.session.pane;
-    if (terminal.alternate !== this.alternate) {
-      this.alternate = terminal.alternate;
-      if (wants.has("mode")) events.push({ event: "mode", seq: ++this.seq, alternate_active: this.alternate });
-    }
-    for (const reason of this.resets) events.push({ event: "reset", seq: ++this.seq, reason });
-    this.resets.clear();
-    if (terminal.epoch === this.painted) return;
-    const rows = wants.has("lines") || wants.has("diffs") ? terminal.changedRows(this.painted) : [];
-    this.painted = terminal.epoch;
-    const wantsCursor = wants.has("cursor");
-    if (rows.length === 0 && !wantsCursor) return;
-    const screen = terminal.screen(this.options.format);
-    if (wants.has("lines")) {
-      for (const index of rows) {
-        const line = screen.lines[index];
-        if (line === undefined) continue;
-        events.push({ event: "line", seq: ++this.seq, index, total_lines: screen.total_lines, line });
-      }
-    }
-    const cursor = JSON.stringify(screen.cursor);
-    if (wantsCursor && cursor !== this.cursor) events.push({ event: "cursor", seq: ++this.seq, ...screen.cursor });
-    this.cursor = cursor;
-    if (wants.has("diffs") && rows.length > 0) {
-      events.push({ event: "diff", seq: ++this.seq, changed_lines: rows, screen });
-    }
-  }
-
-  private sync(): Extract<SessionEvent, { event: "sync" }> {
-    const screen = this.session.pane.terminal.screen(this.options.format);
-    return { event: "sync", seq: 0, screen, scrollback_lines: screen.total_lines };
-  }
-
-  /** What was just sent whole need not be sent again row by row. */
-  private markPainted(sent: readonly Sent[]): void {
-    const { terminal } = this.session.pane;
-    terminal.changedRows(terminal.epoch);
-    this.painted = terminal.epoch;
-    const screen = sent.map((event) => ("event" in event && event.event === "sync" ? event.screen : null)).at(-1);
-    if (screen !== undefined && screen !== null) this.cursor = cursorOf(screen);
-  }
-
-  private send<T extends readonly Sent[]>(events: T): T {
+  private send(events: readonly Sent[]): void {
     this.peer.sendAll(frameTypes.event, events);
-    return events;
   }
-}
-
-function cursorOf(screen: Screen): string {
-  return JSON.stringify(screen.cursor);
 }

@@ -1,0 +1,81 @@
+/**
+ * What of the screen is news to one subscriber: rows, cursor, alternate screen, resets. Owns the epoch up to which the
+ * subscriber knows the rows. Every row is reported in its newest state and once, however often it changed. Call between
+ * chunks. `news` runs at most once per interval.
+ */
+import type { EventName, SessionEvent } from "../../protocol/events.ts";
+import type { Format } from "../../protocol/screen.ts";
+import type { ResetReason, TerminalModel } from "../../terminal/model.ts";
+
+type ScreenEvent = Extract<SessionEvent, { event: "mode" | "reset" | "line" | "cursor" | "diff" }>;
+
+export interface ScreenInterest {
+  readonly wants: ReadonlySet<EventName>;
+  readonly format: Format;
+}
+
+export class ScreenReports {
+  private epoch = 0;
+  private cursor = "";
+  private alternate = false;
+  private readonly resets = new Set<ResetReason>();
+
+  constructor(
+    private readonly terminal: TerminalModel,
+    private readonly interest: ScreenInterest,
+  ) {}
+
+  reset(reason: ResetReason): void {
+    this.resets.add(reason);
+  }
+
+  /** The whole screen, as the subscriber gets it at the beginning and after what it missed. */
+  sync(): Extract<SessionEvent, { event: "sync" }> {
+    const screen = this.terminal.screen(this.interest.format);
+    return { event: "sync", seq: 0, screen, scrollback_lines: screen.total_lines };
+  }
+
+  /** The same, as what the subscriber knows from here on: what is in it need not be sent again row by row. */
+  begin(): Extract<SessionEvent, { event: "sync" }> {
+    const { terminal } = this;
+    const sync = this.sync();
+    // Rows find out that they have changed when they are asked.
+    terminal.changedRows(terminal.epoch);
+    this.epoch = terminal.epoch;
+    this.alternate = terminal.alternate;
+    this.cursor = JSON.stringify(sync.screen.cursor);
+    return sync;
+  }
+
+  /** What has changed since the last call, or since the beginning. @param seq of the next event */
+  news(seq: () => number): ScreenEvent[] {
+    const { terminal } = this;
+    const { wants, format } = this.interest;
+    const events: ScreenEvent[] = [];
+    if (terminal.alternate !== this.alternate) {
+      this.alternate = terminal.alternate;
+      if (wants.has("mode")) events.push({ event: "mode", seq: seq(), alternate_active: this.alternate });
+    }
+    for (const reason of this.resets) events.push({ event: "reset", seq: seq(), reason });
+    this.resets.clear();
+    if (terminal.epoch === this.epoch) return events;
+    const rows = wants.has("lines") || wants.has("diffs") ? terminal.changedRows(this.epoch) : [];
+    this.epoch = terminal.epoch;
+    if (rows.length === 0 && !wants.has("cursor")) return events;
+    const screen = terminal.screen(format);
+    if (wants.has("lines")) {
+      for (const index of rows) {
+        const line = screen.lines[index];
+        if (line !== undefined)
+          events.push({ event: "line", seq: seq(), index, total_lines: screen.total_lines, line });
+      }
+    }
+    const cursor = JSON.stringify(screen.cursor);
+    if (wants.has("cursor") && cursor !== this.cursor) events.push({ event: "cursor", seq: seq(), ...screen.cursor });
+    this.cursor = cursor;
+    if (wants.has("diffs") && rows.length > 0) {
+      events.push({ event: "diff", seq: seq(), changed_lines: rows, screen });
+    }
+    return events;
+  }
+}
