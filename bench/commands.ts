@@ -3,6 +3,7 @@ import { type Figure, figure, number, percentile } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
 import { workOver } from "./process.ts";
 import type { Stage } from "./stage.ts";
+import { timed } from "./timed.ts";
 
 /** Commands that say when they end, of each kind. */
 const ENDS = Number(process.env.N ?? 200);
@@ -56,16 +57,6 @@ async function line(who: string, run: (command: string) => Promise<unknown>): Pr
   }
   const whole = await timed(TRIVIAL, () => run("true"));
   return { who, figures: [...spread(late), ...spread(whole)] };
-}
-
-async function timed(count: number, call: () => Promise<unknown>): Promise<number[]> {
-  const times: number[] = [];
-  for (let at = 0; at < count; at++) {
-    const began = performance.now();
-    await call();
-    times.push(performance.now() - began);
-  }
-  return times;
 }
 
 /** What a small call costs, alone and among others. */

@@ -9,7 +9,8 @@ import { corpora, prepare, program, timed } from "./flood.ts";
 import type { Measure } from "./measure.ts";
 import { tmuxPid } from "./memory.ts";
 import { cpu } from "./process.ts";
-import { type Stage, until } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import { until } from "./until.ts";
 import type { Window } from "./window.ts";
 
 const ROUNDS = 3;

@@ -3,7 +3,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type Figure, figure } from "./figure.ts";
 import type { Line, Measure, Report } from "./measure.ts";
-import { installed, type Stage, until } from "./stage.ts";
+import { installed, type Stage } from "./stage.ts";
+import { until } from "./until.ts";
 import type { Window } from "./window.ts";
 
 const ROUNDS = 5;

@@ -3,7 +3,9 @@ import { figure, percentile } from "./figure.ts";
 import { McpLines } from "./mcp-lines.ts";
 import type { Measure } from "./measure.ts";
 import { pss, workOver } from "./process.ts";
-import { type Stage, until } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import { timed } from "./timed.ts";
+import { until } from "./until.ts";
 
 const ROUNDS = 15;
 const CALLS = 1_000;
@@ -175,13 +177,3 @@ export const mcpTokens: Measure = {
     };
   },
 };
-
-async function timed(count: number, call: () => Promise<unknown>): Promise<number[]> {
-  const times: number[] = [];
-  for (let at = 0; at < count; at++) {
-    const began = performance.now();
-    await call();
-    times.push(performance.now() - began);
-  }
-  return times;
-}

@@ -2,7 +2,8 @@
 import { figure } from "./figure.ts";
 import type { Measure } from "./measure.ts";
 import { pss } from "./process.ts";
-import { HISTORY_LINES, type Stage, until } from "./stage.ts";
+import { HISTORY_LINES, type Stage } from "./stage.ts";
+import { until } from "./until.ts";
 
 const SESSIONS = 10;
 /** Lines that fill the history of a session. */

@@ -1,7 +1,9 @@
 /** What grows with the number of sessions: listing them, making one more, ending all; beside tmux with as many. */
 import { type Figure, figure } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
-import { type Stage, until } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import { timed } from "./timed.ts";
+import { until } from "./until.ts";
 
 const COUNTS = [10, 50, 100, 250] as const;
 /** Lists, and sessions made, per count. */
@@ -50,7 +52,7 @@ async function wshCosts(stage: Stage, count: number): Promise<Costs> {
     await until("wsh to be gone", () => stage.processes().length === 0);
   });
   await stage.clear();
-  return { create, list, command, stop };
+  return { create: figure(create), list: figure(list), command: figure(command), stop: figure(stop) };
 }
 
 async function tmuxCosts(stage: Stage, count: number): Promise<Costs> {
@@ -64,15 +66,5 @@ async function tmuxCosts(stage: Stage, count: number): Promise<Costs> {
     await until("tmux to be gone", () => stage.processes().length === 0);
   });
   await stage.clear();
-  return { create, list: command, command, stop };
-}
-
-async function timed(times: number, act: () => Promise<unknown>): Promise<Figure> {
-  const samples: number[] = [];
-  for (let at = 0; at < times; at++) {
-    const began = performance.now();
-    await act();
-    samples.push(performance.now() - began);
-  }
-  return figure(samples);
+  return { create: figure(create), list: figure(command), command: figure(command), stop: figure(stop) };
 }

@@ -6,10 +6,9 @@
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { until } from "./until.ts";
 import { Window } from "./window.ts";
 
-/** How long anything may take that a measure waits for, in ms: a hundred times what it should. */
-const PATIENCE_MS = 120_000;
 /** History of wsh's sessions, which the peers get too, in lines. */
 export const HISTORY_LINES = 10_000;
 
@@ -139,17 +138,6 @@ export class Stage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.clear();
     fs.rmSync(this.dir, { recursive: true, force: true });
-  }
-}
-
-/** Waits until `probe` answers something else than undefined, null or false. */
-export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<NonNullable<T>> {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const value = await probe();
-    if (value !== undefined && value !== null && value !== false) return value;
-    if (performance.now() > deadline) throw new Error(`waited ${PATIENCE_MS} ms for ${what}`);
-    await Bun.sleep(2);
   }
 }
 

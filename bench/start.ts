@@ -2,7 +2,8 @@
 import { join } from "node:path";
 import { figure } from "./figure.ts";
 import type { Line, Measure } from "./measure.ts";
-import { installed, type Stage, until } from "./stage.ts";
+import { installed, type Stage } from "./stage.ts";
+import { until } from "./until.ts";
 
 const ROUNDS = 15;
 /** What the stage's shells prompt with. */

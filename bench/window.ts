@@ -2,7 +2,7 @@
  * A person's terminal, as far as a measure needs one: it types, and sees bytes arrive. It shows nothing, so that its own
  * work is the same small amount whoever writes to it.
  */
-import { until } from "./stage.ts";
+import { until } from "./until.ts";
 
 const encoder = new TextEncoder();
 /** Bytes of the newest output that are kept to be searched: more than a screen. */

@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import type { Command, Option } from "commander";
-import { catalog, catalogEntries } from "../src/cli/catalog.ts";
-import { programOf } from "../src/cli/main.ts";
+import { catalog } from "../src/cli/catalog.ts";
+import { wholeProgram } from "../src/cli/parser.ts";
 import { settingFacts, settingNames } from "../src/instance/settings/table.ts";
 import { VERSION } from "../src/protocol/version.ts";
 
@@ -29,7 +29,7 @@ function command(one: Command, usage: string): string {
 }
 
 export async function manual(): Promise<string> {
-  const program = await programOf(catalogEntries);
+  const program = await wholeProgram();
   const byName = new Map(program.commands.map((each) => [each.name(), each]));
   const groups = catalog.map(({ title, entries }) => {
     const commands = entries.flatMap(({ name, usage }) => {

@@ -1,9 +1,4 @@
-/** What every subcommand starts from: the instance that flags and environment name, and its settings. */
-import type { Command } from "commander";
-import { type Instance, resolveInstance } from "../instance/paths.ts";
-import type { LoadedSettings, SettingSources } from "../instance/settings/settings.ts";
-import { WshError } from "../protocol/errors.ts";
-import { complain } from "./print.ts";
+/** Values of arguments and options: what is parsed the same way for several commands. */
 
 /** The command line is wrong: exit code 2, and no attempt at anything. */
 export class UsageError extends Error {
@@ -15,41 +10,6 @@ export class UsageError extends Error {
   ) {
     super(message);
   }
-}
-
-/** Flags that every command takes, before or after its name (contract §2.1). */
-export interface GlobalFlags {
-  readonly serverName?: string;
-  readonly socket?: string;
-  readonly config?: string;
-}
-
-/** @throws UsageError when flags or environment name no possible instance */
-export function instanceOf(command: Command): Instance {
-  const { serverName, socket, config } = command.optsWithGlobals<GlobalFlags>();
-  try {
-    return resolveInstance({ flags: { serverName, socket, config }, env: process.env });
-  } catch (thrown) {
-    if (thrown instanceof WshError) throw new UsageError(thrown.message, thrown.hint);
-    throw thrown;
-  }
-}
-
-/** @throws WshError invalid_setting */
-export async function settingsOf(instance: Instance, flags: SettingSources["flags"] = {}): Promise<LoadedSettings> {
-  const { loadSettings } = await import("../instance/settings/settings.ts");
-  const settings = loadSettings(instance, { flags, env: process.env });
-  settings.warnings.forEach(warn);
-  return settings;
-}
-
-const warned = new Set<string>();
-
-/** Tells the person once, however often and from wherever it is noticed. */
-export function warn(message: string): void {
-  if (warned.has(message)) return;
-  warned.add(message);
-  complain(message);
 }
 
 /** For options with a number: a whole one, at least `min`. */

@@ -4,8 +4,12 @@
  */
 import type { Command } from "commander";
 
-/** Adds one subcommand to the program. */
-export type Register = (program: Command) => void;
+/**
+ * Adds one subcommand to the program.
+ *
+ * @param whole makes a program with all of them, for what is made from every subcommand
+ */
+type Register = (program: Command, whole: () => Promise<Command>) => void;
 
 export interface CatalogEntry {
   readonly name: string;

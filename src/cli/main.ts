@@ -3,13 +3,13 @@
  * `wsh: MESSAGE` with a hint on stderr and an exit code: 2 when the command line is wrong, 1 when the command failed.
  * The process ends only after everything printed has been taken.
  */
-import { Command, CommanderError, Help, Option } from "commander";
+import { CommanderError } from "commander";
 import { WshError } from "../protocol/errors.ts";
-import { VERSION } from "../protocol/version.ts";
 import { UsageError } from "./arguments.ts";
-import { catalogEntries, findEntry } from "./catalog.ts";
+import { findEntry } from "./catalog.ts";
 import { rootHelp } from "./help.ts";
-import { complain, print, takesColor } from "./print.ts";
+import { fullProgram, openProgram } from "./parser.ts";
+import { complain, print } from "./print.ts";
 
 const FAILURE = 1;
 const USAGE = 2;
@@ -45,63 +45,6 @@ function firstWord(args: readonly string[]): number {
     else if (!/^(-L.|--server-name=|--socket=)/.test(arg)) break;
   }
   return at;
-}
-
-/** `wsh` without a subcommand. */
-async function openProgram(): Promise<Command> {
-  const { configureOpen } = await import("./commands/open.ts");
-  const program = addGlobalFlags(base());
-  configureOpen(program);
-  return program;
-}
-
-/** The program with the subcommand `word`; with all of them when there is none of that name. */
-async function fullProgram(word: string): Promise<Command> {
-  const entry = findEntry(word);
-  return programOf(entry === undefined ? catalogEntries : [entry]);
-}
-
-/** A program with these subcommands; completions are made from one with all of them. */
-export async function programOf(entries: typeof catalogEntries): Promise<Command> {
-  const program = addGlobalFlags(base()).enablePositionalOptions().usage("[options] [command]");
-  const registers = await Promise.all(entries.map((entry) => entry.load()));
-  for (const register of registers) register(program);
-  for (const command of program.commands) {
-    const alias = entries.find((entry) => entry.name === command.name())?.alias;
-    if (alias !== undefined) command.alias(alias);
-    addGlobalFlags(command, true);
-  }
-  return program;
-}
-
-function base(): Command {
-  return new Command("wsh")
-    .version(`wsh ${VERSION}`, "-V, --version", "print the version")
-    .helpOption("-h, --help", "show this help")
-    .helpCommand("help [command]", "show a command's help")
-    .exitOverride()
-    .showSuggestionAfterError()
-    .allowExcessArguments(false)
-    .configureHelp({
-      showGlobalOptions: true,
-      formatHelp: (command, helper) =>
-        command.parent === null && command.commands.length > 0
-          ? rootHelp()
-          : Help.prototype.formatHelp.call(helper, command, helper),
-      styleTitle: (title) => (takesColor(process.stdout) ? `\x1b[1m${title}\x1b[22m` : title),
-    })
-    .configureOutput({ writeErr: () => {} });
-}
-
-/** -L and --socket; `hidden` where the program's own are shown already. */
-function addGlobalFlags(command: Command, hidden = false): Command {
-  const known = new Set(command.options.map((option) => option.attributeName()));
-  const flags = [
-    new Option("-L, --server-name <name>", "instance to use (WSH_SERVER_NAME; default: default)"),
-    new Option("--socket <path>", "its HTTP socket, DIR/NAME.http.sock, instead of -L (WSH_SOCKET)"),
-  ];
-  for (const flag of flags) if (!known.has(flag.attributeName())) command.addOption(flag.hideHelp(hidden));
-  return command;
 }
 
 /** Says what went wrong; @returns the exit code */

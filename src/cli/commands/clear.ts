@@ -1,6 +1,6 @@
 /** `wsh clear`: clears a session's history and screen. */
 import type { Command } from "commander";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { SessionClient } from "../session/client.ts";
 
 export function register(program: Command): void {

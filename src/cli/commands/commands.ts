@@ -1,7 +1,8 @@
 /** `wsh commands`: what ran at a session's prompt, and how it ended. */
 import type { Command } from "commander";
 import type { CommandRecord } from "../../protocol/commands.ts";
-import { instanceOf, wholeNumber } from "../arguments.ts";
+import { wholeNumber } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { formatOrigin } from "../../instance/settings/settings.ts";
 import { settingFacts, settingNames } from "../../instance/settings/table.ts";
 import { visible } from "../../protocol/visible.ts";
-import { instanceOf, settingsOf } from "../arguments.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
 
 interface ConfigOptions {

@@ -1,6 +1,6 @@
 /** `wsh detach`: disconnects attached terminals; the session goes on. */
 import type { Command } from "commander";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { forEachSession } from "../session/each.ts";

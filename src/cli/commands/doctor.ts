@@ -2,8 +2,9 @@
 import type { Command } from "commander";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleCell } from "../../protocol/visible.ts";
-import { instanceOf } from "../arguments.ts";
-import { checks, type Finding } from "../doctor/checks.ts";
+import { checks } from "../doctor/checks.ts";
+import type { Finding } from "../doctor/finding.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 
 const marks = { ok: "ok", note: "note", wrong: "WRONG" } as const;

@@ -10,7 +10,8 @@ import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../../prot
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
-import { collect, instanceOf, seconds, UsageError, variables } from "../arguments.ts";
+import { collect, seconds, UsageError, variables } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, whenReaderGoes } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { ExecStream } from "../session/exec-stream.ts";

@@ -6,7 +6,7 @@ import { isSettingName, settingFacts } from "../../instance/settings/table.ts";
 import { outputSchema } from "../../operations/table.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { visibleCell } from "../../protocol/visible.ts";
-import { instanceOf, settingsOf } from "../arguments.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
 import { askServer, isServerRunning } from "../server-client.ts";
 

@@ -1,6 +1,6 @@
 /** `wsh kill`: ends sessions; answers when their programs have ended. */
 import type { Command } from "commander";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { forEachSession } from "../session/each.ts";
 import { endSession } from "../session/end.ts";

@@ -11,7 +11,8 @@ import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
-import { collect, instanceOf } from "../arguments.ts";
+import { collect } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 import { askServer } from "../server-client.ts";
 

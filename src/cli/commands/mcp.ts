@@ -1,6 +1,6 @@
 /** `wsh mcp`: what an AI host starts. A byte pipe between its stdio and the server's MCP socket. */
 import { type Command, Option } from "commander";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 
 interface McpOptions {
   readonly tools: "core" | "all";

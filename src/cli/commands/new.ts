@@ -4,7 +4,8 @@ import { findSession, listSessions, lookUp } from "../../instance/registry/regis
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
-import { collect, instanceOf, UsageError, variables } from "../arguments.ts";
+import { collect, UsageError, variables } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { startSession } from "../session/start.ts";

@@ -7,7 +7,8 @@ import tty from "node:tty";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { collect, instanceOf, settingsOf } from "../arguments.ts";
+import { collect } from "../arguments.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 import { startSession } from "../session/start.ts";
 

@@ -1,6 +1,7 @@
 /** `wsh output`: what was written, as rendered text: the newest lines, a command's, or what came since a cursor. */
 import type { Command } from "commander";
-import { instanceOf, UsageError, wholeNumber } from "../arguments.ts";
+import { UsageError, wholeNumber } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

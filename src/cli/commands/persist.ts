@@ -2,7 +2,7 @@
 import { Argument, type Command } from "commander";
 import * as v from "valibot";
 import { outputSchema } from "../../operations/table.ts";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { askServer } from "../server-client.ts";
 

@@ -1,7 +1,8 @@
 /** `wsh resize`: sets the size of a session's terminal. */
 import type { Command } from "commander";
 import { MAX_SIDE } from "../../protocol/size.ts";
-import { instanceOf, UsageError } from "../arguments.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

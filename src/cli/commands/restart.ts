@@ -1,6 +1,6 @@
 /** `wsh restart`: the same program again, in the same session. */
 import type { Command } from "commander";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

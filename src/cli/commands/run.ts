@@ -1,6 +1,7 @@
 /** `wsh run`: types a line and prints what it led to, when that has an end. */
 import type { Command } from "commander";
-import { instanceOf, seconds } from "../arguments.ts";
+import { seconds } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

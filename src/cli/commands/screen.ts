@@ -1,7 +1,8 @@
 /** `wsh screen`: prints what a session shows, as text, with colours, or as JSON. */
 import { type Command, Option } from "commander";
 import { spansToAnsi } from "../ansi.ts";
-import { instanceOf, wholeNumber } from "../arguments.ts";
+import { wholeNumber } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

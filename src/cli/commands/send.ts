@@ -1,6 +1,7 @@
 /** `wsh send`: types into a session, from arguments or from standard input. */
 import type { Command } from "commander";
-import { instanceOf, UsageError } from "../arguments.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

@@ -7,7 +7,8 @@ import type { Instance } from "../../instance/paths.ts";
 import type { SettingName } from "../../instance/settings/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
-import { collect, instanceOf, settingsOf, UsageError, wholeNumber } from "../arguments.ts";
+import { collect, UsageError, wholeNumber } from "../arguments.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
 import { printJson, say } from "../print.ts";
 
 /** Loopback, at a port that the system chooses; `wsh info` says which. */

@@ -6,7 +6,8 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { selfCommand } from "../../instance/launch/launch.ts";
-import { instanceOf, UsageError } from "../arguments.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print } from "../print.ts";
 
 export function register(program: Command): void {

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { outputSchema } from "../../operations/table.ts";
 import type { Status } from "../../protocol/commands.ts";
 import { visibleCell } from "../../protocol/visible.ts";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { askServer } from "../server-client.ts";
 import { SessionClient } from "../session/client.ts";

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { instanceOf } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { askServer, isServerRunning } from "../server-client.ts";
 import { endSession } from "../session/end.ts";

@@ -1,6 +1,7 @@
 /** `wsh tag`: shows a session's tags, or adds and removes some. */
 import type { Command } from "commander";
-import { collect, instanceOf } from "../arguments.ts";
+import { collect } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { printJson, say } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

@@ -3,7 +3,8 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { readToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { instanceOf, UsageError } from "../arguments.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
 
 interface TokenOptions {

@@ -1,7 +1,8 @@
 /** `wsh wait`: waits for a condition and says which one held. */
 import type { Command } from "commander";
 import { type ConditionInput, simpleConditions } from "../../protocol/conditions.ts";
-import { instanceOf, seconds, UsageError, wholeNumber } from "../arguments.ts";
+import { seconds, UsageError, wholeNumber } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 

@@ -1,5 +1,5 @@
 /** Completions as a bash script. Works with bash 3.2 and without the bash-completion package. */
-import type { CompletionCommand, Value } from "../commands/completions.ts";
+import type { CompletionCommand, Value } from "./model.ts";
 
 export function bashCompletions(commands: readonly CompletionCommand[]): string {
   return `_wsh_sessions() { COMPREPLY=($(compgen -W "$(wsh \${instance[@]+"\${instance[@]}"} list --names 2>/dev/null)" -- "$cur")); }

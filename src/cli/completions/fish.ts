@@ -1,5 +1,5 @@
 /** Completions as a fish script. */
-import type { CompletionCommand, CompletionOption, Value } from "../commands/completions.ts";
+import type { CompletionCommand, CompletionOption, Value } from "./model.ts";
 
 /** Prints the sessions of the instance that the line names so far. */
 const sessions = `function __wsh_sessions

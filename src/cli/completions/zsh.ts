@@ -1,5 +1,5 @@
 /** Completions as a zsh script, for `eval` or as a function file. */
-import type { CompletionCommand, CompletionOption, Value } from "../commands/completions.ts";
+import type { CompletionCommand, CompletionOption, Value } from "./model.ts";
 
 export function zshCompletions(commands: readonly CompletionCommand[]): string {
   return `#compdef wsh

@@ -14,15 +14,8 @@ import { readServerInfo } from "../../instance/server-info.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
+import type { Finding } from "./finding.ts";
 import { sessionShells, startupFiles } from "./shells.ts";
-
-export interface Finding {
-  readonly subject: string;
-  readonly state: "ok" | "note" | "wrong";
-  readonly text: string;
-  /** What to do about it. */
-  readonly advice?: string;
-}
 
 export type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
 

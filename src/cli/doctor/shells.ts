@@ -6,7 +6,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SessionClient } from "../session/client.ts";
-import type { Finding } from "./checks.ts";
+import type { Finding } from "./finding.ts";
 
 /** How long a session may take to say how its shell is, in ms: a hung one is not waited for. */
 const ANSWER_MS = 2_000;

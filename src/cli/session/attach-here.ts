@@ -4,7 +4,7 @@ import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.
 import type { Instance } from "../../instance/paths.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { visible } from "../../protocol/visible.ts";
-import { settingsOf } from "../arguments.ts";
+import { settingsOf } from "../instance.ts";
 
 export interface Ended {
   readonly outcome: Outcome;

@@ -5,7 +5,7 @@ import { listenerPid, probeSocket } from "../../instance/registry/socket-probe.t
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
-import { warn } from "../arguments.ts";
+import { warn } from "../instance.ts";
 import { SessionClient } from "./client.ts";
 
 /** How long a killed process may take to be gone, in ms, and how often that is looked at. */

@@ -10,7 +10,7 @@ import { originalNofile } from "../../platform/inherited-file-limit.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
-import { warn } from "../arguments.ts";
+import { warn } from "../instance.ts";
 
 const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.string()) });
 

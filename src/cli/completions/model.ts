@@ -1,0 +1,73 @@
+/**
+ * What a completion script has to know of the program: every subcommand with its options, and what each position takes.
+ * Read from the commands themselves, so that a script cannot miss one.
+ */
+import type { Command, Option } from "commander";
+
+/** What a position on the command line takes. */
+export type Value =
+  | { readonly kind: "choices"; readonly choices: readonly string[] }
+  | { readonly kind: "session" }
+  | { readonly kind: "path" }
+  | { readonly kind: "other" };
+
+export interface CompletionOption {
+  readonly short: string | null;
+  readonly long: string | null;
+  readonly summary: string;
+  /** null: a switch. */
+  readonly value: Value | null;
+}
+
+export interface CompletionCommand {
+  readonly names: readonly string[];
+  readonly summary: string;
+  readonly options: readonly CompletionOption[];
+  /** By position; `rest`: the last one repeats. */
+  readonly values: readonly Value[];
+  readonly rest: boolean;
+}
+
+/** @param whole a program with every subcommand; each takes the program's own options, too */
+export function describeCommands(whole: Command): CompletionCommand[] {
+  const globals = describeOptions(whole.options);
+  return whole.commands.map((command) => describe(command, globals));
+}
+
+function describe(command: Command, globals: readonly CompletionOption[]): CompletionCommand {
+  const own = describeOptions(command.options.filter((option) => !option.hidden));
+  const taken = command.registeredArguments;
+  return {
+    names: [command.name(), ...command.aliases()],
+    summary: command.summary(),
+    options: [...own, ...globals.filter(({ long }) => !own.some((option) => option.long === long))],
+    values: taken.map((argument) => valueNamed(argument.name(), argument.argChoices)),
+    rest: taken.at(-1)?.variadic === true,
+  };
+}
+
+function describeOptions(options: readonly Option[]): CompletionOption[] {
+  const help: CompletionOption = { short: "-h", long: "--help", summary: "show the help", value: null };
+  const described = options
+    .filter((option) => !option.hidden && option.long !== "--version")
+    .map((option) => ({
+      short: option.short ?? null,
+      long: option.long ?? null,
+      summary: option.description,
+      value: option.required || option.optional ? optionValue(option) : null,
+    }));
+  return [...described, help];
+}
+
+/** Names that options take are an instance's, a host's; only --session takes a session's. */
+function optionValue({ long, flags, argChoices }: Option): Value {
+  const value = valueNamed(/<([^>]+)>/.exec(flags)?.[1] ?? "", argChoices);
+  return value.kind === "session" && long !== "--session" ? { kind: "other" } : value;
+}
+
+/** The names of arguments in our own commands say what they take. */
+function valueNamed(name: string, choices: readonly string[] | undefined): Value {
+  if (choices !== undefined) return { kind: "choices", choices };
+  if (/^name(\.\.\.)?$/.test(name)) return { kind: "session" };
+  return /^(path|file|dir)$/.test(name) ? { kind: "path" } : { kind: "other" };
+}

@@ -1,0 +1,42 @@
+/** The instance that flags and environment name, its settings, and the warnings that come with them. */
+import type { Command } from "commander";
+import { type Instance, resolveInstance } from "../instance/paths.ts";
+import type { LoadedSettings, SettingSources } from "../instance/settings/settings.ts";
+import { WshError } from "../protocol/errors.ts";
+import { UsageError } from "./arguments.ts";
+import { complain } from "./print.ts";
+
+/** Flags that every command takes, before or after its name. */
+interface GlobalFlags {
+  readonly serverName?: string;
+  readonly socket?: string;
+  readonly config?: string;
+}
+
+/** @throws UsageError when flags or environment name no possible instance */
+export function instanceOf(command: Command): Instance {
+  const { serverName, socket, config } = command.optsWithGlobals<GlobalFlags>();
+  try {
+    return resolveInstance({ flags: { serverName, socket, config }, env: process.env });
+  } catch (thrown) {
+    if (thrown instanceof WshError) throw new UsageError(thrown.message, thrown.hint);
+    throw thrown;
+  }
+}
+
+/** @throws WshError invalid_setting */
+export async function settingsOf(instance: Instance, flags: SettingSources["flags"] = {}): Promise<LoadedSettings> {
+  const { loadSettings } = await import("../instance/settings/settings.ts");
+  const settings = loadSettings(instance, { flags, env: process.env });
+  settings.warnings.forEach(warn);
+  return settings;
+}
+
+const warned = new Set<string>();
+
+/** Prints a warning once, however often it is noticed. */
+export function warn(message: string): void {
+  if (warned.has(message)) return;
+  warned.add(message);
+  complain(message);
+}

@@ -1,0 +1,71 @@
+/**
+ * The program as Commander parses it: global flags, help, and the subcommands that a command line needs. Only the
+ * subcommand that is meant is loaded, except where there is none of that name: then the suggestion needs all.
+ */
+import { Command, Help, Option } from "commander";
+import { VERSION } from "../protocol/version.ts";
+import { type CatalogEntry, catalogEntries, findEntry } from "./catalog.ts";
+import { rootHelp } from "./help.ts";
+import { takesColor } from "./print.ts";
+
+/** `wsh` without a subcommand. */
+export async function openProgram(): Promise<Command> {
+  const { configureOpen } = await import("./commands/open.ts");
+  const program = addGlobalFlags(base());
+  configureOpen(program);
+  return program;
+}
+
+/** The program with the subcommand `word`; with all of them when there is none of that name. */
+export async function fullProgram(word: string): Promise<Command> {
+  const entry = findEntry(word);
+  return entry === undefined ? wholeProgram() : programOf([entry]);
+}
+
+/** The program with every subcommand: what completions and the manual are made from. */
+export function wholeProgram(): Promise<Command> {
+  return programOf(catalogEntries);
+}
+
+async function programOf(entries: readonly CatalogEntry[]): Promise<Command> {
+  const program = addGlobalFlags(base()).enablePositionalOptions().usage("[options] [command]");
+  const registers = await Promise.all(entries.map((entry) => entry.load()));
+  for (const register of registers) register(program, wholeProgram);
+  for (const command of program.commands) {
+    const entry = entries.find(({ name }) => name === command.name());
+    command.summary(entry?.summary ?? "");
+    if (entry?.alias !== undefined) command.alias(entry.alias);
+    addGlobalFlags(command, true);
+  }
+  return program;
+}
+
+function base(): Command {
+  return new Command("wsh")
+    .version(`wsh ${VERSION}`, "-V, --version", "print the version")
+    .helpOption("-h, --help", "show this help")
+    .helpCommand("help [command]", "show a command's help")
+    .exitOverride()
+    .showSuggestionAfterError()
+    .allowExcessArguments(false)
+    .configureHelp({
+      showGlobalOptions: true,
+      formatHelp: (command, helper) =>
+        command.parent === null && command.commands.length > 0
+          ? rootHelp()
+          : Help.prototype.formatHelp.call(helper, command, helper),
+      styleTitle: (title) => (takesColor(process.stdout) ? `\x1b[1m${title}\x1b[22m` : title),
+    })
+    .configureOutput({ writeErr: () => {} });
+}
+
+/** -L and --socket; `hidden` where the program's own are shown already. */
+function addGlobalFlags(command: Command, hidden = false): Command {
+  const known = new Set(command.options.map((option) => option.attributeName()));
+  const flags = [
+    new Option("-L, --server-name <name>", "instance to use (WSH_SERVER_NAME; default: default)"),
+    new Option("--socket <path>", "its HTTP socket, DIR/NAME.http.sock, instead of -L (WSH_SOCKET)"),
+  ];
+  for (const flag of flags) if (!known.has(flag.attributeName())) command.addOption(flag.hideHelp(hidden));
+  return command;
+}
