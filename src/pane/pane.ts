@@ -17,6 +17,7 @@ import type { Activity } from "./activity.ts";
 import { Commands } from "./commands/commands.ts";
 import type { ExecTarget } from "./ports.ts";
 import { Pane } from "./program.ts";
+import { QueryAnswers } from "./query-answers.ts";
 import type { Lasting } from "./state/lasting.ts";
 import { SessionText } from "./text/terminal-text.ts";
 
@@ -31,6 +32,7 @@ export class Program {
   readonly pane: Pane;
   readonly commands: Commands;
   private readonly text: SessionText;
+  private readonly answers: QueryAnswers;
 
   constructor(
     private readonly options: SessionOptions,
@@ -55,6 +57,7 @@ export class Program {
         historyBytes,
       },
       {
+        reply: (bytes) => this.answers.add(bytes),
         chunk: (chunk) => this.chunkParsed(chunk),
         mark: (mark) => this.markSeen(mark),
         bell: () => this.bellRang(),
@@ -70,12 +73,19 @@ export class Program {
         erased: ({ line, col }) => this.commands.erased(col > 0 ? line + 1 : line),
         exit: (exit) => {
           options.keyFile?.withdraw();
+          this.answers.drop();
           sink.ended(exit);
         },
       },
     );
     this.text = new SessionText(this.pane.terminal);
     this.commands = this.joinCommands();
+    this.answers = new QueryAnswers({
+      clock,
+      send: (bytes) => void this.pane.input.send(bytes).catch(() => {}),
+      endWillBeTold: () => !this.runsOneCommand && this.commands.recorder.runningCommand?.verified === true,
+      isReading: () => this.commands.state().settled,
+    });
   }
 
   /** @throws WshError session_create_failed */
@@ -235,6 +245,7 @@ export class Program {
     this.events.emit("chunk", chunk);
     this.text.chunk();
     this.commands.chunk();
+    this.answers.output();
   }
 
   private markSeen(mark: Mark): void {
@@ -242,6 +253,7 @@ export class Program {
     const verified = mark.nonce !== null && mark.nonce === this.options.nonce;
     if (verified) {
       this.options.keyFile?.withdraw();
+      if (mark.kind === "D") this.answers.drop();
       this.betweenCommands(mark.kind);
     }
     this.commands.mark({

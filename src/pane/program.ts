@@ -1,6 +1,6 @@
 /**
  * A pane: one program on one PTY, and the emulator that shows it. It owns both and joins them: output goes to the
- * emulator and is acknowledged when parsed, answers of the emulator go back as input. The emulator outlives the program
+ * emulator and is acknowledged when parsed, answers of the emulator go back as input when somebody reads them. The emulator outlives the program
  * (a restart gives it the next one), so that cursors into the output only ever grow.
  */
 
@@ -30,7 +30,7 @@ export interface PaneOptions {
 }
 
 /** What a pane reports, beyond what its emulator does. */
-export interface PaneSink extends Omit<TerminalSink, "reply"> {
+export interface PaneSink extends TerminalSink {
   /** The program has ended and its last output is on the screen. */
   exit(exit: PtyExit): void;
   /** The screen is about to be wrapped anew, between two chunks. */
@@ -76,7 +76,7 @@ export class Pane {
     this.asked = this.size;
     this.terminal = new TerminalModel(
       { ...this.size, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles },
-      { ...sink, reply: (bytes) => void this.input.send(bytes).catch(() => {}) },
+      sink,
     );
   }
 

@@ -1,0 +1,84 @@
+/**
+ * Answers to a program's terminal queries, on their way to the program. One that has ended reads nothing any more: its
+ * answers would stand as text at the shell's next prompt (`cat` of a binary file leaves them by the dozen). So while a
+ * command of the shell runs, answers wait until the program is seen reading or its output has paused, and those whose
+ * asker's command ends first are dropped. Where no end will be told they go out at once. What must stay true: answers
+ * keep their order, and none waits longer than output keeps coming, nor than ten seconds.
+ */
+import type { Clock } from "./ports.ts";
+
+/** Time between two looks, in ms: who asks and reads is seen reading by the first. */
+const LOOK_MS = 3;
+/**
+ * Looks without output in between after which an answer goes out even where the kernel does not show a reader (ssh,
+ * another user's): about 40 ms. Looks are counted, not time: where the machine is busy, output may wait to be read.
+ */
+const QUIET_LOOKS = 13;
+/** Longest wait of an answer while output keeps coming, in ms. */
+const LONGEST_MS = 10_000;
+/** Bytes that wait at most; more is not answered, as with a full input queue. */
+const LIMIT_BYTES = 64 * 1024;
+
+export interface AnswersPort {
+  readonly clock: Clock;
+  send(bytes: Uint8Array): void;
+  /** A command of the shell runs whose end the shell will tell. */
+  endWillBeTold(): boolean;
+  /** The program is seen waiting for input. Costs looks at /proc. */
+  isReading(): boolean;
+}
+
+export class QueryAnswers implements Disposable {
+  private waiting: Uint8Array[] = [];
+  private bytes = 0;
+  private since = 0;
+  private quietLooks = 0;
+  private timer: Disposable | null = null;
+
+  constructor(private readonly port: AnswersPort) {}
+
+  add(answer: Uint8Array): void {
+    if (!this.port.endWillBeTold()) {
+      this.port.send(answer);
+      return;
+    }
+    if (this.bytes + answer.length > LIMIT_BYTES) return;
+    if (this.waiting.length === 0) this.since = this.port.clock.now();
+    this.quietLooks = 0;
+    this.waiting.push(answer);
+    this.bytes += answer.length;
+    this.timer ??= this.look();
+  }
+
+  /** Runs per chunk. */
+  output(): void {
+    this.quietLooks = 0;
+  }
+
+  /** The command that asked has ended, or its program has been started anew. */
+  drop(): void {
+    this.timer?.[Symbol.dispose]();
+    this.timer = null;
+    this.waiting = [];
+    this.bytes = 0;
+  }
+
+  [Symbol.dispose](): void {
+    this.drop();
+  }
+
+  private look(): Disposable {
+    return this.port.clock.after(LOOK_MS, () => {
+      const { clock, send, isReading } = this.port;
+      const isQuiet = ++this.quietLooks > 1;
+      const isDue = this.quietLooks >= QUIET_LOOKS || clock.now() - this.since >= LONGEST_MS;
+      if (!isDue && !(isQuiet && isReading())) {
+        this.timer = this.look();
+        return;
+      }
+      const { waiting } = this;
+      this.drop();
+      for (const answer of waiting) send(answer);
+    });
+  }
+}

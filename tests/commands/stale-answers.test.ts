@@ -1,0 +1,73 @@
+/** Answers to terminal queries reach the program that asked, or nobody: never the shell's next prompt. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { Http } from "../support/http.ts";
+import { isMissing } from "../support/programs.ts";
+import { SessionDoor } from "../support/session-api.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+const shells = ["bash", "zsh", "fish"].filter((shell) => !isMissing(shell));
+
+/** Commands that ask and end without reading. */
+const askers: Readonly<Record<string, string>> = {
+  "one query": "printf '\\033[c'",
+  "every kind of query":
+    "printf '\\033[c\\033[>c\\033[6n\\033[5n\\033[?6n\\033]11;?\\007\\033[>q\\033P$qm\\033\\\\\\033[18t'",
+  "a thousand queries": "i=; printf '\\033[c%.0s' $(seq 1000)",
+  "a binary file": "cat /bin/bash",
+};
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+for (const shell of shells) {
+  describe(`in ${shell}`, () => {
+    let door: SessionDoor;
+    beforeAll(async () => {
+      door = await SessionDoor.shell(http, `asked-${shell}`, { shell });
+    });
+
+    for (const [what, command] of Object.entries(askers)) {
+      test(`after ${what} the prompt is empty, and the next command is itself`, async () => {
+        expect(
+          await door.exec(shell === "fish" ? command.replace("i=; ", "").replace("$(seq", "(seq") : command),
+        ).toMatchObject({ state: "finished" });
+        const next = await door.exec("cd /tmp; echo in $PWD");
+        expect(next).toMatchObject({ state: "finished", exit_code: 0, output: "in /tmp" });
+      });
+    }
+
+    test("a program that reads gets every answer, at once and in order", async () => {
+      const script = `stty raw -echo; printf '\\033[5n\\033[c\\033[5n'; dd bs=1 count=15 2>/dev/null | od -An -c | tr -d ' \\n'; stty sane; echo`;
+      const { output } = await door.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
+      expect(String(output).trim()).toMatch(/^033\[0n033\[\?1;2c033\[0n$/);
+    });
+
+    test("one that asks again and again waits for none of them long", async () => {
+      const script = `stty raw -echo; for i in 1 2 3 4 5 6 7 8 9 10; do printf '\\033[5n'; dd bs=1 count=4 2>/dev/null >/dev/null; done; stty sane; echo done`;
+      const asked = await door.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
+      expect(asked).toMatchObject({ exit_code: 0, output: "done" });
+    });
+  });
+}
+
+test("a session whose program is no shell is answered without a look", async () => {
+  await http.create({
+    name: "direct",
+    command: "stty raw -echo; printf '\\033[5n'; dd bs=1 count=4 2>/dev/null | od -An -c",
+  });
+  const { output } = await http.expect<{ output: string }>(
+    200,
+    http.get("/sessions/direct/commands/1/output").then((answer) => ({ ...answer, body: { output: answer.text } })),
+  );
+  expect(typeof output).toBe("string");
+  await http.shows("direct", /033\s+\[\s+0\s+n/);
+});
