@@ -5,7 +5,7 @@
  * asker's command ends first are dropped. Where no end will be told they go out at once. What must stay true: answers
  * keep their order, and none waits longer than output keeps coming, nor than ten seconds.
  */
-import type { Clock } from "./ports.ts";
+import type { Clock } from "../base/clock.ts";
 
 /** Time between two looks, in ms: who asks and reads is seen reading by the first. */
 const LOOK_MS = 3;
