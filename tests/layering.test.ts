@@ -1,8 +1,11 @@
 /** The folders of src are layers: imports point down, siblings import nothing of each other (see docs/architecture.md, Layers). */
 import { expect, test } from "bun:test";
-import { dirname, join, relative } from "node:path";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { circles, importGraph } from "./support/import-graph.ts";
 
-const src = join(import.meta.dir, "../src");
+const root = join(import.meta.dir, "..");
+const src = join(root, "src");
 
 /** What each folder imports besides itself, ground first: no folder may import more, and none is allowed more than it does. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
@@ -29,32 +32,6 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   server: ["protocol", "operations", "platform", "wire", "instance", "mcp"],
 };
 
-interface Import {
-  readonly from: string;
-  readonly to: string;
-  readonly dynamic: boolean;
-}
-
-async function importGraph(): Promise<Import[]> {
-  const transpiler = new Bun.Transpiler({ loader: "ts" });
-  const graph: Import[] = [];
-  for await (const file of new Bun.Glob("**/*.ts").scan(src)) {
-    if (file.endsWith(".d.ts")) continue;
-    const path = join(src, file);
-    // scanImports does not read past a "#!" line.
-    const text = (await Bun.file(path).text()).replace(/^#!.*/, "");
-    // Types count too: scanImports leaves them out, so they are read from the text.
-    const typed = [...text.matchAll(/^(?:import|export) [^"']*?from "(\.[^"]+)"/gms)].map((match) => match[1]);
-    const scanned = transpiler.scanImports(text).filter((entry) => entry.path.startsWith("."));
-    const dynamic = new Set(scanned.filter((entry) => entry.kind === "dynamic-import").map((entry) => entry.path));
-    for (const to of new Set([...typed, ...scanned.map((entry) => entry.path)])) {
-      if (to === undefined) continue;
-      graph.push({ from: file, to: relative(src, join(dirname(path), to)), dynamic: dynamic.has(to) });
-    }
-  }
-  return graph;
-}
-
 function layerOf(file: string): string {
   return file.includes("/") ? file.slice(0, file.indexOf("/")) : "";
 }
@@ -63,7 +40,7 @@ function layerOf(file: string): string {
 const known: readonly string[] = ["pane/pane.ts imports session/types.ts"];
 
 test("imports point down the layers, and the layers are as tight as they can be", async () => {
-  const crossing = (await importGraph()).filter(({ from, to }) => {
+  const crossing = (await importGraph(src)).filter(({ from, to }) => {
     const [a, b] = [layerOf(from), layerOf(to)];
     return a !== b && a !== "" && a !== "cli" && !to.startsWith("..");
   });
@@ -92,7 +69,7 @@ test("protocol and operations do no input or output", async () => {
 });
 
 test("the gateway and the attach client never load the emulator", async () => {
-  const graph = (await importGraph()).filter(({ dynamic }) => !dynamic);
+  const graph = (await importGraph(src)).filter(({ dynamic }) => !dynamic);
   for (const start of ["server/main.ts", "attach/attach.ts"]) {
     const seen = new Set([start]);
     for (const file of seen) {
@@ -100,4 +77,143 @@ test("the gateway and the attach client never load the emulator", async () => {
     }
     expect([...seen]).not.toContain("terminal/model.ts");
   }
+});
+
+/** Files in circles, and files that are longer than one idea: these lists only become shorter. */
+const knownInCircles: readonly string[] = [
+  "host/operations/commands.ts",
+  "host/operations/drawing.ts",
+  "host/operations/handlers.ts",
+  "host/operations/idle.ts",
+  "host/streams/raw-stream.ts",
+  "host/streams/stream-client.ts",
+  "keys/decode.ts",
+  "keys/sequences.ts",
+];
+const knownTooLong: readonly string[] = [
+  "host/attach/attached-terminal.ts",
+  "pane/commands/command-log.ts",
+  "pane/commands/exec.ts",
+  "terminal/rows/row-text.ts",
+];
+/** Lines of the longest file. */
+const MAX_LINES = 420;
+
+test("no file imports itself by way of others", async () => {
+  const around = circles(await importGraph(src)).filter(
+    (files) => !files.every((file) => knownInCircles.includes(file)),
+  );
+  expect(around).toEqual([]);
+  for (const folder of ["bench", "scripts", "tests"])
+    expect(circles(await importGraph(join(root, folder)))).toEqual([]);
+});
+
+test("no file of src is too long", async () => {
+  const long: string[] = [];
+  for await (const file of new Bun.Glob("**/*.ts").scan(src)) {
+    const lines = (await Bun.file(join(src, file)).text()).split("\n").length - 1;
+    if (lines > MAX_LINES && !knownTooLong.includes(file)) long.push(`${file}: ${lines} lines`);
+  }
+  expect(long).toEqual([]);
+});
+
+/** Where else than in src/platform the code asks which system it runs on. */
+const askPlatform: readonly string[] = [
+  "cli/commands/setup.ts",
+  "cli/doctor/checks.ts",
+  "host/attach/terminal-owner.ts",
+  "host/create.ts",
+  "instance/paths.ts",
+  "instance/registry/registry.ts",
+  "pty/master.ts",
+  "wire/socket.ts",
+];
+
+test("what differs between systems stands in src/platform", async () => {
+  const asking: string[] = [];
+  for await (const file of new Bun.Glob("**/*.ts").scan(src)) {
+    if (file.startsWith("platform/") || askPlatform.includes(file)) continue;
+    if ((await Bun.file(join(src, file)).text()).includes("process.platform")) asking.push(file);
+  }
+  expect(asking).toEqual([]);
+});
+
+/** Documents that are not in this repository. */
+const elsewhere = /contract §|\bthe contract\b|design §|design\.md|(?<!mcp-)tools\.md|panes\.md|platform\.md/;
+const knownElsewhere: readonly string[] = [
+  "src/attach/outer-terminal.ts",
+  "src/compositor/compose.ts",
+  "src/compositor/panel-layout.ts",
+  "src/host/create.ts",
+  "src/host/operations/idle.ts",
+  "src/host/streams/activity-reports.ts",
+  "src/host/streams/raw-stream.ts",
+  "src/instance/secrets/own-secrets.ts",
+  "src/instance/settings/settings.ts",
+  "src/keys/decode.ts",
+  "src/keys/typed-input.ts",
+  "src/mcp/http/http.ts",
+  "src/mcp/http/sessions.ts",
+  "src/mcp/tools/tool.ts",
+  "src/operations/commands.ts",
+  "src/operations/drawing.ts",
+  "src/operations/server.ts",
+  "src/operations/sessions.ts",
+  "src/operations/terminal.ts",
+  "src/pane/activity.ts",
+  "src/pane/commands/command-log.ts",
+  "src/pane/commands/exec.ts",
+  "src/pane/commands/run.ts",
+  "src/pane/state/classify.ts",
+  "src/pane/waiting/waiters.ts",
+  "src/platform/foreground.ts",
+  "src/protocol/commands.ts",
+  "src/protocol/conditions.ts",
+  "src/protocol/control.ts",
+  "src/protocol/drawing.ts",
+  "src/protocol/events.ts",
+  "src/protocol/screen.ts",
+  "src/protocol/session.ts",
+  "src/server/auth/access.ts",
+  "src/server/auth/guard.ts",
+  "src/server/auth/tickets.ts",
+  "src/server/ephemeral.ts",
+  "src/server/hosts/lifecycle-events.ts",
+  "src/server/websocket/json-socket.ts",
+  "src/server/websocket/raw-socket.ts",
+  "src/server/websocket/routes.ts",
+  "src/server/websocket/server-socket.ts",
+  "src/server/websocket/session-socket.ts",
+  "src/server/websocket/websockets.ts",
+  "src/session/drawing/element-store.ts",
+  "src/session/drawing/element.ts",
+  "src/session/keyboard.ts",
+  "src/session/viewers.ts",
+];
+
+test("nothing points at a document outside the repository", async () => {
+  const pointing: string[] = [];
+  const own = "tests/layering.test.ts";
+  for (const pattern of ["{src,tests,bench,scripts,packaging,docs,skills}/**/*", "*.{ts,md}"]) {
+    for await (const file of new Bun.Glob(pattern).scan(root)) {
+      if (file === own || file.startsWith("tests/fixtures/")) continue;
+      const text = await Bun.file(join(root, file)).text();
+      if (elsewhere.test(text) && !knownElsewhere.includes(file)) pointing.push(file);
+    }
+  }
+  expect(pointing).toEqual([]);
+});
+
+test("docs/architecture.md lists the folders of src, each above all that it imports", async () => {
+  const text = await Bun.file(join(root, "docs/architecture.md")).text();
+  const rows = [...text.matchAll(/^\| (\d+) \| `([a-z]+)` \| /gm)];
+  const levels = new Map(rows.map(([, level, folder]) => [folder ?? "", Number(level)]));
+  const folders = readdirSync(src, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect([...levels.keys()].sort()).toEqual(folders.map(({ name }) => name).sort());
+  const order = [...levels.values()];
+  expect(order).toEqual(order.toSorted((a, b) => a - b));
+  const upward = Object.entries(allowed).flatMap(([from, tos]) =>
+    tos.filter((to) => (levels.get(to) ?? 0) >= (levels.get(from) ?? 0)).map((to) => `${from} imports ${to}`),
+  );
+  expect(upward).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** Overlays, panels, focus and screen mode as a script reaches them over HTTP (contract §3.6–3.9): answers and refusals. */
+/** Overlays, panels, focus and screen mode as a script reaches them over HTTP (docs/protocol.md, Drawing and Keyboard): answers and refusals. */
 import { describe, expect, test } from "bun:test";
 import type { Overlay, Panel } from "../../src/protocol/drawing.ts";
 import { Canvas } from "../support/drawing-api.ts";

@@ -8,7 +8,7 @@ import { say } from "../print.ts";
 import { askServer, isServerRunning } from "../server-client.ts";
 import { endSession } from "../session/end.ts";
 
-/** How long the server may take to be gone, in ms, and how often that is looked at (contract §2.3). */
+/** Longest time from the request to stop until the server is gone, and the interval between checks, in ms. */
 const GONE_PATIENCE_MS = 10_000;
 const GONE_POLL_MS = 20;
 

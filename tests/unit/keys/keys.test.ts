@@ -157,7 +157,7 @@ describe("sending keys by name", () => {
 });
 
 describe("reading keys", () => {
-  test("single bytes as the contract has them", () => {
+  test("single bytes as docs/keys.md has them", () => {
     expect(names("a", " ", "\t", "\r", "\x7f", "\n", "\b", "\x01", "\x1a", "\x1c", "\x1d", "\x1e", "\x1f")).toEqual([
       "a",
       " ",

@@ -101,7 +101,7 @@ describe("what is accepted", () => {
 });
 
 describe("overlays and panels", () => {
-  test("are given back in the contract's form: what is unset or false is absent", () => {
+  test("are returned in the wire's form: what is unset or false is absent", () => {
     const { store } = makeStore();
     expect(store.createOverlay(box)).toEqual({ id: "id-0", z: 0, ...box });
     const { id } = store.createPanel({
