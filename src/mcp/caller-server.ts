@@ -32,11 +32,12 @@ export interface McpSettings {
   readonly maxWaitMs?: number;
   /** Between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
-  /** What the conformance suite expects besides; never set in use. */
-  readonly fixtures?: McpFixtures;
+  /** What is served besides wsh's own tools; absent in use, since the conformance suite alone needs more. */
+  readonly extend?: McpExtension;
 }
 
-export interface McpFixtures {
+/** Registered on every caller's server after wsh's own tools, resources and prompts. */
+export interface McpExtension {
   readonly options: McpServerOptions;
   readonly register: (server: McpServer) => void;
 }
@@ -74,9 +75,9 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
         resources: { subscribe: true, listChanged: true },
         prompts: { listChanged: false },
         completions: {},
-        ...(settings.fixtures === undefined ? {} : { logging: {} }),
+        ...(settings.extend === undefined ? {} : { logging: {} }),
       },
-      ...settings.fixtures?.options,
+      ...settings.extend?.options,
       instructions: instructionsFor(new Set(served.map((tool) => tool.name))),
     },
   );
@@ -88,7 +89,7 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
     const { name, description } = skill;
     server.registerPrompt(`wsh:${name}`, { title: `wsh: ${name}`, description }, () => promptOf(skill));
   }
-  if (settings.fixtures !== undefined) settings.fixtures.register(server);
+  if (settings.extend !== undefined) settings.extend.register(server);
   else nameUnknownPrompts(server);
   return server;
 }

@@ -4,13 +4,14 @@
  */
 import { bindAside } from "../instance/single-server.ts";
 import type { Call } from "../operations/call.ts";
+import type { McpExtension } from "./caller-server.ts";
 import type { HttpIdentity } from "./http/caller.ts";
 import type { McpHttp } from "./http/http.ts";
 import { Changes, type SessionFeed } from "./resources/changes.ts";
 import type { ConversationOptions } from "./socket/conversation.ts";
 import { listenMcp, type McpSocket } from "./socket/listener.ts";
 
-export interface McpDoorOptions {
+export interface McpEndpointOptions {
   readonly call: Call;
   /** Calls back with a session's id when it came, went or got another name. */
   readonly sessions: SessionFeed;
@@ -22,21 +23,21 @@ export interface McpDoorOptions {
   readonly idleMs?: number;
   /** Sessions over HTTP at once. Default 256. */
   readonly maxSessions?: number;
-  /** For the conformance suite: serves its fixtures too. */
-  readonly fixtures?: boolean;
+  /** Serves this besides wsh's own tools. */
+  readonly extend?: McpExtension;
   /** Bridges came or went; they keep an ephemeral server. */
   readonly changed?: (bridges: number) => void;
   /** A caller's connection or session has ended, and with it what it owns. */
   readonly callerGone?: (id: string) => void;
 }
 
-export class McpDoor {
+export class McpEndpoint {
   private readonly changes: Changes;
   private readonly sockets: McpSocket[] = [];
   private http: Promise<McpHttp> | null = null;
-  private conversation: ReturnType<McpDoor["loadConversation"]> | null = null;
+  private conversation: ReturnType<McpEndpoint["loadConversation"]> | null = null;
 
-  constructor(private readonly options: McpDoorOptions) {
+  constructor(private readonly options: McpEndpointOptions) {
     this.changes = new Changes(options.call, options.sessions);
   }
 
@@ -67,29 +68,29 @@ export class McpDoor {
   }
 
   private async loadConversation() {
-    const [{ Conversation }, options] = await Promise.all([import("./socket/conversation.ts"), this.shared()]);
-    return { Talk: Conversation, options };
+    const { Conversation } = await import("./socket/conversation.ts");
+    return { Talk: Conversation, options: this.shared() };
   }
 
   private async loadHttp(): Promise<McpHttp> {
-    const [{ createMcpHttp }, options] = await Promise.all([import("./http/http.ts"), this.shared()]);
+    const { createMcpHttp } = await import("./http/http.ts");
     const { idleMs, maxSessions } = this.options;
     return createMcpHttp({
-      ...options,
+      ...this.shared(),
       ...(idleMs === undefined ? {} : { idleMs }),
       ...(maxSessions === undefined ? {} : { maxSessions }),
     });
   }
 
-  private async shared(): Promise<ConversationOptions> {
-    const { call, maxWaitMs, progressMs, callerGone, fixtures } = this.options;
+  private shared(): ConversationOptions {
+    const { call, maxWaitMs, progressMs, callerGone, extend } = this.options;
     return {
       call,
       changes: this.changes,
       ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
       ...(progressMs === undefined ? {} : { progressMs }),
       ...(callerGone === undefined ? {} : { callerGone }),
-      ...(fixtures === true ? { fixtures: (await import("./fixtures.ts")).fixtures } : {}),
+      ...(extend === undefined ? {} : { extend }),
     };
   }
 }

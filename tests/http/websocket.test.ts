@@ -4,7 +4,7 @@ import { operations } from "../../src/operations/table.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { lifecycleEvents } from "../../src/server/hosts/lifecycle-events.ts";
 import { Hosts } from "../../src/server/hosts/session-hosts.ts";
-import { ServerDoor } from "../../src/server/websocket/server-socket.ts";
+import { ServerSocket } from "../../src/server/websocket/server-socket.ts";
 import type { WebSocketPeer } from "../../src/server/websocket/websockets.ts";
 import { Gateway } from "../support/server.ts";
 import { SlowSocket } from "../support/slow-websocket.ts";
@@ -561,7 +561,7 @@ describe("slow readers", () => {
     const never = (): never => {
       throw new Error("not asked here");
     };
-    const door = new ServerDoor({
+    const connection = new ServerSocket({
       call: never,
       hosts: new Hosts(gateway.instance, "here"),
       context: { access: "admin", caller: { kind: "ws", id: "ws:1", connected: true } },
@@ -573,13 +573,13 @@ describe("slow readers", () => {
     });
     const tagged = lifecycleEvents.of({ name: "s" } as SessionInfo, { event: "session_tags_changed", added: ["a"] });
     if (tagged === null) throw new Error("no event");
-    door.open(socket);
-    door.lifecycle(tagged);
+    connection.open(socket);
+    connection.lifecycle(tagged);
     buffered = 1024 * 1024;
-    for (let i = 0; i < 5; i++) door.lifecycle(tagged);
+    for (let i = 0; i < 5; i++) connection.lifecycle(tagged);
     buffered = 0;
-    door.drain();
-    door.lifecycle(tagged);
+    connection.drain();
+    connection.lifecycle(tagged);
     expect(sent.map((message) => message.event ?? message)).toEqual([
       { connected: true },
       "session_tags_changed",

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { McpInstance } from "../support/mcp-instance.ts";
+import { isCompiled, program } from "../support/wsh-program.ts";
 
 const suite = join(import.meta.dir, "../../node_modules/@modelcontextprotocol/conformance/dist/index.js");
 
@@ -20,15 +21,32 @@ async function conformance(url: URL, ...args: readonly string[]): Promise<{ code
   return { code: await child.exited, output: output.slice(output.indexOf("SUMMARY")) };
 }
 
-const withFixtures = new McpInstance({ WSH_MCP_FIXTURES: "1" });
+const withFixtures = new McpInstance();
 const asUsed = new McpInstance();
 let fixtures: URL;
 let used: URL;
+let extended: Bun.Subprocess | null = null;
+
+/** The same server from its source, with the suite's fixtures. */
+function startExtended(): Promise<URL> {
+  const { dir, env } = withFixtures;
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, "conformance-server.ts")], {
+    cwd: dir,
+    env: { ...env },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  extended = child;
+  return withFixtures.address(child);
+}
 
 beforeAll(async () => {
-  [{ url: fixtures }, { url: used }] = await Promise.all([withFixtures.startServer(), asUsed.startServer()]);
+  [fixtures, { url: used }] = await Promise.all([startExtended(), asUsed.startServer()]);
 });
-afterAll(() => Promise.all([withFixtures[Symbol.asyncDispose](), asUsed[Symbol.asyncDispose]()]));
+afterAll(async () => {
+  extended?.kill();
+  await extended?.exited;
+  await Promise.all([withFixtures[Symbol.asyncDispose](), asUsed[Symbol.asyncDispose]()]);
+});
 
 test.each(["2025-11-25", "2026-07-28"])("the requirements of %s", async (revision) => {
   const { code, output } = await conformance(fixtures, "--requirements", revision);
@@ -58,4 +76,11 @@ const generic = [
 test.each(generic)("%s without fixtures: %s", async (version, scenario) => {
   const { code, output } = await conformance(used, "--scenario", scenario, "--spec-version", version);
   expect(code === 0 ? "passes" : output).toBe("passes");
+});
+
+test.skipIf(!isCompiled)("the binary holds nothing of the fixtures", async () => {
+  const binary = Buffer.from(await Bun.file(program[0] ?? "").arrayBuffer());
+  for (const name of ["test_simple_text", "test://static-text", "test_simple_prompt"]) {
+    expect({ name, isThere: binary.includes(name) }).toEqual({ name, isThere: false });
+  }
 });

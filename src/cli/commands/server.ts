@@ -128,8 +128,6 @@ async function serve(
       progressMs: values.mcp_progress_ms,
       idleMs: values.mcp_idle_seconds * 1000,
       maxSessions: values.max_mcp_sessions,
-      // Hidden: the conformance suite needs tools of its own.
-      fixtures: process.env.WSH_MCP_FIXTURES === "1",
     },
     ready,
   });

@@ -35,10 +35,10 @@ export interface McpSocket {
 
 /** Listens; the directory guards who may connect. The caller has made sure that the path is free. */
 export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
-  const open = new Set<Bridge>();
+  const open = new Set<BridgeConnection>();
   const changed = (): void => options.changed?.(open.size);
   const listener = Wire.listen(path, (wire) => {
-    const bridge = new Bridge(wire, options.load, () => {
+    const bridge = new BridgeConnection(wire, options.load, () => {
       open.delete(bridge);
       changed();
     });
@@ -59,7 +59,7 @@ export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
 }
 
 /** One connection; `conversation` once the hello was good and the code is there. */
-class Bridge implements WireEvents {
+class BridgeConnection implements WireEvents {
   private hello: Uint8Array[] = [];
   private helloSize = 0;
   private conversation: Conversation | null = null;

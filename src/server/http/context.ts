@@ -1,14 +1,14 @@
 /** What a request carries through the app: where it came from, and as whom it was admitted. */
 import type { Context } from "hono";
 import type { Admitted } from "../auth/guard.ts";
-import type { Door } from "../websocket/websockets.ts";
+import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 
 /** What the listener adds to a request. */
 export interface RequestOrigin {
   readonly listener: "unix" | "tcp";
   /** Peer address, for rate limits and the audit log; null on the Unix socket. */
   readonly peer: string | null;
-  readonly server: Bun.Server<Door>;
+  readonly server: Bun.Server<WebSocketEndpoint>;
 }
 
 export type AppEnv = {

@@ -1,7 +1,7 @@
 /** Where the server listens: the Unix socket and TCP addresses, each with the same app behind it. */
 import type { Hono } from "hono";
 import { WshError } from "../../protocol/errors.ts";
-import type { Door } from "../websocket/websockets.ts";
+import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 import { type Bind, hostName } from "./address.ts";
 import type { AppEnv, RequestOrigin } from "./context.ts";
 import type { TlsPem } from "./tls-files.ts";
@@ -18,15 +18,15 @@ const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 export interface SocketHandlers {
   /** Bun's WebSocket handler, shared by all listeners. */
-  readonly websocket: Bun.WebSocketHandler<Door>;
+  readonly websocket: Bun.WebSocketHandler<WebSocketEndpoint>;
 }
 
-export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers): Bun.Server<Door> {
+export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHandlers): Bun.Server<WebSocketEndpoint> {
   return Bun.serve({
     ...NO_IDLE_LIMIT,
     unix: path,
     maxRequestBodySize: MAX_READ_BYTES,
-    fetch: (request: Request, server: Bun.Server<Door>) =>
+    fetch: (request: Request, server: Bun.Server<WebSocketEndpoint>) =>
       app.fetch(request, { listener: "unix", peer: null, server } satisfies RequestOrigin),
     websocket: handlers.websocket,
   });
@@ -38,14 +38,14 @@ export function listenTcp(
   app: Hono<AppEnv>,
   handlers: SocketHandlers,
   tls: TlsPem | null,
-): Bun.Server<Door> {
+): Bun.Server<WebSocketEndpoint> {
   try {
     return Bun.serve({
       hostname: bind.host,
       port: bind.port,
       idleTimeout: TCP_IDLE_S,
       maxRequestBodySize: MAX_READ_BYTES,
-      fetch: (request: Request, server: Bun.Server<Door>) =>
+      fetch: (request: Request, server: Bun.Server<WebSocketEndpoint>) =>
         app.fetch(request, {
           listener: "tcp",
           peer: server.requestIP(request)?.address ?? null,

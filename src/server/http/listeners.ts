@@ -5,7 +5,7 @@
  */
 import type { Hono } from "hono";
 import { bindAside } from "../../instance/single-server.ts";
-import type { Door } from "../websocket/websockets.ts";
+import type { WebSocketEndpoint } from "../websocket/websockets.ts";
 import type { Bind } from "./address.ts";
 import type { AppEnv } from "./context.ts";
 import { listenTcp, listenUnix, type SocketHandlers } from "./listen.ts";
@@ -20,8 +20,8 @@ export interface ListenersOptions {
 }
 
 export class Listeners {
-  private tcp: { server: Bun.Server<Door>; readonly bind: Bind }[] = [];
-  private readonly unix: Bun.Server<Door>[] = [];
+  private tcp: { server: Bun.Server<WebSocketEndpoint>; readonly bind: Bind }[] = [];
+  private readonly unix: Bun.Server<WebSocketEndpoint>[] = [];
   /** What the files held when they were last good. */
   private pem: TlsPem | null;
 

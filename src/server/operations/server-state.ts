@@ -11,8 +11,8 @@ export interface ServerState {
   uptimeMs(): number;
   readonly limits: Readonly<Record<string, number>>;
   /** Addresses that it listens on over TCP. */
-  addresses: readonly string[];
-  persistent: boolean;
+  readonly addresses: readonly string[];
+  readonly persistent: boolean;
   setPersistent(persistent: boolean): void;
   /** Ends every session, then the server; returns how many sessions there were. */
   stop(): Promise<number>;

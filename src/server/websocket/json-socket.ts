@@ -12,7 +12,7 @@ import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fi
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
 import type { CallRecord } from "../observe/observed-call.ts";
-import type { Door, WebSocketPeer } from "./websockets.ts";
+import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
 
 /** Requests of one connection that may wait for their turn. */
 const MAX_WAITING_REQUESTS = 256;
@@ -87,7 +87,7 @@ export function parseSubscription(params: unknown): Subscription {
   throw new WshError(field === "format" ? "invalid_format" : "invalid_request", `'${field}': ${issue.message}`);
 }
 
-export interface JsonDoorOptions {
+export interface JsonSocketOptions {
   readonly call: Call;
   /** Who calls, without signal and session. */
   readonly context: Omit<CallContext, "signal">;
@@ -99,7 +99,7 @@ export interface JsonDoorOptions {
   readonly audit: (record: CallRecord) => void;
 }
 
-export abstract class JsonDoor implements Door {
+export abstract class JsonSocket implements WebSocketEndpoint {
   protected socket: WebSocketPeer | null = null;
   private readonly ended = new AbortController();
   private readonly waiting: string[] = [];
@@ -109,7 +109,7 @@ export abstract class JsonDoor implements Door {
   /** The pending await_idle of each session: a newer one replaces it. */
   private readonly idleWaits = new Map<string, AbortController>();
 
-  constructor(protected readonly options: JsonDoorOptions) {}
+  constructor(protected readonly options: JsonSocketOptions) {}
 
   open(socket: WebSocketPeer): void {
     this.socket = socket;

@@ -5,7 +5,7 @@ import { accessCovers } from "../../protocol/caller.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";
-import { closeCodes, closeReason, type Door, type WebSocketPeer } from "./websockets.ts";
+import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
 /** Typed bytes that may wait for a host; a host takes megabytes at once unless it hangs. */
 const MAX_PENDING_INPUT = 4 * 1024 * 1024;
@@ -17,7 +17,7 @@ export interface TypedRecord {
   write(typed: { readonly bytes: number; readonly hmac: string }): void;
 }
 
-export class RawDoor implements Door {
+export class RawSocket implements WebSocketEndpoint {
   private socket: WebSocketPeer | null = null;
   private stream: HostStream | null = null;
   private ended: string | null = null;
@@ -37,16 +37,16 @@ export class RawDoor implements Door {
     access: Access,
     snapshot: boolean,
     record: TypedRecord | null,
-  ): Promise<RawDoor> {
-    const door = new RawDoor(record);
+  ): Promise<RawSocket> {
+    const endpoint = new RawSocket(record);
     const stream = await HostStream.open(host, context, {
-      output: (bytes) => door.output(bytes),
-      end: (reason) => door.end(reason),
+      output: (bytes) => endpoint.output(bytes),
+      end: (reason) => endpoint.end(reason),
     });
-    door.stream = stream;
+    endpoint.stream = stream;
     try {
       await stream.raw({ snapshot, read_only: !accessCovers(access, "operate") });
-      return door;
+      return endpoint;
     } catch (error) {
       stream.close();
       throw error;

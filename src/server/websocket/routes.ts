@@ -11,12 +11,12 @@ import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
-import { RawDoor } from "./raw-socket.ts";
-import { ServerDoor } from "./server-socket.ts";
-import { SessionDoor } from "./session-socket.ts";
-import type { Door, WebSockets } from "./websockets.ts";
+import { RawSocket } from "./raw-socket.ts";
+import { ServerSocket } from "./server-socket.ts";
+import { SessionSocket } from "./session-socket.ts";
+import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
-export interface DoorsOptions {
+export interface WebSocketRoutesOptions {
   readonly hosts: Hosts;
   readonly call: Call;
   readonly sockets: WebSockets;
@@ -32,18 +32,18 @@ export interface DoorsOptions {
   readonly changed: () => void;
 }
 
-export class Doors {
-  private readonly serverDoors = new Set<ServerDoor>();
+export class WebSocketRoutes {
+  private readonly serverSockets = new Set<ServerSocket>();
 
-  constructor(private readonly options: DoorsOptions) {}
+  constructor(private readonly options: WebSocketRoutesOptions) {}
 
   /** Server-level connections. */
   get holders(): number {
-    return this.serverDoors.size;
+    return this.serverSockets.size;
   }
 
   broadcast(event: LifecycleEvent): void {
-    for (const door of this.serverDoors) door.lifecycle(event);
+    for (const endpoint of this.serverSockets) endpoint.lifecycle(event);
   }
 
   mount(app: Hono<AppEnv>): void {
@@ -75,20 +75,20 @@ export class Doors {
           audit.write({ operation: "ws.raw", input: null, context, result: "ok", ms, typed });
         },
       };
-      const door = await RawDoor.open(host, { access, caller }, access, snapshot, record);
-      return this.upgrade(c, door);
+      const endpoint = await RawSocket.open(host, { access, caller }, access, snapshot, record);
+      return this.upgrade(c, endpoint);
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);
       const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit: written };
-      return this.upgrade(c, await SessionDoor.open(options, host));
+      return this.upgrade(c, await SessionSocket.open(options, host));
     });
     app.get("/ws/json", (c) => {
       requireUpgrade(c);
-      if (this.serverDoors.size >= limits.max_websockets) {
+      if (this.serverSockets.size >= limits.max_websockets) {
         throw new WshError("resource_limit_reached", `${limits.max_websockets} WebSockets are open already`);
       }
-      const door = new ServerDoor({
+      const endpoint = new ServerSocket({
         call,
         context: wsContext(c),
         hosts,
@@ -97,12 +97,12 @@ export class Doors {
         audit: written,
         maxSubscriptions: limits.max_subscriptions,
         closed: (gone) => {
-          this.serverDoors.delete(gone);
+          this.serverSockets.delete(gone);
           this.options.changed();
         },
       });
-      this.serverDoors.add(door);
-      return this.upgrade(c, door);
+      this.serverSockets.add(endpoint);
+      return this.upgrade(c, endpoint);
     });
   }
 
@@ -111,13 +111,13 @@ export class Doors {
     return this.options.hosts.find(c.req.param("name") ?? "", c.get("verdict").session);
   }
 
-  private upgrade(c: AppContext, door: Door): Response {
+  private upgrade(c: AppContext, endpoint: WebSocketEndpoint): Response {
     const { server } = c.env;
-    if (server.upgrade(c.req.raw, { data: door })) {
-      c.get("revoked")?.addEventListener("abort", () => this.options.sockets.drop(door), { once: true });
+    if (server.upgrade(c.req.raw, { data: endpoint })) {
+      c.get("revoked")?.addEventListener("abort", () => this.options.sockets.drop(endpoint), { once: true });
       return new Response(null);
     }
-    door.close();
+    endpoint.close();
     throw new WshError("invalid_request", "the request is not a valid WebSocket handshake");
   }
 }

@@ -12,15 +12,15 @@ import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
-import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./json-socket.ts";
+import { type JsonRequest, JsonSocket, type JsonSocketOptions, operationOf, parseSubscription } from "./json-socket.ts";
 
 /** Bytes that wait for a reader before it misses events about sessions; it is told to list them again. */
 const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
-export interface ServerDoorOptions extends JsonDoorOptions {
+export interface ServerSocketOptions extends JsonSocketOptions {
   readonly hosts: Hosts;
   readonly maxSubscriptions: number;
-  readonly closed: (door: ServerDoor) => void;
+  readonly closed: (endpoint: ServerSocket) => void;
 }
 
 interface Subscribed {
@@ -79,11 +79,11 @@ function dropServer(session: unknown): unknown {
   return rest;
 }
 
-export class ServerDoor extends JsonDoor {
+export class ServerSocket extends JsonSocket {
   private readonly subscriptions = new Map<string, Subscribed>();
   private missed = 0;
 
-  constructor(protected override readonly options: ServerDoorOptions) {
+  constructor(protected override readonly options: ServerSocketOptions) {
     super(options);
   }
 

@@ -8,32 +8,32 @@ import { SubscribeSchema } from "../../protocol/events.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";
-import { JsonDoor, type JsonDoorOptions, type JsonRequest, operationOf, parseSubscription } from "./json-socket.ts";
+import { type JsonRequest, JsonSocket, type JsonSocketOptions, operationOf, parseSubscription } from "./json-socket.ts";
 import { closeReason, type WebSocketPeer } from "./websockets.ts";
 
-export class SessionDoor extends JsonDoor {
+export class SessionSocket extends JsonSocket {
   private stream: HostStream | null = null;
   private endReason: string | null = null;
   private begun: (() => void) | null = null;
 
   private constructor(
-    options: JsonDoorOptions,
+    options: JsonSocketOptions,
     private readonly host: Host,
   ) {
     super(options);
   }
 
   /** @throws WshError of HostStream.open: nothing is upgraded then */
-  static async open(options: JsonDoorOptions, host: Host): Promise<SessionDoor> {
-    const door = new SessionDoor(options, host);
+  static async open(options: JsonSocketOptions, host: Host): Promise<SessionSocket> {
+    const endpoint = new SessionSocket(options, host);
     const { access, caller } = options.context;
     const context: RequestContext = { access, caller };
-    door.stream = await HostStream.open(host, context, {
-      event: (json) => door.event(json),
-      subscribed: () => door.begun?.(),
-      end: (reason) => door.end(reason),
+    endpoint.stream = await HostStream.open(host, context, {
+      event: (json) => endpoint.event(json),
+      subscribed: () => endpoint.begun?.(),
+      end: (reason) => endpoint.end(reason),
     });
-    return door;
+    return endpoint;
   }
 
   override open(socket: WebSocketPeer): void {

@@ -14,10 +14,10 @@ export interface KeepAlive {
   readonly pongMs: number;
 }
 
-export type WebSocketPeer = Bun.ServerWebSocket<Door>;
+export type WebSocketPeer = Bun.ServerWebSocket<WebSocketEndpoint>;
 
 /** One connection's meaning. */
-export interface Door {
+export interface WebSocketEndpoint {
   open(socket: WebSocketPeer): void;
   message(data: string | Uint8Array): void;
   /** What was queued has been taken. */
@@ -48,7 +48,7 @@ export function closeReason(reason: string): { readonly code: number; readonly r
 }
 
 export class WebSockets {
-  private readonly open = new Map<Door, Kept>();
+  private readonly open = new Map<WebSocketEndpoint, Kept>();
 
   constructor(
     private readonly keepAlive: KeepAlive,
@@ -61,7 +61,7 @@ export class WebSockets {
   }
 
   /** For Bun.serve. */
-  get handler(): Bun.WebSocketHandler<Door> {
+  get handler(): Bun.WebSocketHandler<WebSocketEndpoint> {
     return {
       maxPayloadLength: MAX_MESSAGE_BYTES,
       backpressureLimit: this.maxQueueBytes,
@@ -86,8 +86,8 @@ export class WebSockets {
   }
 
   /** What let the connection in is no longer valid. */
-  drop(door: Door): void {
-    this.open.get(door)?.socket.close(closeCodes.policy, "token revoked");
+  drop(endpoint: WebSocketEndpoint): void {
+    this.open.get(endpoint)?.socket.close(closeCodes.policy, "token revoked");
   }
 
   /** Says goodbye to everybody. */

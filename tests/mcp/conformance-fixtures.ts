@@ -1,7 +1,7 @@
 /**
  * What the MCP conformance suite (@modelcontextprotocol/conformance 0.2.0-alpha.12) expects a server to have, registered
- * on the production server behind the hidden variable WSH_MCP_FIXTURES=1. Names, texts and shapes are the suite's own;
- * nothing here touches a terminal. Loaded only when the variable is set.
+ * on the gateway's own MCP server (conformance-server.ts). Names, texts and shapes are the suite's own; nothing here
+ * touches a terminal.
  */
 import {
   acceptedContent,
@@ -15,8 +15,8 @@ import {
   ResourceTemplate,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { McpFixtures } from "./caller-server.ts";
-import { describing, type JsonSchema } from "./tools/json-schema.ts";
+import type { McpExtension } from "../../src/mcp/caller-server.ts";
+import { describing, type JsonSchema } from "../../src/mcp/tools/json-schema.ts";
 
 /** One red pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
@@ -379,7 +379,7 @@ function addPrompts(server: McpServer): void {
   });
 }
 
-export const fixtures: McpFixtures = {
+export const fixtures: McpExtension = {
   options: { requestState: { verify: states.verify } },
   register(server) {
     addContentTools(server);

@@ -1,0 +1,179 @@
+/**
+ * Wires a gateway together: hosts, operations, WebSockets, MCP and the HTTP app, none of which know each other. Nothing
+ * listens and no host is asked before `main.ts` says so. The parts that need one another in a circle (an ephemeral
+ * server's end depends on connections, whose coming and going it is told of) meet in closures here and nowhere else.
+ */
+import { auditLog } from "../instance/audit/audit-log.ts";
+import { ensureAuditKey } from "../instance/secrets/own-secrets.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import { McpEndpoint } from "../mcp/endpoint.ts";
+import type { Call } from "../operations/call.ts";
+import { GiveBack } from "../platform/memory-release.ts";
+import type { Access } from "./auth/access.ts";
+import { Tickets } from "./auth/tickets.ts";
+import { mountDocuments } from "./docs/routes.ts";
+import { Lifecycle } from "./ephemeral.ts";
+import { Announcements } from "./hosts/announcements.ts";
+import { Hosts } from "./hosts/session-hosts.ts";
+import { type AppOptions, createApp } from "./http/app.ts";
+import { handleMcp } from "./http/mcp-route.ts";
+import { Metrics } from "./observe/metrics.ts";
+import { recorded } from "./observe/observed-call.ts";
+import { auditRefusals } from "./observe/refusals.ts";
+import { createCall, requireOpenTo } from "./operations/dispatch.ts";
+import { createHandlers } from "./operations/handlers.ts";
+import type { ServerState } from "./operations/server-state.ts";
+import { stopSessions } from "./operations/stop.ts";
+import type { GatewayOptions } from "./options.ts";
+import type { PublishedInfo } from "./published-info.ts";
+import { WebSocketRoutes } from "./websocket/routes.ts";
+import { WebSockets } from "./websocket/websockets.ts";
+
+/** Content type of the text that Prometheus reads. */
+const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+/** Time for an answer to leave before the server may end, in ms. */
+export const ANSWER_MS = 50;
+
+export type Gateway = ReturnType<typeof buildGateway>;
+
+/** @param end ends the server; called with the reason, more than once at times */
+export function buildGateway(
+  options: GatewayOptions,
+  access: Access,
+  published: PublishedInfo,
+  end: (reason: string) => void,
+) {
+  const { instance, settings } = options;
+  const hosts = new Hosts(instance, options.hostname);
+  const sockets = new WebSockets(
+    { pingMs: settings.ws_ping_ms, pongMs: settings.ws_pong_ms },
+    settings.max_client_queue_bytes,
+  );
+  const memory = new GiveBack();
+  const tickets = new Tickets(settings.max_tickets);
+  const { info } = published;
+  const audit = info.audit_file === null ? null : auditLog(info.audit_file, ensureAuditKey(instance));
+  const refusal = audit === null ? null : auditRefusals(audit);
+
+  const state = serverState(options, published, hosts, { end, sessionCreated: () => lifecycle.used() });
+  const metrics = new Metrics(() => ({
+    sessions: hosts.all.length,
+    sessionsRunning: hosts.all.filter((host) => host.info.running).length,
+    clients: hosts.all.reduce((sum, host) => sum + host.info.clients, 0),
+    webSockets: sockets.count,
+    bridges: mcp.bridges,
+    uptimeS: state.uptimeMs() / 1000,
+  }));
+  const sinks = [metrics.count, () => memory.worked(), ...(audit === null ? [] : [audit.write])];
+  const call = recorded(createCall(hosts, createHandlers(hosts, state)), sinks);
+
+  const changed = (): void => lifecycle.changed();
+  const webSockets = new WebSocketRoutes({ hosts, call, sockets, tickets, audit, limits: settings, changed });
+  const sessionListeners = new Set<(id: string) => void>();
+  const mcp = createMcp(options, call, hosts, sessionListeners, () => {
+    memory.worked();
+    lifecycle.changed();
+  });
+  const lifecycle = new Lifecycle({
+    persistent: () => state.persistent,
+    sessions: () => hosts.unfinished,
+    holders: () => mcp.bridges + webSockets.holders,
+    end() {
+      // A request to stop gets its answer before the server ends.
+      if (!state.isStopping) end("ephemeral and without sessions");
+    },
+  });
+  const announcements = new Announcements((event) => {
+    if (event.event !== "session_tags_changed") {
+      for (const listener of sessionListeners) listener(event.params.session.id);
+    }
+    webSockets.broadcast(event);
+  });
+
+  const extend: AppOptions["extend"] = (routes) => {
+    webSockets.mount(routes);
+    mountDocuments(routes, options.basePrefix);
+    routes.get("/metrics", (c) => {
+      requireOpenTo("metrics", c.get("verdict").session);
+      return c.text(metrics.text(), 200, { "Content-Type": METRICS_TYPE });
+    });
+    routes.all("/mcp", (c) => handleMcp(mcp, c));
+  };
+  const app = createApp({
+    call,
+    guard: access.guard,
+    basePrefix: options.basePrefix,
+    tickets,
+    revoked: (name) => access.revoked(name),
+    refused(code, request) {
+      metrics.refused(code);
+      refusal?.(code, request);
+    },
+    ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
+    extend,
+  });
+  return { app, hosts, sockets, mcp, lifecycle, announcements, memory };
+}
+
+/** What the server's own operations see of it. */
+function serverState(
+  options: GatewayOptions,
+  published: PublishedInfo,
+  hosts: Hosts,
+  events: { end(reason: string): void; sessionCreated(): void },
+): ServerState & { readonly isStopping: boolean } {
+  const began = performance.now();
+  let isStopping = false;
+  return {
+    instance: options.instance,
+    hostname: options.hostname,
+    serverId: published.info.server_id,
+    uptimeMs: () => performance.now() - began,
+    limits: limitsOf(options.settings),
+    get addresses() {
+      return published.addresses;
+    },
+    get persistent() {
+      return published.persistent;
+    },
+    setPersistent: (persistent) => published.choose(persistent),
+    get isStopping() {
+      return isStopping;
+    },
+    async stop() {
+      isStopping = true;
+      const count = await stopSessions(hosts);
+      setTimeout(() => events.end("stopped by request"), ANSWER_MS);
+      return count;
+    },
+    sessionCreated: events.sessionCreated,
+  };
+}
+
+function createMcp(
+  options: GatewayOptions,
+  call: Call,
+  hosts: Hosts,
+  sessionListeners: Set<(id: string) => void>,
+  changed: () => void,
+): McpEndpoint {
+  return new McpEndpoint({
+    ...options.mcp,
+    call,
+    sessions: (listener) => {
+      sessionListeners.add(listener);
+      return { [Symbol.dispose]: () => void sessionListeners.delete(listener) };
+    },
+    callerGone: (id) => hosts.callerGone(id),
+    changed,
+  });
+}
+
+/** Every setting named max_…, as `server.info` shows it. */
+function limitsOf(settings: Settings): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(settings).flatMap(([name, value]) =>
+      name.startsWith("max_") && typeof value === "number" ? [[name, value]] : [],
+    ),
+  );
+}

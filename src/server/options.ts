@@ -1,0 +1,18 @@
+/** What a gateway is started with: from the command line, the settings and, for the rest, the caller of `runServer`. */
+import type { ServerInfo } from "../instance/server-info.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import type { McpEndpointOptions } from "../mcp/endpoint.ts";
+import type { AccessOptions } from "./auth/access.ts";
+import type { TlsFiles } from "./http/tls-files.ts";
+
+export interface GatewayOptions extends AccessOptions {
+  /** Given on the command line; the choice kept from an earlier run wins over the default. */
+  readonly ephemeral: boolean;
+  readonly basePrefix: string;
+  readonly tls: TlsFiles | null;
+  /** Limits, times, the audit log. A value that has a field of its own in these options is read from that field. */
+  readonly settings: Settings;
+  readonly mcp?: Pick<McpEndpointOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "extend">;
+  /** Called once, when the server answers. */
+  readonly ready: (info: ServerInfo) => void;
+}

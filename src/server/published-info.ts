@@ -1,0 +1,63 @@
+/**
+ * What this server publishes about itself in NAME.json: its process and addresses while it runs, and the person's lasting
+ * choice whether it stays without sessions. Whether this run stays and what later ones start with are two things: being
+ * started by hand is no choice for later servers.
+ */
+import { auditFile } from "../instance/audit/audit-log.ts";
+import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/server-info.ts";
+import { WshError } from "../protocol/errors.ts";
+import { VERSION } from "../protocol/version.ts";
+import type { GatewayOptions } from "./options.ts";
+
+export class PublishedInfo {
+  /** Base URLs over TCP. */
+  addresses: readonly string[] = [];
+  /** Whether this run stays when its last session ends. */
+  persistent: boolean;
+  /** What `wsh persist` chose, in this run or an earlier one. */
+  private chosen: boolean;
+  private readonly fixed: Omit<ServerInfo, "addresses" | "persist">;
+
+  constructor(private readonly options: GatewayOptions) {
+    const { instance, settings, ephemeral, basePrefix } = options;
+    this.persistent = !ephemeral || (readServerInfo(instance)?.persist ?? false);
+    this.chosen = ephemeral && this.persistent;
+    this.fixed = {
+      pid: process.pid,
+      version: VERSION,
+      server_id: crypto.randomUUID(),
+      started_at: Date.now(),
+      base_prefix: basePrefix,
+      audit_file: settings.audit ? auditFile(instance, settings.audit_file) : null,
+    };
+  }
+
+  get info(): ServerInfo {
+    return { ...this.fixed, addresses: [...this.addresses], persist: this.persistent };
+  }
+
+  /** @throws WshError runtime_dir_unusable */
+  publish(): void {
+    writeServerInfo(this.options.instance, this.info);
+  }
+
+  /** Keeps the person's choice. @throws WshError runtime_dir_unusable; nothing has changed then */
+  choose(persistent: boolean): void {
+    writeServerInfo(this.options.instance, { ...this.info, persist: persistent });
+    this.persistent = persistent;
+    this.chosen = persistent;
+  }
+
+  /** The server has ended: only its choice stays, unless a successor has published itself since. */
+  withdraw(): void {
+    const { instance, logger } = this.options;
+    const published = readServerInfo(instance);
+    if (published?.server_id !== this.fixed.server_id) return;
+    try {
+      writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: this.chosen, audit_file: null });
+    } catch (error) {
+      // The file names a process that has ended, which its readers find out by themselves.
+      logger.warn("the end of the server could not be published", { error: WshError.from(error).message });
+    }
+  }
+}
