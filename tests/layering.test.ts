@@ -27,7 +27,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["compositor", "session"],
   ],
   attach: ["protocol", "platform", "wire", "keys"],
-  mcp: ["protocol", "operations", "wire", "instance"],
+  mcp: ["base", "protocol", "operations", "wire", "instance"],
   client: ["protocol", "operations"],
   server: ["protocol", "operations", "platform", "wire", "instance", "mcp"],
 };

@@ -8,6 +8,7 @@
 
 import { Alarm } from "../base/alarm.ts";
 import type { Clock } from "../base/clock.ts";
+import { Wait } from "../base/deadline.ts";
 import { MAX_WAIT_MS } from "../protocol/conditions.ts";
 import { WshError } from "../protocol/errors.ts";
 
@@ -94,31 +95,19 @@ export class Activity {
     const timeoutMs = Math.min(MAX_WAIT_MS, request.timeoutMs);
     const fresh = request.fresh === true;
     const wasIdle = now - this.last >= timeoutMs;
-    const { promise, resolve, reject } = Promise.withResolvers<IdleOutcome>();
-    const { signal } = request;
-    const end = (): void => {
-      this.waits.delete(wait);
-      signal?.removeEventListener("abort", cancel);
-    };
+    const ending = new Wait<IdleOutcome>({ signal: request.signal }, () => this.outcome("cancelled"));
     const wait: IdleWait = {
       timeoutMs,
       deadline: now + Math.min(MAX_WAIT_MS, request.maxWaitMs),
       quietFrom: fresh && wasIdle ? now : this.last,
       passed: !fresh && request.lastGeneration === this.count ? this.count : -1,
-      settle: (decided) => {
-        end();
-        resolve(this.outcome(decided));
-      },
-      fail: (reason) => {
-        end();
-        reject(reason);
-      },
+      settle: (decided) => ending.end(this.outcome(decided)),
+      fail: (reason) => ending.fail(reason),
     };
-    const cancel = (): void => wait.settle("cancelled");
-    signal?.addEventListener("abort", cancel, { once: true });
     this.waits.add(wait);
+    ending.own(() => this.waits.delete(wait));
     this.judge();
-    return promise;
+    return ending.promise;
   }
 
   /** The child has ended: nothing more can happen, every wait is over. */

@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import { Wait } from "../base/deadline.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { SessionState } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
@@ -120,16 +121,10 @@ export class Program {
   /** Resolves when there is output past the cursor, the program has ended, or the time is over. */
   outputAfter(cursor: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.outputCursor > cursor || this.exit !== null || signal.aborted) return Promise.resolve();
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = this.clock.after(waitMs, resolve);
-    const ends = [this.events.on("chunk", () => resolve()), this.events.on("exited", () => resolve())];
-    const cancel = (): void => resolve();
-    signal.addEventListener("abort", cancel, { once: true });
-    return promise.finally(() => {
-      timer[Symbol.dispose]();
-      signal.removeEventListener("abort", cancel);
-      for (const end of ends) end();
-    });
+    const wait = new Wait<void>({ clock: this.clock, ms: waitMs, signal }, () => {});
+    const end = (): void => wait.end();
+    wait.own(this.events.on("chunk", end), this.events.on("exited", end));
+    return wait.promise;
   }
 
   /** Logical lines of the normal screen since an output cursor; what is no longer kept counts as dropped. */

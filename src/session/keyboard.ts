@@ -5,6 +5,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import { Wait } from "../base/deadline.ts";
 import {
   decodeKeys,
   flushKeys,
@@ -213,13 +214,11 @@ export class Keyboard {
     const from = since ?? this.cursor(reader.id);
     this.renew(reader.id);
     if (waitMs > 0 && this.lastSeq <= from && !reader.signal.aborted) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const timer = this.port.clock.after(waitMs, resolve);
-      reader.signal.addEventListener("abort", () => resolve(), { once: true });
-      this.readers.add(resolve);
-      await promise;
-      this.readers.delete(resolve);
-      timer[Symbol.dispose]();
+      const wait = new Wait<void>({ clock: this.port.clock, ms: waitMs, signal: reader.signal }, () => {});
+      const wake = (): void => wait.end();
+      this.readers.add(wake);
+      wait.own(() => this.readers.delete(wake));
+      await wait.promise;
       this.renew(reader.id);
     }
     const read = this.read(from);

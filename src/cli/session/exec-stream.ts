@@ -2,7 +2,9 @@
  * A command's output as it comes, all of it, over a connection of its own: while our reader does not read, neither do
  * we, and the host sees that and decides. It is opened before the command starts and told which one that was.
  */
+
 import * as v from "valibot";
+import { orUntil } from "../../base/deadline.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
 import { EventSchema } from "../../protocol/control.ts";
@@ -62,11 +64,7 @@ export class ExecStream implements Disposable {
     this.isOurs = true;
     void this.pump();
     this.settle();
-    const leave = (): void => this.over.resolve();
-    signal.addEventListener("abort", leave, { once: true });
-    if (signal.aborted) leave();
-    await this.over.promise;
-    signal.removeEventListener("abort", leave);
+    await orUntil(this.over.promise, { signal }, () => {});
     if (this.record !== null && this.queued === 0) return this.record;
     if (!signal.aborted) throw new WshError("host_unavailable", `session '${this.session.name}' is gone`);
     return this.session.call("commands.get", { id });

@@ -8,6 +8,7 @@
 
 import fs from "node:fs";
 import { resolve } from "node:path";
+import { orUntil } from "../../base/deadline.ts";
 import { nofileVariable, originalNofile } from "../../platform/inherited-file-limit.ts";
 import { detachStdio } from "../../platform/libc.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
@@ -192,24 +193,21 @@ async function launch({ command, env, stdin, log, timeoutMs, failure, what }: La
   child.unref();
   void feed(child.stdin, stdin);
 
-  let timer: Timer | undefined;
-  const silence = new Promise<"silent">((done) => {
-    timer = setTimeout(done, timeoutMs, "silent");
-  });
-  try {
-    const line = await Promise.race([firstLine(child.stdout), silence]);
-    if (line === "silent") {
-      child.kill("SIGKILL");
-      throw new WshError(failure, `${what} did not report within ${timeoutMs} ms${tail(log)}`);
-    }
-    if (line === null) {
-      await Promise.race([child.exited, silence]);
-      throw new WshError(failure, `${what} ${ending(child)} before it was ready${tail(log)}`);
-    }
-    return readReport(line.text, failure, what);
-  } finally {
-    clearTimeout(timer);
+  const deadline = performance.now() + timeoutMs;
+  const line = await orUntil<{ text: string } | null | "silent">(
+    firstLine(child.stdout),
+    { ms: timeoutMs },
+    () => "silent",
+  );
+  if (line === "silent") {
+    child.kill("SIGKILL");
+    throw new WshError(failure, `${what} did not report within ${timeoutMs} ms${tail(log)}`);
   }
+  if (line === null) {
+    await orUntil<unknown>(child.exited, { ms: deadline - performance.now() }, () => {});
+    throw new WshError(failure, `${what} ${ending(child)} before it was ready${tail(log)}`);
+  }
+  return readReport(line.text, failure, what);
 }
 
 async function feed(sink: Bun.FileSink, text: string): Promise<void> {

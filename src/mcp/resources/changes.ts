@@ -3,6 +3,7 @@
  * there are, and only while there are any; the list of sessions by the gateway's own feed. Subscribers are told that
  * something changed, at most a few times a second, and read again. Every watch ends with its last subscriber.
  */
+import { pause } from "../../base/deadline.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 
@@ -116,11 +117,4 @@ export class Changes {
       }
     }
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
 }

@@ -7,6 +7,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
@@ -360,21 +361,14 @@ export class Exec {
 
   /** The next prompt, or false at the deadline, at the child's end, and when the caller is gone. */
   private promptComes(until: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<boolean>();
     const { recorder, clock } = this.port;
     const left = until - clock.now();
-    if (left <= 0 || signal?.aborted === true) return Promise.resolve(false);
-    const cancel = (): void => resolve(false);
-    const listener = recorder.on({ prompt: () => resolve(true), started: () => resolve(true), exited: cancel });
-    const timer = clock.after(left, cancel);
-    const obstacle = watchObstacle(this.port, cancel);
-    signal?.addEventListener("abort", cancel, { once: true });
-    return promise.finally(() => {
-      listener[Symbol.dispose]();
-      timer[Symbol.dispose]();
-      obstacle[Symbol.dispose]();
-      signal?.removeEventListener("abort", cancel);
-    });
+    if (left <= 0) return Promise.resolve(false);
+    const wait = new Wait({ clock, ms: left, signal }, () => false);
+    const came = (): void => wait.end(true);
+    const never = (): void => wait.end(false);
+    wait.own(recorder.on({ prompt: came, started: came, exited: never }), watchObstacle(this.port, never));
+    return wait.promise;
   }
 
   private notAtPrompt(): WshError {

@@ -8,6 +8,7 @@
  * follows it. Keys are numbered, so that a late answer is not taken for one to a later question.
  */
 
+import { pause, Wait } from "../../base/deadline.ts";
 import type { TerminalReader } from "../../platform/foreground.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { InputHold } from "../input-gate.ts";
@@ -109,38 +110,35 @@ export class LineEditor {
 
   private async press(hold: InputHold, shell: ShellKind, number: number, ms: number): Promise<LineState> {
     const { recorder } = this.port;
-    const { promise, resolve } = Promise.withResolvers<LineState>();
     let state: LineState | null = null;
+    using wait = new Wait<LineState>({ ms: Math.max(1, ms) }, () => ({ kind: state === null ? "silent" : "open" }));
     this.answer = (mark) => {
       // That of an earlier question. Of two keys of this one either answer counts: between them nothing was typed.
       if (mark.params?.q !== String(number + 1)) return;
       const { redraws } = mark.params ?? {};
       state ??= stateOf(mark);
-      if (redraws === undefined || state.kind !== "empty") resolve(state);
+      if (redraws === undefined || state.kind !== "empty") wait.end(state);
     };
+    const left = (): void => wait.end({ kind: "left" });
     const listener = recorder.on({
       // bash draws the last line of its prompt anew after an answer, and only that of a new command has the mark.
       prompt: () => {
-        if (state !== null) resolve(state);
+        if (state !== null) wait.end(state);
       },
-      started: () => resolve({ kind: "left" }),
-      exited: () => resolve({ kind: "left" }),
+      started: left,
+      exited: left,
     });
-    const timer = setTimeout(() => resolve({ kind: state === null ? "silent" : "open" }), Math.max(1, ms));
-    try {
-      const key = keys[shell].ask[number] ?? keys[shell].ask[0];
-      const open = this.open[number];
-      if (open !== undefined) {
-        open.keys++;
-        open.since = performance.now();
-      }
-      await hold.write(encoder.encode(key));
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      listener[Symbol.dispose]();
+    wait.own(listener, () => {
       this.answer = null;
+    });
+    const key = keys[shell].ask[number] ?? keys[shell].ask[0];
+    const open = this.open[number];
+    if (open !== undefined) {
+      open.keys++;
+      open.since = performance.now();
     }
+    await hold.write(encoder.encode(key));
+    return await wait.promise;
   }
 
   /** Null as soon as the shell reads and has read everything; else what is there instead. */
@@ -173,8 +171,4 @@ function stateOf({ commandLine, params = {} }: ShellMark): LineState {
 
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms));
 }

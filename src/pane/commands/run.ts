@@ -8,6 +8,7 @@
 
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
+import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
@@ -91,6 +92,11 @@ export class Runs {
   }
 }
 
+interface RunEnd {
+  readonly decidedBy: DecidedBy;
+  readonly state: ProgramState | null;
+}
+
 class Run implements Disposable {
   private readonly from: TextPosition;
   private readonly fromOffset: number;
@@ -98,7 +104,7 @@ class Run implements Disposable {
   private readonly lines: number;
   private readonly alarm: Alarm;
   private readonly listener: Disposable;
-  private readonly done = Promise.withResolvers<{ decidedBy: DecidedBy; state: ProgramState | null }>();
+  private readonly done: Wait<RunEnd>;
   private watch: Disposable | null = null;
   private command: CommandRecord | null = null;
   private endedAt: number | null = null;
@@ -118,6 +124,7 @@ class Run implements Disposable {
     this.atPrompt = recorder.phase === "prompt" && recorder.verified;
     this.lines = commandLines(request.input);
     this.alarm = new Alarm(clock, () => this.timePassed());
+    this.done = new Wait<RunEnd>({ signal: request.signal }, () => ({ decidedBy: "cancelled", state: null }));
     this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
     this.listener = recorder.on({
       started: () => void this.started++,
@@ -140,15 +147,12 @@ class Run implements Disposable {
   }
 
   async outcome(): Promise<RunOutcome> {
-    const { signal, timeoutMs } = this.request;
+    const { timeoutMs } = this.request;
     const { observer, clock, text } = this.port;
     this.sentAt = clock.now();
-    const cancel = (): void => this.finish("cancelled", null);
-    signal?.addEventListener("abort", cancel, { once: true });
-    if (signal?.aborted === true) cancel();
     this.watch = observer.watch((state) => this.stateSeen(state));
     this.alarm.set(Math.min(this.deadline, this.sentAt + Math.max(1, timeoutMs)));
-    const { decidedBy, state } = await this.done.promise.finally(() => signal?.removeEventListener("abort", cancel));
+    const { decidedBy, state } = await this.done.promise;
     if (decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
     const warnings =
       this.started === 0 && decidedBy !== "timeout" && this.isTextAlone()
@@ -166,6 +170,7 @@ class Run implements Disposable {
 
   [Symbol.dispose](): void {
     this.alarm.clear();
+    this.done[Symbol.dispose]();
     this.listener[Symbol.dispose]();
     this.watch?.[Symbol.dispose]();
   }
@@ -246,6 +251,6 @@ class Run implements Disposable {
   }
 
   private finish(decidedBy: DecidedBy, state: ProgramState | null): void {
-    this.done.resolve({ decidedBy, state });
+    this.done.end({ decidedBy, state });
   }
 }

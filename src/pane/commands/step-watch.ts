@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { TerminalText } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
@@ -87,15 +88,10 @@ export class StepWatch implements Disposable {
 
   async end(deadline: number, signal: AbortSignal | undefined): Promise<StepEnd> {
     if (this.ended === null) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const left = deadline - this.port.clock.now();
-      const timer = this.port.clock.after(Math.max(0, left), resolve);
-      this.notify = resolve;
-      const cancel = (): void => resolve();
-      signal?.addEventListener("abort", cancel, { once: true });
-      if (signal?.aborted !== true) await promise;
-      timer[Symbol.dispose]();
-      signal?.removeEventListener("abort", cancel);
+      const { clock } = this.port;
+      const wait = new Wait<void>({ clock, ms: deadline - clock.now(), signal }, () => {});
+      this.notify = () => wait.end();
+      await wait.promise;
       this.notify = null;
     }
     return this.ended ?? { kind: signal?.aborted === true ? "cancelled" : "timeout" };

@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
+import { orUntil } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { ExecTarget } from "../ports.ts";
 import type { CommandRecorder } from "./command-log.ts";
@@ -49,7 +50,7 @@ export async function stopCommand(
   target.signal(by === "kill" ? "SIGKILL" : "SIGINT");
   let record: CommandRecord | null = null;
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
-    record = await within(clock, LOOP_MS, ended.promise);
+    record = await orUntil<CommandRecord | null>(ended.promise, { clock, ms: LOOP_MS }, () => null);
     if (record !== null) break;
     // A loop of the shell's own goes on with its next command: only an interrupt ends the loop, and each may fall
     // between two commands. One that met the shell just before it handed the terminal over has not reached the command,
@@ -62,10 +63,4 @@ export async function stopCommand(
     if (by === "kill" || missed) target.signal("SIGINT");
   }
   return record === null ? null : { record, by };
-}
-
-function within<T>(clock: Clock, ms: number, promise: Promise<T>): Promise<T | null> {
-  const over = Promise.withResolvers<null>();
-  const timer = clock.after(ms, () => over.resolve(null));
-  return Promise.race([promise, over.promise]).finally(() => timer[Symbol.dispose]());
 }

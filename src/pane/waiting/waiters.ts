@@ -9,6 +9,7 @@
 
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
+import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
@@ -70,7 +71,6 @@ interface Waiter {
   /** Shortest silence among the idle conditions; Infinity without one. */
   readonly idleMs: number;
   readonly states: ReadonlySet<DecidedBy>;
-  watch: Disposable | null;
   readonly settle: (decidedBy: DecidedBy, extra?: Partial<WaitOutcome>) => void;
   readonly fail: (reason: unknown) => void;
 }
@@ -176,14 +176,8 @@ export class Waiters {
 
   private begin(request: WaitRequest, since: number, scans: readonly Scan[]): Promise<WaitOutcome> {
     const { clock, observer } = this.port;
-    const { promise, resolve, reject } = Promise.withResolvers<WaitOutcome>();
-    const { signal } = request;
+    const ending = new Wait<WaitOutcome>({ signal: request.signal }, () => this.outcome("cancelled"));
     const types = request.anyOf.map((condition) => condition.type);
-    const end = (): boolean => {
-      waiter.watch?.[Symbol.dispose]();
-      signal?.removeEventListener("abort", cancel);
-      return this.waiters.delete(waiter);
-    };
     const waiter: Waiter = {
       request,
       since,
@@ -191,25 +185,19 @@ export class Waiters {
       scans,
       idleMs: Math.min(...request.anyOf.map((each) => (each.type === "idle" ? each.ms : Number.POSITIVE_INFINITY))),
       states: new Set(types.filter((type) => stateConditions.has(type))),
-      watch: null,
-      settle: (decidedBy, extra) => {
-        if (end()) resolve(this.outcome(decidedBy, extra));
-      },
-      fail: (reason) => {
-        if (end()) reject(reason);
-      },
+      settle: (decidedBy, extra) => ending.end(this.outcome(decidedBy, extra)),
+      fail: (reason) => ending.fail(reason),
     };
-    const cancel = (): void => waiter.settle("cancelled");
     this.waiters.add(waiter);
-    signal?.addEventListener("abort", cancel, { once: true });
+    ending.own(() => this.waiters.delete(waiter));
     this.judgeNow(waiter);
-    if (!this.waiters.has(waiter)) return promise;
+    if (ending.isOver) return ending.promise;
     if (request.maxWaitMs === 0) waiter.settle("timeout");
     else {
-      if (waiter.states.size > 0) waiter.watch = observer.watch((state) => this.stateSeen(waiter, state));
+      if (waiter.states.size > 0) ending.own(observer.watch((state) => this.stateSeen(waiter, state)));
       this.alarm.set(Math.min(waiter.deadline, this.idleAt(waiter)));
     }
-    return promise;
+    return ending.promise;
   }
 
   /** Whether a condition holds already: what happened after `since`, and what is true now. */

@@ -1,27 +1,14 @@
 /** Who gets the keys, over time: leases, lost connections, the ring of captured keys. */
 import { describe, expect, test } from "bun:test";
-import type { Clock } from "../../../src/base/clock.ts";
 import { Keyboard, type KeyboardOwner } from "../../../src/session/keyboard.ts";
+import { listenedSignal } from "../../support/listened-signal.ts";
+import { manualClock } from "../../support/manual-clock.ts";
 
 const utf8 = new TextEncoder();
 
 /** A keyboard, its time, and what it reported. */
 function keyboardOf() {
-  let time = 0;
-  let timers: { at: number; fire: () => void }[] = [];
-  const clock: Clock = {
-    now: () => time,
-    wall: () => time,
-    after(ms, fire) {
-      const timer = { at: time + ms, fire };
-      timers.push(timer);
-      return {
-        [Symbol.dispose]() {
-          timers = timers.filter((other) => other !== timer);
-        },
-      };
-    },
-  };
+  const clock = manualClock();
   const modes: string[] = [];
   const keyboard = new Keyboard({
     clock,
@@ -33,14 +20,8 @@ function keyboardOf() {
   return {
     keyboard,
     modes,
-    timers: () => timers.length,
-    pass(ms: number): void {
-      time += ms;
-      for (const timer of timers.filter(({ at }) => at <= time)) {
-        timers = timers.filter((other) => other !== timer);
-        timer.fire();
-      }
-    },
+    timers: clock.timers,
+    pass: clock.pass,
   };
 }
 
@@ -139,4 +120,18 @@ describe("captured keys", () => {
       { key: "ArrowRight", modifiers: ["ctrl"] },
     ]);
   });
+});
+
+test("reads that are over leave nothing behind at the caller's signal, which may live long", async () => {
+  const { keyboard, pass, timers } = keyboardOf();
+  const { signal, listeners } = listenedSignal();
+  keyboard.capture(agent, 1_000);
+  const byKey = keyboard.await(undefined, 100, { id: agent.id, signal });
+  expect(listeners()).toBe(1);
+  keyboard.type(1, utf8.encode("a"), false);
+  expect((await byKey).keys).toHaveLength(1);
+  const byTime = keyboard.await(undefined, 100, { id: agent.id, signal });
+  pass(100);
+  expect((await byTime).keys).toHaveLength(0);
+  expect({ listeners: listeners(), timers: timers() }).toEqual({ listeners: 0, timers: 0 });
 });

@@ -1,0 +1,99 @@
+/**
+ * One wait: for an event, a deadline or an abort, whichever comes first.
+ *
+ * A wait ends exactly once. At that moment, before anyone who awaits it runs, its timer is cancelled and everything that
+ * it owns is disposed of: its listener on the signal, and what `own` was given. So a signal that lives long (a connection,
+ * a subscription) gathers no listeners of waits that are over. Disposing of a wait that has not ended releases the same
+ * things and leaves its promise pending: for an owner that has stopped awaiting it.
+ */
+import { type Clock, systemClock } from "./clock.ts";
+
+export interface WaitLimits {
+  /** Whose time the deadline is in. Default: the system's. */
+  readonly clock?: Clock;
+  /** Time until the deadline, in ms; absent or Infinity: none. */
+  readonly ms?: number | undefined;
+  /** The owner's; aborted already, the wait ends at once. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class Wait<T> implements Disposable {
+  readonly promise: Promise<T>;
+  private readonly settle: PromiseWithResolvers<T>;
+  private owned: (Disposable | (() => void))[] = [];
+  private ended = false;
+
+  /** @param otherwise the result when the deadline or an abort ends it */
+  constructor({ clock = systemClock, ms, signal }: WaitLimits, otherwise: (by: "deadline" | "abort") => T) {
+    this.settle = Promise.withResolvers<T>();
+    this.promise = this.settle.promise;
+    if (signal?.aborted === true) {
+      this.end(otherwise("abort"));
+      return;
+    }
+    if (signal !== undefined) {
+      const abort = (): void => this.end(otherwise("abort"));
+      signal.addEventListener("abort", abort, { once: true });
+      this.own(() => signal.removeEventListener("abort", abort));
+    }
+    if (ms !== undefined && ms !== Number.POSITIVE_INFINITY) {
+      this.own(clock.after(Math.max(0, ms), () => this.end(otherwise("deadline"))));
+    }
+  }
+
+  get isOver(): boolean {
+    return this.ended;
+  }
+
+  /** Disposes of these when the wait ends; at once if it has. */
+  own(...resources: readonly (Disposable | (() => void))[]): this {
+    if (this.ended) for (const resource of resources) release(resource);
+    else this.owned.push(...resources);
+    return this;
+  }
+
+  /** The event came. Nothing happens when the wait is over. */
+  end(value: T): void {
+    if (this.ended) return;
+    this[Symbol.dispose]();
+    this.settle.resolve(value);
+  }
+
+  /** The wait fails. Nothing happens when it is over. */
+  fail(reason: unknown): void {
+    if (this.ended) return;
+    this[Symbol.dispose]();
+    this.settle.reject(reason);
+  }
+
+  [Symbol.dispose](): void {
+    this.ended = true;
+    const { owned } = this;
+    this.owned = [];
+    for (const resource of owned) release(resource);
+  }
+}
+
+/** The promise's result, or that of `otherwise` when the deadline or an abort comes first. The promise goes on. */
+export function orUntil<T>(
+  promise: Promise<T>,
+  limits: WaitLimits,
+  otherwise: (by: "deadline" | "abort") => T,
+): Promise<T> {
+  const wait = new Wait<T>(limits, otherwise);
+  promise.then(
+    (value) => wait.end(value),
+    (reason) => wait.fail(reason),
+  );
+  return wait.promise;
+}
+
+/** Resolves after `ms`, or when the signal aborts. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Wait<void>({ ms, signal }, () => {}).promise;
+}
+
+function release(resource: Disposable | (() => void)): void {
+  if (typeof resource === "function") resource();
+  else resource[Symbol.dispose]();
+}
