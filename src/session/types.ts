@@ -65,7 +65,7 @@ export interface SessionOptions {
 export type Chunk = Parameters<TerminalSink["chunk"]>[0];
 
 /** What a session reports to those who listen. */
-export interface SessionEvents extends Record<string, unknown> {
+export interface SessionEvents {
   /** Parsed output, as clients may see it. */
   chunk: Chunk;
   /** The next chunk begins with these bytes: for terminals that are relayed to, which need not wait for the emulator. */
