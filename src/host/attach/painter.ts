@@ -1,8 +1,7 @@
 /**
- * What one painting client is to see, and what of it is news to it. Owns the last picture that the client was sent, and
- * which lines its terminal's own scrollback has: every line that leaves the top of the normal screen goes there once,
- * in order, also when the screen grows back over it. On the alternate screen and during a flood they wait; after a flood
- * the newest count. Call between chunks. Runs once per frame and client.
+ * What one painting client is to see, and what of it is news to it. Owns the last picture that the client was sent;
+ * which lines its terminal's own scrollback has is its feed's (scrollback-feed.ts). Call between chunks. Runs once per
+ * frame and client.
  */
 
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
@@ -10,15 +9,12 @@ import { viewModes } from "../../compositor/frame-modes.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
-import { encodeFrame, type FrameUpdate, type FrameView, MAX_SCROLLED, typedInPlace } from "../../protocol/frame.ts";
-import type { Grid, Row } from "../../protocol/grid.ts";
+import { encodeFrame, type FrameUpdate, type FrameView, typedInPlace } from "../../protocol/frame.ts";
+import type { Grid } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
-import type { Position } from "../../terminal/model.ts";
 import { isPlain, isPrintable } from "../../terminal/stream/plain-bytes.ts";
-
-/** Lines of history that a client may be given when it attaches and cannot be relayed to. */
-const MAX_HISTORY = 10_000;
+import { ScrollbackFeed } from "./scrollback-feed.ts";
 
 export interface PainterOptions {
   /** Label of the key that takes the keyboard back. */
@@ -45,10 +41,8 @@ export interface Showing {
 export class Painter {
   /** Where the program's first cell is on the client's terminal, less the panels above: for its mouse. */
   offset: Offset = { top: 0, left: 0 };
+  readonly scrollback: ScrollbackFeed;
   private shown: FrameView | null = null;
-  /** The client's scrollback has, or `waiting` holds, every line before this place. */
-  private top: Position = { line: 0, col: 0 };
-  private waiting: Row[] = [];
   private readonly kept = new KeptFrame();
   /** Epoch of the terminal at the last update. */
   private epoch = 0;
@@ -60,7 +54,9 @@ export class Painter {
   constructor(
     private readonly session: Session,
     private readonly options: PainterOptions,
-  ) {}
+  ) {
+    this.scrollback = new ScrollbackFeed(session.pane.terminal, options.scrollback);
+  }
 
   rang(): void {
     this.bell = true;
@@ -75,10 +71,8 @@ export class Painter {
    * @param history rows above the screen that go to its scrollback first
    */
   begin(history = 0): void {
-    const { terminal } = this.session.pane;
     this.shown = null;
-    this.top = terminal.top;
-    this.waiting = history > 0 && this.options.scrollback ? terminal.newestRows(Math.min(history, MAX_HISTORY)) : [];
+    this.scrollback.begin(history);
     this.bell = false;
     this.clipboard = null;
   }
@@ -109,40 +103,9 @@ export class Painter {
     this.shown = null;
   }
 
-  /** Before the screen is wrapped anew: what has left it up to here is kept for the next frame. */
-  hold(): void {
-    if (!this.options.scrollback) return;
-    const { terminal } = this.session.pane;
-    const { top } = terminal;
-    // Most frames scroll nothing, and to look for what left the screen is to walk through what is kept above it.
-    if (!isAfter(top, this.top)) return;
-    this.waiting.push(...terminal.rowsAbove(this.top, MAX_SCROLLED));
-    this.top = top;
-  }
-
-  /** The client's terminal was resized and has moved its own lines as ours: what left the screen is where it belongs. */
-  outerMoved(): void {
-    this.top = this.session.pane.terminal.top;
-  }
-
   /** Something happened that a client which is relayed to from now on would never hear of. */
   get owes(): boolean {
-    const { terminal } = this.session.pane;
-    if (this.bell || this.clipboard !== null) return true;
-    return this.waiting.length > 0 || (this.options.scrollback && isAfter(terminal.top, this.top));
-  }
-
-  /**
-   * The screen has grown back over lines that the client's scrollback has: while they leave it again they must not go
-   * there a second time, as they would were it relayed to.
-   */
-  get isAhead(): boolean {
-    return this.options.scrollback && isAfter(this.top, this.session.pane.terminal.top);
-  }
-
-  /** More lines wait than one frame takes. */
-  get isBehind(): boolean {
-    return this.waiting.length > 0 && !this.session.pane.terminal.alternate;
+    return this.bell || this.clipboard !== null || this.scrollback.owes;
   }
 
   /**
@@ -152,7 +115,8 @@ export class Painter {
   next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
     const view = this.compose(showing);
     this.epoch = this.session.pane.terminal.epoch;
-    const scrolled = this.scrolled(showing);
+    const waits = showing.flooding || this.session.pane.terminal.alternate;
+    const scrolled = waits ? [] : this.scrollback.take(showing.size.cols);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.shown;
     this.shown = view;
@@ -166,13 +130,6 @@ export class Painter {
     const typed = happened ? "" : typedInPlace(before, view, update);
     if (typed !== "") this.plain = true;
     return { update, typed };
-  }
-
-  private scrolled({ size, flooding }: Showing): Row[] {
-    if (flooding || this.session.pane.terminal.alternate) return [];
-    this.hold();
-    const rows = this.waiting.splice(0, MAX_SCROLLED);
-    return rows.map((row) => (row.length > size.cols ? row.slice(0, size.cols) : row));
   }
 
   private compose({ size, help, note, bare }: Showing): FrameView {
@@ -212,8 +169,4 @@ export class Painter {
     if (help) return prefixHelpSign(prefix);
     return owner === null ? null : keyboardHeldSign(owner.label, prefix);
   }
-}
-
-function isAfter(a: Position, b: Position): boolean {
-  return a.line > b.line || (a.line === b.line && a.col > b.col);
 }

@@ -1,0 +1,311 @@
+/**
+ * How one attached terminal is shown its session: relayed or painted. It relays (the program's bytes go out as they were
+ * parsed) while its size is the session's, nothing is drawn over a program that it can show alone, and it keeps up;
+ * otherwise it paints: it gets the newest picture, as often as a screen shows one and its socket takes one. Every switch
+ * happens between two chunks, so nothing is lost or repeated. A client that does not keep up costs the session process
+ * its outbox and no more.
+ *
+ * Where the session process could open the person's terminal itself, the program's bytes go there without the client,
+ * once the client has written all that it was sent of a relay. While they do, the client writes nothing: pictures wait
+ * until the terminal has taken everything, and a new relay begins through the client again. The echo of a key goes there
+ * before it is parsed: relayed, it is left out of the next chunk; beside a panel, it is compared with the next picture.
+ */
+import type { LastingChange } from "../../protocol/attach.ts";
+import { frameTypes } from "../../protocol/messages.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { Session } from "../../session/session.ts";
+import type { Peer } from "../../wire/peer.ts";
+import type { PersonTerminal } from "./direct-terminal.ts";
+import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
+import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
+import { PaintedTerminal } from "./painted-echo.ts";
+import { Painter, type PainterOptions } from "./painter.ts";
+
+/** Bytes that may wait for a relaying terminal before it is behind: a few screens. */
+const BEHIND_BYTES = 256 * 1024;
+/** How long a terminal that the session does not fit into says so, in ms: it covers a part of the program's last row. */
+const NOTE_MS = 4_000;
+
+export interface PresentationOptions extends PainterOptions {
+  /** Whether the client may get the program's own bytes. */
+  readonly mayRelay: boolean;
+}
+
+/** What decides besides the session: kept by the owner, who calls `reconsider` when it changes. */
+export interface Outer {
+  readonly size: Size;
+  /** The person is shown what the prefix key can do. */
+  readonly help: boolean;
+  /** A new size is about to be applied: nothing is painted until it was. */
+  readonly isResizing: boolean;
+}
+
+export class Presentation {
+  readonly painter: Painter;
+  private readonly flood = new FloodMeter();
+  private readonly painted: PaintedTerminal;
+  private readonly pacer: FramePacer;
+  private current: "opening" | "relay" | "paint" = "opening";
+  /** The program's bytes go to the terminal without the client. */
+  private direct = false;
+  /** Bytes that went through the client since it last became a relay. */
+  private relayed = 0;
+  /** Bytes at the beginning of the next chunk that the terminal has already. */
+  private ahead = 0;
+  /** The next chunk is short and moves nothing: what was typed, as a rule. */
+  private isEcho = false;
+  private over = false;
+  /** What programs change for good at a terminal that is relayed to, and which of it the client knows. */
+  private lasting: { news(): readonly LastingChange[] };
+  private readonly told = new Set<LastingChange>();
+  /** The sizes, of the session and here, that were said last, and for how long they still are. */
+  private noted = "";
+  private noteTimer: Timer | null = null;
+
+  /** @param terminal null where only the client writes to it */
+  constructor(
+    private readonly session: Session,
+    private readonly peer: Peer,
+    private readonly terminal: PersonTerminal | null,
+    private readonly outer: Outer,
+    private readonly options: PresentationOptions,
+  ) {
+    this.painter = new Painter(session, options);
+    this.painted = new PaintedTerminal(terminal, (update) => peer.send(frameTypes.picture, update));
+    this.pacer = this.pacing();
+    this.lasting = session.pane.terminal.lasting.watch();
+  }
+
+  get mode(): "opening" | "relay" | "paint" {
+    return this.current;
+  }
+
+  /** Runs between chunks. @param history rows above the screen that go to the terminal's scrollback first */
+  begin(history: number): void {
+    if (this.canRelay()) this.relay(history);
+    else this.startPainting(history);
+  }
+
+  /** The client has written what it was sent. When nothing more is on its way to it, the terminal is ours. */
+  written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
+    this.painted.confirmed(pictures);
+    if (this.terminal === null || this.current !== "relay" || this.over) return;
+    this.direct ||= bytes === this.relayed && this.peer.outbox.pending === 0;
+  }
+
+  /** The terminal is not the client's for now: nothing is written there until it takes it up again. */
+  release(): void {
+    this.direct = false;
+    this.painted.lost();
+    this.terminal?.release();
+  }
+
+  /** Something that decides between relay and painting may have changed. May be called while a chunk is parsed. */
+  reconsider(): void {
+    if (this.over) return;
+    if (this.current === "paint") this.pacer.soon();
+    else if (this.current === "relay" && !this.isAlone()) {
+      void this.session.pane.terminal.atRest(() => {
+        if (this.current === "relay" && !this.over && !this.isAlone()) this.startPainting();
+      });
+    }
+  }
+
+  /** What is drawn over and beside the program has changed. */
+  drawn(): void {
+    this.painter.drawn();
+    this.reconsider();
+  }
+
+  /** The echo of a key: it goes out before it is parsed. */
+  echoed(bytes: Uint8Array): void {
+    this.isEcho = true;
+    if (this.pending > 0 || this.outer.isResizing || this.over) return;
+    if (this.current === "relay" && this.direct) {
+      this.pass(bytes);
+      this.ahead = bytes.length;
+      this.terminal?.handOver();
+    } else if (this.current === "paint" && this.isNext(bytes)) this.painted.give(bytes);
+  }
+
+  /** Runs per chunk. */
+  chunk(bytes: Uint8Array): void {
+    const { ahead, isEcho } = this;
+    this.ahead = 0;
+    this.isEcho = false;
+    this.flood.count(bytes.length);
+    this.painter.printed(bytes);
+    if (this.current === "paint") {
+      this.pacer.printed(isEcho);
+      return;
+    }
+    this.tellChanges(this.lasting.news());
+    const news = ahead === 0 ? bytes : bytes.subarray(ahead);
+    if (news.length > 0) this.pass(news);
+    const behind = this.pending > BEHIND_BYTES;
+    if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
+  }
+
+  /** The terminal has another size, and has wrapped its lines in its own way: it is painted anew. */
+  resized(): void {
+    this.paintInstead();
+    this.painter.forget();
+  }
+
+  /** The size is about to be applied to the session. */
+  beforeApplying(): void {
+    this.painter.scrollback.hold();
+  }
+
+  /** The session has taken the size as far as it does. */
+  applied(): void {
+    this.painter.scrollback.outerMoved();
+    this.pacer.soon();
+  }
+
+  /** The session's screen is about to be wrapped anew. */
+  beforeResize(): void {
+    if (this.current === "paint") this.painter.scrollback.hold();
+    // Painted when it has happened, which is told too.
+    else this.paintInstead();
+  }
+
+  /** The end: what is drawn over and beside the program goes, its screen stays in view. */
+  leave(): void {
+    if (this.current === "paint") this.paintNow(true);
+  }
+
+  close(): void {
+    this.over = true;
+    this.pacer.close();
+    clearTimeout(this.noteTimer ?? undefined);
+  }
+
+  /** The program's own bytes would show on this terminal what is to be seen. Runs per chunk. */
+  private isAlone(): boolean {
+    const { session, outer } = this;
+    const { rows, cols } = session.pane.terminal;
+    if (!this.options.mayRelay || outer.help || session.keyboard.owner !== null) return false;
+    return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
+  }
+
+  private canRelay(): boolean {
+    return this.isAlone() && !this.flood.isFlooding && this.pending === 0 && !this.outer.isResizing;
+  }
+
+  /** Bytes that wait for the client or for its terminal. */
+  private get pending(): number {
+    return this.peer.outbox.pending + (this.terminal?.output.pending ?? 0);
+  }
+
+  /** From here on the client gets the program's bytes; what it shows is made the session's screen first. */
+  private relay(history: number): void {
+    this.current = "relay";
+    this.pacer.cancel();
+    this.direct = false;
+    this.relayed = 0;
+    // What was ahead of the emulator is not on the screen that is made here.
+    this.ahead = 0;
+    this.painted.forget();
+    this.peer.send(frameTypes.event, { event: "relay" });
+    const { terminal } = this.session.pane;
+    this.lasting = terminal.lasting.watch();
+    this.tellChanges(terminal.serializedChanges);
+    this.pass(terminal.serialize({ history }));
+  }
+
+  private tellChanges(changes: readonly LastingChange[]): void {
+    const news = changes.filter((change) => !this.told.has(change));
+    if (news.length === 0) return;
+    for (const change of news) this.told.add(change);
+    this.peer.send(frameTypes.event, { event: "changed", changes: news });
+  }
+
+  private pass(bytes: Uint8Array): void {
+    if (this.direct && this.terminal?.isHeld !== true) this.release();
+    if (this.direct) {
+      this.terminal?.output.write(bytes);
+      return;
+    }
+    this.relayed += bytes.length;
+    this.peer.sendBytes(frameTypes.output, bytes);
+  }
+
+  private startPainting(history = 0): void {
+    this.current = "paint";
+    this.painter.begin(history);
+    this.pacer.soon();
+  }
+
+  private paintInstead(): void {
+    if (this.current !== "relay") return;
+    this.current = "paint";
+    this.painter.begin();
+  }
+
+  /** A picture will be made of these bytes as soon as they are parsed, and nothing else be new in it. */
+  private isNext(bytes: Uint8Array): boolean {
+    const { painted } = this;
+    return (
+      this.pacer.isReady &&
+      !painted.isAhead &&
+      !this.flood.isFlooding &&
+      this.painter.mayBeTyped(bytes) &&
+      painted.isCurrent
+    );
+  }
+
+  private pacing(): FramePacer {
+    const { terminal } = this.session.pane;
+    return new FramePacer({
+      isBlocked: () => this.over || this.pending > 0 || this.outer.isResizing,
+      isSynchronized: () => terminal.modes.synchronizedOutput,
+      atRest: (make) => void terminal.atRest(make),
+      paint: () => this.paint(),
+    });
+  }
+
+  /** Runs between chunks: a picture, or the program's own bytes from here on. */
+  private paint(): void {
+    if (this.over || this.current !== "paint" || this.outer.isResizing) return;
+    this.flood.count(0);
+    const relays = this.canRelay() && !this.painter.scrollback.isAhead;
+    if (!relays || this.painter.owes) this.paintNow();
+    if (relays && this.canRelay() && !this.painter.scrollback.isBehind) this.relay(0);
+  }
+
+  /** @param bare without what is drawn over and beside the program's screen */
+  private paintNow(bare = false): void {
+    this.pacer.began();
+    const flooding = this.flood.isFlooding;
+    const note = !bare && this.isNoting();
+    const { size, help } = this.outer;
+    const next = this.painter.next({ size, help, note, flooding, bare });
+    if (next !== null) this.painted.show(next.update, next.typed);
+    else if (this.painted.isAhead) {
+      // It was given what did not come: the picture is as it was, the terminal is not.
+      this.painter.forget();
+      this.pacer.later(FRAME_MS);
+    }
+    if (bare) return;
+    if (this.painter.scrollback.isBehind) this.pacer.later(FRAME_MS);
+    // Silence does not tell that a flood is over: look once more.
+    if (flooding) this.pacer.later(FLOOD_WINDOW_MS);
+  }
+
+  /** Whether the session's size is said now: for a while whenever it, or the terminal's, has changed. */
+  private isNoting(): boolean {
+    const { rows, cols } = this.session.size;
+    const { size } = this.outer;
+    const sizes = `${cols}x${rows} ${size.cols}x${size.rows}`;
+    if (sizes !== this.noted) {
+      this.noted = sizes;
+      clearTimeout(this.noteTimer ?? undefined);
+      this.noteTimer = setTimeout(() => {
+        this.noteTimer = null;
+        this.reconsider();
+      }, NOTE_MS);
+    }
+    return this.noteTimer !== null;
+  }
+}
