@@ -150,9 +150,13 @@ for (const shell of shells) {
       expect(typed).toMatchObject({ status: 409, body: failure("prompt_not_empty") });
       await door.press("Ctrl+C");
       // The shell says by its next prompt that the line is given up, when it has come to that.
+      let refused = "";
       await until("the line to be given up", async () => {
-        const { status } = await http.post(`/sessions/${shell}/exec`, { command: "true" });
+        const { status, text } = await http.post(`/sessions/${shell}/exec`, { command: "true" });
+        refused = text;
         return status === 200;
+      }).catch((error) => {
+        throw new Error(`${error.message}: ${refused}`);
       });
     });
 
