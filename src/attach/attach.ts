@@ -20,7 +20,7 @@ import { StreamEndSchema } from "../protocol/control.ts";
 import { type Frame, frameJson, frameTypes } from "../protocol/messages.ts";
 import { Connection } from "../wire/connection.ts";
 import { type Answers, Probe } from "./color-probe.ts";
-import { type Outcome, outcomeOf } from "./outcome.ts";
+import { endSignals, type Outcome, outcomeOf } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
 import { type ColorSetting, capsFor, takesControlStrings } from "./paint/modes.ts";
 import { SessionView } from "./view.ts";
@@ -131,7 +131,7 @@ class Client {
       this.written();
     };
     terminal.output.onGone = () => this.leave({ kind: "signalled", signal: "SIGHUP" });
-    for (const signal of ["SIGHUP", "SIGTERM"] as const) {
+    for (const signal of endSignals) {
       process.on(signal, () => {
         this.leave({ kind: "signalled", signal });
         terminal.signalled();

@@ -2,11 +2,15 @@
 import os from "node:os";
 import type { StreamEnd } from "../protocol/control.ts";
 
+/** Signals that end a process which does not handle them: the terminal is put in order first, whichever it is. */
+export const endSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2"] as const;
+export type EndSignal = (typeof endSignals)[number];
+
 export type Outcome =
   /** The person left, or was sent away; the session goes on. */
   | { readonly kind: "detached" }
-  /** The terminal went away under us (SIGHUP), or we were told to end (SIGTERM); the session goes on. */
-  | { readonly kind: "signalled"; readonly signal: "SIGHUP" | "SIGTERM" }
+  /** The terminal went away under us (SIGHUP), or we were told to end; the session goes on. */
+  | { readonly kind: "signalled"; readonly signal: EndSignal }
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   | { readonly kind: "killed" }
   | { readonly kind: "stopped" }

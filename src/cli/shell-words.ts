@@ -20,6 +20,12 @@ export function shellText(words: readonly string[]): string {
   return words.length === 1 && only !== undefined ? only : words.map(quote).join(" ");
 }
 
+/**
+ * One argument, whichever shell reads it: inside single quotes POSIX shells take a backslash as it is and fish does not,
+ * so backslashes and quotes stand outside of them, escaped, which all read alike. Unquoted are only words that no shell
+ * expands (zsh does `=ls`, fish `%self`).
+ */
 function quote(word: string): string {
-  return /^[A-Za-z0-9_@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[A-Za-z0-9_@+:,./-][A-Za-z0-9_@%+=:,./-]*$/.test(word)) return word;
+  return `'${word.replace(/['\\]/g, (character) => `'\\${character}'`)}'`;
 }

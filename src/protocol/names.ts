@@ -16,7 +16,8 @@ export const defaultInstanceName = "default";
 /** The name that plain `wsh` gives its session while nobody else has it. */
 export const defaultSessionName = "default";
 
-const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
+/** `.` and `..` are steps in a path, which clients take out of an address before they send it. */
+const namePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 const instancePattern = /^[A-Za-z0-9_-]{1,32}$/;
 const panePattern = /^@(0|[1-9][0-9]{0,9})$/;
 const indexPattern = /^(0|[1-9][0-9]{0,8})$/;

@@ -107,12 +107,17 @@ withTmux("opening and leaving", () => {
     }
   });
 
-  test("SIGTERM and SIGHUP to the client restore the terminal; the session goes on", async () => {
+  test("signals that end the client restore the terminal; the session goes on", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await wsh.session("on");
     for (const [signal, code] of [
       ["SIGTERM", 143],
+      ["SIGINT", 130],
+      ["SIGQUIT", 131],
+      ["SIGALRM", 142],
+      ["SIGUSR1", 138],
+      ["SIGUSR2", 140],
       ["SIGHUP", 129],
     ] as const) {
       await person.clear();

@@ -17,11 +17,26 @@ function code(name: string) {
 }
 
 test("names are 1 to 64 of A-Z a-z 0-9 . _ -", () => {
-  for (const name of ["0", "dev", "A.b_c-9", "..", "x".repeat(64)]) {
+  for (const name of ["0", "dev", "A.b_c-9", "...", ".a", "x".repeat(64)]) {
     expect(checkSessionName(name)).toBe(name);
     expect(checkTag(name)).toBe(name);
   }
-  for (const name of ["", "x".repeat(65), "a b", "a/b", "a:b", "@7", "a~1", "é", "日本", "a\n", "a\0b", "%2E"]) {
+  for (const name of [
+    "",
+    ".",
+    "..",
+    "x".repeat(65),
+    "a b",
+    "a/b",
+    "a:b",
+    "@7",
+    "a~1",
+    "é",
+    "日本",
+    "a\n",
+    "a\0b",
+    "%2E",
+  ]) {
     expect(() => checkSessionName(name)).toThrow(code("invalid_session_name"));
     expect(() => checkTag(name)).toThrow(code("invalid_tag"));
   }
@@ -69,7 +84,7 @@ test("an automatic number is the smallest free one from the stored one on", () =
 });
 
 test("every name is one file name, and every file name at most one name", () => {
-  const names = [".", "..", ".a", "a.", "dev", "Dev", "DEV", "E2", "2E", "-", "_", "a.B.c", "Z".repeat(64)];
+  const names = ["...", ".a", "a.", "dev", "Dev", "DEV", "E2", "2E", "-", "_", "a.B.c", "Z".repeat(64)];
   for (const foldsCase of [false, true]) {
     const files = names.map((name) => encodeName(name, foldsCase));
     expect(files.map(decodeName)).toEqual(names);
