@@ -1,8 +1,8 @@
 /** How a door calls an operation, whatever handles it and wherever. */
 
-import * as v from "valibot";
 import { type Access, accessCovers, type Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
+import { fieldError, parse } from "../protocol/parse.ts";
 import type { Operation } from "./define.ts";
 import { misplacedArray, unusable } from "./misplaced-array.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
@@ -45,21 +45,12 @@ export function requireAccess(operation: Operation, held: Access): void {
 export function parseInput<N extends OperationName>(operation: Operation<N>, input: unknown): ParsedInput<N> {
   requireUsable(input);
   const misplaced = misplacedArray(operation.input, input);
-  if (misplaced !== null) throw mistake(misplaced, "Invalid type: Expected Object but received Array");
-  const parsed = v.safeParse(operation.input, input ?? {}, { abortPipeEarly: true });
-  if (parsed.success) return parsed.output as ParsedInput<N>;
-  const [issue] = parsed.issues;
-  throw mistake(v.getDotPath(issue) ?? "", issue.message);
+  if (misplaced !== null) throw fieldError(misplaced, ": Invalid type: Expected Object but received Array");
+  return parse(operation.input, input ?? {}) as ParsedInput<N>;
 }
 
 /** For what is sent on unread, too. @throws WshError invalid_request naming the field */
 export function requireUsable(input: unknown): void {
   const found = unusable(input);
-  if (found !== null) throw mistake(found.path, found.why);
-}
-
-function mistake(field: string, message: string): WshError {
-  const where = field === "" ? "the request" : `'${field}'`;
-  const code = field === "format" ? "invalid_format" : "invalid_request";
-  return new WshError(code, `${where}: ${message}`, { field, schema: true });
+  if (found !== null) throw fieldError(found.path, `: ${found.why}`);
 }

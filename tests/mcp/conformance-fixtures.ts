@@ -16,7 +16,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { McpExtension } from "../../src/mcp/caller-server.ts";
-import { describing, type JsonSchema } from "../../src/mcp/tools/json-schema.ts";
+import { describing } from "../../src/mcp/tools/json-schema.ts";
+import type { JsonSchema } from "../../src/operations/json-schema.ts";
 
 /** One red pixel. */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";

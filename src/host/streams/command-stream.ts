@@ -3,10 +3,11 @@
  * that is slow holds the program of a session that nobody else looks at, as a pipe would; in a shared session nobody is
  * held up, and what finds no room in the queue is counted and left out. The session stays until the reader has all.
  */
+
 import * as v from "valibot";
 import type { CommandFollower } from "../../pane/commands/command-follower.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { frameTypes } from "../../protocol/messages.ts";
+import { parse } from "../../protocol/parse.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 
@@ -42,9 +43,7 @@ export class CommandStream {
    * @throws WshError invalid_request, command_not_found
    */
   follow(input: unknown): Record<string, never> {
-    const parsed = v.safeParse(FollowSchema, input);
-    if (!parsed.success) throw new WshError("invalid_request", "'id' must be a command's id or null");
-    const { id } = parsed.output;
+    const { id } = parse(FollowSchema, input);
     const { session, peer } = this;
     if (id === null || this.follower?.id !== id) {
       this.follower?.close();

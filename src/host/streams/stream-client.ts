@@ -2,6 +2,7 @@
  * A streaming client of a session that is no terminal: a WebSocket, seen from the host. It counts as a client while its
  * connection lives, has at most one subscription or raw stream, and is told how the session ended.
  */
+
 import * as v from "valibot";
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
@@ -9,6 +10,7 @@ import type { StreamEnd } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscriptionSchema } from "../../protocol/events.ts";
 import { type Frame, frameTypes } from "../../protocol/messages.ts";
+import { parse } from "../../protocol/parse.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { ClientEnd } from "./client-end.ts";
@@ -92,11 +94,4 @@ export class StreamClient {
     this.peer.send(frameTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
   }
-}
-
-function parse<S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> {
-  const parsed = v.safeParse(schema, input, { abortPipeEarly: true });
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
-  throw new WshError("invalid_request", `'${v.getDotPath(issue) ?? ""}': ${issue.message}`);
 }

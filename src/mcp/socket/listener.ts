@@ -3,8 +3,10 @@
  * connection is one caller; what it owns ends with it. The conversation's code, and the SDK with it, is loaded by the
  * first connection: most servers never have one, and it costs 20 ms and 25 MB.
  */
+
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
+import { parse } from "../../protocol/parse.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { Wire, type WireEvents } from "../../wire/socket.ts";
 import type { McpCaller } from "../caller-server.ts";
@@ -141,14 +143,10 @@ function callerOf(line: string): McpCaller {
   } catch {
     throw new WshError("invalid_request", "the first line is not JSON");
   }
-  const parsed = v.safeParse(ClientHelloSchema, value);
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    throw new WshError("invalid_request", `the hello's '${v.getDotPath(issue) ?? ""}': ${issue.message}`, {
-      hint: `This server is wsh ${VERSION}; restart it, or use the wsh that started it.`,
-    });
-  }
-  const { tools, session, cwd, env, read_only } = parsed.output;
+  const { tools, session, cwd, env, read_only } = parse(ClientHelloSchema, value, {
+    what: "the hello",
+    hint: `This server is wsh ${VERSION}; restart it, or use the wsh that started it.`,
+  });
   return {
     id: `mcp:${crypto.randomUUID()}`,
     connected: true,

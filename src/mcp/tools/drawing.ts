@@ -1,9 +1,9 @@
 /** Tools that draw for people, and that take their keys for a dialog. */
 import * as v from "valibot";
+import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { CreateOverlaySchema, CreatePanelSchema, ElementScreenModeSchema } from "../../protocol/drawing.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { JsonSchema } from "./json-schema.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
 const [overlayFields] = CreateOverlaySchema.pipe;

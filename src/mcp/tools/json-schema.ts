@@ -4,17 +4,15 @@
  * in calling, and outputs to the shape of their first level. Pure; called once per tool, when the module loads.
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
-import { toJsonSchema } from "@valibot/to-json-schema";
-import * as v from "valibot";
-
-export type JsonSchema = Readonly<Record<string, unknown>>;
+import type * as v from "valibot";
+import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../../operations/json-schema.ts";
 
 /** What to write in an input: types, choices, defaults, and a description of every field. */
 export function describeInput(
   schema: v.ObjectSchema<v.ObjectEntries, undefined>,
   instead: Readonly<Record<string, JsonSchema>> = {},
 ): JsonSchema {
-  const { properties, ...json } = reduceInput(convert(schema));
+  const { properties, ...json } = reduceInput(inputJsonSchema(schema));
   const described = Object.entries(isRecord(properties) ? properties : {}).map(([name, property]) => {
     const own = instead[name];
     if (own !== undefined) return [name, own];
@@ -25,19 +23,9 @@ export function describeInput(
   return { ...json, properties: Object.fromEntries(described) };
 }
 
-/** The converter loses a description that stands behind a transformation. */
-function descriptionOf(entry: v.GenericSchema): string | undefined {
-  const inner = "wrapped" in entry ? entry.wrapped : undefined;
-  return v.getDescription(entry) ?? (isSchema(inner) ? descriptionOf(inner) : undefined);
-}
-
-function isSchema(value: unknown): value is v.GenericSchema {
-  return isRecord(value) && value.kind === "schema";
-}
-
 /** What comes back: names and types, nested values by type alone. */
 export function describeOutput(schema: v.GenericSchema): JsonSchema {
-  return reduceOutput(convert(schema), 0);
+  return reduceOutput(inputJsonSchema(schema), 0);
 }
 
 /** A schema for the SDK that says what it is and lets everything pass. */
@@ -50,12 +38,6 @@ export function describing(json: JsonSchema): StandardSchemaWithJSON<unknown, un
       jsonSchema: { input: () => ({ ...json }), output: () => ({ ...json }) },
     },
   };
-}
-
-/** Transformations and checks that JSON Schema cannot say are left out: the operation applies them. */
-function convert(schema: v.GenericSchema): JsonSchema {
-  const { $schema: _, ...json } = toJsonSchema(schema, { typeMode: "input", errorMode: "ignore" });
-  return { ...json };
 }
 
 /** Bounds that no caller reaches by accident: an operation that is given such a value says what it takes. */
@@ -120,8 +102,4 @@ function reduceOutput(schema: JsonSchema, depth: number): JsonSchema {
   ]);
   const must = Array.isArray(required) && required.length > 0 ? { required } : {};
   return { type, properties: Object.fromEntries(inner), ...must };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

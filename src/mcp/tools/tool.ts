@@ -2,12 +2,14 @@
  * What a tool is: a name and description for a model, parameters built from the schemas of the operations that it binds,
  * and how its parameters become calls and their outputs its result. A tool does nothing itself.
  */
+
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import * as v from "valibot";
+import type { JsonSchema } from "../../operations/json-schema.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
 import type { Access } from "../../protocol/caller.ts";
-import { WshError } from "../../protocol/errors.ts";
-import { describeInput, describeOutput, type JsonSchema } from "./json-schema.ts";
+import { parse } from "../../protocol/parse.ts";
+import { describeInput, describeOutput } from "./json-schema.ts";
 
 /** Calls an operation for the caller of the tool. */
 export type Ask = <N extends OperationName>(
@@ -72,15 +74,7 @@ export function tool<P extends Parameters>(definition: ToolDefinition<P>): Tool 
 }
 
 function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record<string, unknown>>): v.InferOutput<P> {
-  const parsed = v.safeParse(schema, given, { abortPipeEarly: true });
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
-  const path = v.getDotPath(issue) ?? "";
-  const missing = issue.received === "undefined" && given[path] === undefined;
-  const what = missing ? `'${path}' is missing` : `'${path}': ${issue.message}`;
-  throw new WshError(path === "format" ? "invalid_format" : "invalid_request", what, {
-    hint: `The tool's schema says what '${path}' takes.`,
-  });
+  return parse(schema, given, { hint: "The tool's schema says what each parameter takes." });
 }
 
 /** The session that a tool acts on (design §3, "Targets"). */

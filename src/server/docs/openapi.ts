@@ -4,11 +4,12 @@
  * somebody first asks.
  */
 import type { HttpBinding, Operation } from "../../operations/define.ts";
+import type { JsonSchema } from "../../operations/json-schema.ts";
 import { type OperationName, operations } from "../../operations/table.ts";
 import { type ErrorCode, statusOf } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { otherPaths } from "./other-paths.ts";
-import { componentSchemas, entriesOf, fieldSchema, isRequired, type Json, jsonSchema } from "./schemas.ts";
+import { componentSchemas, entriesOf, fieldSchema, isRequired, jsonSchema } from "./schemas.ts";
 
 /** Sections of the document, by the first part of an operation's name. */
 const sections: readonly (readonly [tag: string, description: string, names: readonly string[]])[] = [
@@ -33,7 +34,7 @@ const sections: readonly (readonly [tag: string, description: string, names: rea
 const commonErrors: readonly ErrorCode[] = ["auth_required", "auth_invalid", "access_denied", "rate_limited"];
 const sessionErrors: readonly ErrorCode[] = ["session_not_found", "host_unavailable"];
 
-export function openApiDocument(basePrefix: string): Json {
+export function openApiDocument(basePrefix: string): JsonSchema {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
     for (const [index, binding] of operation.http.entries()) {
@@ -69,7 +70,7 @@ export function openApiDocument(basePrefix: string): Json {
   };
 }
 
-const errorSchema: Json = {
+const errorSchema: JsonSchema = {
   description: "What every refused request is answered with. Some codes carry further fields.",
   type: "object",
   properties: {
@@ -87,7 +88,7 @@ const errorSchema: Json = {
   required: ["error"],
 };
 
-function describe(operation: Operation<OperationName>, binding: HttpBinding, index: number): Json {
+function describe(operation: Operation<OperationName>, binding: HttpBinding, index: number): JsonSchema {
   const inPath = new Set([...binding.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? ""));
   const entries = Object.entries(entriesOf(operation.input)).filter(([name]) => binding.fixed?.[name] === undefined);
   // The path's name is the session's; a field of that name is the operation's own (a rename).
@@ -122,7 +123,7 @@ function sectionOf(name: string): string {
   return matches.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? "Server";
 }
 
-function pathParameter(operation: Operation<OperationName>, name: string): Json {
+function pathParameter(operation: Operation<OperationName>, name: string): JsonSchema {
   if (name === "name") {
     const description = "the session: its name, NAME:WINDOW, NAME:WINDOW.PANE, or a pane's id such as @7";
     return { name, in: "path", required: true, description, schema: { type: "string" } };
@@ -137,10 +138,10 @@ function queryParameter(
   operation: Operation<OperationName>,
   name: string,
   entry: Parameters<typeof isRequired>[0],
-): Json {
+): JsonSchema {
   const { description, ...schema } = fieldSchema(name, entry, operation.name) as {
     description?: string;
-    anyOf?: Json[];
+    anyOf?: JsonSchema[];
   };
   // What may be a list is written with commas here.
   const isList = schema.anyOf?.some((option) => option.type === "array") === true;
@@ -157,7 +158,7 @@ function requestBody(
   operation: Operation<OperationName>,
   source: string,
   entries: readonly (readonly [string, Parameters<typeof isRequired>[0]])[],
-): Json {
+): JsonSchema {
   if (source === "raw") {
     const content = { "application/octet-stream": { schema: { type: "string", format: "binary" } } };
     return { requestBody: { description: "bytes to type, as they are", content } };
@@ -172,9 +173,9 @@ function requestBody(
   return { requestBody: { required: required.length > 0, content: { "application/json": { schema } } } };
 }
 
-function responses(operation: Operation<OperationName>, binding: HttpBinding, source: string): Json {
+function responses(operation: Operation<OperationName>, binding: HttpBinding, source: string): JsonSchema {
   const output = jsonSchema(operation.output, operation.name);
-  const hasCursor = "properties" in output && "output_cursor" in (output.properties as Json);
+  const hasCursor = "properties" in output && "output_cursor" in (output.properties as JsonSchema);
   const headers = hasCursor
     ? { headers: { "Wsh-Output-Cursor": { description: "place in the output", schema: { type: "integer" } } } }
     : {};
@@ -203,7 +204,7 @@ function responses(operation: Operation<OperationName>, binding: HttpBinding, so
   return Object.fromEntries([[status, success], ...refusals.sort(([a], [b]) => Number(a) - Number(b))]);
 }
 
-function errorResponse(codes: readonly string[]): Json {
+function errorResponse(codes: readonly string[]): JsonSchema {
   return {
     description: codes.map((code) => `\`${code}\``).join(", "),
     content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },

@@ -1,41 +1,41 @@
 /** Paths of the HTTP API that are no operations, as the OpenAPI document describes them. */
-import type { Json } from "./schemas.ts";
+import type { JsonSchema } from "../../operations/json-schema.ts";
 
-const session: Json = {
+const session: JsonSchema = {
   name: "name",
   in: "path",
   required: true,
   description: "the session: its name, or a pane's id such as @7",
   schema: { type: "string" },
 };
-const ticket: Json = {
+const ticket: JsonSchema = {
   name: "ticket",
   in: "query",
   required: false,
   description: "instead of a token, for browsers: from POST /auth/ws-ticket",
   schema: { type: "string" },
 };
-const upgraded: Json = {
+const upgraded: JsonSchema = {
   "101": { description: "The connection is a WebSocket from now on." },
   "426": error("`invalid_request`: the request asks for no WebSocket"),
   "429": error("`resource_limit_reached`, `rate_limited`"),
 };
 
-function error(description: string): Json {
+function error(description: string): JsonSchema {
   return { description, content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } };
 }
 
-function text(type: string, description: string): Json {
+function text(type: string, description: string): JsonSchema {
   return { "200": { description, content: { [type]: { schema: { type: "string" } } } } };
 }
 
-function get(id: string, summary: string, responses: Json, more: Json = {}): Json {
+function get(id: string, summary: string, responses: JsonSchema, more: JsonSchema = {}): JsonSchema {
   return { get: { operationId: id, tags: ["Streams"], summary, ...more, responses } };
 }
 
 const notFound = { "404": error("`session_not_found`") };
 
-export const otherPaths: Readonly<Record<string, Json>> = {
+export const otherPaths: Readonly<Record<string, JsonSchema>> = {
   "/health": get(
     "health",
     "Whether the server answers; never takes a token",

@@ -3,9 +3,10 @@
  * HTML for browsers. Everything comes from this server; the only style sheet stands beside it, as the content security
  * policy wants. Pure text; made when somebody asks.
  */
+
+import type { JsonSchema } from "../../operations/json-schema.ts";
 import { operations } from "../../operations/table.ts";
 import { VERSION } from "../../protocol/version.ts";
-import type { Json } from "./schemas.ts";
 
 /** Errors that any request may get; said once, at the top. */
 const USUAL: readonly string[] = [
@@ -24,10 +25,10 @@ const METHODS = ["get", "post", "put", "patch", "delete"] as const;
 interface Part {
   readonly method: string;
   readonly path: string;
-  readonly operation: Json;
+  readonly operation: JsonSchema;
 }
 
-export function docsMarkdown(document: Json): string {
+export function docsMarkdown(document: JsonSchema): string {
   const parts = partsOf(document);
   const tags = list(document.tags);
   const sections = tags.map((tag) => {
@@ -81,7 +82,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem 0.3rem 0;
 a { color: inherit; }
 `;
 
-function partsOf(document: Json): Part[] {
+function partsOf(document: JsonSchema): Part[] {
   return Object.entries(record(document.paths)).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       const operation = record(item)[method];
@@ -111,7 +112,7 @@ function operationText({ method, path, operation }: Part): string {
 }
 
 /** What a good answer holds, and the codes of the others but those that any request may get. */
-function resultText(responses: Json): string[] {
+function resultText(responses: JsonSchema): string[] {
   const texts: string[] = [];
   const refusals: string[] = [];
   for (const [status, response] of Object.entries(responses)) {
@@ -144,7 +145,7 @@ function methodsText(): string {
   ].join("\n\n");
 }
 
-function eventsText(document: Json): string {
+function eventsText(document: JsonSchema): string {
   const schemas = record(record(document.components).schemas);
   const texts = ["SessionEvent", "LifecycleEvent"].flatMap((name) => {
     const schema = record(schemas[name]);
@@ -160,7 +161,7 @@ function eventsText(document: Json): string {
   return ["## WebSocket events", ...texts].join("\n\n");
 }
 
-function shapesText(document: Json): string {
+function shapesText(document: JsonSchema): string {
   const schemas = Object.entries(record(record(document.components).schemas));
   const texts = schemas.flatMap(([name, schema]) => {
     const rows = propertyRows(record(schema));
@@ -171,7 +172,7 @@ function shapesText(document: Json): string {
   return ["## Shapes", ...texts].join("\n\n");
 }
 
-function propertyRows(schema: Json): string[] {
+function propertyRows(schema: JsonSchema): string[] {
   const required = new Set(list<string>(schema.required));
   return Object.entries(record(schema.properties)).map(([name, property]) =>
     row(name, record(property), required.has(name), record(property).description),
@@ -182,7 +183,7 @@ function table(title: string, rows: readonly string[]): string {
   return `| ${title} | type | meaning |\n|---|---|---|\n${rows.join("\n")}`;
 }
 
-function row(name: string, schema: Json, required: boolean, description: unknown): string {
+function row(name: string, schema: JsonSchema, required: boolean, description: unknown): string {
   const initial = schema.default === undefined ? "" : ` Default: \`${JSON.stringify(schema.default)}\`.`;
   const meaning = typeof description === "string" ? `${description}.` : "";
   const optional = required || initial !== "" ? "" : " Optional.";
@@ -190,7 +191,7 @@ function row(name: string, schema: Json, required: boolean, description: unknown
 }
 
 /** A type in a few words; shared shapes are linked. */
-function typeText(schema: Json): string {
+function typeText(schema: JsonSchema): string {
   const ref = typeof schema.$ref === "string" ? schema.$ref.split("/").at(-1) : undefined;
   if (ref !== undefined) return `[${ref}](#${anchor(ref)})`;
   const options = schema.anyOf ?? schema.oneOf ?? schema.allOf;
@@ -216,6 +217,6 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {};
 }
 
-function list<T = Json>(value: unknown): T[] {
+function list<T = JsonSchema>(value: unknown): T[] {
   return Array.isArray(value) ? (value as T[]) : [];
 }

@@ -3,8 +3,8 @@
  * share becomes a named component. Every field gets a description: its schema's own where it has one, else the one that
  * its name has everywhere. Pure; used when somebody asks for the document.
  */
-import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
+import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../../operations/json-schema.ts";
 import { CommandRecordSchema, StepResultSchema } from "../../protocol/commands.ts";
 import { ConditionSchema } from "../../protocol/conditions.ts";
 import { ElementSpanSchema, OverlaySchema, PanelSchema, RegionWriteSchema } from "../../protocol/drawing.ts";
@@ -12,8 +12,6 @@ import { LifecycleEventSchema, SessionEventSchema, SubscriptionSchema } from "..
 import { LineSchema, ScreenSchema, SpanSchema } from "../../protocol/screen.ts";
 import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../../protocol/session.ts";
 import { fieldDescriptions } from "./field-descriptions.ts";
-
-export type Json = Readonly<Record<string, unknown>>;
 
 /** What stands in `components.schemas`; each also says what it is. */
 const named: Readonly<Record<string, readonly [schema: v.GenericSchema, description: string]>> = {
@@ -36,30 +34,20 @@ const named: Readonly<Record<string, readonly [schema: v.GenericSchema, descript
 };
 
 const definitions = Object.fromEntries(Object.entries(named).map(([name, [schema]]) => [name, schema]));
+const overrideRef = ({ referenceId }: { readonly referenceId: string }): string =>
+  `#/components/schemas/${referenceId}`;
 
 /** @param of the operation or component that it belongs to, whose fields may mean something of their own */
-export function jsonSchema(schema: v.GenericSchema, of: string): Json {
-  const converted = toJsonSchema(schema, {
-    typeMode: "input",
-    errorMode: "ignore",
-    definitions,
-    overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-  });
-  const { $schema, $defs, ...json } = converted;
-  return describeFields({ ...json }, of);
+export function jsonSchema(schema: v.GenericSchema, of: string): JsonSchema {
+  return describeFields(inputJsonSchema(schema, { definitions, overrideRef }), of);
 }
 
 /** The shared components, by name. */
-export function componentSchemas(): Record<string, Json> {
+export function componentSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(named).map(([name, [schema, description]]) => {
-      const others = Object.fromEntries(Object.entries(definitions).filter(([other]) => other !== name));
-      const { $schema, $defs, ...json } = toJsonSchema(schema, {
-        typeMode: "input",
-        errorMode: "ignore",
-        definitions: others,
-        overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
-      });
+      const { [name]: _, ...others } = definitions;
+      const json = inputJsonSchema(schema, { definitions: others, overrideRef });
       return [name, describeFields({ description, ...json }, name)];
     }),
   );
@@ -74,9 +62,9 @@ export function entriesOf(schema: v.GenericSchema): Record<string, v.GenericSche
 }
 
 /** One field as a schema of its own, with the description that stands anywhere in it. */
-export function fieldSchema(name: string, entry: v.GenericSchema, of: string): Json {
+export function fieldSchema(name: string, entry: v.GenericSchema, of: string): JsonSchema {
   const wrapped = jsonSchema(v.object({ [name]: entry }), of);
-  const { [name]: json } = wrapped.properties as Record<string, Json>;
+  const { [name]: json } = wrapped.properties as Record<string, JsonSchema>;
   const description = descriptionOf(entry);
   return description === undefined ? (json ?? {}) : { ...json, description };
 }
@@ -85,30 +73,20 @@ export function isRequired(entry: v.GenericSchema): boolean {
   return entry.type !== "optional" && entry.type !== "nullish";
 }
 
-/** The converter loses a description that stands behind a transformation. */
-function descriptionOf(entry: v.GenericSchema): string | undefined {
-  const wrapped = "wrapped" in entry ? (entry.wrapped as v.GenericSchema) : undefined;
-  return v.getDescription(entry) ?? (wrapped === undefined ? undefined : descriptionOf(wrapped));
-}
-
 /** Gives every property that says nothing of itself the description of its name. */
-function describeFields(json: Json, of: string): Json {
+function describeFields(json: JsonSchema, of: string): JsonSchema {
   const entries = Object.entries(json).map(([key, value]): [string, unknown] => {
-    if (key === "properties" && isObject(value)) {
+    if (key === "properties" && isRecord(value)) {
       const described = Object.entries(value).map(([name, property]) => {
-        const inner = describeFields(isObject(property) ? property : {}, of);
+        const inner = describeFields(isRecord(property) ? property : {}, of);
         const description = inner.description ?? fieldDescriptions[`${of}.${name}`] ?? fieldDescriptions[name];
         return [name, description === undefined ? inner : { ...inner, description }];
       });
       return [key, Object.fromEntries(described)];
     }
-    if (Array.isArray(value)) return [key, value.map((item) => (isObject(item) ? describeFields(item, of) : item))];
-    if (isObject(value) && key !== "default" && key !== "const") return [key, describeFields(value, of)];
+    if (Array.isArray(value)) return [key, value.map((item) => (isRecord(item) ? describeFields(item, of) : item))];
+    if (isRecord(value) && key !== "default" && key !== "const") return [key, describeFields(value, of)];
     return [key, value];
   });
   return Object.fromEntries(entries);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

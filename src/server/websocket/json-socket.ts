@@ -4,6 +4,7 @@
  * the other; those that wait for something in a session begin in order and answer later. Everything that runs ends with
  * the connection.
  */
+
 import * as v from "valibot";
 import { type Call, type CallContext, requireUsable } from "../../operations/call.ts";
 import type { Operation } from "../../operations/define.ts";
@@ -11,6 +12,7 @@ import { type OperationName, operations } from "../../operations/table.ts";
 import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fields.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
+import { parse } from "../../protocol/parse.ts";
 import type { CallRecord } from "../observe/observed-call.ts";
 import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
 
@@ -64,27 +66,14 @@ export function parseRequest(text: string): JsonRequest {
   } catch (error) {
     throw new WshError("invalid_request", `not JSON: ${error instanceof Error ? error.message : error}`);
   }
-  const parsed = v.safeParse(RequestSchema, value, { abortPipeEarly: true });
-  if (!parsed.success) {
-    const [issue] = parsed.issues;
-    const field = v.getDotPath(issue);
-    throw new WshError(
-      "invalid_request",
-      field === null ? "a request is a JSON object" : `'${field}': ${issue.message}`,
-    );
-  }
-  const { id, method, params, session } = parsed.output;
+  const { id, method, params, session } = parse(RequestSchema, value);
   return { ...(id == null ? {} : { id }), method, params: params ?? {}, session: session ?? undefined };
 }
 
 /** @throws WshError invalid_request, invalid_format */
 export function parseSubscription(params: unknown): Subscription {
   requireUsable(params);
-  const parsed = v.safeParse(SubscribeSchema, params, { abortPipeEarly: true });
-  if (parsed.success) return parsed.output;
-  const [issue] = parsed.issues;
-  const field = v.getDotPath(issue) ?? "";
-  throw new WshError(field === "format" ? "invalid_format" : "invalid_request", `'${field}': ${issue.message}`);
+  return parse(SubscribeSchema, params);
 }
 
 export interface JsonSocketOptions {

@@ -1,0 +1,32 @@
+/**
+ * JSON Schema of the schemas that validate and type the operations, for documents and tool lists. It describes only:
+ * transformations and checks that JSON Schema cannot express are left out, since the operation applies them. Pure.
+ * Imported only where a document or a tool list is made, so that nothing else loads the converter.
+ */
+import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
+import * as v from "valibot";
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What a caller may send. */
+export function inputJsonSchema(
+  schema: v.GenericSchema,
+  references: Pick<ConversionConfig, "definitions" | "overrideRef"> = {},
+): JsonSchema {
+  const { $schema, $defs, ...json } = toJsonSchema(schema, { typeMode: "input", errorMode: "ignore", ...references });
+  return json;
+}
+
+/** A field's description, wherever in it that stands: the converter loses one behind a transformation. */
+export function descriptionOf(field: v.GenericSchema): string | undefined {
+  const inner = "wrapped" in field ? field.wrapped : undefined;
+  return v.getDescription(field) ?? (isSchema(inner) ? descriptionOf(inner) : undefined);
+}
+
+export function isSchema(value: unknown): value is v.GenericSchema {
+  return isRecord(value) && value.kind === "schema";
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

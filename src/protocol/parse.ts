@@ -1,0 +1,44 @@
+/**
+ * A value that came from outside, checked by its schema. The first fault in it becomes one WshError of the same form in
+ * every transport: the field and what is wrong with it, `invalid_format` for a field called `format` and
+ * `invalid_request` for any other. Nothing of a refused value is used.
+ */
+import * as v from "valibot";
+import { WshError } from "./errors.ts";
+
+export interface Explanation {
+  /** What the value is ("the hello"). Default: the request, which is not named where a field is. */
+  readonly what?: string;
+  readonly hint?: string;
+}
+
+/** @throws WshError invalid_request, invalid_format */
+export function parse<S extends v.GenericSchema>(
+  schema: S,
+  value: unknown,
+  explanation: Explanation = {},
+): v.InferOutput<S> {
+  const parsed = v.safeParse(schema, value, { abortPipeEarly: true });
+  if (parsed.success) return parsed.output;
+  const [issue] = parsed.issues;
+  const field = v.getDotPath(issue) ?? "";
+  throw fieldError(field, isMissing(issue) ? " is missing" : `: ${issue.message}`, explanation);
+}
+
+/**
+ * The error that names a field (`steps.0.command`; the empty one is the value itself).
+ * @param fault what follows the name: `: the number is too large`
+ */
+export function fieldError(field: string, fault: string, { what, hint }: Explanation = {}): WshError {
+  const named = what === undefined ? `'${field}'` : `${what}'s '${field}'`;
+  const subject = field === "" ? (what ?? "the request") : named;
+  const code = field === "format" ? "invalid_format" : "invalid_request";
+  const details = { field, schema: true, ...(hint === undefined ? {} : { hint }) };
+  return new WshError(code, `${subject}${fault}`, details);
+}
+
+/** Whether an object lacks a key that it must have. */
+function isMissing(issue: v.BaseIssue<unknown>): boolean {
+  const last = issue.path?.at(-1);
+  return last?.type === "object" && last.origin === "key" && issue.received === "undefined";
+}
