@@ -7,21 +7,17 @@
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
+import { type AnnouncementSink, Announcements } from "./announcements.ts";
 import { PassingLines } from "./bypass/bypass.ts";
+import { Completions } from "./completions.ts";
 import { History, type RetiredLines } from "./history/history.ts";
 import { HOT_ROWS, HotWindow } from "./history/hot-window.ts";
 import { leftoversOff } from "./leftovers.ts";
-import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
+import type { Position } from "./marks.ts";
 import { ModeTracker } from "./modes.ts";
 import type { TerminalProfile } from "./profile.ts";
 import { QueryResponder } from "./queries.ts";
 import { LinkTable } from "./rows/hyperlinks.ts";
-import { setPenLink } from "./rows/xterm-row.ts";
-
-/** Characters of a title. */
-const MAX_TITLE = 4_096;
-/** Characters of base64 that a program may put into the clipboard: 768 KiB of text. */
-const MAX_CLIPBOARD = 1_048_576;
 
 export type ResetReason =
   | "alternate_screen_enter"
@@ -32,15 +28,11 @@ export type ResetReason =
   | "clear_scrollback"
   | "hard_reset";
 
-export interface EmulatorSink {
+export interface EmulatorSink extends AnnouncementSink {
   /** Answers to queries, to be written to the PTY. */
   reply(bytes: Uint8Array): void;
-  mark(mark: Mark): void;
   bell(): void;
-  title(title: string): void;
-  cwd(path: string): void;
   alternate(active: boolean): void;
-  clipboard(selection: string, base64: string): void;
   reset(reason: ResetReason): void;
   /** What the emulator threw before it was replaced, for the log. */
   crashed?(error: unknown): void;
@@ -66,27 +58,21 @@ interface Parts {
   readonly queries: QueryResponder;
   readonly hot: HotWindow;
   readonly passing: PassingLines;
+  readonly completions: Completions;
 }
 
 const encoder = new TextEncoder();
-/** ED 1 from the last column, in steps that xterm survives: there, it looks for a row below the last one. */
-const ERASE_ABOVE = encoder.encode("\x1b[D\x1b[1J\x1b[C\x1b[X");
 
 export class Emulator {
   readonly links = new LinkTable();
   profile: TerminalProfile;
-  title = "";
-  /** As the shell last said (OSC 7). */
-  cwd: string | null = null;
   private readonly packed: History;
+  private readonly announcements: Announcements;
   private parts: Parts;
   private onAlternate = false;
   /** Offset at the end of the slice that is being parsed. */
   private sliceEnd = 0;
-  private eraseAbove = false;
   private tidyAfter = false;
-  /** To be parsed when the slice has ended. */
-  private afterwards = "";
   private scrolledAwayRows = 0;
 
   constructor(
@@ -95,7 +81,20 @@ export class Emulator {
   ) {
     this.profile = options.profile;
     this.packed = new History(options.cols, (lines) => this.sink.retired?.(lines));
+    this.announcements = new Announcements(sink, this.links, {
+      position: () => this.position(),
+      sliceEnd: () => this.sliceEnd,
+    });
     this.parts = this.start(options.rows, options.cols, -1);
+  }
+
+  get title(): string {
+    return this.announcements.title;
+  }
+
+  /** As the shell last said (OSC 7). */
+  get cwd(): string | null {
+    return this.announcements.cwd;
   }
 
   get rows(): number {
@@ -158,15 +157,9 @@ export class Emulator {
     this.sliceEnd = end;
     try {
       this.feed(slice);
-      if (this.eraseAbove) {
-        this.eraseAbove = false;
-        this.feed(ERASE_ABOVE);
-      }
-      if (this.tidyAfter) {
-        this.tidyAfter = false;
-        return this.tidy();
-      }
-      if (this.afterwards !== "") return this.complete();
+      if (!this.tidyAfter) return this.parts.completions.finish((bytes) => this.feed(bytes));
+      this.tidyAfter = false;
+      return this.tidy();
     } catch (error) {
       // xterm has stopped in the middle of its state and would parse nothing more.
       this.restart(error);
@@ -182,6 +175,7 @@ export class Emulator {
   resize(rows: number, cols: number): void {
     this.hot.resize(cols, rows);
     this.modes.resized();
+    this.parts.completions.resized();
   }
 
   /** Where the cursor of the normal screen is. */
@@ -230,8 +224,9 @@ export class Emulator {
     terminal.onData((data) => {
       if (data !== "") say(data);
     });
+    const completions = new Completions(terminal, modes);
     this.listen(terminal);
-    return { terminal, modes, queries, hot, passing };
+    return { terminal, modes, queries, hot, passing, completions };
   }
 
   private restart(error: unknown): void {
@@ -242,8 +237,6 @@ export class Emulator {
     this.parts = this.start(rows, cols, hot.lastLine);
     if (this.onAlternate) this.sink.alternate(false);
     this.onAlternate = false;
-    this.eraseAbove = false;
-    this.afterwards = "";
     this.sink.crashed?.(error);
     this.sink.reset("parser_restart");
   }
@@ -252,27 +245,6 @@ export class Emulator {
     const { terminal, hot } = this.parts;
     hot.prepare();
     parseNow(terminal, bytes);
-  }
-
-  /** What the emulator leaves out of a sequence, said in others: other terminals may take it twice. */
-  private complete(): Uint8Array {
-    const bytes = encoder.encode(this.afterwards);
-    this.afterwards = "";
-    this.feed(bytes);
-    return bytes;
-  }
-
-  /** DECRC: origin mode is restored too, and to change it moves the cursor. The slice ends here. */
-  private restoring(): boolean {
-    const { terminal, modes } = this.parts;
-    const { active } = terminal.buffer;
-    const { saved, top } = modes.of(active.type);
-    const origin = saved?.origin ?? false;
-    if (origin === terminal.modes.originMode) return false;
-    const y =
-      (saved === null ? 0 : Math.min(Math.max(saved.y - active.baseY, 0), terminal.rows - 1)) - (origin ? top : 0);
-    this.afterwards = `\x1b[?6${origin ? "h" : "l"}\x1b[${Math.max(0, y) + 1};${(saved?.x ?? 0) + 1}H`;
-    return false;
   }
 
   private tidy(): Uint8Array | null {
@@ -301,29 +273,10 @@ export class Emulator {
     terminal.onScroll(() => {
       if (!this.onAlternate && this.modes.of("normal").top > 0) this.scrolledAwayRows++;
     });
-    terminal.onTitleChange((title) => this.setTitle(title));
     terminal.buffer.onBufferChange((buffer) => this.bufferChanged(buffer.type === "alternate"));
-    // The emulator would keep ten long titles on its stack.
-    for (const number of [0, 1, 2]) {
-      parser.registerOscHandler(number, (data) => {
-        if (data.length <= MAX_TITLE) return false;
-        if (number !== 1) this.setTitle(data);
-        return true;
-      });
-    }
-    parser.registerOscHandler(7, (data) => this.directory(data));
-    parser.registerOscHandler(8, (data) => this.hyperlink(data));
-    parser.registerOscHandler(52, (data) => this.clipboard(data));
-    parser.registerOscHandler(133, (data) => this.marked(parsePromptMark(data)));
-    parser.registerOscHandler(633, (data) => this.marked(parseCommandMark(data)));
+    this.announcements.hook(terminal);
     parser.registerCsiHandler({ final: "J" }, (params) => this.erasing(params[0]));
     parser.registerEscHandler({ final: "c" }, () => this.resetting());
-    parser.registerEscHandler({ final: "8" }, () => this.restoring());
-    parser.registerEscHandler({ intermediates: "#", final: "8" }, () => {
-      // DECALN takes the margins off; that homes the cursor, as it does itself.
-      this.afterwards = "\x1b[r";
-      return false;
-    });
   }
 
   private bufferChanged(entered: boolean): void {
@@ -336,55 +289,11 @@ export class Emulator {
     this.sink.reset(entered ? "alternate_screen_enter" : "alternate_screen_exit");
   }
 
-  private setTitle(title: string): void {
-    const clean = title.slice(0, MAX_TITLE).replace(/\p{Cc}/gu, "");
-    if (clean === this.title) return;
-    this.title = clean;
-    this.sink.title(clean);
-  }
-
-  private directory(data: string): boolean {
-    const path = parseCwd(data);
-    if (path !== null) {
-      this.cwd = path;
-      this.sink.cwd(path);
-    }
-    return true;
-  }
-
-  private marked(text: MarkText | null): boolean {
-    if (text !== null) this.sink.mark({ ...text, offset: this.sliceEnd, position: this.position() });
-    return true;
-  }
-
-  /** `OSC 8 ; params ; target`: an empty target ends the link. */
-  private hyperlink(data: string): boolean {
-    const separator = data.indexOf(";");
-    if (separator >= 0) {
-      const target = data.slice(separator + 1).replace(/\p{Cc}/gu, "");
-      setPenLink(this.terminal, target === "" ? 0 : this.links.add(target));
-    }
-    return true;
-  }
-
-  private clipboard(data: string): boolean {
-    const separator = data.indexOf(";");
-    const base64 = data.slice(separator + 1);
-    if (separator >= 0 && base64 !== "?" && base64.length <= MAX_CLIPBOARD && /^[A-Za-z0-9+/=]*$/.test(base64)) {
-      this.sink.clipboard(data.slice(0, separator).slice(0, 16), base64);
-    }
-    return true;
-  }
-
   /** ED, before xterm obeys it. */
   private erasing(what: number | number[] | undefined): boolean {
+    if (what === 1) return this.parts.completions.erasingAbove();
     const { active, normal } = this.terminal.buffer;
     const onNormal = active.type === "normal";
-    if (what === 1 && active.cursorX >= this.terminal.cols - 1) {
-      // The slice ends here (`sequences.ts`), so that the steps follow at once.
-      this.eraseAbove = !this.eraseAbove;
-      return this.eraseAbove;
-    }
     if (what === 2 || (what === 0 && onNormal && active.cursorX === 0 && active.cursorY === 0)) {
       if (onNormal) this.sink.erased?.(this.hot.position(0, 0));
       this.sink.reset("clear_screen");

@@ -64,6 +64,10 @@ const KITTY_LEVELS = 16;
 const KITTY_FLAGS = 0x1f;
 /** Private modes that a client's terminal may know and the emulator does not: kept as set or reset. */
 const EXTRA_MODES: ReadonlySet<number> = new Set([5, 1005, 1007, 1015, 1034, 1035, 1036, 1039, 2031, 2048]);
+/** Of those, the ones that are off until they are set; what the others begin with is each terminal's own affair. */
+const EXTRA_OFF: ReadonlySet<number> = new Set([5, 1007]);
+/** Modes that change nothing on a screen like ours (DECSCLM, DECPFF, DECPEX): remembered for programs that ask. */
+const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
 const CHARSET_FINALS = [..."0AB456789CEHKQRYZ=`f"];
 
 type Param = number | number[];
@@ -83,6 +87,7 @@ export class ModeTracker {
   private otherKeys: 0 | 1 | 2 = 0;
   /** Extra modes by number, as last set. */
   readonly extra = new Map<number, boolean>();
+  private readonly inert = new Set<number>();
   /** Final characters of the designations of G0–G3. */
   readonly charsets: string[] = ["B", "B", "B", "B"];
   /** Which of them is in use. */
@@ -136,6 +141,12 @@ export class ModeTracker {
     if (this.charsets[this.shift] !== "B") return false;
     for (let x = 0; x < cols; x++) if (tabs.has(x) !== (x % TAB_WIDTH === 0)) return false;
     return true;
+  }
+
+  /** Whether a mode that xterm does not have is set; null for one that is not known. */
+  extraMode(mode: number): boolean | null {
+    if (INERT_MODES.has(mode)) return this.inert.has(mode);
+    return this.extra.get(mode) ?? (EXTRA_OFF.has(mode) ? false : null);
   }
 
   /** DECSCUSR as last set, 0 for the terminal's own. */
@@ -227,12 +238,8 @@ export class ModeTracker {
     this.esc({ final: "c" }, () => this.hardReset());
     this.esc({ final: "n" }, () => this.shiftTo(2));
     this.esc({ final: "o" }, () => this.shiftTo(3));
-    for (const [final, set] of [
-      ["|", 3],
-      ["}", 2],
-      ["~", 1],
-    ] as const)
-      this.esc({ final }, () => this.shiftTo(set));
+    // Shifts of the right half of an eight-bit code: UTF-8 has none, and xterm would shift the left half.
+    for (const final of "|}~") this.hooks.push(this.terminal.parser.registerEscHandler({ final }, () => true));
     this.hookCharsets();
     this.hookKeyboard();
   }
@@ -299,7 +306,10 @@ export class ModeTracker {
       else if (mode === 1016) this.encoding = on ? "sgr-pixels" : "default";
       else if (mode === 2 && on) this.charsets.fill("B");
       else if ((mode === 1048 || mode === 1049) && on) this.save();
-      else if (EXTRA_MODES.has(mode)) {
+      else if (INERT_MODES.has(mode)) {
+        if (on) this.inert.add(mode);
+        else this.inert.delete(mode);
+      } else if (EXTRA_MODES.has(mode)) {
         this.extra.set(mode, on);
         if (mode === 1005 || mode === 1015) this.encoding = on ? (mode === 1005 ? "utf8" : "urxvt") : "default";
       }
@@ -344,6 +354,7 @@ export class ModeTracker {
     this.encoding = "default";
     this.otherKeys = 0;
     this.extra.clear();
+    this.inert.clear();
     this.charsets.fill("B");
     this.shift = 0;
     Object.assign(this.normal, fresh(this.terminal));

@@ -1,17 +1,17 @@
 /**
  * Which escape sequences no client may get, decided on their bytes.
  *
- * A query is answered once, by the host: were it to reach a person's terminal, that would answer too, and its answer
- * would be typed into the program. So whatever makes some terminal speak, print to a printer, or change the window that
- * is not ours is removed. Sequences that only draw pass, and those that set modes which the emulator has, too
- * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty
- * protocols; VT510 manual (reports).
+ * A query is answered once, by the session process: were it to reach a person's terminal, that would answer too, and
+ * its answer would be typed into the program. So whatever makes some terminal speak, print to a printer, or change the
+ * window that is not ours is removed. What draws as the emulator draws passes, and what sets modes that it has
+ * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
 
 import type { LastingChange } from "../../protocol/attach.ts";
-import { isForeignEscape, isForeignOsc, lastingChange, setsForeignState } from "./outer-state.ts";
+import { lastingChange, passesCsi, passesEscape, passesOsc } from "./outer-state.ts";
 
-export type SequenceKind = "esc" | "csi" | "osc" | "dcs" | "string";
+/** `title`: `ESC k TEXT ESC \\`, as GNU screen and tmux take it. */
+export type SequenceKind = "esc" | "csi" | "osc" | "dcs" | "string" | "title";
 
 export interface Sequence {
   kind: SequenceKind;
@@ -22,7 +22,10 @@ export interface Sequence {
   end: number;
 }
 
-/** `stop`: kept, and the slice ends with it, as with shell integration of someone else; `own`: ours, the same but removed. */
+/**
+ * `stop`: kept, and the slice ends with it, as with shell integration of someone else; `own`: the same, but removed: a mark
+ * of ours, or a sequence of which the emulator says itself what clients get (`completions.ts`).
+ */
 export type Verdict = "keep" | "cut" | "stop" | "own";
 
 export interface Classifier {
@@ -36,13 +39,8 @@ const TEXT_OSCS: ReadonlySet<number> = new Set([0, 1, 2, 7, 8, 9]);
 const TITLE_OSCS: ReadonlySet<number> = new Set([0, 1, 2]);
 const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
 const CLIPBOARD_OSC = 52;
-const ITERM_OSC = 1337;
 /** Pointer shapes: asks by a "?" before a list of names. */
 const POINTER_OSC = 22;
-/** xterm: which features are allowed, and which are not; both only ask. */
-const FEATURE_OSCS: ReadonlySet<number> = new Set([60, 61]);
-/** kitty's clipboard. */
-const KITTY_CLIPBOARD_OSC = 5522;
 /** CSI with a count that the emulator obeys in a loop: IL DL SU SD CHT CBT REP. */
 const REP = 0x62;
 const QUESTION = 0x3f;
@@ -79,25 +77,24 @@ export function classifier(options: ClassifierOptions): Classifier {
       case "csi":
         if (bytes[end - 1] === ED && bytes[body] === ONE && end === body + 2) return "stop";
         if (hideTitles && isTitleStack(bytes, body, end - 1)) return "cut";
-        if (mayNotPass(bytes, body, end - 1)) return "cut";
         // TBC.
         if (bytes[end - 1] === 0x67) changed("tabs");
-        return "keep";
+        return judgeCsi(bytes, body, end - 1);
       case "esc":
         // HTS.
         if (bytes[end - 1] === 0x48 && end - sequence.start === 2) changed("tabs");
         if (needsHelp(bytes, sequence.start, end)) return "stop";
-        // DECID.
-        if (end - sequence.start === 2 && bytes[end - 1] === 0x5a) return "cut";
-        return isForeignEscape(bytes, sequence.start, end) ? "cut" : "keep";
+        return passesEscape(bytes, sequence.start, end) ? "keep" : "cut";
       // What a DCS draws (sixel) is not in the picture that we keep, and of one that has no proper end some terminals
       // take all that follows for its contents, tmux among them.
       case "dcs":
       case "string":
+      // Other terminals print a title in this form: they get it in the common one (`slice-scanner.ts`).
+      case "title":
         return "cut";
       case "osc": {
         const number = oscNumber(bytes, body, end);
-        if (isForeignOsc(number) || (hideTitles && TITLE_OSCS.has(number))) return "cut";
+        if (!passesOsc(number, bytes, body, end) || (hideTitles && TITLE_OSCS.has(number))) return "cut";
         const change = lastingChange(number, bytes, body, end);
         if (change !== null) changed(change);
         return judgeOsc(bytes, body, end, nonce, hideClipboard);
@@ -105,11 +102,12 @@ export function classifier(options: ClassifierOptions): Classifier {
     }
   };
   const hides = (bytes: Uint8Array, kind: SequenceKind, body: number, end: number): boolean => {
-    if (kind === "string" || kind === "dcs") return true;
+    if (kind === "string" || kind === "dcs" || kind === "title") return true;
     if (kind !== "osc") return false;
     const number = oscNumber(bytes, body, end);
     if (TITLE_OSCS.has(number)) return hideTitles;
-    return number === CLIPBOARD_OSC ? hideClipboard : isColorOsc(number);
+    if (number === CLIPBOARD_OSC) return hideClipboard;
+    return isColorOsc(number) || !passesOsc(number, bytes, body, end);
   };
   return Object.assign(classify, { hides });
 }
@@ -124,45 +122,25 @@ function isTitleStack(bytes: Uint8Array, body: number, finalAt: number): boolean
   return bytes[finalAt] === 0x74 && TITLE_STACK.has(numberAt(bytes, body, finalAt));
 }
 
-function mayNotPass(bytes: Uint8Array, body: number, finalAt: number): boolean {
+function judgeCsi(bytes: Uint8Array, body: number, finalAt: number): Verdict {
   const final = bytes[finalAt] ?? 0;
   // SGR and cursor movement make up nearly all of a stream.
-  if (final === 0x48 || (final >= 0x41 && final <= 0x4b)) return false;
+  if (final === 0x48 || (final >= 0x41 && final <= 0x4b)) return "keep";
   const first = bytes[body] ?? 0;
   const prefix = first >= 0x3c && first <= 0x3f ? String.fromCharCode(first) : "";
-  if (final === 0x6d && prefix !== ">") return prefix === "?";
+  if (final === 0x6d && prefix !== ">") return prefix === "" ? "keep" : "cut";
   const last = finalAt > body ? (bytes[finalAt - 1] ?? 0) : 0;
   const intermediate = last >= 0x20 && last <= 0x2f ? String.fromCharCode(last) : "";
   const key = `${prefix}${intermediate}${String.fromCharCode(final)}`;
   switch (key) {
-    case "c": // DA1
-    case ">c": // DA2
-    case "=c": // DA3
-    case "?c":
-    case "n": // DSR, CPR
-    case "?n": // DECXCPR and the private reports
-    case "$p": // DECRQM
-    case "?$p":
-    case ">q": // XTVERSION
-    case "?u": // kitty keyboard
-    case "$u": // DECRQTSR
-    case "&u": // DECRQUPSS
-    case "x": // DECREQTPARM
-    case "*y": // DECRQCRA
-    case "$w": // DECRQPSR
-    case '"v': // DECRQDE
-    case "'|": // DECRQLP
-    case "#|": // XTREPORTSGR
-    case "#R": // XTREPORTCOLORS
-    case "?S": // XTSMGRAPHICS
-    case "?g": // XTQFMTKEYS
-    case "i": // print
-    case "?i":
-      return true;
+    case "'}": // DECIC
+    case "'~": // DECDC
+    case "?r": // XTRESTORE
+      return "own";
     case "t":
-      return !TITLE_STACK.has(numberAt(bytes, body, finalAt));
+      return TITLE_STACK.has(numberAt(bytes, body, finalAt)) ? "keep" : "cut";
     default:
-      return setsForeignState(bytes, body, finalAt, key);
+      return passesCsi(bytes, body, finalAt, key) ? "keep" : "cut";
   }
 }
 
@@ -173,11 +151,8 @@ function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | 
     return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "stop";
   }
   if (TEXT_OSCS.has(number)) return "keep";
-  if (FEATURE_OSCS.has(number) || number === KITTY_CLIPBOARD_OSC) return "cut";
   if (number === POINTER_OSC && bytes[body + 3] === QUESTION) return "cut";
   if (number === CLIPBOARD_OSC) return hideClipboard || asks(bytes, body, end) ? "cut" : "keep";
-  if (number === ITERM_OSC)
-    return /^1337;(Report|Request)/.test(decoder.decode(bytes.subarray(body, body + 16))) ? "cut" : "keep";
   return asks(bytes, body, end) ? "cut" : "keep";
 }
 

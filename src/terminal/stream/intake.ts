@@ -150,6 +150,7 @@ export class Intake {
       for (const edit of slice.edits) edits.push(edit);
       const put = this.parse(bytes.subarray(at, slice.end), this.parsed + slice.end - from);
       if (put !== null) edits.push({ start: slice.end, end: slice.end, put });
+      if (slice.title !== null) this.port.parse(slice.title, this.parsed + slice.end - from);
       if (slice.shift !== null) this.port.shift(slice.shift);
       at = slice.end;
     }

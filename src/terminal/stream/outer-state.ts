@@ -1,10 +1,11 @@
 /**
- * What a program's output may set at the terminal of an attached person.
+ * What of a program's output may reach the terminal of an attached person.
  *
- * A mode that the emulator does not keep is on no screen of ours: agents would not see its effect, a terminal that
- * attaches later would not get it, and nobody would undo it after detaching. So such sequences are not passed on
- * (`setsForeignState`). A few that are passed on are undone by no reset of modes; terminals that got one are told, so
- * that they undo exactly these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual.
+ * What the emulator does not obey is on no screen of ours: agents would not see its effect, a terminal that attaches
+ * later would not get it, and nobody would undo it after detaching. So only what is listed here as obeyed is passed on
+ * (`passesCsi`, `passesEscape`, `passesOsc`); new sequences of some terminal are not, until the emulator has them. A
+ * few that are passed on are undone by no reset of modes; terminals that got one are told, so that they undo exactly
+ * these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual; the protocols of kitty and iTerm2.
  */
 import { type LastingChange, lastingChanges } from "../../protocol/attach.ts";
 
@@ -41,68 +42,86 @@ const PRIVATE_MODES: ReadonlySet<number> = new Set([
   1, 5, 6, 7, 9, 12, 25, 45, 47, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 1034, 1035, 1036, 1039, 1047,
   1048, 1049, 2004, 2026, 2031, 2048,
 ]);
+const SEMICOLON = 0x3b;
+const ZERO = 0x30;
+const ITERM = 1337;
+/** kitty's. */
+const NOTIFICATION = 99;
 /** Of `CSI > Pp ; Pv m` only modifyOtherKeys, and the form that resets all. */
 const MODIFY_OTHER_KEYS = 4;
 
-/** By prefix, intermediate and final character. */
-const FOREIGN_CSI: ReadonlySet<string> = new Set([
-  "?s", // XTSAVE: we keep the person's own modes there
-  "?r", // XTRESTORE
-  "?W", // DECST8C
-  ">f", // XTFMTKEYS
-  ">p", // XTSMPOINTER
-  ">s", // XTSHIFTESCAPE
-  ">t", // XTSMTITLE
-  ">T", // XTRMTITLE
-  '"p', // DECSCL
-  "+p", // DECSR
-  "-p", // DECARR
-  "$|", // DECSCPP
-  "*|", // DECSNLS
-  "$}", // DECSASD
-  "$~", // DECSSDT
-  ",|", // DECAC
-  ",}", // DECATC
-  "'w", // DECEFR
-  "'z", // DECELR
-  "'{", // DECSLE
-  " t", // DECSWBV
-  " u", // DECSMBV
+/**
+ * Control sequences that the emulator obeys, by prefix, intermediate and final character; `h`, `l`, `s` and `t` are
+ * judged by their parameters too. What is not here is a question, belongs to a window that is not ours, or draws on no
+ * screen of ours: rectangles, pages, a stack of colours.
+ */
+const PASSED_CSI: ReadonlySet<string> = new Set([
+  ..."@LMPSTXZ`abdefgru",
+  " @", // SL
+  " A", // SR
+  " q", // DECSCUSR
+  "!p", // DECSTR
+  '"q', // DECSCA
+  ">u", // kitty keyboard
+  "<u",
+  "=u",
 ]);
-/** OSC numbers: an X property, the log file, the font. */
-const FOREIGN_OSCS: ReadonlySet<number> = new Set([3, 46, 50]);
+/** Escape sequences of two characters that the emulator obeys, by the second. */
+const PASSED_ESCAPES: ReadonlySet<number> = new Set([..."78=>cDEHMno\\"].map((c) => c.charCodeAt(0)));
+/** Designations of a character set. */
+const DESIGNATES: ReadonlySet<number> = new Set([..."()*+-."].map((c) => c.charCodeAt(0)));
+/** OSC numbers of which nothing in the picture depends but the colours, which are put back after detaching. */
+const PASSED_OSCS: ReadonlySet<number> = new Set([
+  0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 52, 99, 104, 105, 110, 111, 112, 113, 114,
+  115, 116, 117, 118, 119, 133, 633, 777, 1337,
+]);
+/** Of iTerm2's, those that tell it of shell and work. Others draw, copy, switch profiles or report. */
+const ITERM_PASSED = /^1337;(?:SetMark|CurrentDir=|RemoteHost=|SetUserVar=|SetBadgeFormat=|ShellIntegrationVersion=)/;
+/** A notification that a terminal reports on: the click on it, its end, those that are alive, what it can do. */
+const NOTIFICATION_REPORTS = /(?:^|[;:])(?:a=[^:;]*report|c=1|p=(?:\?|alive))/;
+/** Bytes of an OSC that these two are looked for in. */
+const MAX_METADATA = 256;
 
 /**
- * Whether a CSI sequence sets only what the emulator does not keep. Of several modes at once, those are made 0, in
- * place, which no terminal knows.
+ * Whether a CSI sequence may reach terminals: the emulator obeys it. Of several modes at once, those that it does not
+ * have are made 0, in place, which no terminal knows.
  * @param key prefix, intermediate and final character, as one text
  */
-export function setsForeignState(bytes: Uint8Array, body: number, finalAt: number, key: string): boolean {
+export function passesCsi(bytes: Uint8Array, body: number, finalAt: number, key: string): boolean {
   switch (key) {
     case "h":
     case "l":
-      return !keepKnownModes(bytes, body, finalAt, ANSI_MODES);
+      return keepKnownModes(bytes, body, finalAt, ANSI_MODES);
     case "?h":
     case "?l":
-      return !keepKnownModes(bytes, body + 1, finalAt, PRIVATE_MODES);
+      return keepKnownModes(bytes, body + 1, finalAt, PRIVATE_MODES);
     case ">m":
     case ">n":
-      return finalAt > body + 1 && ![0, MODIFY_OTHER_KEYS].includes(firstNumber(bytes, body + 1, finalAt));
+      return finalAt === body + 1 || [0, MODIFY_OTHER_KEYS].includes(firstNumber(bytes, body + 1, finalAt));
+    // SCOSC; with parameters it sets margins that are not here, and some terminals save the cursor all the same.
+    case "s":
+      return bytes.subarray(body, finalAt).every((c) => c === 0x30);
     default:
-      return FOREIGN_CSI.has(key);
+      return PASSED_CSI.has(key);
   }
 }
 
-/** @returns whether any of the modes is known */
+/**
+ * @returns whether any of the modes is known; parameters with colons are none. Where none is, nothing is changed: the
+ * emulator remembers some that reach no terminal (DECLRMM, DECSCLM).
+ */
 function keepKnownModes(bytes: Uint8Array, from: number, to: number, known: ReadonlySet<number>): boolean {
+  const foreign: (readonly [start: number, end: number])[] = [];
   let any = false;
   for (let start = from; start < to; ) {
     let end = start;
-    while (end < to && bytes[end] !== 0x3b) end++;
-    if (known.has(firstNumber(bytes, start, end))) any = true;
-    else for (let p = start; p < end; p++) if (isDigit(bytes[p])) bytes[p] = 0x30;
+    let isNumber = true;
+    for (; end < to && bytes[end] !== SEMICOLON; end++) isNumber &&= isDigit(bytes[end]);
+    if (isNumber && known.has(firstNumber(bytes, start, end))) any = true;
+    else foreign.push([start, end]);
     start = end + 1;
   }
+  if (any) for (const [start, end] of foreign) bytes.fill(ZERO, start, end);
   return any;
 }
 
@@ -117,20 +136,27 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 /**
- * Whether an escape sequence sets what the emulator does not keep: 7- or 8-bit controls, lines of double size, the lock
- * of what is above the cursor. `ESC % @`, which leaves UTF-8, becomes `ESC % G`, in place: both reset the emulator's set.
+ * Whether an escape sequence may reach terminals. Not 7- or 8-bit controls, lines of double size, single shifts, locks of
+ * what is on the screen, shifts of the right half of a code that UTF-8 has not. `ESC % @`, which leaves UTF-8, becomes
+ * `ESC % G`, in place: both reset the emulator's set.
  */
-export function isForeignEscape(bytes: Uint8Array, start: number, end: number): boolean {
+export function passesEscape(bytes: Uint8Array, start: number, end: number): boolean {
   const final = bytes[end - 1] ?? 0;
-  if (end - start === 2) return final === 0x6c || final === 0x6d;
-  const intermediate = bytes[start + 1];
+  if (end - start === 2) return PASSED_ESCAPES.has(final);
+  const intermediate = bytes[start + 1] ?? 0;
+  if (end - start !== 3) return false;
   if (intermediate === 0x25 && final === 0x40) bytes[end - 1] = 0x47;
-  if (intermediate === 0x20) return true;
-  return intermediate === 0x23 && [0x33, 0x34, 0x36].includes(final);
+  if (intermediate === 0x25) return bytes[end - 1] === 0x47;
+  return DESIGNATES.has(intermediate) || (intermediate === 0x23 && final === 0x38);
 }
 
-export function isForeignOsc(number: number): boolean {
-  return FOREIGN_OSCS.has(number);
+/** Whether an OSC may reach terminals: none that draws, sets what nobody puts back, or makes a terminal speak. */
+export function passesOsc(number: number, bytes: Uint8Array, body: number, end: number): boolean {
+  if (!PASSED_OSCS.has(number)) return false;
+  if (number !== ITERM && number !== NOTIFICATION) return true;
+  const text = Buffer.from(bytes.subarray(body, Math.min(end, body + MAX_METADATA))).toString("latin1");
+  if (number === ITERM) return ITERM_PASSED.test(text);
+  return !NOTIFICATION_REPORTS.test(text.split(";", 2).join(";"));
 }
 
 /** What of the terminal an OSC changes for good; null for nothing. */

@@ -3,7 +3,7 @@
  *
  * Owns the reading of the raw stream, before the emulator: it finds the points of rest, where no escape sequence and no
  * UTF-8 character is unfinished, and what clients get otherwise than it came (without queries, our own marks, and bytes
- * that mean nothing: see `sequences.ts` and `edits.ts`).
+ * that mean nothing: see `client-filter.ts` and `edits.ts`).
  * What must stay true: a slice ends at rest unless it was forced; it scrolls at most `MAX_SCROLL` rows, however it was
  * crafted; a mark is the last thing in its slice, so that the slice's end is the mark's offset. Runs once per byte:
  * plain text takes one comparison.
@@ -11,6 +11,7 @@
 
 import { type Classifier, clampCount, type Sequence, type SequenceKind, type Verdict } from "./client-filter.ts";
 import { canonical, controlsIn, type Edit, NOTHING, stringEnding } from "./edits.ts";
+import { characterLength, kindOf, quieten, stringEnd } from "./sequence-bounds.ts";
 
 /**
  * Rows that one slice can scroll at most: line feeds, and jumps to the last column, from where a character or two wrap
@@ -29,10 +30,10 @@ const TAB = 0x09;
 const ESC = 0x1b;
 const CAN = 0x18;
 const SUB = 0x1a;
-const BEL = 0x07;
 const ENQ = 0x05;
 const STRING_TERMINATOR = Uint8Array.of(ESC, 0x5c);
 const CANCEL = Uint8Array.of(CAN);
+const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
 export interface Slice {
   /** Where it ends; where it began when nothing of it is at rest yet. */
@@ -43,6 +44,8 @@ export interface Slice {
   unfinished: boolean;
   /** It ended with SO (1) or SI (0), which the emulator's hooks do not report. */
   shift: 0 | 1 | null;
+  /** It ended with a title in screen's form, of which nothing is left in it: the same in the common form. */
+  title: Uint8Array | null;
 }
 
 interface Open {
@@ -60,6 +63,7 @@ export class RestScanner {
   private isVoid = false;
   /** The sequence that is read has more in it than its own characters, or begins with a C1 control. */
   private isDirty = false;
+  private title: Uint8Array | null = null;
 
   constructor(
     private readonly classify: Classifier,
@@ -101,25 +105,28 @@ export class RestScanner {
       this.isVoid = false;
       this.isDirty = false;
       const end = c === ESC ? this.escape(bytes, i) : c >= 0x80 ? this.character(bytes, i) : this.control(c, i, edits);
-      if (end < 0) return { end: i, edits, unfinished: true, shift: null };
+      if (end < 0) return { end: i, edits, unfinished: true, shift: null, title: null };
       if (this.sequence.end === end) {
+        this.title = null;
         const verdict = this.judge(bytes, edits);
-        if (verdict === "stop" || verdict === "own") return { end, edits, unfinished: false, shift: null };
-        if (this.rows >= ROWS_PER_SLICE) return { end, edits, unfinished: false, shift: null };
+        if (verdict === "stop" || verdict === "own" || this.rows >= ROWS_PER_SLICE) {
+          return { end, edits, unfinished: false, shift: null, title: this.title };
+        }
       } else if (this.isVoid) {
         edits.push({ start: i, end, put: controlsIn(bytes, i, end) });
       } else if (c === 0x0e || c === 0x0f) {
-        return { end, edits, unfinished: false, shift: c === 0x0e ? 1 : 0 };
+        return { end, edits, unfinished: false, shift: c === 0x0e ? 1 : 0, title: null };
       }
       i = end;
     }
-    return { end: i, edits, unfinished: false, shift: null };
+    return { end: i, edits, unfinished: false, shift: null, title: null };
   }
 
   /** What becomes of the sequence that was found. */
   private judge(bytes: Uint8Array, edits: Edit[]): Verdict {
     const { sequence } = this;
     const { kind, start, end } = sequence;
+    if (kind === "title") return this.judgeTitle(bytes, edits);
     const isControl = kind === "esc" || kind === "csi";
     // As programs print them, nearly all control sequences are clean, and they make up most of a stream.
     const clean = isControl && !this.isDirty ? null : canonical(bytes, sequence);
@@ -141,6 +148,26 @@ export class RestScanner {
     return verdict;
   }
 
+  /** Neither the emulator nor other terminals get it as it is: each would print it. */
+  private judgeTitle(bytes: Uint8Array, edits: Edit[]): Verdict {
+    const { start, body, end } = this.sequence;
+    const ending = stringEnding(bytes, this.sequence);
+    this.sequence.end = 0;
+    const text = bytes.slice(body, end).filter((c) => c >= 0x20 && c !== 0x7f);
+    // Of its end, a backslash or the second half of a C1 control is left.
+    const contents = ending === "proper" ? text.subarray(0, text.length - (bytes[end - 1] === 0x5c ? 1 : 2)) : text;
+    bytes.fill(0, start, end);
+    if (ending === "cancelled") {
+      edits.push({ start, end, put: NOTHING });
+      return "keep";
+    }
+    const title = Buffer.concat([TITLE_INTRODUCER, contents, STRING_TERMINATOR]);
+    this.title = title;
+    const verdict = this.classify(title, inClean("osc", 0, title.length), 0, title.length);
+    edits.push({ start, end, put: verdict === "cut" ? NOTHING : title });
+    return "stop";
+  }
+
   /** Take an unfinished tail as it is, because it has become too long to wait for. */
   force(bytes: Uint8Array, from: number): Slice {
     // A last ESC may be half of the end (ESC \) of the sequence.
@@ -151,7 +178,13 @@ export class RestScanner {
     const hidden = kind === "esc" || kind === "csi" || this.classify.hides(bytes, kind, from + 2, end);
     this.open = { kind, hidden, length: end - from };
     quieten(bytes, from + 2, end, kind);
-    return { end, edits: hidden ? [this.hide(bytes, from, end, kind)] : [], unfinished: false, shift: null };
+    return {
+      end,
+      edits: hidden ? [this.hide(bytes, from, end, kind)] : [],
+      unfinished: false,
+      shift: null,
+      title: null,
+    };
   }
 
   private resume(open: Open, bytes: Uint8Array, from: number): Slice {
@@ -168,7 +201,7 @@ export class RestScanner {
       // What clients have of it cannot be taken back: it ends for them as it does here.
       if (ending !== "proper") edits.push({ start: end, end, put: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
     }
-    return { end, edits, unfinished: unfinished && end < bytes.length, shift: null };
+    return { end, edits, unfinished: unfinished && end < bytes.length, shift: null, title: null };
   }
 
   private hide(bytes: Uint8Array, start: number, end: number, kind: SequenceKind): Edit {
@@ -223,7 +256,7 @@ export class RestScanner {
     if (kind === "csi") return this.csi(bytes, start, body);
     const end = stringEnd(bytes, body, kind);
     if (end < 0) return -1;
-    quieten(bytes, body, end, kind);
+    if (kind !== "title") quieten(bytes, body, end, kind);
     return this.found(kind, start, body, end);
   }
 
@@ -290,70 +323,4 @@ export class RestScanner {
 /** A sequence in its canonical form. */
 function inClean(kind: SequenceKind, start: number, end: number): Sequence {
   return { kind, start, body: kind === "esc" ? end - 1 : start + 2, end };
-}
-
-/** What the character after ESC begins. */
-function kindOf(c: number): SequenceKind {
-  switch (c) {
-    case 0x5b:
-      return "csi";
-    case 0x5d:
-      return "osc";
-    case 0x50:
-      return "dcs";
-    case 0x58:
-    case 0x5e:
-    case 0x5f:
-      return "string";
-    default:
-      return "esc";
-  }
-}
-
-/** The emulator would leave some string sequences at the first character beyond ASCII, and print the rest of them. */
-function quieten(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
-  if (kind !== "string" && kind !== "dcs") return;
-  // An end in C1 stays.
-  const last = bytes[end - 1] === 0x9c ? end - 2 : end;
-  for (let p = body; p < last; p++) if ((bytes[p] ?? 0) >= 0x80) bytes[p] = 0x7f;
-}
-
-/** Past the end of the string sequence whose contents begin at `from`; -1 when it is unfinished. */
-function stringEnd(bytes: Uint8Array, from: number, kind: SequenceKind): number {
-  for (let p = from; p < bytes.length; p++) {
-    const c = bytes[p] ?? 0;
-    if (c === ESC) {
-      const next = bytes[p + 1];
-      if (next === undefined) return -1;
-      return next === 0x5c ? p + 2 : p;
-    }
-    if (c === CAN || c === SUB) return p + 1;
-    if (c === BEL && kind === "osc") return p + 1;
-    // C1 controls: ST ends it, the others cancel it.
-    if (c >= 0x80 && c <= 0x9f && p > from && bytes[p - 1] === 0xc2) return c === 0x9c ? p + 1 : p - 1;
-    // A CSI cannot be this long; whatever ends one ends it.
-    if ((kind === "csi" || kind === "esc") && c >= 0x40 && c < 0x7f) return p + 1;
-  }
-  return -1;
-}
-
-/** Bytes of the character at `i`; 0 when it is unfinished, minus the bytes that are skipped when it is none. */
-function characterLength(bytes: Uint8Array, i: number): number {
-  const c = bytes[i] ?? 0;
-  const length = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
-  if (length === 1) return -1;
-  for (let k = 1; k < length; k++) {
-    const next = bytes[i + k];
-    if (next === undefined) return 0;
-    // Not a continuation: what was begun is invalid and ends here.
-    if (next < 0x80 || next > 0xbf) return -k;
-  }
-  const second = bytes[i + 1] ?? 0;
-  // Overlong forms, surrogates, and what is beyond Unicode.
-  const isNone =
-    (c === 0xe0 && second < 0xa0) ||
-    (c === 0xed && second > 0x9f) ||
-    (c === 0xf0 && second < 0x90) ||
-    (c === 0xf4 && second > 0x8f);
-  return isNone ? -length : length;
 }

@@ -9,9 +9,6 @@ export const expectedFailures: Readonly<Record<string, string>> = {
   "SS2 shifts one character": "single shifts are not in xterm.js; nothing that knows UTF-8 uses them",
   "SGR 38:2 without a colour space":
     "read as ISO 8613-6 writes it, with a colour space; the common form has semicolons",
-  "DECIC outside left and right margins does nothing": "no left and right margins in xterm.js; DA1 does not claim them",
-  "DECDC outside left and right margins does nothing": "no left and right margins in xterm.js; DA1 does not claim them",
   "DECSCL resets the terminal": "a reset for a level that nothing else depends on would only lose the screen",
   "rgbi: colours": "intensities of a device as Xcms corrects them; no program is known that sets them",
-  "XTSAVE and XTRESTORE": "not in xterm.js, nor in tmux; programs ask by DECRQM or set modes anew",
 };

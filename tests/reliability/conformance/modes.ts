@@ -39,6 +39,7 @@ export const modeCases: readonly Case[] = [
   },
   { name: "DECSTR resets margins", input: "␛[2;3r␛[!p␛[5;1H\nX", shows: ["", "", "", "", "X"] },
   { name: "OSC 2 sets the title", input: "␛]2;a title␛\\", title: "a title" },
+  { name: "ESC k sets the title, as in screen", input: "a␛ka title␛\\b", title: "a title", shows: ["ab"] },
   { name: "OSC 0 sets the title, ended by BEL", input: "␛]0;other\x07", title: "other" },
   { name: "the title stack", input: "␛]2;one␛\\␛[22;2t␛]2;two␛\\␛[23;2t", title: "one" },
   { name: "DA1", input: "␛[c", reply: "␛[?1;2c" },
@@ -75,6 +76,11 @@ export const modeCases: readonly Case[] = [
     input: `␛]10;${color}␛\\␛]10;?␛\\␛]4;1;${color}␛\\␛]4;1;?␛\\`,
     reply: "␛]10;rgb:f0f0/f0f0/f0f0␛\\␛]4;1;rgb:f0f0/f0f0/f0f0␛\\",
   })),
+  {
+    name: "DECIC after DECLRMM is off again",
+    input: "abcdefg␛[?69h␛[2;5s␛[?69l␛[1;1H␛['}",
+    shows: [" abcdefg"],
+  },
   {
     name: "DECIC outside left and right margins does nothing",
     input: "abcdefg␛[?69h␛[2;5s␛[1;1H␛[10'}␛[?69l",
@@ -116,5 +122,7 @@ export const modeCases: readonly Case[] = [
   { name: "DECRQM of an ANSI mode", input: "␛[4h␛[4$p", reply: "␛[4;1$y" },
   { name: "several modes at once", input: "␛[?1;6;2004h␛[?1$p␛[?2004$p", reply: "␛[?1;1$y␛[?2004;1$y" },
   { name: "XTSAVE and XTRESTORE", input: "␛[?2004h␛[?2004s␛[?2004l␛[?2004r␛[?2004$p", reply: "␛[?2004;1$y" },
+  { name: "XTRESTORE of what was not saved", input: "␛[?2004h␛[?2004r␛[?2004$p", reply: "␛[?2004;1$y" },
+  { name: "XTSAVE and XTRESTORE of DECAWM, off", input: "␛[?7l␛[?7s␛[?7h␛[?7r0123456789abX", shows: ["012345678X"] },
   { name: "DECCOLM does not change the size", input: "␛[?3hX", cursor: [1, 2], shows: ["X"] },
 ];

@@ -1,0 +1,103 @@
+/**
+ * What programs tell their terminal beside what they print: title, directory, links, clipboard, marks of shells.
+ *
+ * Owns the title and the directory as last told, and the hooks that read them. They survive a replaced emulator: `hook`
+ * is called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` and no screen.
+ * Titles are cut at `MAX_TITLE` and carry no control characters; larger clipboards than `MAX_CLIPBOARD` are dropped.
+ */
+import type { Terminal } from "@xterm/headless";
+import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
+import type { LinkTable } from "./rows/hyperlinks.ts";
+import { setPenLink } from "./rows/xterm-row.ts";
+
+/** Characters of a title. */
+const MAX_TITLE = 4_096;
+/** Characters of base64 that a program may put into the clipboard: 768 KiB of text. */
+const MAX_CLIPBOARD = 1_048_576;
+/** Characters of the name of a selection. */
+const MAX_SELECTION = 16;
+
+export interface AnnouncementSink {
+  mark(mark: Mark): void;
+  title(title: string): void;
+  cwd(path: string): void;
+  clipboard(selection: string, base64: string): void;
+}
+
+/** Where the parser is, for marks. */
+export interface Place {
+  readonly position: () => Position;
+  /** Offset at the end of the slice that is being parsed. */
+  readonly sliceEnd: () => number;
+}
+
+export class Announcements {
+  title = "";
+  /** As the shell last said (OSC 7). */
+  cwd: string | null = null;
+
+  constructor(
+    private readonly sink: AnnouncementSink,
+    private readonly links: LinkTable,
+    private readonly place: Place,
+  ) {}
+
+  hook(terminal: Terminal): void {
+    const { parser } = terminal;
+    terminal.onTitleChange((title) => this.setTitle(title));
+    // The emulator would keep ten long titles on its stack.
+    for (const number of [0, 1, 2]) {
+      parser.registerOscHandler(number, (data) => {
+        if (data.length <= MAX_TITLE) return false;
+        if (number !== 1) this.setTitle(data);
+        return true;
+      });
+    }
+    parser.registerOscHandler(7, (data) => this.directory(data));
+    parser.registerOscHandler(8, (data) => this.hyperlink(terminal, data));
+    parser.registerOscHandler(52, (data) => this.clipboard(data));
+    parser.registerOscHandler(133, (data) => this.marked(parsePromptMark(data)));
+    parser.registerOscHandler(633, (data) => this.marked(parseCommandMark(data)));
+  }
+
+  private setTitle(title: string): void {
+    const clean = title.slice(0, MAX_TITLE).replace(/\p{Cc}/gu, "");
+    if (clean === this.title) return;
+    this.title = clean;
+    this.sink.title(clean);
+  }
+
+  private directory(data: string): boolean {
+    const path = parseCwd(data);
+    if (path !== null) {
+      this.cwd = path;
+      this.sink.cwd(path);
+    }
+    return true;
+  }
+
+  private marked(text: MarkText | null): boolean {
+    const { position, sliceEnd } = this.place;
+    if (text !== null) this.sink.mark({ ...text, offset: sliceEnd(), position: position() });
+    return true;
+  }
+
+  /** `OSC 8 ; params ; target`: an empty target ends the link. */
+  private hyperlink(terminal: Terminal, data: string): boolean {
+    const separator = data.indexOf(";");
+    if (separator >= 0) {
+      const target = data.slice(separator + 1).replace(/\p{Cc}/gu, "");
+      setPenLink(terminal, target === "" ? 0 : this.links.add(target));
+    }
+    return true;
+  }
+
+  private clipboard(data: string): boolean {
+    const separator = data.indexOf(";");
+    const base64 = data.slice(separator + 1);
+    if (separator >= 0 && base64 !== "?" && base64.length <= MAX_CLIPBOARD && /^[A-Za-z0-9+/=]*$/.test(base64)) {
+      this.sink.clipboard(data.slice(0, separator).slice(0, MAX_SELECTION), base64);
+    }
+    return true;
+  }
+}

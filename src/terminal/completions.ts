@@ -1,0 +1,121 @@
+/**
+ * Sequences that xterm obeys only in part, and the rest of them.
+ *
+ * Owns what is still to be done for the slice that is being parsed: the scanner ends a slice at each of these sequences
+ * (`client-filter.ts`), a hook notes here what xterm leaves out, and `finish` runs when xterm has parsed the slice. What
+ * must stay true: other terminals end where xterm does. What they do by themselves is fed to xterm alone; what they
+ * may leave out too is fed to xterm and returned for them; what xterm ignores is not sent on at all.
+ */
+import type { Terminal } from "@xterm/headless";
+import { privateMode } from "./mode-values.ts";
+import type { ModeTracker } from "./modes.ts";
+import { SideMargins } from "./side-margins.ts";
+
+/** ED 1 from the last column, in steps that xterm survives: there, it looks for a row below the last one. */
+const ERASE_ABOVE = "\x1b[D\x1b[1J\x1b[C\x1b[X";
+/** Modes of one XTSAVE or XTRESTORE that are read. */
+const MAX_SAVED = 32;
+
+type Params = readonly (number | number[])[];
+
+const encoder = new TextEncoder();
+
+export class Completions {
+  private eraseAbove = false;
+  /** Fed to xterm, and to other terminals, which may take it twice. */
+  private afterwards = "";
+  /** For other terminals: xterm has obeyed it already. */
+  private passed = "";
+  /** By XTSAVE. */
+  private readonly saved = new Map<number, boolean>();
+  private readonly sides: SideMargins;
+
+  constructor(
+    private readonly terminal: Terminal,
+    private readonly modes: ModeTracker,
+  ) {
+    const { parser } = terminal;
+    this.sides = new SideMargins(terminal);
+    parser.registerEscHandler({ final: "8" }, () => this.restoreCursor());
+    parser.registerEscHandler({ final: "c" }, () => {
+      this.saved.clear();
+      return false;
+    });
+    parser.registerEscHandler({ intermediates: "#", final: "8" }, () => {
+      // DECALN takes the margins off; that homes the cursor, as it does itself.
+      this.afterwards = "\x1b[r";
+      return false;
+    });
+    parser.registerCsiHandler({ intermediates: "'", final: "}" }, (params) => this.editColumns(params, "'}"));
+    parser.registerCsiHandler({ intermediates: "'", final: "~" }, (params) => this.editColumns(params, "'~"));
+    parser.registerCsiHandler({ prefix: "?", final: "s" }, (params) => this.saveModes(params));
+    parser.registerCsiHandler({ prefix: "?", final: "r" }, (params) => this.restoreModes(params));
+  }
+
+  /** The terminal was given another size. */
+  resized(): void {
+    this.sides.reset();
+  }
+
+  /** What the slice left to do, done by `feed`; returns what other terminals need of it, null as a rule. */
+  finish(feed: (bytes: Uint8Array) => void): Uint8Array | null {
+    if (this.eraseAbove) {
+      feed(encoder.encode(ERASE_ABOVE));
+      this.eraseAbove = false;
+    }
+    const { afterwards, passed } = this;
+    if (afterwards === "" && passed === "") return null;
+    this.afterwards = "";
+    this.passed = "";
+    if (afterwards !== "") feed(encoder.encode(afterwards));
+    return encoder.encode(passed + afterwards);
+  }
+
+  /** ED 1, before xterm obeys it; true when it must not. */
+  erasingAbove(): boolean {
+    const { cols, buffer } = this.terminal;
+    // The steps contain one themselves, a column further left.
+    if (buffer.active.cursorX < cols - 1) return false;
+    this.eraseAbove = true;
+    return true;
+  }
+
+  /** DECRC: origin mode is restored too, and to change it moves the cursor. */
+  private restoreCursor(): boolean {
+    const { terminal, modes } = this;
+    const { active } = terminal.buffer;
+    const { saved, top } = modes.of(active.type);
+    const origin = saved?.origin ?? false;
+    if (origin === terminal.modes.originMode) return false;
+    const y =
+      (saved === null ? 0 : Math.min(Math.max(saved.y - active.baseY, 0), terminal.rows - 1)) - (origin ? top : 0);
+    this.afterwards = `\x1b[?6${origin ? "h" : "l"}\x1b[${Math.max(0, y) + 1};${(saved?.x ?? 0) + 1}H`;
+    return false;
+  }
+
+  /** DECIC and DECDC do nothing while the cursor is outside the margins. */
+  private editColumns([count]: Params, final: string): boolean {
+    const { active } = this.terminal.buffer;
+    const { top, bottom } = this.modes.of(active.type);
+    if (active.cursorY < top || active.cursorY > bottom || !this.sides.contain(active.cursorX)) return true;
+    this.passed = `\x1b[${typeof count === "number" && count > 0 ? count : 1}${final}`;
+    return false;
+  }
+
+  private saveModes(params: Params): boolean {
+    for (const mode of params.slice(0, MAX_SAVED)) {
+      const value = typeof mode === "number" ? privateMode(this.terminal, this.modes, mode) : null;
+      if (value !== null && typeof mode === "number") this.saved.set(mode, value);
+    }
+    return true;
+  }
+
+  /** Modes that were never saved stay as they are. */
+  private restoreModes(params: Params): boolean {
+    for (const mode of params.slice(0, MAX_SAVED)) {
+      const value = typeof mode === "number" ? this.saved.get(mode) : undefined;
+      if (value !== undefined) this.afterwards += `\x1b[?${mode}${value ? "h" : "l"}`;
+    }
+    return true;
+  }
+}

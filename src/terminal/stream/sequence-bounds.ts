@@ -1,0 +1,82 @@
+/**
+ * How sequences and characters begin and end, byte for byte as the emulator reads them. Pure; `slice-scanner.ts` walks
+ * the stream with it. Only `quieten` writes: in place, what the emulator would read otherwise than other terminals.
+ */
+import type { SequenceKind } from "./client-filter.ts";
+
+const ESC = 0x1b;
+const CAN = 0x18;
+const SUB = 0x1a;
+const BEL = 0x07;
+
+/** What the character after ESC begins. */
+export function kindOf(c: number): SequenceKind {
+  switch (c) {
+    case 0x5b:
+      return "csi";
+    case 0x5d:
+      return "osc";
+    case 0x50:
+      return "dcs";
+    case 0x6b:
+      return "title";
+    case 0x58:
+    case 0x5e:
+    case 0x5f:
+      return "string";
+    default:
+      return "esc";
+  }
+}
+
+/**
+ * The emulator would leave some string sequences at the first character beyond ASCII, and print the rest of them. It
+ * would print all of a title in screen's form.
+ */
+export function quieten(bytes: Uint8Array, body: number, end: number, kind: SequenceKind): void {
+  if (kind === "title") bytes.fill(0, body, end);
+  if (kind !== "string" && kind !== "dcs") return;
+  // An end in C1 stays.
+  const last = bytes[end - 1] === 0x9c ? end - 2 : end;
+  for (let p = body; p < last; p++) if ((bytes[p] ?? 0) >= 0x80) bytes[p] = 0x7f;
+}
+
+/** Past the end of the string sequence whose contents begin at `from`; -1 when it is unfinished. */
+export function stringEnd(bytes: Uint8Array, from: number, kind: SequenceKind): number {
+  for (let p = from; p < bytes.length; p++) {
+    const c = bytes[p] ?? 0;
+    if (c === ESC) {
+      const next = bytes[p + 1];
+      if (next === undefined) return -1;
+      return next === 0x5c ? p + 2 : p;
+    }
+    if (c === CAN || c === SUB) return p + 1;
+    if (c === BEL && kind === "osc") return p + 1;
+    // C1 controls: ST ends it, the others cancel it.
+    if (c >= 0x80 && c <= 0x9f && p > from && bytes[p - 1] === 0xc2) return c === 0x9c ? p + 1 : p - 1;
+    // A CSI cannot be this long; whatever ends one ends it.
+    if ((kind === "csi" || kind === "esc") && c >= 0x40 && c < 0x7f) return p + 1;
+  }
+  return -1;
+}
+
+/** Bytes of the character at `i`; 0 when it is unfinished, minus the bytes that are skipped when it is none. */
+export function characterLength(bytes: Uint8Array, i: number): number {
+  const c = bytes[i] ?? 0;
+  const length = c < 0xc2 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 1;
+  if (length === 1) return -1;
+  for (let k = 1; k < length; k++) {
+    const next = bytes[i + k];
+    if (next === undefined) return 0;
+    // Not a continuation: what was begun is invalid and ends here.
+    if (next < 0x80 || next > 0xbf) return -k;
+  }
+  const second = bytes[i + 1] ?? 0;
+  // Overlong forms, surrogates, and what is beyond Unicode.
+  const isNone =
+    (c === 0xe0 && second < 0xa0) ||
+    (c === 0xed && second > 0x9f) ||
+    (c === 0xf0 && second < 0x90) ||
+    (c === 0xf4 && second > 0x8f);
+  return isNone ? -length : length;
+}

@@ -1,0 +1,158 @@
+/** What of a program's output reaches the terminals of attached people: what the emulator obeys too, and nothing else. */
+import { describe, expect, test } from "bun:test";
+import { TerminalModel, type TerminalSink } from "../../../src/terminal/model.ts";
+import { defaultProfile } from "../../../src/terminal/profile.ts";
+
+interface Taken {
+  readonly passed: string;
+  readonly screen: string;
+  readonly titles: readonly string[];
+  readonly replies: string;
+}
+
+/** What a terminal and its clients make of pieces of output. */
+async function take(pieces: readonly (string | Uint8Array)[], hideTitles = false): Promise<Taken> {
+  const decoder = new TextDecoder();
+  const taken = { passed: "", titles: [] as string[], replies: "" };
+  const nothing = (): void => {};
+  const sink: TerminalSink = {
+    reply: (bytes) => {
+      taken.replies += decoder.decode(bytes);
+    },
+    mark: nothing,
+    bell: nothing,
+    title: (title) => taken.titles.push(title),
+    cwd: nothing,
+    alternate: nothing,
+    clipboard: nothing,
+    reset: nothing,
+    chunk: ({ bytes }) => {
+      taken.passed += Buffer.from(bytes).toString();
+    },
+  };
+  const terminal = new TerminalModel(
+    { rows: 4, cols: 20, historyLines: 10, historyBytes: 1e6, profile: defaultProfile, nonce: null, hideTitles },
+    sink,
+  );
+  for (const piece of pieces) await terminal.write(Buffer.from(piece));
+  const screen = terminal.screen("plain").lines.join("\n").trimEnd();
+  terminal.dispose();
+  return { ...taken, screen };
+}
+
+describe("a title in screen's form", () => {
+  test("is the title, and reaches clients in the common form", async () => {
+    const { titles, passed, screen } = await take(["a\x1bkvim – ü漢\x1b\\b"]);
+    expect(titles).toEqual(["vim – ü漢"]);
+    expect(passed).toBe("a\x1b]2;vim – ü漢\x1b\\b");
+    expect(screen).toBe("ab");
+  });
+
+  test("comes in any pieces", async () => {
+    const whole = Buffer.from("a\x1bktitle\x1b\\b");
+    const { titles, passed, screen } = await take([...whole].map((byte) => Uint8Array.of(byte)));
+    expect({ titles, passed, screen }).toEqual({
+      titles: ["title"],
+      passed: "a\x1b]2;title\x1b\\b",
+      screen: "ab",
+    });
+  });
+
+  test("stays from clients whose titles are hidden", async () => {
+    const { titles, passed } = await take(["a\x1bktitle\x1b\\b"], true);
+    expect({ titles, passed }).toEqual({ titles: ["title"], passed: "ab" });
+  });
+
+  test("ends where another sequence begins, and is dropped when cancelled", async () => {
+    expect(await take(["\x1bkone\x1b[1mb"])).toMatchObject({
+      titles: ["one"],
+      passed: "\x1b]2;one\x1b\\\x1b[1mb",
+      screen: "b",
+    });
+    expect(await take(["\x1bkone\x18b"])).toMatchObject({ titles: [], passed: "b", screen: "b" });
+  });
+
+  test("is on the stack of titles", async () => {
+    expect((await take(["\x1bkone\x1b\\\x1b[22;2t\x1bktwo\x1b\\\x1b[23;2t"])).titles).toEqual(["one", "two", "one"]);
+  });
+
+  test("too long to wait for is dropped whole", async () => {
+    const { titles, passed, screen } = await take(["a\x1bk", "x".repeat(100_000), "x\x1b\\b"]);
+    expect({ titles, passed, screen }).toEqual({ titles: [], passed: "ab", screen: "ab" });
+  });
+});
+
+describe("what the emulator does not obey reaches no client", () => {
+  const cut: Readonly<Record<string, string>> = {
+    "a mode it does not have": "\x1b[?3h",
+    "a mode with parts": "\x1b[?1:3h",
+    "left and right margins, which some terminals take for SCOSC": "\x1b[?69h\x1b[2;5s",
+    "text of another size": "\x1b]66;s=2;double\x1b\\",
+    "a picture (iTerm2)": "\x1b]1337;File=inline=1:AAAA\x07",
+    "a copy to the clipboard (iTerm2)": "\x1b]1337;Copy=:aGk=\x07",
+    "another profile (iTerm2)": "\x1b]1337;SetProfile=x\x07",
+    "a transfer of files (kitty)": "\x1b]5113;ac=send\x1b\\",
+    "a notification that is reported on": "\x1b]99;i=1:a=report;text\x1b\\",
+    "a notification whose end is reported": "\x1b]99;i=1:c=1;text\x1b\\",
+    "a rectangle that is filled": "\x1b[42;1;1;2;2$x",
+    "a rectangle that is erased": "\x1b[1;1;2;2$z",
+    "a rectangle that is copied": "\x1b[1;1;2;2;1;3;3;1$v",
+    "attributes of a rectangle": "\x1b[1;1;2;2;7$r",
+    "a stack of colours": "\x1b[#P\x1b[#Q",
+    "a stack of styles": "\x1b[#{\x1b[#}",
+    "protected areas (SPA, EPA)": "\x1bV\x1bW",
+    "columns scrolled by DECBI and DECFI": "\x1b6\x1b9",
+    "single shifts": "\x1bN\x1bO",
+    "shifts of the right half": "\x1b~\x1b}\x1b|",
+    "a set of 96 characters in G3": "\x1b/A",
+  };
+  for (const [what, output] of Object.entries(cut)) {
+    test(what, async () => {
+      expect(await take(["a", output, "b"])).toEqual({ passed: "ab", screen: "ab", titles: [], replies: "" });
+    });
+  }
+
+  test("of several modes, the others stay", async () => {
+    expect((await take(["\x1b[?1;3;25h\x1b[?3;1l\x1b[4;2h"])).passed).toBe("\x1b[?1;0;25h\x1b[?0;1l\x1b[4;0h");
+  });
+
+  test("columns are inserted by other terminals where the emulator inserts them", async () => {
+    expect((await take(["abc\x1b[1;1H\x1b[2'}"])).passed).toBe("abc\x1b[1;1H\x1b[2'}");
+    expect((await take(["abc\x1b[1;1H\x1b['~"])).passed).toBe("abc\x1b[1;1H\x1b[1'~");
+    expect(await take(["abc\x1b[?69h\x1b[2;5s\x1b[1;1H\x1b[2'}"])).toMatchObject({
+      passed: "abc\x1b[1;1H",
+      screen: "abc",
+    });
+    expect(await take(["abc\x1b[2;3r\x1b[1;1H\x1b[2'}"])).toMatchObject({
+      passed: "abc\x1b[2;3r\x1b[1;1H",
+      screen: "abc",
+    });
+  });
+
+  test("modes that are restored are said in full", async () => {
+    expect((await take(["\x1b[?7;2004s\x1b[?7l\x1b[?2004h\x1b[?7;2004;1000r"])).passed).toBe(
+      "\x1b[?7l\x1b[?2004h\x1b[?7h\x1b[?2004l",
+    );
+  });
+});
+
+describe("what only tells passes", () => {
+  for (const output of [
+    "\x1b]9;done\x07",
+    "\x1b]99;i=1;done: a=report\x1b\\",
+    "\x1b]777;notify;title;text\x07",
+    "\x1b]1337;SetMark\x07",
+    "\x1b]1337;SetUserVar=a=Yg==\x07",
+    "\x1b]8;;http://x.example\x1b\\",
+    "\x1b[s\x1b[u",
+    "\x1b[>1u\x1b[<u",
+    "\x1b[3 q",
+    "\x1b(0\x1b(B",
+    "\x1b[!p",
+    "\x1b[2 @",
+  ]) {
+    test(JSON.stringify(output), async () => {
+      expect((await take([output])).passed).toBe(output);
+    });
+  }
+});
