@@ -7,6 +7,7 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { zipSync } from "fflate";
 import manifest from "../package.json" with { type: "json" };
+import { signForMac } from "./macho/release-signature.ts";
 
 export const releaseTargets = ["linux-x64", "linux-arm64", "linux-x64-musl", "darwin-arm64", "darwin-x64"] as const;
 export type ReleaseTarget = (typeof releaseTargets)[number];
@@ -34,6 +35,7 @@ export async function release(targets: readonly ReleaseTarget[], compile: Compil
     const executable = join(out, "build", target, "wsh");
     await mkdir(join(out, "build", target), { recursive: true });
     await compile(executable, target);
+    if (target.startsWith("darwin")) await signForMac(executable);
     const archive = await pack(target, executable, out);
     const bundle = await bundleFor(target, executable, out);
     for (const file of [archive, bundle]) {
