@@ -12,18 +12,21 @@ import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
+import { Pane } from "../pane/pane.ts";
+import type { PaneOptions } from "../pane/types.ts";
 import { accountShell } from "../platform/account.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName, normalizeTags } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
-import { Session } from "../session/session.ts";
-import type { SessionRegistry } from "../session/types.ts";
+import { Session as AnySession } from "../session/session.ts";
+import type { SessionRegistry, SessionSettings } from "../session/types.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles } from "../shell/integration.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
 import { defaultProfile } from "../terminal/profile.ts";
 import type { HostServer } from "./host-server.ts";
+import type { Session } from "./session.ts";
 
 /** Characters of a session's nonce: 95 bits, nothing that output could guess. */
 const NONCE_LENGTH = 16;
@@ -85,59 +88,44 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
     stdinFile = create.stdin === undefined ? null : writeStdin(instance, claim.id, create.stdin);
     const env = { ...environmentFor(claim.name), ...plan.set };
     for (const name of plan.unset) delete env[name];
-    const session = await Session.start(
+    const { create: size } = spec;
+    const pane = new Pane({
+      id: `@${claim.id}`,
+      command: plan.displayCommand,
+      spawn: {
+        ...programOf(plan, stdinFile),
+        cwd,
+        env,
+        openFiles: spec.nofile,
+        rows: size.rows,
+        cols: size.cols,
+        inputLimitBytes: settings.max_input_bytes,
+      },
+      open: await openPty(settings.pty),
+      nonce,
+      ...(plan.integration.active ? { keyFile } : {}),
+      shell: {
+        kind: plan.kind,
+        command: create.command === plan.displayCommand ? plan.displayCommand : null,
+        integration: plan.integration,
+      },
+      ...(spec.followed ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
+      ...paneSettings(settings),
+    });
+    const session: Session = new AnySession(
       {
         id: claim.id,
         name: claim.name,
         tags,
         server: hostname(settings.hostname),
-        command: plan.displayCommand,
-        spawn: {
-          ...programOf(plan, stdinFile),
-          cwd,
-          env,
-          openFiles: spec.nofile,
-          rows: create.rows,
-          cols: create.cols,
-          inputLimitBytes: settings.max_input_bytes,
-        },
-        open: await openPty(settings.pty),
-        nonce,
-        ...(plan.integration.active ? { keyFile } : {}),
-        shell: {
-          kind: plan.kind,
-          command: create.command === plan.displayCommand ? plan.displayCommand : null,
-          integration: plan.integration,
-        },
-        ...(spec.followed ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
-        hideClipboard: settings.clipboard === "off",
-        hideTitles: settings.title === "off",
-        profile: { ...defaultProfile, version: `wsh ${VERSION}` },
-        settings: {
-          resetModes: settings.reset_modes,
-          historyLines: settings.scrollback_lines,
-          historyBytes: settings.scrollback_bytes,
-          graceMs: settings.grace_seconds * 1000,
-          killGraceMs: settings.kill_grace_ms,
-          sizePolicy: settings.size_policy,
-          elements: {
-            overlays: settings.max_overlays,
-            panels: settings.max_panels,
-            pieces: settings.max_spans,
-            pieceBytes: settings.max_span_bytes,
-          },
-          commands: {
-            ...defaultCommandLimits,
-            waiters: settings.max_waiters,
-            records: settings.max_commands,
-            totalBytes: settings.max_command_bytes,
-            recordBytes: Math.min(defaultCommandLimits.recordBytes, settings.max_command_bytes),
-          },
-          execGraceMs: settings.exec_grace_seconds * 1000,
-        },
+        rows: size.rows,
+        cols: size.cols,
+        settings: sessionSettings(settings),
       },
+      pane,
       options.registryFor(instance, claim.id),
     );
+    await pane.start();
     return { session, id: claim.id };
   } catch (error) {
     stopListening(listener);
@@ -146,6 +134,39 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
     if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     throw error;
   }
+}
+
+function paneSettings(settings: Settings) {
+  return {
+    hideClipboard: settings.clipboard === "off",
+    hideTitles: settings.title === "off",
+    profile: { ...defaultProfile, version: `wsh ${VERSION}` },
+    resetModes: settings.reset_modes,
+    historyLines: settings.scrollback_lines,
+    historyBytes: settings.scrollback_bytes,
+    killGraceMs: settings.kill_grace_ms,
+    commands: {
+      ...defaultCommandLimits,
+      waiters: settings.max_waiters,
+      records: settings.max_commands,
+      totalBytes: settings.max_command_bytes,
+      recordBytes: Math.min(defaultCommandLimits.recordBytes, settings.max_command_bytes),
+    },
+  } satisfies Partial<PaneOptions>;
+}
+
+function sessionSettings(settings: Settings): SessionSettings {
+  return {
+    graceMs: settings.grace_seconds * 1000,
+    execGraceMs: settings.exec_grace_seconds * 1000,
+    sizePolicy: settings.size_policy,
+    elements: {
+      overlays: settings.max_overlays,
+      panels: settings.max_panels,
+      pieces: settings.max_spans,
+      pieceBytes: settings.max_span_bytes,
+    },
+  };
 }
 
 function stopListening(listener: { stop(): void } | null): void {

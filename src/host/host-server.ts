@@ -9,13 +9,13 @@ import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { VERSION } from "../protocol/version.ts";
-import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
 import type { AttachPolicy, TerminalStream } from "./attach/attached-terminal.ts";
 import { FloodPace } from "./fairness/pacing.ts";
 import { FloodPriority } from "./fairness/priority.ts";
+import type { Session } from "./session.ts";
 import type { CommandStream } from "./streams/command-stream.ts";
 import { StreamCode, type Streams } from "./streams/lazy-streams.ts";
 import { ListFeed } from "./streams/list-feed.ts";
@@ -78,21 +78,21 @@ export class HostServer implements PeerHandler {
       feed.changed();
       this.broadcast({ event, ...fields, info: session.info(), listing: feed.passing });
     };
-    for (const change of ["listed", "title", "alternate", "drawn"] as const) {
-      session.events.on(change, () => feed.changed());
-    }
+    for (const change of ["listed", "drawn"] as const) session.events.on(change, () => feed.changed());
+    for (const change of ["listed", "title", "alternate"] as const)
+      session.pane.events.on(change, () => feed.changed());
     const priority = new FloodPriority(
       () => session.viewers.count > 0,
       () => void this.loadOperations(),
       new FloodPace(() => session.pane.hold()),
     );
     this.priority = priority;
-    session.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
+    session.pane.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
-    session.events.on("endTold", () => tell("session_end_told"));
+    session.pane.events.on("endTold", () => tell("session_end_told"));
     session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => {
       feed.dispose();

@@ -17,11 +17,11 @@ import { watchOwnSocket } from "../instance/registry/socket-watch.ts";
 import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { Session } from "../session/session.ts";
 import type { SessionRegistry } from "../session/types.ts";
 import { integrationFiles } from "../shell/integration.ts";
 import { type CreateOptions, createSession, wantsIntegration } from "./create.ts";
 import { HostServer } from "./host-server.ts";
+import type { Session } from "./session.ts";
 
 /** How long peers have to read the last frames before the host ends, in ms. */
 const FLUSH_MS = 2_000;
@@ -39,7 +39,7 @@ export async function runHost(): Promise<void> {
   reportReady({ info: session.info(), warnings });
   const memory = new GiveBack();
   memory.worked();
-  session.events.on("chunk", () => memory.worked());
+  session.pane.events.on("chunk", () => memory.worked());
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
   let restoring = false;

@@ -65,7 +65,7 @@ const execFields = {
 export const commandOperations = [
   operation({
     name: "run",
-    scope: "session",
+    scope: "pane",
     access: "operate",
     summary: "Type into whatever runs and answer when what that started has an end",
     input: v.object({
@@ -92,7 +92,7 @@ export const commandOperations = [
   }),
   operation({
     name: "exec",
-    scope: "session",
+    scope: "pane",
     access: "operate",
     summary: "Run shell commands at the session's prompt; exit code, own output, duration",
     input: v.object({
@@ -131,7 +131,7 @@ export const commandOperations = [
   }),
   operation({
     name: "process.wait",
-    scope: "session",
+    scope: "pane",
     access: "operate",
     summary: "Wait for the end of the session's own program and read what it printed",
     input: v.object({
@@ -146,7 +146,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.stop",
-    scope: "session",
+    scope: "pane",
     access: "operate",
     summary: "Interrupt or kill one command if it still runs, and wait a moment for its end",
     input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
@@ -157,7 +157,7 @@ export const commandOperations = [
   }),
   operation({
     name: "wait",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "Wait for a condition: a command's end, a prompt, text, silence, exit",
     input: WaitSchema,
@@ -183,7 +183,7 @@ export const commandOperations = [
   }),
   operation({
     name: "output.get",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "Output since a cursor, of a command, or the newest lines",
     input: v.object({
@@ -213,7 +213,7 @@ export const commandOperations = [
   }),
   operation({
     name: "status.get",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "What the session's program is doing, and how that is known",
     input: NothingSchema,
@@ -224,7 +224,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.list",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "Commands that ran at the session's prompt, oldest first",
     input: v.object({
@@ -237,7 +237,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.get",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "One command's record",
     input: v.object({ id: CommandIdSchema }),
@@ -248,7 +248,7 @@ export const commandOperations = [
   }),
   operation({
     name: "commands.output",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "What one command printed",
     input: v.object({

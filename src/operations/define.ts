@@ -8,8 +8,12 @@ import type * as v from "valibot";
 import type { Access } from "../protocol/caller.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 
-/** `session`: handled in the session's host, forwarded by the gateway. `server`: handled in the gateway. */
-export type Scope = "session" | "server";
+/**
+ * What an operation is about. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
+ * what is drawn. Both name a target, are forwarded by the server and handled in the session's process. `server`: handled
+ * in the server.
+ */
+export type Scope = "pane" | "session" | "server";
 
 export interface HttpBinding {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

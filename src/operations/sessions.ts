@@ -137,7 +137,7 @@ export const sessionOperations = [
   }),
   operation({
     name: "session.signal",
-    scope: "session",
+    scope: "pane",
     access: "operate",
     summary: "Send a signal to the foreground process group",
     input: v.object({
@@ -161,7 +161,7 @@ export const sessionOperations = [
   }),
   operation({
     name: "session.clear",
-    scope: "session",
+    scope: "pane",
     access: "operate",
     summary: "Clear history and screen",
     input: NothingSchema,

@@ -1,7 +1,7 @@
 /** The operation table: every operation of wsh, and the types that doors and handlers derive from it. */
 import type * as v from "valibot";
 import { commandOperations } from "./commands.ts";
-import type { Operation } from "./define.ts";
+import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
@@ -25,8 +25,9 @@ export type OperationInput<N extends OperationName> = v.InferInput<Named<N>["inp
 export type ParsedInput<N extends OperationName> = v.InferOutput<Named<N>["input"]>;
 export type OperationOutput<N extends OperationName> = v.InferInput<Named<N>["output"]>;
 
-export type SessionOperationName = Extract<All, { readonly scope: "session" }>["name"];
-export type ServerOperationName = Extract<All, { readonly scope: "server" }>["name"];
+/** The operations of a scope: a handler gets what its scope says. */
+export type OperationNameOf<S extends Scope> = Extract<All, { readonly scope: S }>["name"];
+export type ServerOperationName = OperationNameOf<"server">;
 
 export const operations: readonly Operation<OperationName>[] = all;
 

@@ -53,7 +53,7 @@ const SentSchema = v.object({ bytes: v.number(), output_cursor: v.number() });
 export const terminalOperations = [
   operation({
     name: "input.send",
-    scope: "session",
+    scope: "pane",
     access: "operate",
     summary: "Type text, bytes or keys into the terminal",
     input: SendInputSchema,
@@ -67,7 +67,7 @@ export const terminalOperations = [
   }),
   operation({
     name: "screen.get",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "The visible screen",
     input: v.object({
@@ -90,7 +90,7 @@ export const terminalOperations = [
   }),
   operation({
     name: "scrollback.get",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "History and screen as one sequence of lines",
     input: v.object({
@@ -123,7 +123,7 @@ export const terminalOperations = [
   }),
   operation({
     name: "idle.await",
-    scope: "session",
+    scope: "pane",
     access: "observe",
     summary: "Wait until nothing has happened for a while",
     input: IdleInputSchema,

@@ -1,111 +1,115 @@
 /**
- * The session's program and all that is known of it: the pane it runs in, its output as text, its command records and
- * state. It joins the pane's emulator to the command domain, in the order of the stream: marks and retired lines while a
- * chunk is parsed, then the chunk.
+ * A pane: one program on one PTY with the emulator that shows it, its output as text, its command records, waits,
+ * activity, state and lifetime. It joins these parts in the order of the stream (marks and retired lines while a chunk
+ * is parsed, then the chunk) and knows neither the session that shows it nor any transport: what happens is reported
+ * by `events`. Its cursors only grow, also when the program is started again.
  */
 
-import type { Clock } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
+import { Emitter } from "../base/emitter.ts";
+import { WshError } from "../protocol/errors.ts";
 import type { Format } from "../protocol/screen.ts";
-import type { SessionState } from "../protocol/session.ts";
-import type { PtyExit } from "../pty/port.ts";
-import type { Chunk, SessionEmitter, SessionOptions } from "../session/types.ts";
+import type { PaneInfo, SessionState } from "../protocol/session.ts";
+import { isSecret, type PtyExit, type PtyFlags } from "../pty/port.ts";
 import { execInput } from "../shell/exec-input.ts";
 import { type ShellKind, shellKind } from "../shell/plan.ts";
 import type { TextRange } from "../terminal/history/transcript.ts";
-import type { Mark } from "../terminal/model.ts";
-import type { Activity } from "./activity.ts";
+import type { Mark, TerminalModel } from "../terminal/model.ts";
+import { Activity } from "./activity.ts";
 import { Commands } from "./commands/commands.ts";
+import { PaneLifetime } from "./lifetime.ts";
 import type { ExecTarget } from "./ports.ts";
-import { Pane } from "./program.ts";
+import { Program } from "./program.ts";
 import { QueryAnswers } from "./query-answers.ts";
 import type { Lasting } from "./state/lasting.ts";
-import { SessionText } from "./text/terminal-text.ts";
+import { PaneText } from "./text/terminal-text.ts";
+import type { Chunk, PaneEvents, PaneOptions } from "./types.ts";
+import { Silence } from "./waiting/silence.ts";
 
-export interface ProgramSink {
-  /** The program has ended and its last output was parsed. */
-  ended(exit: PtyExit): void;
-  /** It entered or left its alternate screen. */
-  alternate(active: boolean): void;
-}
+/** What a person types in one go is hardly longer; of a paste the program's answer is no echo to be waited for. */
+const KEY_BYTES = 16;
 
-export class Program {
-  readonly pane: Pane;
+/** ED 2 and home. The person's own scrollback is not the pane's to erase. */
+const ERASE_SCREEN = new TextEncoder().encode("\x1b[2J\x1b[H");
+
+export class Pane {
+  readonly events = new Emitter<PaneEvents>();
+  readonly activity: Activity;
+  readonly silence: Silence;
   readonly commands: Commands;
-  private readonly text: SessionText;
+  /** How the program ends, and starts again. */
+  readonly lifetime: PaneLifetime;
+  readonly terminal: TerminalModel;
+  private readonly clock: Clock;
+  private readonly program: Program;
+  private readonly text: PaneText;
   private readonly answers: QueryAnswers;
+  private typedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(
-    private readonly options: SessionOptions,
-    private readonly clock: Clock,
-    private readonly activity: Activity,
-    private readonly events: SessionEmitter,
-    sink: ProgramSink,
-  ) {
-    const { spawn, open, nonce, settings, profile, hideClipboard, hideTitles, command } = options;
-    const { historyLines, historyBytes } = settings;
-    this.pane = new Pane(
-      {
-        id: `@${options.id}`,
-        command,
-        spawn,
-        open,
-        nonce,
-        profile,
-        hideClipboard,
-        hideTitles,
-        historyLines,
-        historyBytes,
+  constructor(private readonly options: PaneOptions) {
+    const { events } = this;
+    this.clock = options.clock ?? systemClock;
+    this.activity = new Activity(this.clock, () => this.acted());
+    this.silence = new Silence(this.clock, this.activity);
+    this.program = new Program(options, {
+      chunk: (chunk) => this.chunkParsed(chunk),
+      mark: (mark) => this.markSeen(mark),
+      bell: () => this.bellRang(),
+      title: (title) => events.emit("title", title),
+      cwd: () => events.emit("listed", undefined),
+      alternate: (active) => events.emit("alternate", active),
+      clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
+      reset: (reason) => events.emit("reset", reason),
+      resizing: () => events.emit("resizing", undefined),
+      ahead: (bytes) => events.emit("ahead", bytes),
+      reply: (bytes) => this.answers.add(bytes),
+      retired: (lines) => this.commands.retired(lines),
+      // The end of a line that began further up is gone: what is printed there next begins another.
+      erased: ({ line, col }) => this.commands.erased(col > 0 ? line + 1 : line),
+      exit: (exit) => {
+        options.keyFile?.withdraw();
+        this.answers.drop();
+        this.lifetime.programEnded(exit);
       },
-      {
-        reply: (bytes) => this.answers.add(bytes),
-        chunk: (chunk) => this.chunkParsed(chunk),
-        mark: (mark) => this.markSeen(mark),
-        bell: () => this.bellRang(),
-        title: (title) => events.emit("title", title),
-        cwd: () => events.emit("listed", undefined),
-        alternate: (active) => sink.alternate(active),
-        clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
-        reset: (reason) => events.emit("reset", reason),
-        resizing: () => events.emit("resizing", undefined),
-        ahead: (bytes) => events.emit("ahead", bytes),
-        retired: (lines) => this.commands.retired(lines),
-        // The end of a line that began further up is gone: what is printed there next begins another.
-        erased: ({ line, col }) => this.commands.erased(col > 0 ? line + 1 : line),
-        exit: (exit) => {
-          options.keyFile?.withdraw();
-          this.answers.drop();
-          sink.ended(exit);
-        },
-      },
-    );
-    this.text = new SessionText(this.pane.terminal);
+    });
+    this.terminal = this.program.terminal;
+    this.text = new PaneText(this.terminal);
     this.commands = this.joinCommands();
+    const { program, commands, silence, clock } = this;
     this.answers = new QueryAnswers({
       clock,
-      send: (bytes) => void this.pane.input.send(bytes).catch(() => {}),
-      endWillBeTold: () => !this.runsOneCommand && this.commands.recorder.runningCommand?.verified === true,
-      isReading: () => this.commands.state().settled,
+      send: (bytes) => void program.input.send(bytes).catch(() => {}),
+      endWillBeTold: () => !this.runsOneCommand && commands.log.runningCommand?.verified === true,
+      isReading: () => commands.state().settled,
     });
+    const { killGraceMs } = options;
+    const startAgain = (): Promise<void> => this.launch(() => program.restart());
+    this.lifetime = new PaneLifetime({ program, commands, silence, clock, events, killGraceMs, startAgain });
   }
 
   /** @throws WshError session_create_failed */
   async start(): Promise<void> {
-    this.options.keyFile?.offer();
-    this.commandBegins();
-    await this.pane.start();
+    if (this.options.heldMs !== undefined) this.lifetime.awaitFollower(this.options.heldMs);
+    await this.launch(() => this.program.start());
   }
 
-  /** Starts it again in the same place. @throws WshError session_create_failed */
-  async restart(): Promise<void> {
-    this.options.keyFile?.offer();
-    this.commandBegins();
-    await this.pane.restart();
+  get id(): string {
+    return this.options.id;
   }
 
-  /** Null while it runs. */
+  /** What lists show as the command. */
+  get command(): string {
+    return this.options.command;
+  }
+
+  get pid(): number | null {
+    return this.program.pid;
+  }
+
+  /** Null while the program runs. */
   get exit(): PtyExit | null {
-    return this.pane.exit;
+    return this.program.exit;
   }
 
   /** Whether its program is one command instead of a shell. */
@@ -113,9 +117,99 @@ export class Program {
     return this.options.shell.command !== null;
   }
 
+  /** The directory that the program was started in. */
+  get startCwd(): string {
+    return this.options.spawn.cwd;
+  }
+
+  /** The directory that the shell has reported last, or that the program was started in. */
+  get cwd(): string {
+    return this.terminal.cwd ?? this.startCwd;
+  }
+
+  /** What the program has set of its terminal; null when that is unknown. */
+  flags(): PtyFlags | null {
+    return this.program.pty?.flags() ?? null;
+  }
+
+  /** @throws WshError session_ended, with how it ended */
+  requireRunning(): void {
+    if (this.exit === null) return;
+    const { code, signal } = this.exit;
+    throw new WshError("session_ended", `the program of pane '${this.id}' has ended`, { exit_code: code, signal });
+  }
+
+  info(state: SessionState = this.state()): Omit<PaneInfo, "index" | "active"> {
+    const { id, pid, command, cwd } = this;
+    const { rows, cols, title } = this.terminal;
+    return { id, pid, command, rows, cols, cwd, title, state };
+  }
+
+  /** Of several sizes asked for while a chunk is parsed, the last counts. */
+  resize(rows: number, cols: number): Promise<void> {
+    return this.program.resize(rows, cols);
+  }
+
+  /** Until it is disposed, the program waits with its output as on a terminal that stands still. */
+  hold(): Disposable {
+    return this.program.hold();
+  }
+
+  /** @throws WshError session_ended */
+  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
+    this.program.signal(name, to);
+  }
+
+  /** Erases history and screen, for everything that shows the pane. The person's own scrollback stays. */
+  clear(): Promise<void> {
+    const { terminal } = this;
+    return terminal.atRest(() => {
+      void terminal.clear();
+      // Terminals that are relayed to get it as the program's own output.
+      this.events.emit("chunk", { offset: terminal.offset, bytes: ERASE_SCREEN });
+    });
+  }
+
+  /** Input through an API: counts as activity. @throws WshError session_ended, input_send_failed */
+  async send(bytes: Uint8Array): Promise<void> {
+    this.commands.typing(bytes);
+    await this.program.send(bytes);
+    this.activity.record();
+  }
+
+  /** Input of a raw stream: is no activity, and its echo is not followed. @throws WshError session_ended, input_send_failed */
+  sendRaw(bytes: Uint8Array): Promise<void> {
+    return this.program.send(bytes);
+  }
+
+  /** A person typed. @param flags what the program had set then */
+  typed(bytes: Uint8Array, flags: PtyFlags | null): void {
+    this.typedAt = this.clock.now();
+    // What a stopped program does not read is refused by the PTY's limit; a person sees that nothing appears.
+    this.program.send(bytes).catch(() => {});
+    const note = (): void => this.commands.typing(bytes, flags);
+    // Noted before the answer is parsed, but not before it is shown.
+    if (bytes.length <= KEY_BYTES && !isSecret(flags)) this.program.answered(note);
+    else note();
+  }
+
+  /** A person at an attached terminal typed within the last `ms`. */
+  typedWithin(ms: number): boolean {
+    return this.clock.now() - this.typedAt < ms;
+  }
+
+  /** The pane is over: pending waits fail with `gone`, the program's terminal is closed. */
+  release(gone: WshError): void {
+    this.lifetime.followed();
+    this.silence.dispose(gone);
+    this.commands.dispose(gone);
+    this.answers.drop();
+    this.program.dispose();
+  }
+
   /** A place in the output that only grows. */
   get outputCursor(): number {
-    return this.pane.terminal.offset;
+    return this.terminal.offset;
   }
 
   /** Resolves when there is output past the cursor, the program has ended, or the time is over. */
@@ -129,23 +223,23 @@ export class Program {
 
   /** Logical lines of the normal screen since an output cursor; what is no longer kept counts as dropped. */
   textSince(cursor: number, format: Format): TextRange {
-    const { terminal } = this.pane;
+    const { terminal } = this;
     const from = this.text.placeAt(cursor);
     return terminal.text(from ?? { line: terminal.firstLine, col: 0 }, undefined, format);
   }
 
-  /** Whether the session's shell tells where commands begin and end, and why not. */
+  /** Whether the shell tells where commands begin and end, and why not. */
   integration(): { active: boolean; shell: string | null; reason?: string } {
     const { kind, integration } = this.options.shell;
     const shell = kind === "other" ? null : kind;
     if (!integration.active) return { active: false, shell, reason: integration.reason };
-    const { recorder, replacedBy } = this.commands;
+    const { log, replacedBy } = this.commands;
     if (replacedBy !== null) {
       const name = shellKind(replacedBy);
       const present = name === "other" ? null : name;
-      return { active: recorder.active, shell: present, reason: `the shell has become '${replacedBy}'` };
+      return { active: log.active, shell: present, reason: `the shell has become '${replacedBy}'` };
     }
-    if (recorder.active || recorder.verified) return { active: true, shell };
+    if (log.active || log.verified) return { active: true, shell };
     return { active: false, shell, reason: "the shell has shown no prompt of its own yet" };
   }
 
@@ -160,7 +254,13 @@ export class Program {
     return { state: state.state, lasting };
   }
 
-  /** A session that runs a command has it as its first record, from the first byte to the process's end. */
+  private async launch(start: () => Promise<void>): Promise<void> {
+    this.options.keyFile?.offer();
+    this.commandBegins();
+    await start();
+  }
+
+  /** A program that is one command is the first record, from the first byte to the process's end. */
   private commandBegins(): void {
     const { command } = this.options.shell;
     if (command === null) return;
@@ -176,28 +276,27 @@ export class Program {
     commands.mark({ ...mark, kind: "C" });
   }
 
-  /** Joins the command domain to the pane. */
   private joinCommands(): Commands {
-    const { pane, clock, activity, text } = this;
+    const { program: own, clock, activity, text } = this;
     const program = {
       get pid() {
-        return pane.pid;
+        return own.pid;
       },
-      flags: () => pane.pty?.flags() ?? null,
-      foreground: () => pane.pty?.foreground() ?? null,
+      flags: () => this.flags(),
+      foreground: () => own.pty?.foreground() ?? null,
       get exit() {
-        return pane.exit;
+        return own.exit;
       },
     };
-    const cwd = (): string | null => pane.terminal.cwd ?? pane.startCwd;
-    const limits = this.options.settings.commands;
+    const cwd = (): string | null => this.cwd;
+    const limits = this.options.commands;
     const target = this.execTarget();
     const shellFile = this.options.shell.integration.active ? this.options.spawn.file : null;
     return new Commands({ text, clock, program, target, activity, cwd, limits, shellFile });
   }
 
   private execTarget(): ExecTarget {
-    const { pane, options } = this;
+    const { program, terminal, options } = this;
     const { kind, integration } = options.shell;
     const started = integration.active ? kind : "other";
     const replacedBy = (): string | null => this.commands.replacedBy;
@@ -215,28 +314,34 @@ export class Program {
       },
       integrationReason: integration.active ? null : integration.reason,
       get bracketedPaste() {
-        return pane.terminal.modes.bracketedPaste;
+        return terminal.modes.bracketedPaste;
       },
       write: async (bytes) => {
-        await pane.send(bytes);
+        await program.send(bytes);
         this.activity.record();
       },
-      signal: (name) => pane.signal(name, "foreground"),
-      hold: () => pane.input.hold(),
+      signal: (name) => program.signal(name, "foreground"),
+      hold: () => program.input.hold(),
       get isPasting() {
-        return pane.input.isPasting;
+        return program.input.isPasting;
       },
       get isWriting() {
-        return pane.input.isWriting;
+        return program.input.isWriting;
       },
-      execInput: (command) => execInput(command, present(), { bracketedPaste: pane.terminal.modes.bracketedPaste }),
+      execInput: (command) => execInput(command, present(), { bracketedPaste: terminal.modes.bracketedPaste }),
     };
+  }
+
+  /** Runs per chunk and per input. */
+  private acted(): void {
+    this.silence.recorded();
+    this.events.emit("listed", undefined);
   }
 
   /** Runs per chunk. */
   private chunkParsed(chunk: Chunk): void {
     this.activity.record();
-    // Those who look at it come first: what is noted of it is for later questions.
+    // What shows the output comes first: what is noted of it is for later questions.
     this.events.emit("chunk", chunk);
     this.text.chunk();
     this.commands.chunk();
@@ -264,11 +369,11 @@ export class Program {
 
   /** The shell has just got the terminal back, or gives it away: it has no modes of its own on. */
   private betweenCommands(kind: Mark["kind"]): void {
-    const { terminal } = this.pane;
-    const begins = kind === "C" && this.commands.recorder.runningCommand === null;
+    const { terminal } = this;
+    const begins = kind === "C" && this.commands.log.runningCommand === null;
     if (!begins && kind !== "D") return;
     if (begins) terminal.commandBegins();
-    if (this.options.settings.resetModes) terminal.tidy();
+    if (this.options.resetModes) terminal.tidy();
   }
 
   private bellRang(): void {

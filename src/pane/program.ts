@@ -12,7 +12,7 @@ import type { TerminalProfile } from "../terminal/profile.ts";
 import { isEcho } from "../terminal/stream/plain-bytes.ts";
 import { InputGate } from "./input-gate.ts";
 
-export interface PaneOptions {
+export interface ProgramOptions {
   /** `@7`: unique in the instance. */
   readonly id: string;
   /** What the program is called in lists. */
@@ -30,7 +30,7 @@ export interface PaneOptions {
 }
 
 /** What a pane reports, beyond what its emulator does. */
-export interface PaneSink extends TerminalSink {
+export interface ProgramSink extends TerminalSink {
   /** The program has ended and its last output is on the screen. */
   exit(exit: PtyExit): void;
   /** The screen is about to be wrapped anew, between two chunks. */
@@ -46,7 +46,7 @@ function possible({ rows, cols }: { readonly rows: number; readonly cols: number
   return { rows: Math.max(MIN_PANE_ROWS, rows), cols: Math.max(MIN_PANE_COLS, cols) };
 }
 
-export class Pane {
+export class Program {
   readonly terminal: TerminalModel;
   /** Everything that the program is to read goes through here. */
   readonly input = new InputGate((bytes) => this.write(bytes));
@@ -68,8 +68,8 @@ export class Pane {
   private shown: Uint8Array | null = null;
 
   constructor(
-    private readonly options: PaneOptions,
-    private readonly sink: PaneSink,
+    private readonly options: ProgramOptions,
+    private readonly sink: ProgramSink,
   ) {
     const { spawn, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles } = options;
     this.size = possible(spawn);

@@ -53,6 +53,11 @@ export interface PtyFlags {
   readonly echo: boolean;
 }
 
+/** Whether what is typed must not be seen, a password as a rule: the program reads lines and echoes none. */
+export function isSecret(flags: PtyFlags | null): boolean {
+  return flags?.canonical === true && !flags.echo;
+}
+
 /** Output that was looked at before it is delivered. */
 export interface PtyAnswer {
   readonly bytes: Uint8Array;

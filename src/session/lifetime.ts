@@ -1,47 +1,43 @@
 /**
- * How a session's program ends, and the session with it: by itself, after which the result stays readable for a while; by
- * being killed; or to make room for its successor (restart). Each end is reported once, with its reason, after the last
- * output. What keeps an ended session longer, and what lets a waiting program go on, is here too.
+ * How a session ends: with its program, after which the result stays readable for a while; by being killed; or early, to
+ * make room for newer ones. It ends once, with one reason, after the program's last output. What keeps an ended session
+ * longer is here too. How the program itself ends is the pane's lifetime.
  */
 
 import type { Clock } from "../base/clock.ts";
-import type { Activity } from "../pane/activity.ts";
-import type { Program } from "../pane/pane.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { EndReason } from "../protocol/session.ts";
 import type { PtyExit } from "../pty/port.ts";
-import type { SessionEmitter, SessionRegistry, SessionSettings } from "./types.ts";
+import type { PaneRef, SessionEmitter, SessionRegistry, SessionSettings } from "./types.ts";
 import type { Viewers } from "./viewers.ts";
 
+/** How a program ended of which nothing is known. */
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
 
 export interface LifetimePort {
-  readonly program: Program;
+  readonly pane: PaneRef;
   readonly clock: Clock;
-  readonly activity: Activity;
   readonly viewers: Viewers;
   readonly events: SessionEmitter;
   readonly registry: SessionRegistry;
   readonly settings: SessionSettings;
   name(): string;
-  /** The session is over: everything that it owns is given up. */
+  /** The session is over: everything that it owns is released. */
   over(gone: WshError): void;
 }
 
 export class Lifetime {
   private graceTimer: Disposable | null = null;
   private graceMs: number;
-  private told = false;
   private keepers = 0;
-  private unfollowed: Disposable | null = null;
   private reason: EndReason | null = null;
   private killing: Promise<void> | null = null;
   private restarting: Promise<void> | null = null;
-  /** Called instead of reporting the program's end, while another is about to take its place. */
-  private replaced: (() => void) | null = null;
 
   constructor(private readonly port: LifetimePort) {
     this.graceMs = port.settings.graceMs;
+    port.pane.events.on("exited", (exit) => this.programEnded(exit));
+    port.pane.events.on("abandoned", () => this.keepLonger());
   }
 
   get isOver(): boolean {
@@ -53,13 +49,13 @@ export class Lifetime {
     return this.killing !== null;
   }
 
-  /** Its program is being ended, for good or for its successor: nobody may hold it up. */
+  /** Its program is being ended, for good or for its successor: nothing may hold it up. */
   get isHangingUp(): boolean {
-    return this.killing !== null || this.replaced !== null;
+    return this.killing !== null || this.port.pane.lifetime.isHangingUp;
   }
 
   /**
-   * Starts the program again in the same place; who asks while that is being done gets the same start.
+   * Starts the program again in the same place; a caller that asks while that is being done gets the same start.
    * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)
    */
   restart(): Promise<void> {
@@ -71,31 +67,15 @@ export class Lifetime {
   }
 
   private async startAgain(): Promise<void> {
-    if (this.port.program.exit !== null) await this.port.registry.live();
-    else await this.makeRoom();
+    if (this.port.pane.exit !== null) await this.port.registry.live();
     this.graceTimer?.[Symbol.dispose]();
     this.graceTimer = null;
-    this.told = false;
-    try {
-      await this.port.program.restart();
-    } catch (error) {
-      this.programEnded(this.port.program.exit ?? UNKNOWN_EXIT);
-      throw error;
-    }
-    this.port.activity.started();
+    await this.port.pane.lifetime.restart();
     this.port.events.emit("info", undefined);
   }
 
-  /** Ends the program for its successor: the session goes on, and nobody is told of an end. */
-  private async makeRoom(): Promise<void> {
-    const ended = Promise.withResolvers<void>();
-    this.replaced = ended.resolve;
-    await this.hangUp(ended.promise);
-    this.replaced = null;
-  }
-
-  /** Whoever started the program waits for it no more: once it has ended its result is kept for longer. */
-  keepLonger(): void {
+  /** The caller that started the program does not wait for it any more: once it has ended its result is kept longer. */
+  private keepLonger(): void {
     this.graceMs = Math.max(this.graceMs, this.port.settings.execGraceMs);
     if (this.graceTimer !== null) this.startGrace();
   }
@@ -108,7 +88,7 @@ export class Lifetime {
     });
   }
 
-  /** Somebody still reads: the session's end waits for that. @returns what ends it */
+  /** A reader is not done: the session's end waits for it. @returns what ends that */
   keep(): () => void {
     this.keepers++;
     let kept = true;
@@ -125,31 +105,6 @@ export class Lifetime {
     return true;
   }
 
-  /** The program waits with its output until somebody follows it, at most so long. */
-  awaitFollower(ms: number): void {
-    const hold = this.port.program.pane.hold();
-    const timer = this.port.clock.after(ms, () => this.followed());
-    this.unfollowed = {
-      [Symbol.dispose]: () => {
-        timer[Symbol.dispose]();
-        hold[Symbol.dispose]();
-      },
-    };
-  }
-
-  /** Whoever was waited for reads now. */
-  followed(): void {
-    this.unfollowed?.[Symbol.dispose]();
-    this.unfollowed = null;
-  }
-
-  /** A waiter was told that the program has ended. */
-  endTold(): void {
-    if (this.port.program.exit === null || this.told) return;
-    this.told = true;
-    this.port.events.emit("endTold", undefined);
-  }
-
   /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the session is over. */
   kill(reason: "killed" | "server_stopped"): Promise<void> {
     this.killing ??= this.endProgram(reason);
@@ -157,54 +112,27 @@ export class Lifetime {
   }
 
   private async endProgram(reason: "killed" | "server_stopped"): Promise<void> {
-    this.port.events.emit("ending", undefined);
-    this.port.activity.dispose(this.gone()); // to them it is gone, whatever its program's end will look like
-    const left = this.port.registry.leave(this.port.name()).catch(() => {}); // tried again when the session is over
-    for (const viewer of this.port.viewers.all) viewer.end({ reason });
+    const { pane, events, registry, viewers } = this.port;
+    events.emit("ending", undefined);
+    pane.silence.dispose(this.gone()); // for them it is gone, however its program ends
+    const left = registry.leave(this.port.name()).catch(() => {}); // tried again when the session is over
+    for (const viewer of viewers.all) viewer.end({ reason });
     await this.restarting?.catch(() => {});
-    if (this.port.program.exit === null) {
-      const ended = Promise.withResolvers<void>();
-      const off = this.port.events.on("exited", () => ended.resolve());
-      await this.hangUp(ended.promise);
-      off();
-    }
+    await pane.lifetime.end();
     await left;
     this.destroy(reason);
   }
 
-  /** Asks the program to end, then makes it; resolves when it has. */
-  private async hangUp(ended: Promise<void>): Promise<void> {
-    this.port.program.pane.letGo();
-    for (const name of ["SIGHUP", "SIGCONT"] as const) this.signalAll(name);
-    using _timer = this.port.clock.after(this.port.settings.killGraceMs, () => this.signalAll("SIGKILL"));
-    await ended;
-  }
-
-  private signalAll(name: NodeJS.Signals): void {
-    for (const to of ["foreground", "group"] as const) {
-      try {
-        this.port.program.pane.signal(name, to);
-      } catch {
-        // Ended meanwhile, or the group has nobody left.
-      }
-    }
-  }
-
   /** The program has ended and its last output was parsed. */
-  programEnded(exit: PtyExit): void {
-    this.port.program.commands.exited(exit);
-    if (this.replaced !== null) {
-      this.replaced();
-      return;
-    }
-    this.port.activity.exited();
-    this.port.events.emit("exited", exit);
+  private programEnded(exit: PtyExit): void {
+    const { pane, events, registry, viewers } = this.port;
+    events.emit("exited", exit);
     if (this.killing !== null) return;
-    void this.port.registry.ended(this.port.name()).catch(() => {});
-    this.port.events.emit("info", undefined);
-    for (const viewer of this.port.viewers.all) {
+    void registry.ended(this.port.name()).catch(() => {});
+    events.emit("info", undefined);
+    for (const viewer of viewers.all) {
       viewer.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
-      this.endTold();
+      pane.lifetime.endTold();
     }
     this.startGrace();
   }
@@ -217,10 +145,7 @@ export class Lifetime {
     if (this.reason !== null) return;
     this.reason = reason;
     this.graceTimer?.[Symbol.dispose]();
-    this.followed();
-    this.port.events.emit("destroyed", { reason, exit: this.port.program.exit ?? UNKNOWN_EXIT });
-    const gone = this.gone();
-    this.port.activity.dispose(gone);
-    this.port.over(gone);
+    this.port.events.emit("destroyed", { reason, exit: this.port.pane.exit ?? UNKNOWN_EXIT });
+    this.port.over(this.gone());
   }
 }

@@ -1,75 +1,79 @@
 /**
- * A session: its identity (id, name, tags), its program and how that ends, the terminals that look at it, what is drawn
- * over it and who has its keys. It joins these parts and knows no transport: the host turns what it emits into frames
- * and what arrives into calls.
- *
- * Rows and columns: `outer` is the size that viewers or callers asked for; the pane gets what panels leave of it.
+ * A session: its identity (id, name, tags), the window that people and callers see, the terminals that show it, what is
+ * drawn over it and who has its keys. It joins these parts, refers to its pane without owning it, and knows no
+ * transport: the session's process turns what it emits into frames and what arrives into calls.
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
-import { type Layout, layoutPanels } from "../compositor/panel-layout.ts";
-import { Activity } from "../pane/activity.ts";
-import type { Commands } from "../pane/commands/commands.ts";
-import { Program } from "../pane/pane.ts";
-import type { Pane } from "../pane/program.ts";
+import type { Layout } from "../compositor/panel-layout.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags } from "../protocol/names.ts";
 import type { SessionInfo, SessionState } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
-import type { PtyExit } from "../pty/port.ts";
+import { isSecret, type PtyExit } from "../pty/port.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
-import type { SessionEvents, SessionOptions, SessionRegistry } from "./types.ts";
+import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry } from "./types.ts";
 import { Viewers } from "./viewers.ts";
+import { Window } from "./window.ts";
 
-/** A terminal smaller than this is a window that was squeezed: programs can do nothing there. */
-const USABLE: Size = { rows: 5, cols: 20 };
-
-/** What a person types in one go is hardly longer; of a paste the program's answer is no echo to be waited for. */
-const KEY_BYTES = 16;
-
-export class Session {
+export class Session<P extends PaneRef = PaneRef> {
   readonly events = new Emitter<SessionEvents>();
-  readonly activity: Activity;
   readonly viewers: Viewers;
   readonly elements: ElementStore;
   readonly keyboard: Keyboard;
-  readonly program: Program;
-  /** How the program and the session end. */
+  readonly window: Window;
+  /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
-  private readonly clock: Clock;
   private currentName: string;
   private tagSet: Set<string>;
-  private outer: Size;
-  /** The newest size that programs can work with, or the first. */
-  private usable: Size;
-  private placed: Layout;
   private streams = 0;
-  private typedAt = Number.NEGATIVE_INFINITY;
 
-  private constructor(
+  /** @param pane what the session shows; it is released with the session */
+  constructor(
     private readonly options: SessionOptions,
+    readonly pane: P,
     private readonly registry: SessionRegistry,
   ) {
-    this.clock = options.clock ?? systemClock;
-    const listed = (): void => this.events.emit("listed", undefined);
-    this.activity = new Activity(this.clock, listed);
-    this.viewers = new Viewers(options.settings.sizePolicy, listed);
-    this.createdAt = this.clock.wall();
+    const clock = options.clock ?? systemClock;
+    const { events } = this;
+    this.viewers = new Viewers(options.settings.sizePolicy, () => events.emit("listed", undefined));
+    this.createdAt = clock.wall();
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
-    this.outer = { rows: options.spawn.rows, cols: options.spawn.cols };
-    this.usable = this.outer;
-    this.placed = layoutPanels([], this.outer);
-    this.elements = new ElementStore({
-      limits: options.settings.elements,
+    this.elements = this.drawing(clock);
+    this.keyboard = this.keys(clock);
+    this.window = new Window(
+      { id: `w${options.id}`, pane, place: (outer) => this.elements.layout(outer) },
+      { rows: options.rows, cols: options.cols },
+    );
+    pane.events.on("alternate", (active) => this.elements.setChildAlternate(active));
+    this.lifetime = new Lifetime({
+      pane,
+      clock,
+      viewers: this.viewers,
+      events,
+      registry,
+      settings: options.settings,
+      name: () => this.currentName,
+      over: (gone) => {
+        this.elements.dispose();
+        this.keyboard.dispose();
+        pane.release(gone);
+      },
+    });
+  }
+
+  private drawing(clock: Clock): ElementStore {
+    return new ElementStore({
+      limits: this.options.settings.elements,
       newId: () => crypto.randomUUID(),
       schedule: (ms, expire) => {
-        const timer = this.clock.after(ms, expire);
+        const timer = clock.after(ms, expire);
         return () => timer[Symbol.dispose]();
       },
       onChange: (change) => {
@@ -78,8 +82,11 @@ export class Session {
         this.events.emit("drawn", undefined);
       },
     });
-    this.keyboard = new Keyboard({
-      clock: this.clock,
+  }
+
+  private keys(clock: Clock): Keyboard {
+    return new Keyboard({
+      clock,
       overheard: () => this.events.count("typed") > 0,
       typed: (key) => {
         const target = this.elements.focused;
@@ -92,47 +99,6 @@ export class Session {
       },
       focused: () => this.elements.focused,
     });
-    const { clock, activity, viewers, events } = this;
-    this.program = new Program(options, clock, activity, events, {
-      ended: (exit) => this.lifetime.programEnded(exit),
-      alternate: (active) => {
-        this.elements.setChildAlternate(active);
-        events.emit("alternate", active);
-      },
-    });
-    this.lifetime = new Lifetime({
-      program: this.program,
-      clock,
-      activity,
-      viewers,
-      events,
-      registry,
-      settings: options.settings,
-      name: () => this.currentName,
-      over: (gone) => {
-        this.elements.dispose();
-        this.keyboard.dispose();
-        this.program.commands.dispose(gone);
-        this.program.pane.dispose();
-      },
-    });
-  }
-
-  /** @throws WshError session_create_failed */
-  static async start(options: SessionOptions, registry: SessionRegistry): Promise<Session> {
-    const session = new Session(options, registry);
-    if (options.heldMs !== undefined) session.lifetime.awaitFollower(options.heldMs);
-    await session.program.start();
-    return session;
-  }
-
-  get pane(): Pane {
-    return this.program.pane;
-  }
-
-  /** Command records, waiting, exec and run. */
-  get commands(): Commands {
-    return this.program.commands;
   }
 
   get name(): string {
@@ -144,7 +110,12 @@ export class Session {
   }
 
   get size(): Size {
-    return this.outer;
+    return this.window.size;
+  }
+
+  /** Where panels are on the outer screen, and what they leave the program. */
+  get layout(): Layout {
+    return this.window.layout;
   }
 
   /** The registry gave the session another name. */
@@ -162,37 +133,30 @@ export class Session {
     throw new WshError("session_ended", `the program of session '${this.name}' has ended`, { exit_code: code, signal });
   }
 
-  /** Where panels are on the outer screen, and what they leave the program. */
-  get layout(): Layout {
-    return this.placed;
-  }
-
   /** Null while the program runs. */
   get exit(): PtyExit | null {
-    return this.program.exit;
+    return this.pane.exit;
   }
 
   /** What lists show of it, and how long its state lasts of itself. */
   listing(): { readonly info: SessionInfo; readonly lasting: Lasting } {
-    const { state, lasting } = this.program.stateLasting();
+    const { state, lasting } = this.pane.stateLasting();
     return { info: this.info(state), lasting };
   }
 
-  info(state: SessionState = this.program.state()): SessionInfo {
-    const { pane } = this;
-    const { rows, cols } = pane.terminal;
-    const idle = this.activity.idleMs();
-    const cwd = pane.terminal.cwd ?? pane.startCwd;
-    const { title } = pane.terminal;
-    const index = 0;
+  info(asked?: SessionState): SessionInfo {
+    const { rows, cols } = this.size;
+    const pane = this.pane.info(asked);
+    const { id, pid, command, state, cwd, title } = pane;
+    const idle = this.pane.activity.idleMs();
     return {
-      id: pane.id,
+      id,
       name: this.name,
       server: this.options.server,
-      pid: pane.pid,
-      command: pane.command,
-      rows: this.outer.rows,
-      cols: this.outer.cols,
+      pid,
+      command,
+      rows,
+      cols,
       clients: this.streams,
       attached: this.viewers.count,
       tags: [...this.tags],
@@ -205,19 +169,7 @@ export class Session {
       exit_code: this.exit?.code ?? null,
       signal: this.exit?.signal ?? null,
       created_at: this.createdAt,
-      windows: [
-        {
-          id: `w${this.options.id}`,
-          index,
-          name: "0",
-          active: true,
-          rows: this.outer.rows,
-          cols: this.outer.cols,
-          panes: [
-            { id: pane.id, index, active: true, pid: pane.pid, command: pane.command, rows, cols, cwd, title, state },
-          ],
-        },
-      ],
+      windows: [this.window.info(pane)],
     };
   }
 
@@ -251,7 +203,7 @@ export class Session {
    */
   async setSize(size: Size, force: boolean): Promise<void> {
     if (!force && this.viewers.decide) {
-      const { rows, cols } = this.outer;
+      const { rows, cols } = this.size;
       const message = `the size of session '${this.name}' (${cols}x${rows}) is decided by who is attached`;
       throw new WshError("size_held", message, { rows, cols });
     }
@@ -259,19 +211,11 @@ export class Session {
     await this.resize();
   }
 
-  /** The size after the last terminal has gone: not one that only that terminal could bear. */
-  private unattendedSize(): Size | null {
-    const { rows, cols } = this.outer;
-    return rows < USABLE.rows || cols < USABLE.cols ? this.usable : null;
-  }
-
   /** Sets the outer size; null takes it from the viewers. */
-  async resize(asked: Size | null = this.viewers.size() ?? this.unattendedSize()): Promise<void> {
+  async resize(asked: Size | null = this.viewers.size() ?? this.window.unattendedSize): Promise<void> {
     if (asked === null) return;
-    const changed = asked.rows !== this.outer.rows || asked.cols !== this.outer.cols;
-    this.outer = asked;
-    if (asked.rows >= USABLE.rows && asked.cols >= USABLE.cols) this.usable = asked;
-    await this.layOut();
+    const changed = await this.window.resize(asked);
+    this.events.emit("listed", undefined);
     if (!changed) return;
     this.events.emit("resized", asked);
     for (const viewer of this.viewers.all) viewer.sizeChanged();
@@ -280,39 +224,16 @@ export class Session {
 
   /** Gives the program what the panels leave of the outer size. */
   async layOut(): Promise<void> {
-    this.placed = this.elements.layout(this.outer);
-    await this.pane.resize(this.placed.ptyRows, this.placed.ptyCols);
+    await this.window.layOut();
     this.events.emit("listed", undefined);
   }
 
-  /**
-   * Input through an API: goes to the program whatever the input mode is, and counts as activity.
-   * @throws WshError session_ended, input_send_failed
-   */
-  async send(bytes: Uint8Array): Promise<void> {
-    this.commands.typing(bytes);
-    await this.pane.send(bytes);
-    this.activity.record();
-  }
-
-  /** A person typed at an attached terminal. */
+  /** A person typed at an attached terminal: counts as activity, whoever gets the keys. */
   typed(viewer: number, bytes: Uint8Array): void {
-    this.activity.record();
-    const flags = this.pane.pty?.flags() ?? null;
-    const secret = flags?.canonical === true && !flags.echo;
-    if (!this.keyboard.type(viewer, bytes, secret)) return;
-    this.typedAt = this.clock.now();
-    // What a stopped program does not read is refused by the PTY's limit; a person sees that nothing appears.
-    this.pane.send(bytes).catch(() => {});
-    const note = (): void => this.commands.typing(bytes, flags);
-    // Noted before the answer is parsed, but not before it is shown.
-    if (bytes.length <= KEY_BYTES && !secret) this.pane.answered(note);
-    else note();
-  }
-
-  /** A person at an attached terminal typed within the last `ms`. */
-  typedWithin(ms: number): boolean {
-    return this.clock.now() - this.typedAt < ms;
+    const { pane } = this;
+    pane.activity.record();
+    const flags = pane.flags();
+    if (this.keyboard.type(viewer, bytes, isSecret(flags))) pane.typed(bytes, flags);
   }
 
   /** A streaming client came or went. */

@@ -15,7 +15,7 @@ for (const shell of shells) {
       expect(await live.exec("printf 'a\\n\\nb\\n'")).toMatchObject({ output: "a\n\nb" });
       expect(await live.exec("cd /tmp")).toMatchObject({ exit_code: 0, cwd: "/tmp", output: "" });
       expect(await live.exec("pwd")).toMatchObject({ output: "/tmp" });
-      const records = live.commands.recorder.list();
+      const records = live.commands.log.list();
       expect(records.map((record) => record.command)).toContain("printf 'no newline'");
       expect(records.every((record) => record.verified && record.state === "finished")).toBe(true);
       expect(records.map((record) => record.id)).toEqual(records.map((_, n) => n + 1));
@@ -43,7 +43,7 @@ for (const shell of shells) {
       expect(lines.slice(0, 3)).toEqual(["1", "2", "3"]);
       expect(lines.slice(-2)).toEqual(["199999", "200000"]);
       expect(result.omitted_lines).toBe(200_000 - (lines.length - 1));
-      expect(live.commands.recorder.last()?.output_lines).toBe(200_000);
+      expect(live.commands.log.last()?.output_lines).toBe(200_000);
       const head = lines.findIndex((line) => line.includes("omitted"));
       expect(lines.slice(0, head)).toEqual(lines.slice(0, head).map((_, n) => String(n + 1)));
     });
@@ -88,7 +88,7 @@ for (const shell of shells) {
         maxWaitMs: 15_000,
       });
       expect(end).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 0, id: left.command_id } });
-      expect(live.commands.recorder.output(left.command_id ?? 0)?.head).toEqual(["done"]);
+      expect(live.commands.log.output(left.command_id ?? 0)?.head).toEqual(["done"]);
     });
 
     test("steps stop at the first error, and a background command goes on", async () => {

@@ -4,12 +4,13 @@
  */
 import { describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/base/clock.ts";
-import { Activity } from "../../src/pane/activity.ts";
-import { CommandRecorder } from "../../src/pane/commands/command-log.ts";
+
+import { CommandLog } from "../../src/pane/commands/command-log.ts";
 import type { ShellMark } from "../../src/pane/ports.ts";
 import { ElementStore } from "../../src/session/drawing/element-store.ts";
 import { Keyboard } from "../../src/session/keyboard.ts";
 import { FakeText } from "../support/fake-text.ts";
+import { watched } from "../support/silence.ts";
 
 const YEAR_MS = 365 * 24 * 3_600_000;
 
@@ -68,9 +69,9 @@ async function isOpen(promise: Promise<unknown>): Promise<boolean> {
 describe("waits for silence", () => {
   test("do not see the time of day", async () => {
     const clock = new JumpingClock();
-    const activity = new Activity(clock);
+    const { activity, silence } = watched(clock);
     activity.record();
-    const wait = activity.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 10_000 });
+    const wait = silence.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 10_000 });
     clock.setWall(YEAR_MS);
     await clock.jump(999);
     expect(await isOpen(wait)).toBe(true);
@@ -82,10 +83,10 @@ describe("waits for silence", () => {
 
   test("end once after a sleep, each as it must", async () => {
     const clock = new JumpingClock();
-    const activity = new Activity(clock);
+    const { activity, silence } = watched(clock);
     activity.record();
-    const quiet = activity.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 60_000 });
-    const blocked = activity.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 60_000, lastGeneration: activity.generation });
+    const quiet = silence.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 60_000 });
+    const blocked = silence.awaitIdle({ timeoutMs: 1_000, maxWaitMs: 60_000, lastGeneration: activity.generation });
     await clock.jump(3_600_000);
     expect((await quiet).decided).toBe("idle");
     expect((await blocked).decided).toBe("timeout");
@@ -168,9 +169,9 @@ describe("an element with a time to live", () => {
 test("a command lasts as long as it did, though the time of day was set back meanwhile", async () => {
   const clock = new JumpingClock();
   const text = new FakeText();
-  const recorder = new CommandRecorder({ text, clock, cwd: () => "/", shellHoldsTerminal: () => true });
+  const log = new CommandLog({ text, clock, cwd: () => "/", shellHoldsTerminal: () => true });
   const mark = (kind: ShellMark["kind"], exitCode: number | null = null): void =>
-    recorder.mark({
+    log.mark({
       kind,
       verified: true,
       exitCode,
@@ -184,7 +185,7 @@ test("a command lasts as long as it did, though the time of day was set back mea
   await clock.jump(1_500);
   clock.setWall(-YEAR_MS);
   mark("D", 0);
-  const record = recorder.last();
+  const record = log.last();
   expect(record).toMatchObject({ duration_ms: 1_500, exit_code: 0 });
   // Both are the time of day as it was shown then.
   expect((record?.ended_at ?? 0) - (record?.started_at ?? 0)).toBe(1_500 - YEAR_MS);

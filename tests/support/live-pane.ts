@@ -3,11 +3,10 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { Activity } from "../../src/pane/activity.ts";
 import { type CommandLimits, Commands } from "../../src/pane/commands/commands.ts";
 import { InputGate } from "../../src/pane/input-gate.ts";
 import type { ShellKind } from "../../src/pane/ports.ts";
-import { SessionText } from "../../src/pane/text/terminal-text.ts";
+import { PaneText } from "../../src/pane/text/terminal-text.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import type { PtyExit } from "../../src/pty/port.ts";
 import { execInput } from "../../src/shell/exec-input.ts";
@@ -15,6 +14,7 @@ import { integrationFiles } from "../../src/shell/integration.ts";
 import { planShell } from "../../src/shell/plan.ts";
 import { TerminalModel } from "../../src/terminal/model.ts";
 import { defaultProfile } from "../../src/terminal/profile.ts";
+import { watched } from "./silence.ts";
 
 /** ICANON and ECHO of termios c_lflag on Linux. */
 const ICANON = 2;
@@ -37,8 +37,9 @@ export class LiveCommands implements AsyncDisposable {
   readonly home = fs.mkdtempSync(path.join(os.tmpdir(), "wsh-commands-"));
   readonly commands: Commands;
   readonly model: TerminalModel;
-  readonly text: SessionText;
-  readonly activity = new Activity(systemClock);
+  readonly text: PaneText;
+  private readonly watched = watched(systemClock);
+  readonly activity = this.watched.activity;
   readonly child: Bun.Subprocess;
   readonly input = new InputGate(async (bytes) => void this.terminal.write(bytes));
   private readonly terminal: Bun.Terminal;
@@ -113,7 +114,7 @@ export class LiveCommands implements AsyncDisposable {
         erased: (top) => this.commands.erased(top.line),
       },
     );
-    this.text = new SessionText(this.model);
+    this.text = new PaneText(this.model);
     const live = this;
     this.commands = new Commands({
       text: this.text,
@@ -175,7 +176,7 @@ export class LiveCommands implements AsyncDisposable {
           void parsing.then(() => {
             this.exit = { code, signal: signal === null ? null : String(signal) };
             this.commands.exited(this.exit);
-            this.activity.exited();
+            this.watched.silence.exited();
           });
         }, 30);
       },
@@ -244,7 +245,7 @@ export class LiveCommands implements AsyncDisposable {
     await this.child.exited;
     const gone = new WshError("session_not_found", "the test is over");
     this.commands.dispose(gone);
-    this.activity.dispose(gone);
+    this.watched.silence.dispose(gone);
     this.terminal.close();
     this.model.dispose();
     fs.rmSync(this.home, { recursive: true, force: true });

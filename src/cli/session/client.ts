@@ -5,7 +5,7 @@
 
 import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
-import type { OperationInput, OperationOutput, SessionOperationName } from "../../operations/table.ts";
+import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
@@ -46,7 +46,7 @@ export class SessionClient implements Disposable {
   }
 
   /** @throws WshError of the operation, host_unavailable when the host ends meanwhile */
-  async call<N extends SessionOperationName>(
+  async call<N extends OperationNameOf<"pane" | "session">>(
     operation: N,
     input: OperationInput<N>,
     signal?: AbortSignal,

@@ -18,10 +18,10 @@ import {
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
-import type { Session } from "../../session/session.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
 import { withColors } from "../../terminal/profile.ts";
 import type { Peer } from "../../wire/peer.ts";
+import type { Session } from "../session.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import { forProgram } from "./pane-mouse.ts";
 import { Presentation } from "./presentation.ts";
@@ -185,16 +185,16 @@ export class TerminalStream implements Viewer {
   private begin(): void {
     if (this.over) return;
     const { session, presentation } = this;
-    const { events } = session;
+    const { events, pane } = session;
     this.ends.push(
-      events.on("ahead", (bytes) => presentation.echoed(bytes)),
-      events.on("chunk", ({ bytes }) => presentation.chunk(bytes)),
+      pane.events.on("ahead", (bytes) => presentation.echoed(bytes)),
+      pane.events.on("chunk", ({ bytes }) => presentation.chunk(bytes)),
       events.on("drawn", () => presentation.drawn()),
-      events.on("resizing", () => presentation.beforeResize()),
-      events.on("reset", () => presentation.reconsider()),
+      pane.events.on("resizing", () => presentation.beforeResize()),
+      pane.events.on("reset", () => presentation.reconsider()),
       events.on("inputMode", () => this.tellKeyboard()),
-      events.on("bell", () => presentation.painter.rang()),
-      events.on("clipboard", (copied) => this.policy.clipboard && presentation.painter.copied(copied)),
+      pane.events.on("bell", () => presentation.painter.rang()),
+      pane.events.on("clipboard", (copied) => this.policy.clipboard && presentation.painter.copied(copied)),
     );
     this.peer.onDrain = () => this.drained();
     if (this.terminal !== null) {

@@ -12,8 +12,8 @@ import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import { encodeFrame, type FrameUpdate, type FrameView, typedInPlace } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
-import type { Session } from "../../session/session.ts";
 import { isPlain, isPrintable } from "../../terminal/stream/plain-bytes.ts";
+import type { Session } from "../session.ts";
 import { ScrollbackFeed } from "./scrollback-feed.ts";
 
 export interface PainterOptions {

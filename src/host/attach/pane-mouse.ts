@@ -5,7 +5,7 @@
 
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { translateMouse } from "../../keys/mouse.ts";
-import type { Session } from "../../session/session.ts";
+import type { Session } from "../session.ts";
 
 /** What a mouse event begins with. */
 const ESCAPE = 0x1b;

@@ -13,8 +13,8 @@
 import type { LastingChange } from "../../protocol/attach.ts";
 import { frameTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
-import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
+import type { Session } from "../session.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";

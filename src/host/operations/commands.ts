@@ -2,13 +2,13 @@
 
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { Pane } from "../../pane/pane.ts";
 import { cutOutput } from "../../pane/text/kept-lines.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
 import { type CommandRecord, type ExecResult, type StepResult, stepsOf } from "../../protocol/commands.ts";
 import { condition } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Session } from "../../session/session.ts";
-import type { HandlerContext, SessionHandlers } from "./context.ts";
+import type { HandlerContext, PaneHandlers } from "./context.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
 
 /** A person counts as typing for this long after a key, in ms. */
@@ -17,7 +17,7 @@ const TYPING_MS = 3_000;
 const STOP_MS = 2_000;
 
 export const commandHandlers: Pick<
-  SessionHandlers,
+  PaneHandlers,
   | "run"
   | "exec"
   | "process.wait"
@@ -36,32 +36,28 @@ export const commandHandlers: Pick<
   "commands.stop": stopCommand,
   "output.get": output,
   "status.get": status,
-  "commands.list": (session, { limit }) => {
-    const records = session.commands.recorder.list();
+  "commands.list": (pane, { limit }) => {
+    const records = pane.commands.log.list();
     return records.slice(Math.max(0, records.length - limit));
   },
-  "commands.get": (session, { id }) => recordOf(session, id),
-  "commands.output": (session, input) => commandOutput(session, input.id, input),
+  "commands.get": (pane, { id }) => recordOf(pane, id),
+  "commands.output": (pane, input) => commandOutput(pane, input.id, input),
 };
 
-async function wait(
-  session: Session,
-  input: ParsedInput<"wait">,
-  { signal }: HandlerContext,
-): Promise<OperationOutput<"wait">> {
+async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerContext): Promise<OperationOutput<"wait">> {
   const { since } = input;
-  const outcome = await session.commands.wait({
+  const outcome = await pane.commands.wait({
     anyOf: input.any_of.map(condition),
     commandId: input.command_id,
-    since: typeof since === "object" ? (since[session.name] ?? since[session.pane.id]) : since,
+    since: typeof since === "object" ? (since[context.session] ?? since[pane.id]) : since,
     maxWaitMs: input.max_wait_ms,
-    signal,
+    signal: context.signal,
   });
   const { match, groups, lineId, command } = outcome;
   return {
-    session: session.name,
+    session: context.session,
     decided_by: outcome.decidedBy,
-    state: outcome.state?.state ?? session.program.state(),
+    state: outcome.state?.state ?? pane.state(),
     output_cursor: outcome.outputCursor,
     ...(match === undefined ? {} : { match }),
     ...(groups === undefined ? {} : { groups: [...groups] }),
@@ -70,17 +66,13 @@ async function wait(
   };
 }
 
-async function run(
-  session: Session,
-  input: ParsedInput<"run">,
-  { signal }: HandlerContext,
-): Promise<OperationOutput<"run">> {
-  const { terminal } = session.pane;
+async function run(pane: Pane, input: ParsedInput<"run">, { signal }: HandlerContext): Promise<OperationOutput<"run">> {
+  const { terminal } = pane;
   const parts = decodeInput(
     { data: input.input, encoding: "utf8", keys: input.keys, submit: input.submit, paste: false },
     terminal.modes,
   );
-  const outcome = await session.commands.run({
+  const outcome = await pane.commands.run({
     input: new Uint8Array(Buffer.concat(parts)),
     timeoutMs: input.timeout_ms,
     maxWaitMs: input.max_wait_ms,
@@ -90,12 +82,12 @@ async function run(
   const { command } = outcome;
   const result = await terminal.atRest(() => ({
     screen: terminal.screen(input.format),
-    generation: session.activity.generation,
+    generation: pane.activity.generation,
     decided_by: outcome.decidedBy,
     output: outcome.output.text,
     omitted_lines: outcome.output.omittedLines,
     output_cursor: outcome.outputCursor,
-    ...(command === null ? {} : endOf(command, session.commands.cwd())),
+    ...(command === null ? {} : endOf(command, pane.commands.cwd())),
     ...(outcome.warnings.length === 0 ? {} : { warnings: [...outcome.warnings] }),
   }));
   if (outcome.decidedBy !== "timeout") return result;
@@ -108,8 +100,8 @@ function endOf(command: CommandRecord, cwd: string | null): Partial<OperationOut
   return { exit_code, signal, duration_ms, cwd: cwd ?? command.cwd, command_id: id };
 }
 
-async function exec(session: Session, input: ParsedInput<"exec">, { signal }: HandlerContext): Promise<ExecResult> {
-  const { steps, warnings } = await session.commands.exec({
+async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<ExecResult> {
+  const { steps, warnings } = await pane.commands.exec({
     steps: stepsOf(input),
     stopOnError: input.stop_on_error,
     maxWaitMs: input.max_wait_ms,
@@ -117,34 +109,34 @@ async function exec(session: Session, input: ParsedInput<"exec">, { signal }: Ha
     background: input.background,
     clearLine: input.clear_line,
     outputLimit: input.output_limit,
-    signal,
+    signal: context.signal,
   });
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };
   if (input.steps !== undefined) {
-    return { session: session.name, output_cursor: session.program.outputCursor, steps: [...steps], ...noted };
+    return { session: context.session, output_cursor: pane.outputCursor, steps: [...steps], ...noted };
   }
   const [only] = steps;
   if (only === undefined) throw new WshError("internal_error", "exec ran no step");
-  return { ...only, ...noted, session: session.name };
+  return { ...only, ...noted, session: context.session };
 }
 
-/** The session's own program, from its start to its end: everything that it printed is its output. */
+/** The pane's own program, from its start to its end: everything that it printed is its output. */
 async function processWait(
-  session: Session,
+  pane: Pane,
   input: ParsedInput<"process.wait">,
   { signal }: HandlerContext,
 ): Promise<StepResult> {
-  const outcome = await session.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: input.max_wait_ms, signal });
-  const over = session.exit !== null;
+  const outcome = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: input.max_wait_ms, signal });
+  const over = pane.exit !== null;
   // In the background nobody waits, however soon it ends.
-  if (input.max_wait_ms === 0) session.lifetime.keepLonger();
-  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) session.lifetime.keepLonger();
+  if (input.max_wait_ms === 0) pane.lifetime.abandoned();
+  if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
   if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
-  if (!over && input.on_timeout !== "leave") await stopProgram(session, input.on_timeout);
-  const record = session.commands.recorder.last();
-  const kept = record === null ? null : session.commands.recorder.output(record.id);
+  if (!over && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
+  const record = pane.commands.log.last();
+  const kept = record === null ? null : pane.commands.log.output(record.id);
   const cut = cutOutput(kept ?? { head: [], tail: [], omitted: 0 }, input.output_limit);
-  const { exit } = session;
+  const { exit } = pane;
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
   return {
     state: exit === null ? "running" : over ? "finished" : stopped,
@@ -153,64 +145,64 @@ async function processWait(
     output: cut.text,
     omitted_lines: cut.omittedLines,
     duration_ms: record?.duration_ms ?? null,
-    cwd: session.pane.startCwd,
+    cwd: pane.startCwd,
     command_id: record?.id ?? null,
-    output_cursor: session.program.outputCursor,
+    output_cursor: pane.outputCursor,
   };
 }
 
-/** Ends the session's own program and waits for that, unless it takes no notice. */
-async function stopProgram(session: Session, how: "interrupt" | "kill"): Promise<void> {
-  session.pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
-  const { decidedBy } = await session.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: STOP_MS });
-  if (decidedBy === "timeout") session.lifetime.keepLonger();
+/** Ends the pane's own program and waits for that, unless it takes no notice. */
+async function stopProgram(pane: Pane, how: "interrupt" | "kill"): Promise<void> {
+  pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
+  const { decidedBy } = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: STOP_MS });
+  if (decidedBy === "timeout") pane.lifetime.abandoned();
 }
 
 async function stopCommand(
-  session: Session,
+  pane: Pane,
   { id, how }: ParsedInput<"commands.stop">,
 ): Promise<OperationOutput<"commands.stop">> {
-  const record = recordOf(session, id);
+  const record = recordOf(pane, id);
   if (record.state === "running") {
-    if (session.program.runsOneCommand) await stopProgram(session, how);
-    else await session.commands.stop(id, how);
+    if (pane.runsOneCommand) await stopProgram(pane, how);
+    else await pane.commands.stop(id, how);
   }
-  return recordOf(session, id);
+  return recordOf(pane, id);
 }
 
 /** The answer tells of the program's end, if that has come. */
 function told<I, O>(
-  handler: (session: Session, input: I, context: HandlerContext) => Promise<O>,
-): (session: Session, input: I, context: HandlerContext) => Promise<O> {
-  return (session, input, context) => handler(session, input, context).finally(() => session.lifetime.endTold());
+  handler: (pane: Pane, input: I, context: HandlerContext) => Promise<O>,
+): (pane: Pane, input: I, context: HandlerContext) => Promise<O> {
+  return (pane, input, context) => handler(pane, input, context).finally(() => pane.lifetime.endTold());
 }
 
-function status(session: Session): OperationOutput<"status.get"> {
-  const { terminal } = session.pane;
-  const program = session.commands.state();
+function status(pane: Pane): OperationOutput<"status.get"> {
+  const { terminal } = pane;
+  const program = pane.commands.state();
   const { modes } = terminal;
   return {
-    alive: session.exit === null,
+    alive: pane.exit === null,
     state: program.state,
     why: program.why,
     decided_from: program.decidedFrom,
     relay: program.relay !== null,
     foreground: foregroundOf(program.foreground),
-    cwd: session.commands.cwd() ?? terminal.cwd ?? session.pane.startCwd,
+    cwd: pane.commands.cwd() ?? terminal.cwd ?? pane.startCwd,
     title: terminal.title,
-    idle_ms: session.activity.idleMs(),
-    last_command: session.commands.recorder.last(),
-    human_typing: session.typedWithin(TYPING_MS),
+    idle_ms: pane.activity.idleMs(),
+    last_command: pane.commands.log.last(),
+    human_typing: pane.typedWithin(TYPING_MS),
     modes: {
       alternate_screen: terminal.alternate,
       bracketed_paste: modes.bracketedPaste,
       application_cursor: modes.applicationCursor,
       mouse: modes.mouseTracking !== "none",
     },
-    shell_integration: session.program.integration(),
-    output_cursor: session.program.outputCursor,
-    exit_code: session.exit?.code ?? null,
-    signal: session.exit?.signal ?? null,
+    shell_integration: pane.integration(),
+    output_cursor: pane.outputCursor,
+    exit_code: pane.exit?.code ?? null,
+    signal: pane.exit?.signal ?? null,
   };
 }
 

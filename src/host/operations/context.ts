@@ -1,18 +1,33 @@
-/** What a handler of a session operation gets and returns: its types alone, so that handlers import no table of handlers. */
-import type { OperationOutput, ParsedInput, SessionOperationName } from "../../operations/table.ts";
+/**
+ * What a handler of an operation gets and returns: its types alone, so that handlers import no table of handlers. A
+ * handler gets what the operation's scope says, the pane or the session, and nothing that lies above it.
+ */
+import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { Pane } from "../../pane/pane.ts";
 import type { Access, Caller } from "../../protocol/caller.ts";
-import type { Session } from "../../session/session.ts";
+import type { Session } from "../session.ts";
 
 export interface HandlerContext {
   readonly signal: AbortSignal;
   readonly caller: Caller;
   readonly access: Access;
+  /** Present name of the session that shows the pane: replies repeat it. */
+  readonly session: string;
 }
 
-export type SessionHandlers = {
-  readonly [N in SessionOperationName]: (
-    session: Session,
+/** What the handlers of a scope act on. */
+interface Subjects {
+  readonly pane: Pane;
+  readonly session: Session;
+}
+
+type Handlers<S extends keyof Subjects> = {
+  readonly [N in OperationNameOf<S>]: (
+    subject: Subjects[S],
     input: ParsedInput<N>,
     context: HandlerContext,
   ) => OperationOutput<N> | Promise<OperationOutput<N>>;
 };
+
+export type PaneHandlers = Handlers<"pane">;
+export type SessionHandlers = Handlers<"session">;

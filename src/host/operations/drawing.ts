@@ -3,7 +3,7 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import type { KeyboardOwner } from "../../session/keyboard.ts";
-import type { Session } from "../../session/session.ts";
+import type { Session } from "../session.ts";
 import type { SessionHandlers } from "./context.ts";
 
 type ElementOperation = Extract<

@@ -1,7 +1,7 @@
-/** What a host does for each session operation: one entry an operation, a missing one does not compile. */
+/** What a session's process does for each operation: one entry an operation, by its scope; a missing one does not compile. */
 
 import { commandHandlers } from "./commands.ts";
-import type { SessionHandlers } from "./context.ts";
+import type { PaneHandlers, SessionHandlers } from "./context.ts";
 import { elementHandlers } from "./drawing.ts";
 import { awaitIdle } from "./idle.ts";
 import { signalName } from "./signals.ts";
@@ -23,17 +23,20 @@ export const sessionHandlers: SessionHandlers = {
     await session.setSize(size, force);
     return { ...session.size };
   },
-  "session.signal": (session, { signal }) => {
-    const name = signalName(signal);
-    session.pane.signal(name, "foreground");
-    return { signal: name };
-  },
   "session.restart": async (session) => {
     await session.lifetime.restart();
     return session.info();
   },
+  ...elementHandlers,
+};
+
+export const paneHandlers: PaneHandlers = {
+  "session.signal": (pane, { signal }) => {
+    const name = signalName(signal);
+    pane.signal(name, "foreground");
+    return { signal: name };
+  },
   "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].lifetime.endTold()),
   ...terminalHandlers,
   ...commandHandlers,
-  ...elementHandlers,
 };

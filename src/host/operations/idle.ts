@@ -1,15 +1,15 @@
 /** `idle.await`: the wait is the activity's, the answer is the screen at its end (contract §6.3). */
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Session } from "../../session/session.ts";
 import type { HandlerContext } from "./context.ts";
 
 export async function awaitIdle(
-  session: Session,
+  pane: Pane,
   input: ParsedInput<"idle.await">,
   { signal }: HandlerContext,
 ): Promise<OperationOutput<"idle.await">> {
-  const outcome = await session.activity.awaitIdle({
+  const outcome = await pane.silence.awaitIdle({
     timeoutMs: input.timeout_ms,
     maxWaitMs: input.max_wait_ms,
     lastGeneration: input.last_generation,
@@ -23,24 +23,24 @@ export async function awaitIdle(
       `the session was not idle for ${input.timeout_ms} ms within ${input.max_wait_ms} ms`,
       {
         generation: outcome.generation,
-        output_cursor: session.program.outputCursor,
+        output_cursor: pane.outputCursor,
         decided_by: "timeout",
       },
     );
   }
-  const { terminal } = session.pane;
+  const { terminal } = pane;
   return terminal.atRest(() => {
     const screen = terminal.screen(input.format);
     return {
       screen,
       scrollback_lines: screen.total_lines,
       generation: outcome.generation,
-      last_activity_ms: session.activity.idleMs(),
-      output_cursor: session.program.outputCursor,
+      last_activity_ms: pane.activity.idleMs(),
+      output_cursor: pane.outputCursor,
       decided_by: outcome.decided,
-      running: session.exit === null,
-      exit_code: session.exit?.code ?? null,
-      signal: session.exit?.signal ?? null,
+      running: pane.exit === null,
+      exit_code: pane.exit?.code ?? null,
+      signal: pane.exit?.signal ?? null,
     };
   });
 }

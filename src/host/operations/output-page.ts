@@ -1,74 +1,74 @@
 /**
- * Pages of output: of the session since a cursor, its newest lines, or of one command; filtered by `grep`, and cut to
+ * Pages of output: of the pane since a cursor, its newest lines, or of one command; filtered by `grep`, and cut to
  * `tail` lines and `max_bytes`. What a page leaves out is counted in it, in lines and bytes.
  */
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { Pane } from "../../pane/pane.ts";
 import { cutOutput, grepLines, type KeptLines, tailLines } from "../../pane/text/kept-lines.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Format } from "../../protocol/screen.ts";
-import type { Session } from "../../session/session.ts";
 import type { TextRange } from "../../terminal/history/transcript.ts";
 import type { HandlerContext } from "./context.ts";
 
 /** @throws WshError invalid_cursor, command_not_found */
 export async function output(
-  session: Session,
+  pane: Pane,
   input: ParsedInput<"output.get">,
   { signal }: HandlerContext,
 ): Promise<OperationOutput<"output.get">> {
-  if (input.command_id !== undefined) return commandOutput(session, input.command_id, input);
-  const { terminal } = session.pane;
+  if (input.command_id !== undefined) return commandOutput(pane, input.command_id, input);
+  const { terminal } = pane;
   const matches = matcher(input.grep);
   if (input.since === undefined) {
     return terminal.atRest(() =>
       terminal.alternate
-        ? shown(session, alternateRows(session, input.format, input.lines), input, matches)
-        : shown(session, newestLines(session, input.format, input.lines), input, matches),
+        ? shown(pane, alternateRows(pane, input.format, input.lines), input, matches)
+        : shown(pane, newestLines(pane, input.format, input.lines), input, matches),
     );
   }
-  if (input.since > session.program.outputCursor) throw invalidCursor(input.since, session.program.outputCursor);
-  if (input.wait_ms > 0 && input.since === session.program.outputCursor && session.exit === null) {
-    await session.program.outputAfter(input.since, input.wait_ms, signal);
+  if (input.since > pane.outputCursor) throw invalidCursor(input.since, pane.outputCursor);
+  if (input.wait_ms > 0 && input.since === pane.outputCursor && pane.exit === null) {
+    await pane.outputAfter(input.since, input.wait_ms, signal);
   }
   const { since } = input;
-  return terminal.atRest(() => shown(session, session.program.textSince(since, input.format), input, matches));
+  return terminal.atRest(() => shown(pane, pane.textSince(since, input.format), input, matches));
 }
 
-function newestLines(session: Session, format: Format, count: number): TextRange {
-  const { terminal } = session.pane;
+function newestLines(pane: Pane, format: Format, count: number): TextRange {
+  const { terminal } = pane;
   const from = { line: Math.max(terminal.firstLine, terminal.lastLine + 1 - count), col: 0 };
   return terminal.text(from, undefined, format);
 }
 
 /** What is on the alternate screen, down to the last row that is not blank; its rows are no lines and have no ids. */
-function alternateRows(session: Session, format: Format, count: number): Rows {
-  const { lines } = session.pane.terminal.screen(format);
+function alternateRows(pane: Pane, format: Format, count: number): Rows {
+  const { lines } = pane.terminal.screen(format);
   const end = lines.findLastIndex((line) => line.length > 0) + 1;
   return { lines: lines.slice(Math.max(0, end - count), end).map((line) => ({ id: null, line })), dropped: 0 };
 }
 
 /** @throws WshError command_not_found */
 export function commandOutput(
-  session: Session,
+  pane: Pane,
   id: number,
   input: { format: "plain" | "styled"; grep?: string | undefined; max_bytes: number; tail?: number | undefined },
 ): OperationOutput<"output.get"> {
-  const record = recordOf(session, id);
+  const record = recordOf(pane, id);
   const matches = matcher(input.grep);
   const base = {
-    output_cursor: session.program.outputCursor,
+    output_cursor: pane.outputCursor,
     exit_code: record.exit_code,
     first_line_id: record.first_line_id,
   };
   if (input.format === "styled") {
-    const { terminal } = session.pane;
+    const { terminal } = pane;
     const to = record.last_line_id === null ? undefined : { line: record.last_line_id + 1, col: 0 };
     const range = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
-    return { ...shown(session, range, input, matches), ...base };
+    return { ...shown(pane, range, input, matches), ...base };
   }
-  const kept = session.commands.recorder.output(id);
-  if (kept === null) throw unknownCommand(session, id);
+  const kept = pane.commands.log.output(id);
+  if (kept === null) throw unknownCommand(pane, id);
   const filtered = matches === null ? kept : grepLines(kept, matches);
   const lines: KeptLines = input.tail === undefined ? filtered : tailLines(filtered, input.tail);
   const cut = cutOutput(lines, input.max_bytes);
@@ -89,7 +89,7 @@ interface Rows {
 
 /** Lines as a reader gets them: filtered, and cut to head and tail when they are too much. */
 function shown(
-  session: Session,
+  pane: Pane,
   range: Rows,
   input: { format: "plain" | "styled"; max_bytes: number; tail?: number | undefined },
   matches: ((line: string) => boolean) | null,
@@ -99,10 +99,10 @@ function shown(
   const matching = matches === null ? range.lines : range.lines.filter(({ line }) => matches(text(line)));
   const lines = input.tail === undefined ? matching : matching.slice(-input.tail);
   const base = {
-    output_cursor: session.program.outputCursor,
+    output_cursor: pane.outputCursor,
     first_line_id: lines[0]?.id ?? null,
-    exit_code: session.exit?.code ?? null,
-    ...(session.pane.terminal.alternate ? { alternate_screen: true } : {}),
+    exit_code: pane.exit?.code ?? null,
+    ...(pane.terminal.alternate ? { alternate_screen: true } : {}),
   };
   const whole = lines.map(({ line }) => text(line));
   const bytes = whole.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
@@ -131,14 +131,14 @@ function shown(
 }
 
 /** @throws WshError command_not_found */
-export function recordOf(session: Session, id: number): CommandRecord {
-  const record = session.commands.recorder.get(id);
-  if (record === null) throw unknownCommand(session, id);
+export function recordOf(pane: Pane, id: number): CommandRecord {
+  const record = pane.commands.log.get(id);
+  if (record === null) throw unknownCommand(pane, id);
   return record;
 }
 
-function unknownCommand(session: Session, id: number): WshError {
-  return new WshError("command_not_found", `session '${session.name}' keeps no command ${id}`);
+function unknownCommand(pane: Pane, id: number): WshError {
+  return new WshError("command_not_found", `pane '${pane.id}' keeps no command ${id}`);
 }
 
 function invalidCursor(since: number, now: number): WshError {

@@ -1,53 +1,44 @@
 /**
- * Session operations on what the terminal shows and keeps, and on what is typed into it: screen, history, input, clear.
+ * Operations on what the terminal shows and keeps, and on what is typed into it: screen, history, input, clear.
  * Answers are made between two chunks, so that a screen and its cursor belong together. Lines of a soft wrap are one line
  * for `grep` and rows for all else.
  */
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
 import { containing, type TerminalModel } from "../../terminal/model.ts";
-import type { SessionHandlers } from "./context.ts";
+import type { PaneHandlers } from "./context.ts";
 
-/** ED 2 and home. The person's own scrollback is not the session's to erase. */
-const ERASE_SCREEN = new TextEncoder().encode("\x1b[2J\x1b[H");
-
-export const terminalHandlers: Pick<SessionHandlers, "session.clear" | "input.send" | "screen.get" | "scrollback.get"> =
-  {
-    "session.clear": async (session) => {
-      const { terminal } = session.pane;
-      await terminal.atRest(() => {
-        void terminal.clear();
-        // Whoever is relayed to sees it as the program's own output.
-        session.events.emit("chunk", { offset: terminal.offset, bytes: ERASE_SCREEN });
-      });
-      return { output_cursor: session.program.outputCursor };
-    },
-    "input.send": async (session, input) => {
-      session.requireRunning();
-      const parts = decodeInput(input, session.pane.terminal.modes);
-      let bytes = 0;
-      for (const part of parts) {
-        await session.send(part);
-        bytes += part.length;
-      }
-      return { bytes, output_cursor: session.program.outputCursor };
-    },
-    "screen.get": (session, { format, tail }) =>
-      session.pane.terminal.atRest(() => {
-        const screen = session.pane.terminal.screen(format);
-        return {
-          ...screen,
-          lines: tail === undefined ? screen.lines : lastLines(screen.lines, tail),
-          last_activity_ms: session.activity.idleMs(),
-          title: session.pane.terminal.title,
-          state: session.program.state(),
-          output_cursor: session.program.outputCursor,
-          generation: session.activity.generation,
-        };
-      }),
-    "scrollback.get": ({ pane: { terminal } }, { grep, ...page }) =>
-      terminal.atRest(() => (grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page))),
-  };
+export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send" | "screen.get" | "scrollback.get"> = {
+  "session.clear": async (pane) => {
+    await pane.clear();
+    return { output_cursor: pane.outputCursor };
+  },
+  "input.send": async (pane, input) => {
+    pane.requireRunning();
+    const parts = decodeInput(input, pane.terminal.modes);
+    let bytes = 0;
+    for (const part of parts) {
+      await pane.send(part);
+      bytes += part.length;
+    }
+    return { bytes, output_cursor: pane.outputCursor };
+  },
+  "screen.get": (pane, { format, tail }) =>
+    pane.terminal.atRest(() => {
+      const screen = pane.terminal.screen(format);
+      return {
+        ...screen,
+        lines: tail === undefined ? screen.lines : lastLines(screen.lines, tail),
+        last_activity_ms: pane.activity.idleMs(),
+        title: pane.terminal.title,
+        state: pane.state(),
+        output_cursor: pane.outputCursor,
+        generation: pane.activity.generation,
+      };
+    }),
+  "scrollback.get": ({ terminal }, { grep, ...page }) =>
+    terminal.atRest(() => (grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page))),
+};
 
 /** The newest `count` rows down to the last one that is not blank. */
 function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], count: number): L[] {

@@ -2,7 +2,7 @@
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { SessionEvent, Subscription } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
-import type { Session } from "../../session/session.ts";
+import type { Session } from "../session.ts";
 
 /** What says how a session is rather than what happened. */
 export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;
@@ -21,12 +21,12 @@ export function reportActivity(session: Session, options: Subscription, sink: Ac
 }
 
 async function follow(session: Session, options: Subscription, sink: ActivitySink, signal: AbortSignal): Promise<void> {
-  const { activity } = session;
+  const { activity, silence } = session.pane;
   const wait = { maxWaitMs: MAX_WAIT_MS, signal };
   const running = (): void => sink.state([{ event: "running", seq: 0, generation: activity.generation }]);
   if (activity.idleMs() < options.idle_timeout_ms) running();
   for (;;) {
-    const quiet = await activity.awaitIdle({ ...wait, timeoutMs: options.idle_timeout_ms });
+    const quiet = await silence.awaitIdle({ ...wait, timeoutMs: options.idle_timeout_ms });
     if (quiet.decided === "timeout") continue;
     if (quiet.decided !== "idle" || signal.aborted) return;
     const { generation } = quiet;
@@ -39,7 +39,7 @@ async function follow(session: Session, options: Subscription, sink: ActivitySin
       sink.state(options.events.includes("activity") ? [idle] : [idle, { event: "sync", ...state }]);
     });
     for (;;) {
-      const next = await activity.awaitIdle({ ...wait, timeoutMs: 0, lastGeneration: generation });
+      const next = await silence.awaitIdle({ ...wait, timeoutMs: 0, lastGeneration: generation });
       if (next.decided === "idle") break;
       if (next.decided !== "timeout") return;
     }

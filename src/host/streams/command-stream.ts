@@ -8,8 +8,8 @@ import * as v from "valibot";
 import type { CommandFollower } from "../../pane/commands/command-follower.ts";
 import { frameTypes } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
-import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
+import type { Session } from "../session.ts";
 
 /** Bytes that may wait for a reader before the program is held: what a pipe holds, a few times. */
 const BEHIND_BYTES = 256 * 1024;
@@ -49,7 +49,7 @@ export class CommandStream {
       this.follower?.close();
       this.omitted = 0;
       peer.send(frameTypes.event, { event: "following", id });
-      this.follower = session.commands.follow(id, {
+      this.follower = session.pane.commands.follow(id, {
         text: (text) => this.send(text),
         omitted: (lines) => {
           this.omitted += lines;
@@ -61,7 +61,7 @@ export class CommandStream {
         },
       });
     }
-    if (id !== null) session.lifetime.followed();
+    if (id !== null) session.pane.lifetime.followed();
     return {};
   }
 
@@ -96,7 +96,7 @@ export class CommandStream {
     const { session } = this;
     return (
       !session.lifetime.isHangingUp &&
-      session.program.runsOneCommand &&
+      session.pane.runsOneCommand &&
       session.viewers.count === 0 &&
       session.streamCount === 0
     );

@@ -10,7 +10,7 @@ import { systemClock } from "../../base/clock.ts";
 import { hasOneThread, runsOf } from "../../platform/process-runs.ts";
 import type { Listing } from "../../protocol/control.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
-import type { Session } from "../../session/session.ts";
+import type { Session } from "../session.ts";
 
 /** Silence after which watchers get the info unasked, in ms: longer than a person thinks between two keys. */
 const QUIET_MS = 1_000;

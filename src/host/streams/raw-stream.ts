@@ -6,8 +6,8 @@
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { type Frame, frameTypes } from "../../protocol/messages.ts";
-import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
+import type { Session } from "../session.ts";
 import type { ClientEnd } from "./client-end.ts";
 
 /** Bytes that may wait for a reader before it is behind: a few screens. */
@@ -33,7 +33,7 @@ export class RawStream {
     private readonly readOnly: boolean,
     private readonly end: (end: ClientEnd) => void,
   ) {
-    this.off = session.events.on("chunk", ({ bytes }) => this.send(bytes));
+    this.off = session.pane.events.on("chunk", ({ bytes }) => this.send(bytes));
   }
 
   /** Begins between two chunks, so that nothing is lost or doubled after the snapshot. */
@@ -57,7 +57,7 @@ export class RawStream {
       return;
     }
     // Not activity, and past the input mode (contract §8.2).
-    this.session.pane.send(frame.payload).catch((thrown) => {
+    this.session.pane.sendRaw(frame.payload).catch((thrown) => {
       if (WshError.from(thrown).code !== "session_ended") this.end({ reason: "input_refused" });
     });
   }

@@ -8,8 +8,8 @@
 import type { Overlay, Panel } from "../../protocol/drawing.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
 import { frameTypes } from "../../protocol/messages.ts";
-import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
+import type { Session } from "../session.ts";
 import { reportActivity, type StateEvent } from "./activity-reports.ts";
 import { ScreenReports } from "./screen-reports.ts";
 
@@ -108,16 +108,16 @@ export class SessionSubscription {
       );
     }
     const screenEvents = (["lines", "cursor", "mode", "diffs"] as const).some((name) => wants.has(name));
-    if (screenEvents) this.ends.push(session.events.on("chunk", () => this.changed()));
-    if (wants.has("chars")) this.ends.push(session.events.on("chunk", ({ bytes }) => this.printed(bytes)));
+    if (screenEvents) this.ends.push(session.pane.events.on("chunk", () => this.changed()));
+    if (wants.has("chars")) this.ends.push(session.pane.events.on("chunk", ({ bytes }) => this.printed(bytes)));
     this.ends.push(
-      session.events.on("reset", (reason) => {
+      session.pane.events.on("reset", (reason) => {
         this.screen.reset(reason);
         this.changed();
       }),
     );
     if (wants.has("commands")) {
-      const listener = session.commands.recorder.on({
+      const listener = session.pane.commands.log.on({
         started: (command) => this.enqueue({ event: "command_started", seq: 0, command }),
         finished: (command) => this.enqueue({ event: "command_finished", seq: 0, command }),
       });

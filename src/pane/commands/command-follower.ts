@@ -8,7 +8,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { RetiredLines, TerminalText } from "../ports.ts";
 import type { KeptLines } from "../text/kept-lines.ts";
 import { OutputFollower } from "../text/line-follower.ts";
-import type { CommandRecorder } from "./command-log.ts";
+import type { CommandLog } from "./command-log.ts";
 
 export interface FollowSink {
   /** Rendered text, as a rule whole lines. */
@@ -20,7 +20,7 @@ export interface FollowSink {
 }
 
 export interface FollowerOptions {
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly text: TerminalText;
   readonly id: number | null;
   readonly sink: FollowSink;
@@ -35,20 +35,20 @@ export class CommandFollower {
 
   /** @throws WshError command_not_found */
   constructor(private readonly options: FollowerOptions) {
-    const { recorder, id, sink } = options;
+    const { log, id, sink } = options;
     this.command = id;
-    this.listening = recorder.on({
+    this.listening = log.on({
       started: (record) => this.started(record),
       finished: (record) => this.finished(record),
     });
     if (id === null) return;
-    const record = recorder.get(id);
-    const kept = recorder.output(id);
+    const record = log.get(id);
+    const kept = log.output(id);
     if (record === null || kept === null) {
       this.close();
       throw new WshError("command_not_found", `the session keeps no command ${id}`);
     }
-    const running = recorder.soFar(id);
+    const running = log.soFar(id);
     this.tell(running?.kept ?? kept);
     if (running === null) this.end(record);
     else this.output = new OutputFollower(options.text, running.end, (text) => sink.text(text));

@@ -20,7 +20,7 @@ import type { ShellPhase } from "../state/classify.ts";
 import { type KeptLines, PackedLines, signalOfExitCode } from "../text/kept-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
 
-export interface RecorderLimits {
+export interface CommandLogLimits {
   /** Records kept. */
   readonly records: number;
   /** Bytes of output that one record keeps, half from its start and half from its end. */
@@ -30,7 +30,7 @@ export interface RecorderLimits {
 }
 
 /** 512 KiB a record is more than a reader of a result takes; 8 MiB in all keeps a busy session within its memory goal. */
-export const defaultRecorderLimits: RecorderLimits = {
+export const defaultCommandLogLimits: CommandLogLimits = {
   records: 1_000,
   recordBytes: 512 * 1024,
   totalBytes: 8 * 1024 * 1024,
@@ -39,7 +39,7 @@ export const defaultRecorderLimits: RecorderLimits = {
 /** Characters of a command line that are kept. */
 const MAX_COMMAND_LINE = 65_536;
 
-export interface RecorderPort {
+export interface CommandLogPort {
   readonly text: TerminalText;
   readonly clock: Clock;
   /** Directory of the shell, as far as it is known. */
@@ -89,7 +89,7 @@ export type Comparison =
   | { readonly kind: "same"; readonly ran?: null }
   | { readonly kind: "open" | "differs"; readonly ran: string | null };
 
-export class CommandRecorder {
+export class CommandLog {
   private readonly entries = new Map<number, Entry>();
   private readonly listeners = new Set<Partial<RecorderEvents>>();
   private running: Entry | null = null;
@@ -104,8 +104,8 @@ export class CommandRecorder {
   private expected: Sent | null = null;
 
   constructor(
-    private readonly port: RecorderPort,
-    private readonly limits: RecorderLimits = defaultRecorderLimits,
+    private readonly port: CommandLogPort,
+    private readonly limits: CommandLogLimits = defaultCommandLogLimits,
   ) {}
 
   /** Where the session's shell is. */

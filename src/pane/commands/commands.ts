@@ -17,7 +17,7 @@ import { type ObserverPort, StateObserver } from "../state/observer.ts";
 import { EchoTracker } from "../text/echo.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.ts";
 import { CommandFollower, type FollowSink } from "./command-follower.ts";
-import { CommandRecorder, defaultRecorderLimits, type RecorderLimits } from "./command-log.ts";
+import { CommandLog, type CommandLogLimits, defaultCommandLogLimits } from "./command-log.ts";
 import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
 import { LineEditor } from "./line-editor.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
@@ -26,13 +26,13 @@ import type { Leader, Stop } from "./stop.ts";
 /** When a command that runs is looked at for having replaced the shell, in ms from the look before: most do so at once. */
 const CHECK_MS = [50, 250, 1_000, 5_000] as const;
 
-export interface CommandLimits extends RecorderLimits {
+export interface CommandLimits extends CommandLogLimits {
   /** Pending waits. */
   readonly waiters: number;
 }
 
 /** 256 waits are far more than callers need, few enough that a leak of them is noticed. */
-export const defaultCommandLimits: CommandLimits = { ...defaultRecorderLimits, waiters: 256 };
+export const defaultCommandLimits: CommandLimits = { ...defaultCommandLogLimits, waiters: 256 };
 
 export interface CommandsPort {
   readonly text: TerminalText;
@@ -50,7 +50,7 @@ export interface CommandsPort {
 }
 
 export class Commands {
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly observer: StateObserver;
   readonly echo: EchoTracker;
   private readonly waiters: Waiters;
@@ -67,25 +67,25 @@ export class Commands {
       const group = program.foreground();
       return group === null || program.pid === null ? null : group === program.pid;
     };
-    this.recorder = new CommandRecorder({ text, clock, cwd, shellHoldsTerminal }, limits);
+    this.log = new CommandLog({ text, clock, cwd, shellHoldsTerminal }, limits);
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
     this.observer = new StateObserver({
       program,
       text,
       clock,
-      shell: this.recorder,
+      shell: this.log,
       echoPending: () => this.echo.pending,
       checkShell: () => this.checkShell(),
-      awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.recorder.active,
+      awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.log.active,
       ...(readFacts === undefined ? {} : { readFacts }),
     });
-    const parts = { text, clock, recorder: this.recorder, observer: this.observer, echo: this.echo };
+    const parts = { text, clock, log: this.log, observer: this.observer, echo: this.echo };
     this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
-    this.recorder.on({ started: ({ id }) => this.checkSoon(id, 0) });
+    this.log.on({ started: ({ id }) => this.checkSoon(id, 0) });
     this.editor = new LineEditor({
       target,
-      recorder: this.recorder,
+      log: this.log,
       flags: () => program.flags(),
       // Where facts are replaced there are none of the kernel's.
       reader: () => (program.pid === null || readFacts !== undefined ? null : readTerminalReader(program.pid)),
@@ -104,24 +104,24 @@ export class Commands {
   /** A mark of the shell integration, when what came before it has been parsed. */
   mark(mark: ShellMark): void {
     if (mark.verified) this.image.shown();
-    if (mark.kind !== "L") this.recorder.mark(mark);
+    if (mark.kind !== "L") this.log.mark(mark);
     // A shell that has our integration without this session's nonce answers all the same; nothing it says is verified.
-    else if (mark.verified || !this.recorder.verified) this.editor.answered(mark);
+    else if (mark.verified || !this.log.verified) this.editor.answered(mark);
     // Its last marks may be read when the shell that printed them is gone already: what they begin is over.
-    if (mark.verified && this.image.replacedBy !== null) this.recorder.replaced();
+    if (mark.verified && this.image.replacedBy !== null) this.log.replaced();
   }
 
   /** History lets go of lines. */
   retired(lines: RetiredLines): void {
     for (const follower of this.followers) follower.retired(lines);
-    this.recorder.retired(lines);
+    this.log.retired(lines);
     this.waiters.retired(lines);
   }
 
   /** The normal screen was erased and is written anew from line `top` on. */
   erased(top: number): void {
     for (const follower of this.followers) follower.erased(top);
-    this.recorder.erased(top);
+    this.log.erased(top);
   }
 
   /** A chunk has been parsed, its marks included, and counted as activity. */
@@ -142,7 +142,7 @@ export class Commands {
 
   /** The child has ended; call when its last output was parsed and `program.exit` is set. */
   exited(exit: PtyExit): void {
-    this.recorder.exited(exit);
+    this.log.exited(exit);
     this.waiters.exited();
   }
 
@@ -192,9 +192,9 @@ export class Commands {
    * @throws WshError command_not_found
    */
   follow(id: number | null, sink: FollowSink): CommandFollower {
-    const { recorder } = this;
+    const { log } = this;
     const ended = (gone: CommandFollower): void => void this.followers.delete(gone);
-    const follower = new CommandFollower({ recorder, text: this.port.text, id, sink, ended });
+    const follower = new CommandFollower({ log, text: this.port.text, id, sink, ended });
     if (follower.isOpen) this.followers.add(follower);
     return follower;
   }
@@ -209,7 +209,7 @@ export class Commands {
   }
 
   private checkShell(): void {
-    if (this.image.look()) this.recorder.replaced();
+    if (this.image.look()) this.log.replaced();
   }
 
   /** A command may put another program in the shell's place, and nobody may look for long. */
@@ -217,14 +217,14 @@ export class Commands {
     const delay = CHECK_MS[n];
     if (delay === undefined || this.port.shellFile === null || this.port.shellFile === undefined) return;
     this.port.clock.after(delay, () => {
-      if (this.recorder.runningCommand?.id !== id || this.port.program.exit !== null) return;
+      if (this.log.runningCommand?.id !== id || this.port.program.exit !== null) return;
       this.checkShell();
       this.checkSoon(id, n + 1);
     });
   }
 
   private note(bytes: Uint8Array, flags = this.port.program.flags()): void {
-    const running = this.recorder.phase !== "prompt";
+    const running = this.log.phase !== "prompt";
     this.echo.typed(bytes, flags, running);
     this.observer.input();
   }

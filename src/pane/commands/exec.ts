@@ -15,7 +15,7 @@ import type { ExecTarget, ShellKind, TerminalText, TextPosition } from "../ports
 import type { StateObserver } from "../state/observer.ts";
 import { cutOutput, type KeptLines } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
-import type { CommandRecorder } from "./command-log.ts";
+import type { CommandLog } from "./command-log.ts";
 import type { LineEditor, LineState } from "./line-editor.ts";
 import { obstacleTo, watchObstacle } from "./prompt-obstacle.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
@@ -59,7 +59,7 @@ export interface ExecPort {
   readonly text: TerminalText;
   readonly clock: Clock;
   readonly target: ExecTarget;
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly observer: StateObserver;
   readonly editor: LineEditor;
   /** Who leads the group in the foreground. */
@@ -112,7 +112,7 @@ export class Exec {
         });
         steps.push(result);
         const { command_id: id } = result;
-        if (id !== null) warnings.push(...(this.port.recorder.get(id)?.warnings ?? []));
+        if (id !== null) warnings.push(...(this.port.log.get(id)?.warnings ?? []));
         const ended = result.state === "finished";
         goOn = ended && !this.port.observer.exited && (!request.stopOnError || result.exit_code === 0);
       }
@@ -133,13 +133,13 @@ export class Exec {
   }
 
   private async step(step: Step, request: ExecRequest, deadline: number, warnings: string[]): Promise<StepResult> {
-    const { text, target, recorder } = this.port;
+    const { text, target, log } = this.port;
     const { hold, before } = await this.emptyLine(request, deadline);
     const from = text.position();
     let watch: StepWatch | null = null;
     try {
       const input = target.execInput(step.command);
-      recorder.expect({ command: step.command, line: input.line });
+      log.expect({ command: step.command, line: input.line });
       watch = new StepWatch(this.port, request.background, () => hold[Symbol.dispose]());
       await this.type(before, input.text, hold);
       const { signal } = request;
@@ -150,7 +150,7 @@ export class Exec {
       if (watch?.isOpen === true) this.unsettled = this.settle(watch, hold);
       else {
         watch?.[Symbol.dispose]();
-        if (watch?.record === null) recorder.expect(null);
+        if (watch?.record === null) log.expect(null);
         hold[Symbol.dispose]();
       }
     }
@@ -169,7 +169,7 @@ export class Exec {
 
   /** A line that was typed and whose caller has left: it is seen to its beginning, or taken back. */
   private async settle(watch: StepWatch, hold: InputHold): Promise<void> {
-    const { recorder, clock } = this.port;
+    const { log, clock } = this.port;
     try {
       const end = await watch.begun(SETTLE_MS, undefined);
       const takesBack = end.kind === "stuck" || (end.kind === "unstarted" && end.exitCode === null);
@@ -178,7 +178,7 @@ export class Exec {
       // The program does not read any more: what waits is told so by itself.
     } finally {
       watch[Symbol.dispose]();
-      if (watch.record === null) recorder.expect(null);
+      if (watch.record === null) log.expect(null);
       hold[Symbol.dispose]();
     }
   }
@@ -235,13 +235,13 @@ export class Exec {
 
   /** A command's result, if what ran is what was sent. */
   private async compared(step: Step, record: CommandRecord, limit: number, warnings: string[]): Promise<StepResult> {
-    const { recorder, clock } = this.port;
+    const { log, clock } = this.port;
     // bash says what ran behind the end, before its next prompt.
-    if (recorder.comparison(record.id).kind === "open" && recorder.phase === "ended") {
+    if (log.comparison(record.id).kind === "open" && log.phase === "ended") {
       await this.promptComes(clock.now() + EVIDENCE_MS, undefined);
     }
-    const comparison = recorder.comparison(record.id);
-    const result = this.ofRecord(step, "finished", recorder.get(record.id) ?? record, limit);
+    const comparison = log.comparison(record.id);
+    const result = this.ofRecord(step, "finished", log.get(record.id) ?? record, limit);
     if (comparison.kind === "same") return result;
     if (comparison.ran === null) {
       warnings.push("what the shell ran could not be compared with the command");
@@ -253,7 +253,7 @@ export class Exec {
   }
 
   private async timedOut(step: Step, request: ExecRequest, watch: StepWatch, from: TextPosition): Promise<StepResult> {
-    const { recorder, target } = this.port;
+    const { log, target } = this.port;
     const limit = request.outputLimit;
     const { record } = watch;
     if (record === null) {
@@ -261,7 +261,7 @@ export class Exec {
       return this.ofText(step, "running", null, from, limit);
     }
     const stopped = request.onTimeout === "leave" ? null : await this.stop(record.id, request.onTimeout);
-    if (stopped === null) return this.ofRecord(step, "running", recorder.get(record.id) ?? record, limit);
+    if (stopped === null) return this.ofRecord(step, "running", log.get(record.id) ?? record, limit);
     return this.ofRecord(step, stopped.by === "kill" ? "killed" : "interrupted", stopped.record, limit);
   }
 
@@ -273,12 +273,12 @@ export class Exec {
     request: ExecRequest,
     deadline: number,
   ): Promise<{ readonly hold: InputHold; readonly before: string }> {
-    const { editor, target, recorder } = this.port;
+    const { editor, target, log } = this.port;
     for (;;) {
       const shell = await this.atPrompt(deadline, request.signal);
       if (!(await editor.pasted())) throw this.refused({ kind: "pasting" });
       // The prompt may be gone meanwhile: it is looked for again.
-      if (recorder.phase !== "prompt") continue;
+      if (log.phase !== "prompt") continue;
       const hold = target.hold();
       let isOurs = false;
       try {
@@ -333,7 +333,7 @@ export class Exec {
 
   /** Waits until the session's shell shows its prompt; refuses when something else is there. */
   private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<ShellKind> {
-    const { target, recorder, clock, observer } = this.port;
+    const { target, log, clock, observer } = this.port;
     observer.requireRunning();
     observer.observe();
     if (target.shell === null && target.replacedBy === null) {
@@ -342,18 +342,18 @@ export class Exec {
     }
     // A caller who does not wait still gets what is about to be: the prompt after the command before.
     const until = Math.min(Math.max(deadline, clock.now() + BEGIN_MS), clock.now() + PROMPT_MS);
-    while (recorder.phase !== "prompt") {
-      if (recorder.phase === "running") throw this.notAtPrompt();
+    while (log.phase !== "prompt") {
+      if (log.phase === "running") throw this.notAtPrompt();
       const came = await this.promptComes(until, signal);
       if (came) continue;
       const obstacle = obstacleTo(this.port, observer.observe());
       if (obstacle !== null) throw obstacle;
       observer.requireRunning();
       if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
-      if (recorder.active) throw this.notAtPrompt();
+      if (log.active) throw this.notAtPrompt();
       throw new WshError("no_shell_integration", "the shell has shown no prompt of its integration yet");
     }
-    if (recorder.shellHoldsTerminal() === false) throw this.notAtPrompt();
+    if (log.shellHoldsTerminal() === false) throw this.notAtPrompt();
     const { shell } = target;
     if (shell !== null) return shell;
     throw new WshError("no_shell_integration", `'${target.replacedBy}' is no shell whose line editor can be asked`);
@@ -361,19 +361,19 @@ export class Exec {
 
   /** The next prompt, or false at the deadline, at the child's end, and when the caller is gone. */
   private promptComes(until: number, signal: AbortSignal | undefined): Promise<boolean> {
-    const { recorder, clock } = this.port;
+    const { log, clock } = this.port;
     const left = until - clock.now();
     if (left <= 0) return Promise.resolve(false);
     const wait = new Wait({ clock, ms: left, signal }, () => false);
     const came = (): void => wait.end(true);
     const never = (): void => wait.end(false);
-    wait.own(recorder.on({ prompt: came, started: came, exited: never }), watchObstacle(this.port, never));
+    wait.own(log.on({ prompt: came, started: came, exited: never }), watchObstacle(this.port, never));
     return wait.promise;
   }
 
   private notAtPrompt(): WshError {
     const state = this.port.observer.observe();
-    const running = this.port.recorder.runningCommand?.command ?? state.foreground?.name ?? "a program";
+    const running = this.port.log.runningCommand?.command ?? state.foreground?.name ?? "a program";
     const process = state.foreground?.name ?? null;
     const message = `the shell is not at its prompt: '${running}' runs (${state.state}: ${state.why})`;
     return new WshError("not_at_prompt", message, { running, process, state: state.state });
@@ -395,7 +395,7 @@ export class Exec {
   }
 
   private ofRecord(step: Step, state: ExecState, record: CommandRecord, limit: number): StepResult {
-    const kept = this.port.recorder.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
+    const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
     return {
       ...this.skipped(step),
       ...outputOf(kept, limit),
@@ -412,7 +412,7 @@ export class Exec {
   /** A step without a record: what came after its input. */
   private ofText(step: Step, state: ExecState, exitCode: number | null, from: TextPosition, limit: number): StepResult {
     const { text } = this.port;
-    const promptAt = this.port.recorder.promptStart;
+    const promptAt = this.port.log.promptStart;
     const to = promptAt !== null && promptAt.line > from.line ? promptAt : text.position();
     const kept = linesBetween(text, { line: from.line + 1, index: 0 }, to, limit);
     return { ...this.skipped(step), ...outputOf(kept, limit), state, exit_code: exitCode, cwd: this.port.cwd() };

@@ -13,7 +13,7 @@ import type { TerminalReader } from "../../platform/foreground.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { InputHold } from "../input-gate.ts";
 import type { ExecTarget, ShellKind, ShellMark } from "../ports.ts";
-import type { CommandRecorder } from "./command-log.ts";
+import type { CommandLog } from "./command-log.ts";
 
 /** How long the editor may take to answer, in ms. */
 const ANSWER_MS = 500;
@@ -55,7 +55,7 @@ export type LineState =
 
 export interface LineEditorPort {
   readonly target: ExecTarget;
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   flags(): PtyFlags | null;
   /** What the kernel says of the shell; null where it says nothing. */
   reader(): TerminalReader | null;
@@ -109,7 +109,7 @@ export class LineEditor {
   }
 
   private async press(hold: InputHold, shell: ShellKind, number: number, ms: number): Promise<LineState> {
-    const { recorder } = this.port;
+    const { log } = this.port;
     let state: LineState | null = null;
     using wait = new Wait<LineState>({ ms: Math.max(1, ms) }, () => ({ kind: state === null ? "silent" : "open" }));
     this.answer = (mark) => {
@@ -120,7 +120,7 @@ export class LineEditor {
       if (redraws === undefined || state.kind !== "empty") wait.end(state);
     };
     const left = (): void => wait.end({ kind: "left" });
-    const listener = recorder.on({
+    const listener = log.on({
       // bash draws the last line of its prompt anew after an answer, and only that of a new command has the mark.
       prompt: () => {
         if (state !== null) wait.end(state);
@@ -143,10 +143,10 @@ export class LineEditor {
 
   /** Null as soon as the shell reads and has read everything; else what is there instead. */
   private async untilReading(): Promise<LineState | null> {
-    const { recorder } = this.port;
+    const { log } = this.port;
     const began = performance.now();
     for (;;) {
-      if (recorder.phase !== "prompt") return { kind: "left" };
+      if (log.phase !== "prompt") return { kind: "left" };
       if (this.isReading()) return this.port.flags()?.canonical === true ? { kind: "lines" } : null;
       const spent = performance.now() - began;
       if (spent >= REST_MS) return { kind: "busy" };

@@ -8,7 +8,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { ExecTarget } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
-import type { CommandRecorder } from "./command-log.ts";
+import type { CommandLog } from "./command-log.ts";
 
 /**
  * How long something must wait before the first prompt to count as an obstacle, in ms: startup files ask the terminal
@@ -19,14 +19,14 @@ const STANDING_MS = 500;
 export interface ObstaclePort {
   readonly clock: Clock;
   readonly observer: StateObserver;
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly target: ExecTarget;
 }
 
 /** The error to refuse with; null while a prompt may still come. */
 export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | null {
-  const { recorder, target } = port;
-  if (recorder.active) return null;
+  const { log, target } = port;
+  if (log.active) return null;
   const name = target.replacedBy;
   if (name !== null) {
     const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
@@ -46,12 +46,12 @@ export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | 
 
 /** Calls back once when there is an obstacle, until disposed. */
 export function watchObstacle(port: ObstaclePort, found: () => void): Disposable {
-  const { clock, observer, recorder, target } = port;
+  const { clock, observer, log, target } = port;
   let standing: Disposable | null = null;
-  if (recorder.active) return { [Symbol.dispose]() {} };
+  if (log.active) return { [Symbol.dispose]() {} };
   const watch = observer.watch((state) => {
-    const stands = !recorder.active && waits(state);
-    if (!recorder.active && target.replacedBy !== null) found();
+    const stands = !log.active && waits(state);
+    if (!log.active && target.replacedBy !== null) found();
     else if (stands && standing === null) standing = clock.after(STANDING_MS, found);
     else if (!stands) {
       standing?.[Symbol.dispose]();

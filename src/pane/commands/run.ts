@@ -19,7 +19,7 @@ import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";
 import { type CutOutput, cutOutput } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
-import type { CommandRecorder } from "./command-log.ts";
+import type { CommandLog } from "./command-log.ts";
 
 /** Time between two looks that must agree before silence counts as an end, in ms: longer than a change of programs. */
 const CONFIRM_MS = 50;
@@ -52,7 +52,7 @@ export interface RunOutcome {
 export interface RunPort {
   readonly text: TerminalText;
   readonly clock: Clock;
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly observer: StateObserver;
   readonly echo: EchoTracker;
   /** Writes what the caller types. */
@@ -118,15 +118,15 @@ class Run implements Disposable {
     private readonly port: RunPort,
     private readonly request: RunRequest,
   ) {
-    const { text, clock, recorder } = port;
+    const { text, clock, log } = port;
     this.from = text.position();
     this.fromOffset = text.offset;
-    this.atPrompt = recorder.phase === "prompt" && recorder.verified;
+    this.atPrompt = log.phase === "prompt" && log.verified;
     this.lines = commandLines(request.input);
     this.alarm = new Alarm(clock, () => this.timePassed());
     this.done = new Wait<RunEnd>({ signal: request.signal }, () => ({ decidedBy: "cancelled", state: null }));
     this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
-    this.listener = recorder.on({
+    this.listener = log.on({
       started: () => void this.started++,
       finished: (record) => {
         this.command = record;
@@ -182,19 +182,19 @@ class Run implements Disposable {
   }
 
   private output(): CutOutput {
-    const { recorder, text, echo } = this.port;
+    const { log, text, echo } = this.port;
     const { outputLimit } = this.request;
     // Of a command that ran before, a REPL, only what came after this input.
-    const own = this.command === null || this.started !== 1 ? null : recorder.output(this.command.id);
+    const own = this.command === null || this.started !== 1 ? null : log.output(this.command.id);
     const kept = own ?? linesBetween(text, this.from, text.position(), outputLimit, (line) => echo.masks(line));
     return cutOutput(kept, outputLimit);
   }
 
   /** A line typed at the prompt becomes a command, or a status without one; an editor may draw the prompt anew first. */
   private get isCommandComing(): boolean {
-    const { recorder, clock } = this.port;
+    const { log, clock } = this.port;
     if (!this.atPrompt || this.lines === 0 || this.started > 0) return false;
-    const answered = (recorder.lastStatus?.offset ?? -1) > this.fromOffset;
+    const answered = (log.lastStatus?.offset ?? -1) > this.fromOffset;
     return !answered && clock.now() < this.sentAt + COMMAND_MS;
   }
 

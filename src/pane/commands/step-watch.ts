@@ -8,7 +8,7 @@ import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { TerminalText } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
-import type { CommandRecorder } from "./command-log.ts";
+import type { CommandLog } from "./command-log.ts";
 
 /** After an input that began no command, how long a new prompt must stand before that counts as the end, in ms. */
 const UNSTARTED_MS = 100;
@@ -25,7 +25,7 @@ export type StepEnd =
 export interface WatchPort {
   readonly text: TerminalText;
   readonly clock: Clock;
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly observer: StateObserver;
 }
 
@@ -45,7 +45,7 @@ export class StepWatch implements Disposable {
     /** The shell runs the line, or has given it up: nothing joins it any more. */
     private readonly accepted: () => void,
   ) {
-    const { recorder, clock } = port;
+    const { log, clock } = port;
     const begin = port.text.offset;
     const unstarted = (): void => {
       if (this.record !== null || this.ended !== null) return;
@@ -54,11 +54,11 @@ export class StepWatch implements Disposable {
         this.after(UNSTARTED_MS, unstarted);
         return;
       }
-      const { lastStatus } = recorder;
+      const { lastStatus } = log;
       const exitCode = lastStatus !== null && lastStatus.offset > begin ? lastStatus.exitCode : null;
       this.finish({ kind: "unstarted", exitCode });
     };
-    this.listener = recorder.on({
+    this.listener = log.on({
       started: (record) => {
         this.record ??= record;
         this.accepted();
@@ -75,7 +75,7 @@ export class StepWatch implements Disposable {
       if (this.record !== null || this.ended !== null) return;
       // The shell is at its prompt, has read everything, and began nothing: the text is not complete for it.
       const stuck = clock.now() - began >= STUCK_MS && port.observer.observe().settled;
-      if (stuck && recorder.phase === "prompt") this.finish({ kind: "stuck" });
+      if (stuck && log.phase === "prompt") this.finish({ kind: "stuck" });
       else this.after(STUCK_MS / 4, check);
     };
     this.after(STUCK_MS, check);
@@ -99,7 +99,7 @@ export class StepWatch implements Disposable {
 
   /** Once it has begun, or has ended without, as at a deadline. */
   async begun(ms: number, signal: AbortSignal | undefined): Promise<StepEnd> {
-    const listener = this.port.recorder.on({ started: () => this.notify?.() });
+    const listener = this.port.log.on({ started: () => this.notify?.() });
     const end = await this.end(this.port.clock.now() + ms, signal);
     listener[Symbol.dispose]();
     return end;

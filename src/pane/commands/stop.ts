@@ -7,7 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import { orUntil } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { ExecTarget } from "../ports.ts";
-import type { CommandRecorder } from "./command-log.ts";
+import type { CommandLog } from "./command-log.ts";
 
 /** How long an interrupted or killed command has to end, in ms. */
 const STOP_MS = 2_000;
@@ -25,7 +25,7 @@ export interface Leader {
 export interface StopPort {
   readonly target: Pick<ExecTarget, "signal">;
   leader(): Leader | null;
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly clock: Clock;
 }
 
@@ -35,17 +35,17 @@ export async function stopCommand(
   id: number,
   how: Stop,
 ): Promise<{ record: CommandRecord; by: Stop } | null> {
-  const { target, recorder, clock } = port;
+  const { target, log, clock } = port;
   const ended = Promise.withResolvers<CommandRecord>();
-  using _listener = recorder.on({
+  using _listener = log.on({
     finished: (record) => {
       if (record.id === id) ended.resolve(record);
     },
   });
-  const known = recorder.get(id);
+  const known = log.get(id);
   if (known !== null && known.state !== "running") return { record: known, by: how };
-  const by = how === "kill" && recorder.shellHoldsTerminal() === false ? "kill" : "interrupt";
-  let metShell = recorder.shellHoldsTerminal() === true;
+  const by = how === "kill" && log.shellHoldsTerminal() === false ? "kill" : "interrupt";
+  let metShell = log.shellHoldsTerminal() === true;
   let met = port.leader();
   target.signal(by === "kill" ? "SIGKILL" : "SIGINT");
   let record: CommandRecord | null = null;
@@ -58,7 +58,7 @@ export async function stopCommand(
     const now = port.leader();
     const early = met !== null && now?.pid === met.pid && now.executable !== met.executable;
     met = now;
-    const missed = early || ((metShell || how === "kill") && recorder.shellHoldsTerminal() === false);
+    const missed = early || ((metShell || how === "kill") && log.shellHoldsTerminal() === false);
     if (missed) metShell = false;
     if (by === "kill" || missed) target.signal("SIGINT");
   }

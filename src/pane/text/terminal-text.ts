@@ -8,7 +8,7 @@ import type { TerminalText, TextPosition } from "../ports.ts";
 /** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
 const REMEMBERED = 2_048;
 
-export class SessionText implements TerminalText {
+export class PaneText implements TerminalText {
   private readonly offsets = new Float64Array(REMEMBERED);
   private readonly lineIds = new Float64Array(REMEMBERED);
   private readonly cols = new Float64Array(REMEMBERED);

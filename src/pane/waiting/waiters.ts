@@ -15,7 +15,7 @@ import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Activity } from "../activity.ts";
-import type { CommandRecorder } from "../commands/command-log.ts";
+import type { CommandLog } from "../commands/command-log.ts";
 import type { RetiredLines, TerminalText } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
@@ -52,7 +52,7 @@ export interface WaitersPort {
   readonly clock: Clock;
   readonly activity: Activity;
   readonly observer: StateObserver;
-  readonly recorder: CommandRecorder;
+  readonly log: CommandLog;
   readonly echo: EchoTracker;
   /** Waits at one time. */
   readonly limit: number;
@@ -89,7 +89,7 @@ export class Waiters {
 
   constructor(private readonly port: WaitersPort) {
     this.alarm = new Alarm(port.clock, () => this.timePassed());
-    port.recorder.on({
+    port.log.on({
       finished: (record) => this.commandFinished(record),
       prompt: () => port.echo.prompt(),
       commandLine: (from, to) => port.echo.commandLine(from, to),
@@ -106,7 +106,7 @@ export class Waiters {
    * @throws WshError resource_limit_reached, invalid_cursor, command_not_found, invalid_request, regex_too_slow
    */
   async wait(request: WaitRequest): Promise<WaitOutcome> {
-    const { text, recorder, limit } = this.port;
+    const { text, log, limit } = this.port;
     if (this.waiters.size + this.starting >= limit) {
       throw new WshError("resource_limit_reached", `${limit} waits are pending in this session`);
     }
@@ -115,7 +115,7 @@ export class Waiters {
       throw new WshError("invalid_cursor", `output cursor ${since} is ahead of the output (${text.offset})`);
     }
     const { commandId } = request;
-    if (commandId !== undefined && recorder.get(commandId) === null) {
+    if (commandId !== undefined && log.get(commandId) === null) {
       throw new WshError("command_not_found", `command ${commandId} is not one of this session's`);
     }
     // Where "now" is has to be noted before a pattern is compiled, which may yield to output.
@@ -202,13 +202,13 @@ export class Waiters {
 
   /** Whether a condition holds already: what happened after `since`, and what is true now. */
   private judgeNow(waiter: Waiter): void {
-    const { recorder, observer, activity } = this.port;
+    const { log, observer, activity } = this.port;
     const { commandId, anyOf } = waiter.request;
     this.scan(waiter, (scan) => scan.scan());
     for (const { type } of anyOf) {
       if (!this.waiters.has(waiter)) return;
       if (type === "command_finished") {
-        const record = commandId === undefined ? this.finishedSince(waiter.since) : recorder.get(commandId);
+        const record = commandId === undefined ? this.finishedSince(waiter.since) : log.get(commandId);
         if (record !== null && record.state !== "running") waiter.settle("command_finished", { command: record });
       } else if (type === "bell" && this.lastBell > waiter.since) waiter.settle("bell");
       else if (type === "idle" && activity.idleMs() >= waiter.idleMs) waiter.settle("idle");
@@ -222,8 +222,8 @@ export class Waiters {
 
   /** The newest command that ended after `since`. */
   private finishedSince(since: number): CommandRecord | null {
-    const last = this.port.recorder.last();
-    const ended = last === null || last.state !== "running" ? last : this.port.recorder.get(last.id - 1);
+    const last = this.port.log.last();
+    const ended = last === null || last.state !== "running" ? last : this.port.log.get(last.id - 1);
     return ended !== null && ended.output_end !== null && ended.output_end > since ? ended : null;
   }
 

@@ -92,7 +92,7 @@ function describe(operation: Operation<OperationName>, binding: HttpBinding, ind
   const inPath = new Set([...binding.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? ""));
   const entries = Object.entries(entriesOf(operation.input)).filter(([name]) => binding.fixed?.[name] === undefined);
   // The path's name is the session's; a field of that name is the operation's own (a rename).
-  const others = entries.filter(([name]) => !inPath.has(name) || (name === "name" && operation.scope === "session"));
+  const others = entries.filter(([name]) => !inPath.has(name) || (name === "name" && operation.scope !== "server"));
   const source = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
   const parameters = [
     ...[...inPath].map((name) => pathParameter(operation, name)),
@@ -187,7 +187,7 @@ function responses(operation: Operation<OperationName>, binding: HttpBinding, so
   const codes: ErrorCode[] = [
     "invalid_request",
     ...commonErrors,
-    ...(operation.scope === "session" ? sessionErrors : []),
+    ...(operation.scope !== "server" ? sessionErrors : []),
     ...operation.errors,
   ];
   const byStatus = new Map<string, Set<string>>();

@@ -32,7 +32,7 @@ export async function callFromHttp(
     caller: { kind: "http", id: `http:${verdict.tokenName}`, connected: false },
     via: { token: verdict.tokenName, peer: c.env.peer },
     ...(verdict.session === undefined ? {} : { only: verdict.session }),
-    ...(operation.scope === "session" && target !== undefined ? { session: target } : {}),
+    ...(operation.scope !== "server" && target !== undefined ? { session: target } : {}),
   };
   try {
     const result = await call(operation.name, input as never, context);

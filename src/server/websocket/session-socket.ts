@@ -60,7 +60,7 @@ export class SessionSocket extends JsonSocket {
 
   protected override route({ method }: JsonRequest): { operation: Operation<OperationName>; session: string } {
     const operation = operationOf(method);
-    if (operation === undefined || operation.scope !== "session") {
+    if (operation === undefined || operation.scope === "server") {
       throw new WshError("unknown_method", `no method '${method}' of a session`);
     }
     return { operation, session: this.host.info.id };

@@ -1,22 +1,19 @@
 /** What is remembered of commands: only what the shell said, all of it within its limits. */
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
-import { CommandRecorder, type RecorderLimits } from "../../../src/pane/commands/command-log.ts";
+import { CommandLog, type CommandLogLimits } from "../../../src/pane/commands/command-log.ts";
 import type { RetiredLines, ShellMark } from "../../../src/pane/ports.ts";
 import { cutOutput, grepLines, HeadTail, signalOfExitCode, tailLines } from "../../../src/pane/text/kept-lines.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LiveCommands } from "../../support/live-pane.ts";
 
-/** A recorder fed with marks and lines as a session feeds it. */
-function recording(limits?: RecorderLimits) {
+/** A log fed with marks and lines as a session feeds it. */
+function recording(limits?: CommandLogLimits) {
   const text = new FakeText();
   let holds: boolean | null = true;
-  const recorder = new CommandRecorder(
-    { text, clock: systemClock, cwd: () => "/home", shellHoldsTerminal: () => holds },
-    limits,
-  );
+  const log = new CommandLog({ text, clock: systemClock, cwd: () => "/home", shellHoldsTerminal: () => holds }, limits);
   const mark = (kind: ShellMark["kind"], more: Partial<ShellMark> = {}): void =>
-    recorder.mark({
+    log.mark({
       kind,
       verified: true,
       exitCode: null,
@@ -35,14 +32,14 @@ function recording(limits?: RecorderLimits) {
     text.print(`${line}\n`);
     mark("C", more);
   };
-  const lines = (id = recorder.last()?.id ?? 0): string[] => {
-    const kept = recorder.output(id);
+  const lines = (id = log.last()?.id ?? 0): string[] => {
+    const kept = log.output(id);
     return kept === null ? [] : [...kept.head, ...kept.tail];
   };
   const foreground = (shell: boolean | null): void => {
     holds = shell;
   };
-  return { text, recorder, mark, prompt, begin, lines, foreground };
+  return { text, log, mark, prompt, begin, lines, foreground };
 }
 
 const forged = { verified: false };
@@ -61,15 +58,15 @@ function retired(lines: readonly (readonly [id: number, text: string])[], begins
 
 describe("a command record", () => {
   test("lasts from C to D and holds what was printed between them", () => {
-    const { text, recorder, mark, begin, lines, prompt } = recording();
+    const { text, log, mark, begin, lines, prompt } = recording();
     begin("make all");
-    expect(recorder.phase).toBe("running");
+    expect(log.phase).toBe("running");
     text.print("one\ntwo");
     expect(lines()).toEqual(["one", "two"]);
     mark("D", { exitCode: 2 });
     prompt();
     expect(lines()).toEqual(["one", "two"]);
-    expect(recorder.last()).toMatchObject({
+    expect(log.last()).toMatchObject({
       id: 1,
       command: "make all",
       cwd: "/home",
@@ -79,111 +76,111 @@ describe("a command record", () => {
       verified: true,
       output_lines: 2,
     });
-    expect(recorder.phase).toBe("prompt");
+    expect(log.phase).toBe("prompt");
   });
 
   test("is named by the shell, whether it says so after C or after D", () => {
-    const { recorder, mark, begin } = recording();
+    const { log, mark, begin } = recording();
     begin("ls  # shown otherwise");
     mark("E", { commandLine: "ls" });
     mark("D", { exitCode: 0 });
-    expect(recorder.last()?.command).toBe("ls");
+    expect(log.last()?.command).toBe("ls");
     begin("x");
     mark("D", { exitCode: 0 });
     mark("E", { commandLine: "x\ny" });
-    expect(recorder.last()?.command).toBe("x\ny");
-    recorder.expect({ command: "what exec sent", line: "eval 'what exec sent'" });
+    expect(log.last()?.command).toBe("x\ny");
+    log.expect({ command: "what exec sent", line: "eval 'what exec sent'" });
     begin("eval 'what exec sent'");
     mark("E", { commandLine: "eval 'what exec sent'" });
     mark("D", { exitCode: 0 });
-    expect(recorder.last()?.command).toBe("what exec sent");
+    expect(log.last()?.command).toBe("what exec sent");
   });
 
   test("what ran is compared with what exec sent", () => {
-    const { recorder, mark, begin } = recording();
+    const { log, mark, begin } = recording();
     const sent = { command: "echo clean", line: "echo clean" };
-    recorder.expect(sent);
+    log.expect(sent);
     begin("1;2cecho clean");
     mark("D", { exitCode: 0 });
-    expect(recorder.last()).toMatchObject({ command: "1;2cecho clean", sent: "echo clean", verified: false });
-    expect(recorder.comparison(1)).toEqual({ kind: "open", ran: "1;2cecho clean" });
+    expect(log.last()).toMatchObject({ command: "1;2cecho clean", sent: "echo clean", verified: false });
+    expect(log.comparison(1)).toEqual({ kind: "open", ran: "1;2cecho clean" });
     // The shell's own word counts more than the screen.
     mark("E", { commandLine: "echo  clean" });
-    expect(recorder.comparison(1)).toEqual({ kind: "same" });
-    expect(recorder.last()).toMatchObject({ command: "echo clean", verified: true });
-    expect(recorder.last()).not.toHaveProperty("sent");
-    recorder.expect(sent);
+    expect(log.comparison(1)).toEqual({ kind: "same" });
+    expect(log.last()).toMatchObject({ command: "echo clean", verified: true });
+    expect(log.last()).not.toHaveProperty("sent");
+    log.expect(sent);
     begin("echo clean");
     mark("E", { commandLine: "rm -r x; echo clean" });
     mark("D", { exitCode: 0 });
-    expect(recorder.comparison(2)).toEqual({ kind: "differs", ran: "rm -r x; echo clean" });
-    expect(recorder.last()).toMatchObject({ command: "rm -r x; echo clean", sent: "echo clean", verified: false });
+    expect(log.comparison(2)).toEqual({ kind: "differs", ran: "rm -r x; echo clean" });
+    expect(log.last()).toMatchObject({ command: "rm -r x; echo clean", sent: "echo clean", verified: false });
   });
 
   test("ends without a code at a prompt without D, if the shell holds the terminal", () => {
-    const { recorder, begin, prompt, foreground } = recording();
+    const { log, begin, prompt, foreground } = recording();
     begin("cat typescript");
     foreground(false);
     prompt();
-    expect(recorder.last()).toMatchObject({ state: "running" });
+    expect(log.last()).toMatchObject({ state: "running" });
     foreground(true);
     prompt();
-    expect(recorder.last()).toMatchObject({ state: "finished", exit_code: null, signal: null });
+    expect(log.last()).toMatchObject({ state: "finished", exit_code: null, signal: null });
   });
 
   test("takes a pasted block for one command", () => {
-    const { text, recorder, mark, begin, lines } = recording();
+    const { text, log, mark, begin, lines } = recording();
     begin("a\nb");
     text.print("out a\n");
     mark("C");
     text.print("out b\n");
     mark("D", { exitCode: 0 });
-    expect(recorder.list()).toHaveLength(1);
+    expect(log.list()).toHaveLength(1);
     expect(lines()).toEqual(["out a", "out b"]);
   });
 
   test("ends with the child, with the child's code and never an invented one", () => {
-    const { recorder, begin } = recording();
+    const { log, begin } = recording();
     begin("exit 3");
-    recorder.exited({ code: 3, signal: null });
-    expect(recorder.last()).toMatchObject({ state: "finished", exit_code: 3 });
+    log.exited({ code: 3, signal: null });
+    expect(log.last()).toMatchObject({ state: "finished", exit_code: 3 });
     begin("sleep 60");
-    recorder.exited({ code: null, signal: "SIGKILL" });
-    expect(recorder.last()).toMatchObject({ state: "finished", exit_code: null, signal: "SIGKILL" });
+    log.exited({ code: null, signal: "SIGKILL" });
+    expect(log.last()).toMatchObject({ state: "finished", exit_code: null, signal: "SIGKILL" });
     begin("sleep 60");
-    recorder.exited({ code: null, signal: null });
-    expect(recorder.last()).toMatchObject({ state: "lost", exit_code: null });
+    log.exited({ code: null, signal: null });
+    expect(log.last()).toMatchObject({ state: "lost", exit_code: null });
   });
 
   test("is not ended or begun by forged marks once true ones were seen", () => {
-    const { recorder, mark, begin } = recording();
+    const { log, mark, begin } = recording();
     begin("early", forged);
     mark("D", { exitCode: 0, ...forged });
-    expect(recorder.last()).toMatchObject({ verified: false, exit_code: 0 });
+    expect(log.last()).toMatchObject({ verified: false, exit_code: 0 });
     begin("true one");
     mark("D", { exitCode: 99, ...forged });
     mark("A", forged);
     mark("B", forged);
-    expect(recorder.last()).toMatchObject({ state: "running", verified: true });
-    expect(recorder.inner).toBe("prompt");
+    expect(log.last()).toMatchObject({ state: "running", verified: true });
+    expect(log.inner).toBe("prompt");
     mark("C", forged);
-    expect(recorder.inner).toBe("running");
-    expect(recorder.list()).toHaveLength(2);
+    expect(log.inner).toBe("running");
+    expect(log.list()).toHaveLength(2);
     mark("D", { exitCode: 1 });
-    expect(recorder.last()).toMatchObject({ exit_code: 1 });
+    expect(log.last()).toMatchObject({ exit_code: 1 });
   });
 
   test("keeps lines that history forgets, and counts those that it does not keep", () => {
-    const { text, recorder, mark, begin } = recording({ records: 10, recordBytes: 200, totalBytes: 10_000 });
+    const { text, log, mark, begin } = recording({ records: 10, recordBytes: 200, totalBytes: 10_000 });
     begin("seq");
     const first = text.position().line;
     for (let n = 0; n < 1_000; n++) text.print(`line ${n}\n`);
     for (let n = 0; n < 900; n += 100) {
-      recorder.retired(retired(Array.from({ length: 100 }, (_, at) => [first + n + at, `line ${n + at}`])));
+      log.retired(retired(Array.from({ length: 100 }, (_, at) => [first + n + at, `line ${n + at}`])));
     }
     text.forgotten = first + 900;
     mark("D", { exitCode: 0 });
-    const kept = recorder.output(1);
+    const kept = log.output(1);
     expect(kept?.head.slice(0, 2)).toEqual(["line 0", "line 1"]);
     expect(kept?.tail.at(-1)).toBe("line 999");
     const { head, tail, omitted } = kept ?? { head: [], tail: [], omitted: 0 };
@@ -192,51 +189,51 @@ describe("a command record", () => {
   });
 
   test("joins the pieces in which a long line leaves", () => {
-    const { text, recorder, mark, begin, lines } = recording();
+    const { text, log, mark, begin, lines } = recording();
     begin("long");
     const { line } = text.position();
     text.print(`${"a".repeat(100)}${"b".repeat(100)}\nend\n`);
-    recorder.retired(retired([[line, "a".repeat(100)]]));
+    log.retired(retired([[line, "a".repeat(100)]]));
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
-    recorder.retired(retired([[line, "b".repeat(100)]], false));
+    log.retired(retired([[line, "b".repeat(100)]], false));
     text.forgotten = line + 1;
     mark("D", { exitCode: 0 });
     expect(lines()).toEqual(["a".repeat(100) + "b".repeat(100), "end"]);
   });
 
   test("begins anew where the screen was cleared", () => {
-    const { text, recorder, mark, begin, lines } = recording();
+    const { text, log, mark, begin, lines } = recording();
     begin("clear; ls");
     text.print("old\n");
     text.shown = ["", ""];
     text.shown[0] = "new";
-    recorder.erased(0);
+    log.erased(0);
     mark("D", { exitCode: 0 });
     expect(lines()).toEqual(["new"]);
   });
 
   test("gives way to newer ones: its output first, then itself", () => {
-    const { text, recorder, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
+    const { text, log, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
     for (let n = 0; n < 5; n++) {
       begin(`command ${n}`);
       text.print(`${String(n).repeat(400)}\n`);
       mark("D", { exitCode: 0 });
     }
-    expect(recorder.list().map((record) => record.id)).toEqual([3, 4, 5]);
-    expect(recorder.get(1)).toBeNull();
-    expect(recorder.output(3)).toEqual({ head: [], tail: [], omitted: 1 });
-    expect(recorder.output(5)?.head).toEqual(["4".repeat(400)]);
+    expect(log.list().map((record) => record.id)).toEqual([3, 4, 5]);
+    expect(log.get(1)).toBeNull();
+    expect(log.output(3)).toEqual({ head: [], tail: [], omitted: 1 });
+    expect(log.output(5)?.head).toEqual(["4".repeat(400)]);
   });
 });
 
 test("records that are gone count no more: of many commands the newest keep their output", () => {
-  const { text, recorder, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
+  const { text, log, mark, begin } = recording({ records: 3, recordBytes: 1_000, totalBytes: 1_000 });
   for (let n = 0; n < 50; n++) {
     begin(`command ${n}`);
     text.print(`${"x".repeat(100)}\n\nlast of ${n}\n`);
     mark("D", { exitCode: 0 });
   }
-  expect(recorder.list().map(({ id }) => recorder.output(id)?.head)).toEqual(
+  expect(log.list().map(({ id }) => log.output(id)?.head)).toEqual(
     [47, 48, 49].map((n) => ["x".repeat(100), "", `last of ${n}`]),
   );
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { Activity } from "../../../src/pane/activity.ts";
 import { Commands } from "../../../src/pane/commands/commands.ts";
-import { SessionText } from "../../../src/pane/text/terminal-text.ts";
+import { PaneText } from "../../../src/pane/text/terminal-text.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
 
@@ -40,7 +40,7 @@ function session(historyLines = 1_000) {
       erased: (top) => commands.erased(top.line),
     },
   );
-  const text = new SessionText(model);
+  const text = new PaneText(model);
   const commands = new Commands({
     text,
     clock: systemClock,
@@ -66,8 +66,8 @@ function session(historyLines = 1_000) {
 
 /** What is known of the commands, without what is different each time. */
 function known({ commands }: ReturnType<typeof session>): object[] {
-  return commands.recorder.list().map(({ started_at, ended_at, duration_ms, ...record }) => {
-    const output = commands.recorder.output(record.id);
+  return commands.log.list().map(({ started_at, ended_at, duration_ms, ...record }) => {
+    const output = commands.log.output(record.id);
     return { ...record, output: [...(output?.head ?? []), ...(output?.tail ?? [])] };
   });
 }
@@ -155,7 +155,7 @@ describe("fish 4's own marks", () => {
       { command: "echo a; echo 'b'", exit_code: 0, verified: false, cwd: "/tmp/a b", output: ["a", "b"] },
       { command: "false", exit_code: 1, verified: false, output: [] },
     ]);
-    expect(alone.commands.recorder.verified).toBe(false);
+    expect(alone.commands.log.verified).toBe(false);
   });
 
   test("count for nothing beside those of the integration", async () => {
@@ -182,7 +182,7 @@ describe("fish 4's own marks", () => {
       { command: "early", verified: false },
       { command: "false", exit_code: 1, verified: true, output: ["real", "still running"] },
     ]);
-    expect(both.commands.recorder.phase).toBe("prompt");
+    expect(both.commands.log.phase).toBe("prompt");
   });
 
   test("of a replayed recording are of nobody: another session's nonce is none", async () => {
@@ -193,7 +193,7 @@ describe("fish 4's own marks", () => {
         `${own("A")}$ ${own("B")}cat log\r\n${own("C")}${foreign("D;0")}${foreign("A")}$ ${foreign("B")}x\r\n`,
       ),
     );
-    expect(replay.commands.recorder.runningCommand).toMatchObject({ id: 1, exit_code: null, state: "running" });
+    expect(replay.commands.log.runningCommand).toMatchObject({ id: 1, exit_code: null, state: "running" });
     await replay.model.write(Buffer.from(own("D;2")));
     expect(known(replay)).toMatchObject([{ id: 1, exit_code: 2, verified: true }]);
   });

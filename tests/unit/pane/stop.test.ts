@@ -1,7 +1,7 @@
 /** A command is stopped though the signal came a moment too early for it. */
 import { expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
-import type { CommandRecorder } from "../../../src/pane/commands/command-log.ts";
+import type { CommandLog } from "../../../src/pane/commands/command-log.ts";
 import { type Leader, stopCommand } from "../../../src/pane/commands/stop.ts";
 import type { CommandRecord } from "../../../src/protocol/commands.ts";
 
@@ -13,14 +13,14 @@ function command(leaders: readonly Leader[], endsAt: number) {
   const sent: string[] = [];
   let finished: ((record: CommandRecord) => void) | undefined;
   let look = 0;
-  const recorder = {
+  const log = {
     on: (events: { finished(record: CommandRecord): void }) => {
       finished = events.finished;
       return { [Symbol.dispose]() {} };
     },
     get: () => record,
     shellHoldsTerminal: () => false,
-  } as unknown as CommandRecorder;
+  } as unknown as CommandLog;
   const target = {
     signal(name: NodeJS.Signals) {
       sent.push(name);
@@ -28,7 +28,7 @@ function command(leaders: readonly Leader[], endsAt: number) {
     },
   };
   const leader = (): Leader | null => leaders[Math.min(look++, leaders.length - 1)] ?? null;
-  return { sent, stop: () => stopCommand({ target, recorder, clock: systemClock, leader }, 1, "interrupt") };
+  return { sent, stop: () => stopCommand({ target, log, clock: systemClock, leader }, 1, "interrupt") };
 }
 
 test("by a second signal, when the first met the shell's child before it had become the command", async () => {

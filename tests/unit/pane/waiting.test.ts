@@ -1,13 +1,14 @@
 /** Waiting for what happens in a session: the answer comes when it does, says what decided, and is never an echo. */
 import { describe, expect, test } from "bun:test";
 import { type Clock, systemClock } from "../../../src/base/clock.ts";
-import { Activity } from "../../../src/pane/activity.ts";
+
 import { defaultCommandLimits } from "../../../src/pane/commands/commands.ts";
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
 import { Budget, openPieces, regexFinder } from "../../../src/pane/waiting/pattern.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LiveCommands } from "../../support/live-pane.ts";
 import { isMissing } from "../../support/programs.ts";
+import { watched } from "../../support/silence.ts";
 
 /** Time that the test moves. */
 class TestClock implements Clock {
@@ -56,12 +57,12 @@ describe("waiting for silence", () => {
 
   test("is over at once when it is quiet already, else when it becomes so", async () => {
     const clock = new TestClock();
-    const activity = new Activity(clock);
+    const { activity, silence } = watched(clock);
     await clock.pass(100);
-    expect(await activity.awaitIdle(ask)).toEqual({ decided: "idle", generation: 0 });
+    expect(await silence.awaitIdle(ask)).toEqual({ decided: "idle", generation: 0 });
     activity.record();
     let done = false;
-    const idle = activity.awaitIdle(ask).then((outcome) => {
+    const idle = silence.awaitIdle(ask).then((outcome) => {
       done = true;
       return outcome;
     });
@@ -76,51 +77,51 @@ describe("waiting for silence", () => {
 
   test("with the generation that is current, something must happen first", async () => {
     const clock = new TestClock();
-    const activity = new Activity(clock);
+    const { activity, silence } = watched(clock);
     await clock.pass(500);
-    const idle = activity.awaitIdle({ ...ask, lastGeneration: 0 });
+    const idle = silence.awaitIdle({ ...ask, lastGeneration: 0 });
     await clock.pass(300);
     activity.record();
     await clock.pass(100);
     expect(await idle).toEqual({ decided: "idle", generation: 1 });
     await clock.pass(500);
-    expect(await activity.awaitIdle({ ...ask, lastGeneration: 7 })).toMatchObject({ decided: "idle" });
-    const never = activity.awaitIdle({ ...ask, lastGeneration: 1 });
+    expect(await silence.awaitIdle({ ...ask, lastGeneration: 7 })).toMatchObject({ decided: "idle" });
+    const never = silence.awaitIdle({ ...ask, lastGeneration: 1 });
     await clock.pass(1_000);
     expect(await never).toMatchObject({ decided: "timeout" });
   });
 
   test("fresh silence counts from the request, unless something is happening", async () => {
     const clock = new TestClock();
-    const activity = new Activity(clock);
+    const { activity, silence } = watched(clock);
     await clock.pass(500);
     let done = 0;
-    void activity.awaitIdle({ ...ask, fresh: true, lastGeneration: 0 }).then(() => done++);
+    void silence.awaitIdle({ ...ask, fresh: true, lastGeneration: 0 }).then(() => done++);
     await clock.pass(99);
     expect(done).toBe(0);
     await clock.pass(1);
     expect(done).toBe(1);
     activity.record();
     await clock.pass(60);
-    void activity.awaitIdle({ ...ask, fresh: true }).then(() => done++);
+    void silence.awaitIdle({ ...ask, fresh: true }).then(() => done++);
     await clock.pass(40);
     expect(done).toBe(2);
   });
 
   test("ends with the deadline, the owner and the child", async () => {
     const clock = new TestClock();
-    const activity = new Activity(clock);
+    const { silence } = watched(clock);
     const owner = new AbortController();
-    const cancelled = activity.awaitIdle({ ...ask, signal: owner.signal });
+    const cancelled = silence.awaitIdle({ ...ask, signal: owner.signal });
     owner.abort();
     expect(await cancelled).toMatchObject({ decided: "cancelled" });
-    const late = activity.awaitIdle({ timeoutMs: 5_000, maxWaitMs: 200 });
+    const late = silence.awaitIdle({ timeoutMs: 5_000, maxWaitMs: 200 });
     await clock.pass(200);
     expect(await late).toMatchObject({ decided: "timeout" });
-    const open = activity.awaitIdle({ timeoutMs: 5_000, maxWaitMs: 9_000 });
-    activity.exited();
+    const open = silence.awaitIdle({ timeoutMs: 5_000, maxWaitMs: 9_000 });
+    silence.exited();
     expect(await open).toMatchObject({ decided: "exited" });
-    expect(await activity.awaitIdle({ timeoutMs: 0, maxWaitMs: 0 })).toMatchObject({ decided: "exited" });
+    expect(await silence.awaitIdle({ timeoutMs: 0, maxWaitMs: 0 })).toMatchObject({ decided: "exited" });
   });
 });
 

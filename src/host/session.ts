@@ -1,0 +1,5 @@
+/** A session as its own process has it: its pane runs here. */
+import type { Pane } from "../pane/pane.ts";
+import type { Session as AnySession } from "../session/session.ts";
+
+export type Session = AnySession<Pane>;

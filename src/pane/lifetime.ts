@@ -1,0 +1,137 @@
+/**
+ * How the program of a pane ends, and how it is started again. It ends by itself, because it is asked to (`end`), or to
+ * make room for its successor (`restart`); each end but the last is reported once, after the last output. What lets a
+ * program that is held at its start go on is here too. How long the result of an ended program is kept is decided by
+ * whoever owns the pane, from the events `exited`, `endTold` and `abandoned`.
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { Emitter } from "../base/emitter.ts";
+import type { PtyExit } from "../pty/port.ts";
+import type { Commands } from "./commands/commands.ts";
+import type { Program } from "./program.ts";
+import type { PaneEvents } from "./types.ts";
+import type { Silence } from "./waiting/silence.ts";
+
+/** How a program ended that never ran. */
+export const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
+
+export interface LifetimePort {
+  readonly program: Program;
+  readonly commands: Commands;
+  readonly silence: Silence;
+  readonly clock: Clock;
+  readonly events: Emitter<PaneEvents>;
+  /** Time between SIGHUP and SIGKILL, in ms. */
+  readonly killGraceMs: number;
+  /** Starts the program anew in the same place. @throws WshError session_create_failed */
+  startAgain(): Promise<void>;
+}
+
+export class PaneLifetime {
+  private told = false;
+  private unfollowed: Disposable | null = null;
+  /** The program was asked to end. */
+  private ending = 0;
+  /** Called instead of reporting the program's end, while another is about to take its place. */
+  private replaced: (() => void) | null = null;
+
+  constructor(private readonly port: LifetimePort) {}
+
+  /** The program is being ended, for good or for its successor: nothing may hold it up. */
+  get isHangingUp(): boolean {
+    return this.ending > 0;
+  }
+
+  /** Ends what still runs and starts the program again. @throws WshError session_create_failed */
+  async restart(): Promise<void> {
+    const { program, silence } = this.port;
+    if (program.exit === null) await this.makeRoom();
+    this.told = false;
+    try {
+      await this.port.startAgain();
+    } catch (error) {
+      this.programEnded(program.exit ?? UNKNOWN_EXIT);
+      throw error;
+    }
+    silence.started();
+  }
+
+  /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the program has ended and its last output was parsed. */
+  async end(): Promise<void> {
+    if (this.port.program.exit !== null) return;
+    const ended = Promise.withResolvers<void>();
+    const off = this.port.events.on("exited", () => ended.resolve());
+    await this.hangUp(ended.promise);
+    off();
+  }
+
+  /** The program waits with its output until a follower reads it, at most so long. */
+  awaitFollower(ms: number): void {
+    const hold = this.port.program.hold();
+    const timer = this.port.clock.after(ms, () => this.followed());
+    this.unfollowed = {
+      [Symbol.dispose]: () => {
+        timer[Symbol.dispose]();
+        hold[Symbol.dispose]();
+      },
+    };
+  }
+
+  /** The follower that was waited for reads now, or nobody waits for one any more. */
+  followed(): void {
+    this.unfollowed?.[Symbol.dispose]();
+    this.unfollowed = null;
+  }
+
+  /** A caller that waited has its answer; it tells of the program's end, if that has come. */
+  endTold(): void {
+    if (this.port.program.exit === null || this.told) return;
+    this.told = true;
+    this.port.events.emit("endTold", undefined);
+  }
+
+  /** The caller that started the program has stopped waiting for it. */
+  abandoned(): void {
+    this.port.events.emit("abandoned", undefined);
+  }
+
+  /** The program has ended and its last output was parsed. */
+  programEnded(exit: PtyExit): void {
+    this.port.commands.exited(exit);
+    if (this.replaced !== null) {
+      this.replaced();
+      return;
+    }
+    this.port.silence.exited();
+    this.port.events.emit("exited", exit);
+  }
+
+  /** Ends the program for its successor: the pane goes on, and no end is reported. */
+  private async makeRoom(): Promise<void> {
+    const ended = Promise.withResolvers<void>();
+    this.replaced = ended.resolve;
+    await this.hangUp(ended.promise);
+    this.replaced = null;
+  }
+
+  /** Asks the program to end, then makes it; resolves with `ended`. */
+  private async hangUp(ended: Promise<void>): Promise<void> {
+    this.ending++;
+    this.port.program.letGo();
+    for (const name of ["SIGHUP", "SIGCONT"] as const) this.signalAll(name);
+    using _timer = this.port.clock.after(this.port.killGraceMs, () => this.signalAll("SIGKILL"));
+    await ended;
+    this.ending--;
+  }
+
+  private signalAll(name: NodeJS.Signals): void {
+    for (const to of ["foreground", "group"] as const) {
+      try {
+        this.port.program.signal(name, to);
+      } catch {
+        // Ended meanwhile, or the group has no process left.
+      }
+    }
+  }
+}

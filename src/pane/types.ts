@@ -1,0 +1,74 @@
+/**
+ * What a pane is made from, what it reports, and what is shown of it: the types that its parts and its owner share.
+ * Nothing here does anything.
+ */
+
+import type { Clock } from "../base/clock.ts";
+import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+import type { ShellKind } from "../shell/plan.ts";
+import type { TerminalSink } from "../terminal/model.ts";
+import type { TerminalProfile } from "../terminal/profile.ts";
+import type { CommandLimits } from "./commands/commands.ts";
+
+/** What the program is: a shell, or the one command that runs instead of it. */
+export interface PaneShell {
+  readonly kind: ShellKind;
+  /** The command that runs instead of a shell, when one does: all its output is that command's. */
+  readonly command: string | null;
+  readonly integration: { readonly active: true } | { readonly active: false; readonly reason: string };
+}
+
+export interface PaneOptions {
+  /** `@7`: unique in the instance. */
+  readonly id: string;
+  /** What lists show as the command. */
+  readonly command: string;
+  readonly spawn: PtySpawn;
+  readonly open: PtyOpen;
+  readonly nonce: string | null;
+  /** How the shell learns the nonce; absent without integration. */
+  readonly keyFile?: { offer(): void; withdraw(): void };
+  readonly shell: PaneShell;
+  readonly profile: TerminalProfile;
+  /** Programs' clipboard writes do not reach clients. */
+  readonly hideClipboard: boolean;
+  /** Neither do the titles that they set. */
+  readonly hideTitles: boolean;
+  /** Between two commands of the shell, modes that the first left on are switched off. */
+  readonly resetModes: boolean;
+  readonly historyLines: number;
+  readonly historyBytes: number;
+  /** Pending waits, and what command records keep. */
+  readonly commands: CommandLimits;
+  /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
+  readonly killGraceMs: number;
+  /** The program waits with its output until a follower reads it, at most so long, in ms. */
+  readonly heldMs?: number;
+  readonly clock?: Clock;
+}
+
+export type Chunk = Parameters<TerminalSink["chunk"]>[0];
+
+/** What a pane reports to its listeners. */
+export interface PaneEvents {
+  /** Parsed output, as clients may see it. */
+  chunk: Chunk;
+  /** The next chunk begins with these bytes: for terminals that are relayed to, which need not wait for the emulator. */
+  ahead: Uint8Array;
+  /** What lists show of the pane may have changed; runs per chunk and per input. */
+  listed: undefined;
+  /** The program entered or left its alternate screen. */
+  alternate: boolean;
+  title: string;
+  bell: undefined;
+  clipboard: { readonly selection: string; readonly base64: string };
+  reset: Parameters<TerminalSink["reset"]>[0];
+  /** The screen is about to be wrapped anew, between two chunks. */
+  resizing: undefined;
+  /** The program has ended, and not to make room for its successor; its last output was parsed. */
+  exited: PtyExit;
+  /** A caller that waited for the program's end was told of it: the result need not be kept for that any more. */
+  endTold: undefined;
+  /** The caller that started the program has stopped waiting for it: its result is kept for longer. */
+  abandoned: undefined;
+}

@@ -1,0 +1,133 @@
+/**
+ * Waits for silence (docs/protocol.md, Silence). The pane reports every activity to `recorded`, which runs per chunk and
+ * only counts: waits are judged when the earliest of them can be over, by one timer for all. Every wait ends: with
+ * silence, at its deadline, with its owner's signal, with the program, or with the pane.
+ */
+
+import { Alarm } from "../../base/alarm.ts";
+import type { Clock } from "../../base/clock.ts";
+import { Wait } from "../../base/deadline.ts";
+import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Activity } from "../activity.ts";
+
+/** Waits for silence at one time in one pane; each costs ~200 bytes, so this guards against a leak of callers. */
+const MAX_IDLE_WAITS = 1_000;
+
+export interface IdleRequest {
+  /** Silence that is asked for, in ms; 0 is satisfied at once. */
+  readonly timeoutMs: number;
+  readonly maxWaitMs: number;
+  /** When it is the current generation, something new must happen first. */
+  readonly lastGeneration?: number | undefined;
+  /** Silence counts from the request on at the earliest, unless something is happening. Wins over lastGeneration. */
+  readonly fresh?: boolean | undefined;
+  /** The owner: when it aborts, the wait is over. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface IdleOutcome {
+  /** `exited`: the program has ended, nothing more will come. */
+  readonly decided: "idle" | "timeout" | "exited" | "cancelled";
+  readonly generation: number;
+}
+
+interface IdleWait {
+  readonly timeoutMs: number;
+  readonly deadline: number;
+  /** Silence counts from here, if the last activity is older. */
+  readonly quietFrom: number;
+  /** Generation that must be passed first; -1 when none. */
+  readonly passed: number;
+  readonly settle: (decided: IdleOutcome["decided"]) => void;
+  readonly fail: (reason: WshError) => void;
+}
+
+export class Silence {
+  private readonly waits = new Set<IdleWait>();
+  private readonly alarm: Alarm;
+  /** Waits that cannot start to count before something happens. */
+  private blocked = 0;
+  private over = false;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly activity: Activity,
+  ) {
+    this.alarm = new Alarm(clock, () => this.judge());
+  }
+
+  /** Something happened. */
+  recorded(): void {
+    if (this.blocked > 0) this.judge();
+  }
+
+  /** Resolves with silence or with what ended the wait instead; rejects only when the pane goes away. */
+  awaitIdle(request: IdleRequest): Promise<IdleOutcome> {
+    if (request.signal?.aborted === true) return Promise.resolve(this.outcome("cancelled"));
+    if (this.waits.size >= MAX_IDLE_WAITS) {
+      return Promise.reject(new WshError("resource_limit_reached", `${MAX_IDLE_WAITS} waits for silence are pending`));
+    }
+    const now = this.clock.now();
+    const timeoutMs = Math.min(MAX_WAIT_MS, request.timeoutMs);
+    const fresh = request.fresh === true;
+    const wasIdle = now - this.activity.lastAt >= timeoutMs;
+    const ending = new Wait<IdleOutcome>({ signal: request.signal }, () => this.outcome("cancelled"));
+    const wait: IdleWait = {
+      timeoutMs,
+      deadline: now + Math.min(MAX_WAIT_MS, request.maxWaitMs),
+      quietFrom: fresh && wasIdle ? now : this.activity.lastAt,
+      passed: !fresh && request.lastGeneration === this.activity.generation ? this.activity.generation : -1,
+      settle: (decided) => ending.end(this.outcome(decided)),
+      fail: (reason) => ending.fail(reason),
+    };
+    this.waits.add(wait);
+    ending.own(() => this.waits.delete(wait));
+    this.judge();
+    return ending.promise;
+  }
+
+  /** The program has ended: nothing more can happen, every wait is over. */
+  exited(): void {
+    this.over = true;
+    this.judge();
+  }
+
+  /** A program was started where another had ended or was ended. */
+  started(): void {
+    this.over = false;
+    this.activity.record();
+  }
+
+  /** The pane is going away. */
+  dispose(reason: WshError): void {
+    this.alarm.clear();
+    for (const wait of [...this.waits]) wait.fail(reason);
+  }
+
+  private outcome(decided: IdleOutcome["decided"]): IdleOutcome {
+    return { decided, generation: this.activity.generation };
+  }
+
+  private judge(): void {
+    const now = this.clock.now();
+    let next = Number.POSITIVE_INFINITY;
+    let blocked = 0;
+    for (const wait of [...this.waits]) {
+      if (this.over) {
+        wait.settle("exited");
+        continue;
+      }
+      const held = wait.passed === this.activity.generation;
+      const quietAt = held ? Number.POSITIVE_INFINITY : Math.max(wait.quietFrom, this.activity.lastAt) + wait.timeoutMs;
+      if (now >= quietAt) wait.settle("idle");
+      else if (now >= wait.deadline) wait.settle("timeout");
+      else {
+        if (held) blocked++;
+        next = Math.min(next, quietAt, wait.deadline);
+      }
+    }
+    this.blocked = blocked;
+    this.alarm.set(next);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * A window: the size that its viewers or callers asked for, where panels lie on it, and the pane that gets what they
+ * leave. It refers to its pane and does not own it: how the pane starts and ends is not the window's.
+ *
+ * `outer` is the whole size; the pane's is never larger, and the program's terminal follows every change of layout.
+ */
+
+import { type Layout, layoutPanels } from "../compositor/panel-layout.ts";
+import type { PaneInfo, WindowInfo } from "../protocol/session.ts";
+import type { Size } from "../protocol/size.ts";
+import type { PaneRef } from "./types.ts";
+
+/** A terminal smaller than this is a window that was squeezed: programs can do nothing there. */
+const USABLE: Size = { rows: 5, cols: 20 };
+
+export interface WindowPort {
+  readonly id: string;
+  readonly pane: PaneRef;
+  /** Where the session's panels are at an outer size. */
+  place(outer: Size): Layout;
+}
+
+export class Window {
+  private outer: Size;
+  /** The newest size that programs can work with, or the first. */
+  private usable: Size;
+  private placed: Layout;
+
+  constructor(
+    private readonly port: WindowPort,
+    size: Size,
+  ) {
+    this.outer = size;
+    this.usable = size;
+    this.placed = layoutPanels([], size);
+  }
+
+  get size(): Size {
+    return this.outer;
+  }
+
+  /** Where panels are on the outer screen, and what they leave the pane. */
+  get layout(): Layout {
+    return this.placed;
+  }
+
+  /** The size after the last terminal has gone, when it is another: not one that only that terminal could bear. */
+  get unattendedSize(): Size | null {
+    const { rows, cols } = this.outer;
+    return rows < USABLE.rows || cols < USABLE.cols ? this.usable : null;
+  }
+
+  /** Sets the outer size. @returns whether it is another one now */
+  async resize(asked: Size): Promise<boolean> {
+    const changed = asked.rows !== this.outer.rows || asked.cols !== this.outer.cols;
+    this.outer = asked;
+    if (asked.rows >= USABLE.rows && asked.cols >= USABLE.cols) this.usable = asked;
+    await this.layOut();
+    return changed;
+  }
+
+  /** Gives the pane what the panels leave of the outer size. */
+  async layOut(): Promise<void> {
+    this.placed = this.port.place(this.outer);
+    await this.port.pane.resize(this.placed.ptyRows, this.placed.ptyCols);
+  }
+
+  info(pane: Omit<PaneInfo, "index" | "active">): WindowInfo {
+    const { rows, cols } = this.outer;
+    const first = { index: 0, active: true };
+    return { id: this.port.id, ...first, name: "0", rows, cols, panes: [{ ...pane, ...first }] };
+  }
+}

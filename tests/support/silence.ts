@@ -1,0 +1,10 @@
+/** Activity and the waits for silence upon it, joined as a pane joins them. */
+import type { Clock } from "../../src/base/clock.ts";
+import { Activity } from "../../src/pane/activity.ts";
+import { Silence } from "../../src/pane/waiting/silence.ts";
+
+export function watched(clock: Clock): { readonly activity: Activity; readonly silence: Silence } {
+  const activity: Activity = new Activity(clock, () => silence.recorded());
+  const silence = new Silence(clock, activity);
+  return { activity, silence };
+}
