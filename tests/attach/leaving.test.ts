@@ -170,5 +170,5 @@ test("modes that are on no screen of ours do not reach the terminal; those besid
   terminal.type(`printf '${foreign}set\\n'\r`);
   await terminal.sees(/^set$/m);
   const set = terminal.bytes.slice(terminal.bytes.lastIndexOf("\n", terminal.bytes.indexOf("set\r\n")));
-  expect(set.slice(0, set.indexOf("set\r\n"))).toEndWith("\x1b[?00;2004;0000h\x1b%G");
+  expect(set.slice(0, set.indexOf("set\r\n"))).toEndWith("\x1b[?00;2004;0000h\x1b[?1000l\x1b%G");
 });
