@@ -6,7 +6,7 @@
  * tells that those before it were answered or never will be.
  */
 import type { TerminalColors } from "../protocol/attach.ts";
-import type { ColorDepth } from "./paint/sgr.ts";
+import type { ColorDepth } from "./paint/color-depth.ts";
 import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-probe.ts";
 
 /** Foreground, background, cursor colour; kitty's keyboard flags. */

@@ -1,10 +1,6 @@
 /** What a program is told about the terminal it runs in: probed from the newest client before its first byte, else from settings. */
 
-export interface Rgb {
-  readonly r: number;
-  readonly g: number;
-  readonly b: number;
-}
+import { type Rgb, xtermColor } from "../protocol/palette.ts";
 
 export interface TerminalProfile {
   /** Answer to XTVERSION, such as "wsh 0.1.0". */
@@ -47,25 +43,7 @@ function isLight({ r, g, b }: Rgb): boolean {
   return 0.299 * r + 0.587 * g + 0.114 * b > 127;
 }
 
-/** xterm's first sixteen colours, 0xRRGGBB. */
-const BASE_COLORS = [
-  0x000000, 0xcd0000, 0x00cd00, 0xcdcd00, 0x0000ee, 0xcd00cd, 0x00cdcd, 0xe5e5e5, 0x7f7f7f, 0xff0000, 0x00ff00,
-  0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
-] as const;
-/** Levels of the 6×6×6 cube at 16–231. */
-const CUBE = [0, 95, 135, 175, 215, 255] as const;
-
 /** Palette colour `index` (0–255) as the profile or xterm has it. */
 export function paletteColor(profile: TerminalProfile, index: number): Rgb {
-  const known = profile.palette?.[index];
-  if (known !== undefined) return known;
-  const base = BASE_COLORS[index];
-  if (base !== undefined) return { r: base >> 16, g: (base >> 8) & 0xff, b: base & 0xff };
-  if (index >= 232) {
-    const level = 8 + 10 * (index - 232);
-    return { r: level, g: level, b: level };
-  }
-  const at = index - 16;
-  const level = (n: number): number => CUBE[n] ?? 0;
-  return { r: level(Math.floor(at / 36)), g: level(Math.floor(at / 6) % 6), b: level(at % 6) };
+  return profile.palette?.[index] ?? xtermColor(index);
 }

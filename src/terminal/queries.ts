@@ -7,8 +7,9 @@
  * keyboard query and unknown capabilities stay unanswered or are denied.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
+import type { Rgb } from "../protocol/palette.ts";
 import type { ModeTracker } from "./modes.ts";
-import { paletteColor, type Rgb, type TerminalProfile } from "./profile.ts";
+import { paletteColor, type TerminalProfile } from "./profile.ts";
 import { sgrOf } from "./rows/styles.ts";
 import { penOf } from "./rows/xterm-row.ts";
 

@@ -8,7 +8,7 @@
 import type { LastingChange } from "../../protocol/attach.ts";
 import type { ViewCursor, ViewModes } from "../../protocol/frame.ts";
 import { type OuterWidths, usualWidths } from "../width-probe.ts";
-import type { ColorDepth } from "./sgr.ts";
+import type { ColorDepth } from "./color-depth.ts";
 
 /** What the outer terminal can do, from its environment and what it answered. */
 export interface OuterCaps {

@@ -8,8 +8,8 @@
 import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
 import { MAX_GRAPHEME, plainViewStyle, sameViewStyle, type ViewCell, type ViewStyle } from "../../protocol/frame.ts";
 import { fitted } from "../width-probe.ts";
+import { sgr } from "./color-depth.ts";
 import type { OuterCaps } from "./modes.ts";
-import { sgr } from "./sgr.ts";
 
 /** Bytes of a link's target that terminals accept. */
 const LONGEST_LINK = 2083;

@@ -20,6 +20,7 @@ import {
   type UnderlineStyle,
 } from "../../protocol/grid.ts";
 import type { Color, Span } from "../../protocol/screen.ts";
+import { sgrParameters } from "../../protocol/sgr.ts";
 import {
   BG_EXTENDED,
   BG_FAINT,
@@ -117,36 +118,14 @@ function flagsOf(fg: number, bg: number): number {
   );
 }
 
-function colorParameters(word: number, base: 30 | 40): string {
-  const mode = word & COLOR_MODE;
-  if (mode === COLOR_RGB) return `;${base + 8};2;${(word >> 16) & 0xff};${(word >> 8) & 0xff};${word & 0xff}`;
-  if (mode === 0) return "";
-  const index = word & 0xff;
-  if (index < 8) return `;${base + index}`;
-  return index < 16 ? `;${base + 60 + index - 8}` : `;${base + 8};5;${index}`;
-}
-
-/** SGR (and OSC 8 when the link differs from `link`) that sets this style, whatever was set before. */
+/** SGR that sets this style, whatever was set before. */
 export function sgrOf(fg: number, bg: number, extra: Extra | null): string {
-  let codes = "";
-  if ((fg & FG_BOLD) !== 0) codes += ";1";
-  if ((bg & BG_FAINT) !== 0) codes += ";2";
-  if ((bg & BG_ITALIC) !== 0) codes += ";3";
-  if ((fg & FG_UNDERLINE) !== 0) codes += extra !== null && extra.underline > 1 ? `;4:${extra.underline}` : ";4";
-  if ((fg & FG_BLINK) !== 0) codes += ";5";
-  if ((fg & FG_INVERSE) !== 0) codes += ";7";
-  if ((fg & FG_INVISIBLE) !== 0) codes += ";8";
-  if ((fg & FG_STRIKE) !== 0) codes += ";9";
-  if ((bg & BG_OVERLINE) !== 0) codes += ";53";
-  codes += colorParameters(fg, 30) + colorParameters(bg, 40);
-  if (extra !== null && extra.underlineColor !== 0) {
-    const word = extra.underlineColor;
-    codes +=
-      (word & COLOR_MODE) === COLOR_RGB
-        ? `;58:2::${(word >> 16) & 0xff}:${(word >> 8) & 0xff}:${word & 0xff}`
-        : `;58:5:${word & 0xff}`;
-  }
-  return `\x1b[0${codes}m`;
+  const flags = flagsOf(fg, bg);
+  const parameters =
+    extra === null
+      ? sgrParameters(flags, colorOf(fg), colorOf(bg))
+      : sgrParameters(flags, colorOf(fg), colorOf(bg), UNDERLINES[extra.underline], colorOf(extra.underlineColor));
+  return `\x1b[0${parameters}m`;
 }
 
 interface Entry {

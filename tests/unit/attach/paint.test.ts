@@ -2,9 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import * as v from "valibot";
 import { parseDepth } from "../../../src/attach/color-probe.ts";
+import { downConvert } from "../../../src/attach/paint/color-depth.ts";
 import { capsFromEnvironment, colorDepth, type OuterCaps, restoreTerminal } from "../../../src/attach/paint/modes.ts";
 import { paint } from "../../../src/attach/paint/paint.ts";
-import { downConvert } from "../../../src/attach/paint/sgr.ts";
 import { usualWidths } from "../../../src/attach/width-probe.ts";
 import { composeFrame, type Frame } from "../../../src/compositor/compose.ts";
 import { clusters } from "../../../src/compositor/graphemes.ts";

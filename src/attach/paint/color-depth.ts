@@ -1,0 +1,35 @@
+/**
+ * Styles for the terminal at hand: true colour, 256, 16 or none, with or without styled underlines.
+ *
+ * Pure. What must stay true: a terminal gets no form of a colour or an underline that it does not have. Runs once per
+ * change of style, per frame.
+ */
+import type { ViewStyle } from "../../protocol/frame.ts";
+import { UNDERLINE } from "../../protocol/grid.ts";
+import { nearestBasic, nearestFixed, xtermColor } from "../../protocol/palette.ts";
+import type { Color } from "../../protocol/screen.ts";
+import { sgrParameters } from "../../protocol/sgr.ts";
+
+export type ColorDepth = "none" | 16 | 256 | "truecolor";
+
+/** The colour as this terminal can show it; null when it can show none. */
+export function downConvert(color: Color | null, depth: ColorDepth): Color | null {
+  if (color === null || depth === "none") return null;
+  if ("rgb" in color) {
+    if (depth === "truecolor") return color;
+    return { indexed: depth === 256 ? nearestFixed(color.rgb) : nearestBasic(color.rgb) };
+  }
+  return depth === 16 && color.indexed > 15 ? { indexed: nearestBasic(xtermColor(color.indexed)) } : color;
+}
+
+/** The SGR sequence that sets exactly this style, whatever was set before. */
+export function sgr(style: ViewStyle, depth: ColorDepth, fancyUnderlines: boolean): string {
+  const fg = downConvert(style.fg, depth);
+  const bg = downConvert(style.bg, depth);
+  // Terminals without the colon forms would misread them, so they get the plain line.
+  const fancy = fancyUnderlines && (style.flags & UNDERLINE) !== 0;
+  const parameters = fancy
+    ? sgrParameters(style.flags, fg, bg, style.underlineStyle, downConvert(style.underlineColor ?? null, depth))
+    : sgrParameters(style.flags, fg, bg);
+  return parameters === "" ? "\x1b[m" : `\x1b[0${parameters}m`;
+}
