@@ -15,11 +15,12 @@ import { restoreSession } from "../instance/registry/register.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
 import { watchOwnSocket } from "../instance/registry/socket-watch.ts";
 import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
+import { wantsIntegration } from "../pane/spawn-plan.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { SessionRegistry } from "../session/types.ts";
 import { integrationFiles } from "../shell/integration.ts";
-import { type CreateOptions, createSession, wantsIntegration } from "./create.ts";
+import { type CreateOptions, createSession } from "./create.ts";
 import { HostServer } from "./host-server.ts";
 import type { Session } from "./session.ts";
 
@@ -91,7 +92,7 @@ async function begin(): Promise<{
   const create = { spec, instance, settings: settings.values, server, registryFor };
   const { session, id } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
   server.serve(session);
-  const scripts = wantsIntegration(spec, settings.values);
+  const scripts = wantsIntegration(settings.values.shell_integration, spec.env);
   const { warnings } = settings;
   return { session, server, instance, id, logger: logger.with({ session: session.name, id }), scripts, warnings };
 }

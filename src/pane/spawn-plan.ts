@@ -1,0 +1,164 @@
+/**
+ * From what a caller asks for to what is started on a PTY: directory, texts and shell are checked here, before anything
+ * is claimed or runs. It knows neither the session nor the instance: where scripts and the key file stand is passed in.
+ */
+import fs from "node:fs";
+import { resolve } from "node:path";
+import { errorCode } from "../base/errno.ts";
+import { accountShell } from "../platform/account.ts";
+import { WshError } from "../protocol/errors.ts";
+import { planShell, type ShellPlan } from "../shell/plan.ts";
+
+/** Longest command and stdin, in bytes (docs/protocol.md, Limits). */
+const MAX_TEXT_BYTES = 1024 * 1024;
+/** Longest argument or variable with its NUL that Linux passes to a program, in bytes (MAX_ARG_STRLEN: 32 pages). */
+const MAX_ARGUMENT_BYTES = 32 * 4096;
+/** Characters of a variable's name that an error repeats: more than names have. */
+const SHOWN_NAME = 64;
+/** Characters of a path that an error repeats. */
+const SHOWN_PATH = 256;
+
+export interface SpawnRequest {
+  /** Runs instead of a shell. */
+  readonly command?: string | null | undefined;
+  readonly shell?: string | null | undefined;
+  readonly cwd?: string | null | undefined;
+  /** Variables over the caller's. */
+  readonly env?: Readonly<Record<string, string>> | null | undefined;
+  /** What a command reads as its standard input. */
+  readonly stdin?: string | undefined;
+  readonly caller: { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
+}
+
+/** What a shell is planned with besides the request. */
+export interface ShellPlace {
+  /** The program's whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Where the integration's scripts stand; empty without integration. */
+  readonly scriptsDir: string;
+  readonly keyFile: string;
+  readonly loginShell: boolean;
+  readonly integration: boolean;
+}
+
+/**
+ * Checks everything that can be checked before anything starts.
+ * @returns the directory to start in
+ * @throws WshError cwd_not_found, invalid_request, payload_too_large
+ */
+export function checkRequest(request: SpawnRequest): string {
+  const cwd = directory(request.cwd ?? null, request.caller);
+  checkTexts(request);
+  return cwd;
+}
+
+/**
+ * A directory that was asked for, as seen from the caller's, must exist; the caller's own may have been deleted, then
+ * home or the root serves.
+ */
+function directory(asked: string | null, caller: SpawnRequest["caller"]): string {
+  if (asked === null) return [caller.cwd, caller.env.HOME ?? "/"].find((path) => directoryFault(path) === null) ?? "/";
+  const path = resolve(caller.cwd, asked);
+  const fault = asked === "" || asked.includes("\0") ? "does not exist" : directoryFault(path);
+  if (fault === null) return path;
+  const shown = asked.length > SHOWN_PATH ? `${asked.slice(0, SHOWN_PATH)}…` : asked;
+  throw new WshError("cwd_not_found", `the directory '${shown}' ${fault}`);
+}
+
+/** What keeps a path from being a directory to start in; null: nothing. */
+function directoryFault(path: string): string | null {
+  try {
+    const stat = fs.statSync(path, { throwIfNoEntry: false });
+    if (stat === undefined) return "does not exist";
+    return stat.isDirectory() ? null : "is not a directory";
+  } catch (error) {
+    return `cannot be read: ${errorCode(error)}`; // EACCES, ENAMETOOLONG, ELOOP
+  }
+}
+
+/** @throws WshError invalid_request, payload_too_large */
+function checkTexts({ command, env, stdin }: SpawnRequest): void {
+  if (typeof command === "string") {
+    if (command.includes("\0")) throw new WshError("invalid_request", "'command' holds a NUL character");
+    if (command.trim() === "")
+      throw new WshError("invalid_request", "'command' is empty", {
+        hint: "Leave it out for a shell.",
+      });
+  }
+  requirePassed("'command'", command ?? "", "Give a longer script as stdin of 'sh'.");
+  for (const [name, value] of Object.entries(env ?? {})) {
+    requirePassed(`'env.${name.slice(0, SHOWN_NAME)}'`, `${name}=${value}`, "Give the value in a file, or as stdin.");
+  }
+  if (stdin !== undefined && typeof command !== "string") {
+    throw new WshError("invalid_request", "'stdin' needs a command that reads it");
+  }
+  for (const [name, text] of Object.entries({ command, stdin })) {
+    if (typeof text !== "string" || Buffer.byteLength(text) <= MAX_TEXT_BYTES) continue;
+    throw new WshError(
+      "payload_too_large",
+      `'${name}' has ${Buffer.byteLength(text)} bytes; ${MAX_TEXT_BYTES} are allowed`,
+    );
+  }
+}
+
+/** @throws WshError payload_too_large for what the system passes to no program as one argument or variable */
+function requirePassed(what: string, text: string, hint: string): void {
+  const bytes = Buffer.byteLength(text);
+  if (process.platform !== "linux" || bytes < MAX_ARGUMENT_BYTES) return;
+  const allowed = MAX_ARGUMENT_BYTES - 1;
+  const message = `${what} has ${bytes} bytes; the system passes ${allowed} to a program in one piece`;
+  throw new WshError("payload_too_large", message, { hint });
+}
+
+/** Whether the shells of a pane load our scripts: as the setting says, unless the caller's environment switches it off. */
+export function wantsIntegration(setting: boolean, callerEnv: Readonly<Record<string, string>>): boolean {
+  return setting && callerEnv.WSH_SHELL_INTEGRATION !== "0";
+}
+
+/** @throws WshError unknown_shell, shell_not_found */
+export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace): ShellPlan {
+  const { env, scriptsDir, keyFile, loginShell, integration } = place;
+  const plan = planShell(
+    {
+      ...(typeof shell === "string" ? { shell } : {}),
+      ...(typeof command === "string" ? { command } : {}),
+      loginShell,
+      integration,
+    },
+    {
+      env,
+      scriptsDir,
+      keyFile,
+      accountShell: env.SHELL ? null : accountShell(),
+      platform: process.platform,
+      findExecutable: (name) => executable(name, env.PATH ?? "/usr/bin:/bin"),
+    },
+  );
+  if (!plan.ok) throw plan.error;
+  return plan;
+}
+
+function executable(name: string, path: string): string | null {
+  try {
+    return Bun.which(name, { PATH: path });
+  } catch {
+    return null; // longer than a path can be
+  }
+}
+
+/** The program itself, or a small sh in front of it that opens its standard input and becomes it. */
+export function programOf(
+  plan: ShellPlan,
+  stdinFile: string | null,
+): { file: string; args: readonly string[]; argv0?: string } {
+  if (stdinFile === null) {
+    return { file: plan.file, args: plan.args, ...(plan.argv0 === undefined ? {} : { argv0: plan.argv0 }) };
+  }
+  const script = 'exec <"$1" && rm -f -- "$1" && shift && exec "$@"';
+  return { file: "/bin/sh", args: ["-c", script, "sh", stdinFile, plan.file, ...plan.args] };
+}
+
+/** What the program is to read as its standard input; only the account can read the file, and it must not exist yet. */
+export function writeStdin(path: string, text: string): void {
+  fs.writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+}
