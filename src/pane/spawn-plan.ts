@@ -6,13 +6,12 @@ import fs from "node:fs";
 import { resolve } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { accountShell } from "../platform/account.ts";
+import { longestArgumentBytes, system } from "../platform/system.ts";
 import { WshError } from "../protocol/errors.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
 
 /** Longest command and stdin, in bytes (docs/protocol.md, Limits). */
 const MAX_TEXT_BYTES = 1024 * 1024;
-/** Longest argument or variable with its NUL that Linux passes to a program, in bytes (MAX_ARG_STRLEN: 32 pages). */
-const MAX_ARGUMENT_BYTES = 32 * 4096;
 /** Characters of a variable's name that an error repeats: more than names have. */
 const SHOWN_NAME = 64;
 /** Characters of a path that an error repeats. */
@@ -104,9 +103,8 @@ function checkTexts({ command, env, stdin }: SpawnRequest): void {
 /** @throws WshError payload_too_large for what the system passes to no program as one argument or variable */
 function requirePassed(what: string, text: string, hint: string): void {
   const bytes = Buffer.byteLength(text);
-  if (process.platform !== "linux" || bytes < MAX_ARGUMENT_BYTES) return;
-  const allowed = MAX_ARGUMENT_BYTES - 1;
-  const message = `${what} has ${bytes} bytes; the system passes ${allowed} to a program in one piece`;
+  if (longestArgumentBytes === null || bytes <= longestArgumentBytes) return;
+  const message = `${what} has ${bytes} bytes; the system passes ${longestArgumentBytes} to a program in one piece`;
   throw new WshError("payload_too_large", message, { hint });
 }
 
@@ -130,7 +128,7 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
       scriptsDir,
       keyFile,
       accountShell: env.SHELL ? null : accountShell(),
-      platform: process.platform,
+      platform: system,
       findExecutable: (name) => executable(name, env.PATH ?? "/usr/bin:/bin"),
     },
   );
