@@ -1,11 +1,12 @@
 /** What a program leaves behind on the terminal when it ends does not change what the next command shows. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
+import { isMissing } from "../support/programs.ts";
 import { SessionDoor } from "../support/session-api.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
-const shells = ["bash", "zsh", "fish"].filter((shell) => Bun.which(shell) !== null);
+const shells = ["bash", "zsh", "fish"] as const;
 
 /** What is printed without being undone, each by itself. */
 const leftovers: Readonly<Record<string, string>> = {
@@ -41,7 +42,7 @@ afterAll(async () => {
 });
 
 for (const shell of shells) {
-  describe(`after a command in ${shell} that left`, () => {
+  describe.skipIf(isMissing(shell))(`after a command in ${shell} that left`, () => {
     let door: SessionDoor;
     let atPrompt: Record<string, boolean>;
     const modes = async (): Promise<Record<string, boolean>> => {

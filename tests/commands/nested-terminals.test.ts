@@ -4,7 +4,7 @@ import fs from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
-import { isMissing } from "../support/programs.ts";
+import { isMissing, pathOf } from "../support/programs.ts";
 import { SessionDoor } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -27,10 +27,7 @@ afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
 });
 
-const sshd = ["/usr/sbin/sshd", "/usr/local/sbin/sshd"].find((path) => fs.existsSync(path)) ?? null;
-if (sshd === null) console.warn("sshd is not installed: nothing is tested over ssh");
-
-describe.if(isLinux && sshd !== null && isRoot)("over ssh", () => {
+describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () => {
   let server: Bun.Subprocess;
   let ssh: string;
   beforeAll(async () => {
@@ -62,7 +59,7 @@ describe.if(isLinux && sshd !== null && isRoot)("over ssh", () => {
         .join(""),
     );
     fs.mkdirSync("/run/sshd", { recursive: true });
-    server = Bun.spawn([sshd ?? "", "-D", "-e", "-f", file("config")], { stderr: "ignore" });
+    server = Bun.spawn([pathOf("sshd") ?? "", "-D", "-e", "-f", file("config")], { stderr: "ignore" });
     const flags = `-F none -p ${port} -i ${file("user")} -o UserKnownHostsFile=${file("known")} -o LogLevel=ERROR`;
     ssh = `ssh ${flags} -o StrictHostKeyChecking=accept-new`;
     const check = ["sh", "-c", `${ssh} -o BatchMode=yes 127.0.0.1 true`];
@@ -144,7 +141,7 @@ describe.if(isLinux)("inside the session", () => {
   });
 });
 
-describe.if(isLinux && isRoot && Bun.which("setpriv") !== null)("as a user without rights", () => {
+describe.skipIf(isMissing("setpriv") || !isLinux || !isRoot)("as a user without rights", () => {
   let own: Wsh;
   let server: Bun.Subprocess;
   let there: Http;

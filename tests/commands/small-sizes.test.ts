@@ -1,17 +1,18 @@
 /** However small a terminal is, the shell in it lives, commands are exact, and its size does not outlast it. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
+import { testWith } from "../support/programs.ts";
 import { SessionDoor } from "../support/session-api.ts";
 import { PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
-const shells = ["bash", "zsh", "fish"].filter((shell) => Bun.which(shell) !== null);
+const shells = ["bash", "zsh", "fish"] as const;
 
 describe("a terminal of hardly a cell", () => {
   for (const shell of shells) {
-    test(`kills no ${shell}, and commands are exact`, async () => {
+    testWith(shell)(`kills no ${shell}, and commands are exact`, async () => {
       await using wsh = new Wsh();
       await wsh.server();
       const http = new Http({ unix: wsh.instance.httpSocket });

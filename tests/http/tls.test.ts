@@ -7,8 +7,8 @@ import { isMissing } from "../support/programs.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-const hasOpenssl = !isMissing("openssl", "curl");
-if (!hasOpenssl) console.warn("SKIPPED: tests of TLS need openssl and curl");
+const hasPrograms = !isMissing("openssl", "curl");
+if (!hasPrograms) console.warn("SKIPPED: tests of TLS need openssl and curl");
 
 let gateway: Gateway;
 let dir = "";
@@ -31,20 +31,20 @@ async function curl(...args: string[]): Promise<{ code: number; stdout: string; 
 }
 
 beforeAll(async () => {
-  if (!hasOpenssl) return;
+  if (!hasPrograms) return;
   dir = fs.mkdtempSync("/tmp/wsh-tls-");
   certificate("first", join(dir, "cert.pem"), join(dir, "key.pem"));
   gateway = await Gateway.start({ args: ["--tls-cert", join(dir, "cert.pem"), "--tls-key", join(dir, "key.pem")] });
 });
 afterAll(async () => {
-  if (!hasOpenssl) return;
+  if (!hasPrograms) return;
   await gateway[Symbol.asyncDispose]();
   fs.rmSync(dir, { recursive: true });
 });
 
 const bearer = ["-H", `Authorization: Bearer ${TOKEN}`];
 
-test.skipIf(!hasOpenssl)("HTTPS with the certificate, checked", async () => {
+test.skipIf(!hasPrograms)("HTTPS with the certificate, checked", async () => {
   expect(gateway.origin).toStartWith("https://");
   const { code, stdout } = await curl("--cacert", join(dir, "cert.pem"), ...bearer, `${gateway.origin}/sessions`);
   expect(code).toBe(0);
@@ -55,17 +55,17 @@ test.skipIf(!hasOpenssl)("HTTPS with the certificate, checked", async () => {
   expect((await curl(...bearer, `${gateway.origin}/sessions`)).code).not.toBe(0);
 });
 
-test.skipIf(!hasOpenssl)("nothing in the clear on that port", async () => {
+test.skipIf(!hasPrograms)("nothing in the clear on that port", async () => {
   const { code } = await curl("--max-time", "5", ...bearer, `${gateway.origin.replace("https", "http")}/sessions`);
   expect(code).not.toBe(0);
 });
 
-test.skipIf(!hasOpenssl)("only TLS 1.2 and newer", async () => {
+test.skipIf(!hasPrograms)("only TLS 1.2 and newer", async () => {
   const old = await curl("-k", "--tls-max", "1.1", ...bearer, `${gateway.origin}/sessions`);
   expect(old.code).not.toBe(0);
 });
 
-test.skipIf(!hasOpenssl)(
+test.skipIf(!hasPrograms)(
   "SIGHUP takes a new certificate; what is connected stays; a bad one changes nothing",
   async () => {
     const headers = { headers: { Authorization: `Bearer ${TOKEN}` }, tls: { rejectUnauthorized: false } };
@@ -94,7 +94,7 @@ test.skipIf(!hasOpenssl)(
   },
 );
 
-test.skipIf(!hasOpenssl)(
+test.skipIf(!hasPrograms)(
   "SIGHUP ends connections between two requests, and none with a request under way",
   async () => {
     certificate("third", join(dir, "cert.pem"), join(dir, "key.pem"));

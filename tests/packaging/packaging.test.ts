@@ -10,6 +10,7 @@ import { unzipSync } from "fflate";
 import manifest from "../../package.json" with { type: "json" };
 import { release, releaseTargets } from "../../packaging/release.ts";
 import { manual } from "../../scripts/man.ts";
+import { anyOf, testWith } from "../support/programs.ts";
 
 const root = join(import.meta.dir, "../..");
 const target = releaseTargets.find((name) => name === `${process.platform}-${process.arch}`) ?? "linux-x64";
@@ -92,28 +93,35 @@ test("install.sh without an address says what to set", () => {
   expect(text).toContain("set WSH_BASE_URL");
 });
 
-test("the npm packages install and run", () => {
-  const npm = join(out, "npm");
-  const tarballs = fs.readdirSync(npm).map((name) => {
-    const packed = run(["npm", "pack", "--silent", join(npm, name)], { npm_config_cache: join(dir, "npm-cache") });
-    return join(dir, packed.text.trim().split("\n").at(-1) ?? "");
-  });
-  const app = join(dir, "app");
-  fs.mkdirSync(app);
-  fs.writeFileSync(join(app, "package.json"), "{}");
-  // The platform's package first, then the one that looks for it, which must not be sought anywhere else.
-  const sorted = tarballs.sort((a, b) => b.length - a.length);
-  for (const tarball of sorted) {
-    const done = Bun.spawnSync(["npm", "install", "--offline", "--no-audit", "--no-fund", "--omit=optional", tarball], {
-      cwd: app,
-      env: { PATH: process.env.PATH ?? "", HOME: dir, npm_config_cache: join(dir, "npm-cache") },
+testWith("npm")(
+  "the npm packages install and run",
+  () => {
+    const npm = join(out, "npm");
+    const tarballs = fs.readdirSync(npm).map((name) => {
+      const packed = run(["npm", "pack", "--silent", join(npm, name)], { npm_config_cache: join(dir, "npm-cache") });
+      return join(dir, packed.text.trim().split("\n").at(-1) ?? "");
     });
-    expect(done.stderr.toString()).not.toContain("ERR!");
-  }
-  const wsh = join(app, "node_modules/.bin/wsh");
-  expect(run([wsh, "--version"]).text).toBe(`wsh ${manifest.version}\n`);
-  expect(run([wsh, "no-such-command"]).code).toBe(2);
-}, 120_000);
+    const app = join(dir, "app");
+    fs.mkdirSync(app);
+    fs.writeFileSync(join(app, "package.json"), "{}");
+    // The platform's package first, then the one that looks for it, which must not be sought anywhere else.
+    const sorted = tarballs.sort((a, b) => b.length - a.length);
+    for (const tarball of sorted) {
+      const done = Bun.spawnSync(
+        ["npm", "install", "--offline", "--no-audit", "--no-fund", "--omit=optional", tarball],
+        {
+          cwd: app,
+          env: { PATH: process.env.PATH ?? "", HOME: dir, npm_config_cache: join(dir, "npm-cache") },
+        },
+      );
+      expect(done.stderr.toString()).not.toContain("ERR!");
+    }
+    const wsh = join(app, "node_modules/.bin/wsh");
+    expect(run([wsh, "--version"]).text).toBe(`wsh ${manifest.version}\n`);
+    expect(run([wsh, "no-such-command"]).code).toBe(2);
+  },
+  120_000,
+);
 
 test("the bundle for AI hosts holds the executable and starts it as an MCP server", async () => {
   const files = unzipSync(await Bun.file(join(out, `wsh-${manifest.version}-${target}.mcpb`)).bytes());
@@ -133,14 +141,15 @@ test("server.json names the version and the npm package; the bundle has a checks
   expect(sums).toContain(`wsh-${manifest.version}-${target}.mcpb`);
 });
 
-const emulator = Bun.which("qemu-aarch64-static") ?? Bun.which("qemu-aarch64");
+const full = process.env.WSH_TEST_FULL === "1";
+const emulator = full ? anyOf("qemu-aarch64-static", "qemu-aarch64") : null;
 /** Debian's package libc6-arm64-cross. */
 const libraries = "/usr/aarch64-linux-gnu";
 const emulates = emulator !== null && fs.existsSync(join(libraries, "lib/ld-linux-aarch64.so.1"));
-const full = process.env.WSH_TEST_FULL === "1";
-if (full && !emulates) console.warn("skipped: the linux-arm64 executable (no qemu-user or no libc6-arm64-cross)");
+if (emulator !== null && !emulates)
+  console.error("SKIPPED: libc6-arm64-cross is not installed: no linux-arm64 executable runs");
 
-test.skipIf(!full || !emulates)(
+test.skipIf(!emulates)(
   "the linux-arm64 executable answers",
   () => {
     const outfile = join(dir, "wsh-arm64");

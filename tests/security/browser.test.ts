@@ -4,13 +4,11 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fs from "node:fs";
+import { anyOf } from "../support/programs.ts";
 import { Gateway } from "../support/server.ts";
 import { until } from "../support/until.ts";
 
-const chromium = ["chromium", "chromium-browser", "google-chrome"]
-  .map((name) => Bun.which(name))
-  .find((path) => path !== null);
-if (chromium === undefined) console.warn("SKIPPED: tests with a browser need chromium");
+const chromium = anyOf("chromium", "chromium-browser", "google-chrome");
 
 /** What the page tries, each by itself; it reports `{name: outcome}`. Runs in the browser. */
 const attack = (target: string, host: string): string => `
@@ -71,14 +69,14 @@ describe("a page that means ill", () => {
   let gateway: Gateway;
   let profile = "";
   beforeAll(async () => {
-    if (chromium === undefined) return;
+    if (chromium === null) return;
     gateway = await Gateway.start({ auth: false });
     await gateway.create({ name: "s" });
     await gateway.shows("s", "$");
     profile = fs.mkdtempSync("/tmp/wsh-browser-");
   });
   afterAll(async () => {
-    if (chromium === undefined) return;
+    if (chromium === null) return;
     await gateway[Symbol.asyncDispose]();
     fs.rmSync(profile, { recursive: true, force: true });
   });
@@ -138,7 +136,7 @@ describe("a page that means ill", () => {
     );
   }
 
-  test.skipIf(chromium === undefined)(
+  test.skipIf(chromium === null)(
     "on another site",
     async () => {
       const { host } = new URL(gateway.origin);
@@ -151,7 +149,7 @@ describe("a page that means ill", () => {
     60_000,
   );
 
-  test.skipIf(chromium === undefined)(
+  test.skipIf(chromium === null)(
     "whose own name was made to lead here",
     async () => {
       const host = `rebind.example:${new URL(gateway.origin).port}`;
@@ -169,7 +167,7 @@ describe("a page that means ill", () => {
     60_000,
   );
 
-  test.skipIf(chromium === undefined)(
+  test.skipIf(chromium === null)(
     "while this server's own page is shown as it should be",
     async () => {
       const browser = browse(`${gateway.origin}/docs`, "--dump-dom");

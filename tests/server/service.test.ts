@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { testWith } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -124,23 +125,18 @@ describe("wsh service", () => {
       expect(unit.split("\n")).toContain(line);
     }
     expect(unit).toMatch(/^ExecStart=\/.* server --server-name t --bind none$/m);
-    const verify = Bun.which("systemd-analyze");
-    if (verify === null) {
-      console.warn("SKIPPED: systemd-analyze is not here to verify the unit");
-      return;
-    }
-    const path = join(wsh.dir, "wsh-t.service");
-    await Bun.write(path, unit);
-    const { stderr } = Bun.spawnSync([verify, "verify", "--man=no", path], { stderr: "pipe" });
-    expect(
-      stderr
-        .toString()
-        .split("\n")
-        .filter((line) => line.includes("wsh-t.service")),
-    ).toEqual([]);
   });
 
-  test("launchd: a property list that reads", async () => {
+  testWith("systemd-analyze")("systemd: finds no fault in the unit", async () => {
+    await using wsh = new Wsh();
+    const path = join(wsh.dir, "wsh-t.service");
+    await Bun.write(path, await wsh.ok("service", "systemd"));
+    const { stderr } = Bun.spawnSync(["systemd-analyze", "verify", "--man=no", path], { stderr: "pipe" });
+    const faults = stderr.toString().split("\n");
+    expect(faults.filter((line) => line.includes("wsh-t.service"))).toEqual([]);
+  });
+
+  testWith("python3")("launchd: a property list that reads", async () => {
     await using wsh = new Wsh();
     const plist = await wsh.ok("service", "launchd", "--bind", "127.0.0.1:8080");
     const read = "import plistlib, json, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";

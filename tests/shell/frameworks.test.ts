@@ -4,6 +4,7 @@
  */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { preexecLibrary } from "../support/preexec-library.ts";
+import { testWith } from "../support/programs.ts";
 import { findText, ShellTerminal } from "../support/terminals/shell-terminal.ts";
 
 setDefaultTimeout(30_000);
@@ -46,7 +47,7 @@ describe("zsh's arrays of hooks are the person's to assign:", () => {
     "precmd_functions=(theme); precmd() { PROMPT='## ' }",
   ]) {
     for (const option of ["promptsp", "nopromptsp", "ksharrays"]) {
-      test(`${assigned} in .zshrc and at the prompt, ${option}`, async () => {
+      testWith("zsh")(`${assigned} in .zshrc and at the prompt, ${option}`, async () => {
         const rc = `PROMPT='%% '; setopt ${option}; ${theme}; ${assigned}`;
         await using shell = ShellTerminal.start("zsh", { files: { ".zshrc": rc } });
         await shell.prompt();

@@ -2,6 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { testWith } from "../support/programs.ts";
 import { findText, NONCE, ShellTerminal } from "../support/terminals/shell-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -14,7 +15,7 @@ const shells = ["bash", "zsh", "fish"] as const;
 describe("no program finds the secret:", () => {
   for (const shell of shells) {
     for (const login of [false, true]) {
-      test(`${login ? "login " : ""}${shell}`, async () => {
+      testWith(shell)(`${login ? "login " : ""}${shell}`, async () => {
         const pid = shell === "fish" ? "$fish_pid" : "$$";
         const look = `cat /proc/${pid}/environ ~/key 2>/dev/null | tr '\\0' '\\n' | grep -c n0n''ce`;
         const files = { [own[shell]]: `echo rc-(${look})\n`, ".bash_profile": ". ~/.bashrc\n" };
@@ -31,30 +32,31 @@ describe("no program finds the secret:", () => {
     }
   }
 
-  test("and its file goes when the shell has it, also after a restart", async () => {
-    await using wsh = new Wsh();
-    const left = () =>
-      fs.readdirSync(join(wsh.dir, "run"), { recursive: true }).filter((name) => /key-/.test(String(name)));
-    for (const [n, shell] of shells.entries()) {
-      if (Bun.which(shell) === null) continue;
-      const name = `s${n}`;
-      await wsh.session(name, "--shell", shell);
-      expect(JSON.parse(await wsh.ok("exec", name, "--json", "--", "echo hi"))).toMatchObject({
-        output: "hi",
-      });
-      expect(left()).toEqual([]);
-      await wsh.ok("restart", name);
-      expect(JSON.parse(await wsh.ok("exec", name, "--json", "--", "echo hi"))).toMatchObject({
-        output: "hi",
-      });
-      const [record] = JSON.parse(await wsh.ok("commands", name, "--json"));
+  for (const shell of shells) {
+    testWith(shell)(`and its file goes when ${shell} has it, also after a restart`, async () => {
+      await using wsh = new Wsh();
+      const files = () => keyFiles(wsh);
+      await wsh.session("s", "--shell", shell);
+      expect(JSON.parse(await wsh.ok("exec", "s", "--json", "--", "echo hi"))).toMatchObject({ output: "hi" });
+      expect(files()).toEqual([]);
+      await wsh.ok("restart", "s");
+      expect(JSON.parse(await wsh.ok("exec", "s", "--json", "--", "echo hi"))).toMatchObject({ output: "hi" });
+      const [record] = JSON.parse(await wsh.ok("commands", "s", "--json"));
       expect(record).toMatchObject({ verified: true });
-      expect(left()).toEqual([]);
-    }
+      expect(files()).toEqual([]);
+    });
+  }
+
+  test("and a shell without integration leaves no file", async () => {
+    await using wsh = new Wsh();
     await wsh.session("gone", "--shell", "sh");
-    await until("no file", () => left().length === 0 || null);
+    await until("no file", () => keyFiles(wsh).length === 0 || null);
   });
 });
+
+function keyFiles(wsh: Wsh): (string | Buffer)[] {
+  return fs.readdirSync(join(wsh.dir, "run"), { recursive: true }).filter((name) => /key-/.test(String(name)));
+}
 
 describe("a directory's name is no code:", () => {
   for (const name of [
@@ -70,7 +72,7 @@ describe("a directory's name is no code:", () => {
     "!!",
   ]) {
     for (const shell of shells) {
-      test(`${shell} in ${JSON.stringify(name)}`, async () => {
+      testWith(shell)(`${shell} in ${JSON.stringify(name)}`, async () => {
         for (const login of [false, true]) {
           await using terminal = ShellTerminal.start(shell, { login, scripts: name });
           await terminal.prompt();

@@ -1,4 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { testWith } from "../support/programs.ts";
 import { findText, ShellTerminal } from "../support/terminals/shell-terminal.ts";
 
 setDefaultTimeout(30_000);
@@ -66,7 +67,7 @@ describe("what bash reads behind a prompt's last character is ours alone:", () =
 describe("what zsh reads behind a prompt's last character is ours alone:", () => {
   for (const ending of ["%", "%%", "%%%", "\\\\", "\\", "$"]) {
     for (const option of ["nopromptsubst", "promptsubst"]) {
-      test(`PROMPT that ends in ${ending}, ${option}`, async () => {
+      testWith("zsh")(`PROMPT that ends in ${ending}, ${option}`, async () => {
         const rc = `setopt ${option}; unsetopt zle promptsp; PROMPT='@@[${ending}'`;
         const { bare, ours } = await screens("zsh", rc, ["echo hi", "(exit 3)"]);
         expect(ours).toBe(bare);

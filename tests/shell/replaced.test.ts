@@ -2,6 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
+import { testWith } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -35,7 +36,7 @@ describe("a shell that is replaced", () => {
     ["exec fish", "fish"],
     ["true; exec sh", "dash"],
   ] as const) {
-    test.skipIf(Bun.which(typed.split(" ")[1] ?? "") === null && name !== "dash")(
+    testWith(name === "dash" ? "sh" : name)(
       `by '${typed}': its record ends, its prompt is one, exec says why not`,
       async () => {
         await using wsh = await session(String.raw`. ~/.bashrc; PS0='\e]133;C\e\\'`);
@@ -54,7 +55,7 @@ describe("a shell that is replaced", () => {
     );
   }
 
-  test.skipIf(Bun.which("zsh") === null)("takes exec again once it sources the script, unverified", async () => {
+  testWith("zsh")("takes exec again once it sources the script, unverified", async () => {
     await using wsh = await session(". ~/.bashrc");
     const { steps: _, ...replaced } = JSON.parse((await wsh.run("exec", "s", "--json", "--", "exec zsh")).stdout);
     expect(replaced).toMatchObject({ state: "replaced", exit_code: null });
@@ -70,19 +71,17 @@ describe("a shell that is replaced", () => {
     expect(JSON.parse(await wsh.ok("commands", "s", "--json")).at(-1)).toMatchObject({ verified: false });
   });
 
-  test("by startup files: at once, with the true reason", async () => {
-    for (const [login, reason] of [
-      ["exec zsh", /has become 'zsh'/],
-      ["zsh; exit", /not come to its first prompt: 'zsh' runs/],
-      ["exec cat", /has become 'cat'/],
-      ["exec vim -u NONE", /has become 'vim/],
-    ] as const) {
-      const program = /\b(?:zsh|cat|vim)\b/.exec(login)?.[0] ?? "";
-      if (Bun.which(program) === null) continue;
+  for (const [login, program, reason] of [
+    ["exec zsh", "zsh", /has become 'zsh'/],
+    ["zsh; exit", "zsh", /not come to its first prompt: 'zsh' runs/],
+    ["exec cat", "cat", /has become 'cat'/],
+    ["exec vim -u NONE", "vim", /has become 'vim/],
+  ] as const) {
+    testWith(program)(`by '${login}' in startup files: at once, with the true reason`, async () => {
       await using wsh = await session(login);
       expect(await refusal(wsh)).toMatch(reason);
-    }
-  });
+    });
+  }
 });
 
 describe("startup files that ask", () => {

@@ -1,23 +1,40 @@
 /**
- * Programs that tests drive and that a machine may lack. A test of a missing one is skipped and says so; nothing passes
- * because something was not there.
+ * Programs that tests drive and that a machine may lack. A test of a missing one is skipped, which `bun test` counts, and
+ * its name is printed once; nothing passes because something was not there. Programs are looked up nowhere else.
  */
 import { test } from "bun:test";
+import { join } from "node:path";
 
 const said = new Set<string>();
 
-/** Whether one of these is not in PATH; says which, once each. */
+/** Full path of a program in PATH, or beside it as daemons are (`sbin` next to a `bin`); null when there is none. */
+export function pathOf(program: string): string | null {
+  const path = process.env.PATH ?? "";
+  const beside = path.split(":").filter((dir) => dir.endsWith("/bin"));
+  return Bun.which(program, { PATH: [path, ...beside.map((dir) => join(dir, "../sbin"))].join(":") });
+}
+
+/** Whether one of these is missing; says which, once each. */
 export function isMissing(...programs: readonly string[]): boolean {
-  const missing = programs.filter((name) => Bun.which(name) === null);
-  for (const name of missing) {
-    if (said.has(name)) continue;
-    said.add(name);
-    console.error(`SKIPPED: '${name}' is not installed, so what tests it does not run`);
-  }
+  const missing = programs.filter((name) => pathOf(name) === null);
+  for (const name of missing) say(name);
   return missing.length > 0;
 }
 
-/** `test` where all of these are in PATH, else `test.skip`. */
+/** Path of the first of these names for one program that is installed; says when there is none. */
+export function anyOf(...names: readonly [string, ...string[]]): string | null {
+  const [found] = names.flatMap((name) => pathOf(name) ?? []);
+  if (found === undefined) say(names[0]);
+  return found ?? null;
+}
+
+/** `test` where all of these are installed, else `test.skip`. */
 export function testWith(...programs: readonly string[]): typeof test {
   return isMissing(...programs) ? (test.skip as typeof test) : test;
+}
+
+function say(name: string): void {
+  if (said.has(name)) return;
+  said.add(name);
+  console.error(`SKIPPED: '${name}' is not installed, so what tests it does not run`);
 }

@@ -1,5 +1,6 @@
 /** Running wsh where something is scarce: few descriptors, short files, little memory, file systems that are full. */
 
+import { isMissing } from "../../support/programs.ts";
 import { type Finished, Wsh, type WshOptions } from "../../support/wsh.ts";
 import { program } from "../../support/wsh-program.ts";
 
@@ -27,9 +28,8 @@ export function limited(...limits: readonly string[]): string[] {
 
 /** Whether file systems can be mounted in a name space of one's own here. */
 export const canMount: boolean =
+  !isMissing("unshare", "nsenter") &&
   process.platform === "linux" &&
-  Bun.which("unshare") !== null &&
-  Bun.which("nsenter") !== null &&
   Bun.spawnSync(["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).success;
 
 /** An instance in a mount name space of its own, with a small file system at one of its directories. */

@@ -5,6 +5,7 @@
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathOf } from "../../support/programs.ts";
 import { until } from "../../support/until.ts";
 import { type StreamProgram, streamPrograms } from "./programs.ts";
 import { quietTerminal } from "./quiet-terminal.ts";
@@ -195,7 +196,7 @@ try {
   for (const program of streamPrograms) {
     if (wanted.length > 0 && !wanted.includes(program.name)) continue;
     setStage();
-    if (Bun.which(program.command[0] ?? "") === null) console.warn(`${program.name}: not installed`);
+    if (pathOf(program.command[0] ?? "") === null) console.warn(`${program.name}: not installed`);
     else await record(program).catch((error) => console.error(`${program.name}: ${error.message}`));
   }
 } finally {

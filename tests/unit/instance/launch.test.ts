@@ -7,6 +7,7 @@ import { listenerPid, probeSocket } from "../../../src/instance/registry/socket-
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../../../src/instance/server-info.ts";
 import { bindAside, claimServer, releaseServer } from "../../../src/instance/single-server.ts";
 import { originalNofile } from "../../../src/platform/inherited-file-limit.ts";
+import { testWith } from "../../support/programs.ts";
 import { fakeDaemon as fake, listen, testInstance, until } from "../../support/registry.ts";
 
 describe("starting a host", () => {
@@ -181,30 +182,27 @@ describe("being the instance's server", () => {
     expect(fs.readdirSync(instance.runtimeDir).filter((name) => name.includes("http"))).toEqual(["default.http.sock"]);
   });
 
-  test.if(Bun.which("python3") !== null)(
-    "one whose sockets a child holds for a moment longer is waited for",
-    async () => {
-      using place = testInstance();
-      const { instance } = place;
-      prepareRuntimeDir(instance);
-      // Listens, starts a child that has the socket until it is told, and is killed.
-      const script = [
-        "import os, signal, socket, sys, time",
-        "s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()",
-        "parent = os.getpid(); os.fork()",
-        "if os.getpid() == parent: os.kill(parent, signal.SIGKILL)",
-        "while not os.path.exists(sys.argv[2]): time.sleep(0.01)",
-      ].join("\n");
-      const go = join(place.dir, "go");
-      const command = ["python3", "-c", script, instance.httpSocket, go];
-      await Bun.spawn(command, { stdio: ["ignore", "ignore", "inherit"] }).exited;
-      expect(probeSocket(instance.httpSocket)).toBe("alive");
-      const claim = claimServer(instance, () => bindAside(instance.httpSocket, listen));
-      fs.writeFileSync(go, "");
-      using _server = await claim;
-      expect(listenerPid(instance.httpSocket)).toBe(process.pid);
-    },
-  );
+  testWith("python3")("one whose sockets a child holds for a moment longer is waited for", async () => {
+    using place = testInstance();
+    const { instance } = place;
+    prepareRuntimeDir(instance);
+    // Listens, starts a child that has the socket until it is told, and is killed.
+    const script = [
+      "import os, signal, socket, sys, time",
+      "s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen()",
+      "parent = os.getpid(); os.fork()",
+      "if os.getpid() == parent: os.kill(parent, signal.SIGKILL)",
+      "while not os.path.exists(sys.argv[2]): time.sleep(0.01)",
+    ].join("\n");
+    const go = join(place.dir, "go");
+    const command = ["python3", "-c", script, instance.httpSocket, go];
+    await Bun.spawn(command, { stdio: ["ignore", "ignore", "inherit"] }).exited;
+    expect(probeSocket(instance.httpSocket)).toBe("alive");
+    const claim = claimServer(instance, () => bindAside(instance.httpSocket, listen));
+    fs.writeFileSync(go, "");
+    using _server = await claim;
+    expect(listenerPid(instance.httpSocket)).toBe(process.pid);
+  });
 
   test("what is no socket is never removed", async () => {
     using place = testInstance();

@@ -10,6 +10,7 @@ import {
   nearSettings,
 } from "../../../src/instance/settings/settings.ts";
 import { settingFacts, settingNames } from "../../../src/instance/settings/table.ts";
+import { isMissing } from "../../support/programs.ts";
 import { testInstance } from "../../support/registry.ts";
 import { Wsh } from "../../support/wsh.ts";
 
@@ -160,7 +161,7 @@ test("a file that was named must exist, and be a file of sensible size", () => {
   expect(loadSettings(named, { env: {} }).values.max_sessions).toBe(7);
 });
 
-test.skipIf(process.getuid?.() !== 0 || Bun.which("setpriv") === null)(
+test.skipIf(isMissing("setpriv") || process.getuid?.() !== 0)(
   "under another user's HOME, as with sudo without -H, the defaults are used and that is said; a named file stops",
   async () => {
     await using wsh = new Wsh({ config: "max_sessions = 1\n" });
