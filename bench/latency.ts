@@ -6,7 +6,7 @@ import type { Stage } from "./stage.ts";
 const CALLS = 300;
 const PAUSE_MS = 5;
 const FLOODS = [0, 1, 4, 16];
-/** A flood stands back after its first second. */
+/** A flooding session yields after its first second. */
 const SETTLE_MS = 3_000;
 
 export const latency: Measure = {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs the wsh executable of this machine's kind from a place that holds its release archives and SHA256SUMS.
-#   WSH_BASE_URL     where the archives are (required unless set below by whoever publishes this script)
+#   WSH_BASE_URL     where the archives are (required unless the publisher of this script sets it below)
 #   WSH_VERSION      which version (default: the one this script came with)
 #   WSH_INSTALL_DIR  where to (default: ~/.local/bin)
 # Nothing is changed unless the archive's checksum is right.

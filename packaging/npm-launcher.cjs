@@ -17,7 +17,7 @@ try {
 }
 
 const child = spawn(executable, process.argv.slice(2), { stdio: "inherit" });
-// The terminal sends its signals to both; whoever signals us alone means the child.
+// The terminal sends its signals to both; a signal to us alone is passed to the child.
 for (const signal of ["SIGINT", "SIGQUIT", "SIGTSTP"]) process.on(signal, () => {});
 for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => {

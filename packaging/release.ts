@@ -19,7 +19,7 @@ const companions = ["README.md", "LICENSE", "CHANGELOG.md", "docs/wsh.1"];
 
 /** What the packages are called on npm; the platforms' names follow it. */
 const npmName = process.env.RELEASE_NPM_NAME ?? "wsh";
-/** Reverse-DNS name of whoever publishes to the MCP registry. */
+/** Reverse-DNS name of the publisher in the MCP registry. */
 const namespace = process.env.RELEASE_NAMESPACE ?? "io.github.wsh";
 const baseUrl = process.env.RELEASE_BASE_URL ?? "";
 

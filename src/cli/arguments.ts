@@ -38,7 +38,7 @@ export function variables(given: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     given.map((text) => {
       const equals = text.indexOf("=");
-      if (equals < 1) throw new UsageError(`'${text}' sets no variable`, "Give NAME=VALUE.");
+      if (equals < 1) throw new UsageError(`'${text}' is not NAME=VALUE`);
       return [text.slice(0, equals), text.slice(equals + 1)];
     }),
   );

@@ -33,7 +33,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "attach",
         usage: "NAME",
-        summary: "look at a session and type into it",
+        summary: "show a session here and type into it",
         load: async () => (await import("./commands/attach.ts")).register,
       },
       {
@@ -52,7 +52,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "exec",
         usage: "[NAME] -- COMMAND…",
-        summary: "run a command; its output and exit code",
+        summary: "run a command and exit with its code",
         load: async () => (await import("./commands/exec.ts")).register,
       },
       {
@@ -70,7 +70,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "doctor",
         usage: "",
-        summary: "look for what is wrong, say what to do",
+        summary: "find problems and say what to do",
         load: async () => (await import("./commands/doctor.ts")).register,
       },
     ],
@@ -164,7 +164,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "signal",
         usage: "NAME SIGNAL",
-        summary: "send a signal to what runs in front",
+        summary: "send a signal to the foreground program",
         load: async () => (await import("./commands/signal.ts")).register,
       },
     ],
@@ -199,7 +199,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "token",
         usage: "[create|list|revoke]",
-        summary: "print the token for TCP, make others",
+        summary: "print the token for TCP, manage others",
         load: async () => (await import("./commands/token.ts")).register,
       },
       {
@@ -240,7 +240,7 @@ export const catalog: readonly CatalogGroup[] = [
       {
         name: "reset-terminal",
         usage: "",
-        summary: "put a confused terminal in order",
+        summary: "reset a terminal left in a bad state",
         load: async () => (await import("./commands/reset-terminal.ts")).register,
       },
     ],

@@ -1,7 +1,7 @@
 /**
- * The command line as a whole: finds out which subcommand is meant, loads its code alone, and turns what it throws into
+ * The command line as a whole: finds the subcommand, loads its code alone, and turns what it throws into
  * `wsh: MESSAGE` with a hint on stderr and an exit code: 2 when the command line is wrong, 1 when the command failed.
- * The process ends only after everything printed has been taken.
+ * The process ends only after the reader has taken everything printed.
  */
 import { CommanderError } from "commander";
 import { WshError } from "../protocol/errors.ts";
@@ -23,17 +23,27 @@ export async function main(args: readonly string[]): Promise<void> {
 
 async function run(args: readonly string[]): Promise<number> {
   try {
-    const word = args[firstWord(args)];
-    if (word === "--help" || word === "-h") {
+    const at = firstWord(args);
+    const [word, next = "--help"] = args.slice(at);
+    if (isHelp(word) || (word === "help" && isHelp(next))) {
       await print(rootHelp());
       return 0;
     }
-    const program = word === undefined || word.startsWith("-") ? await openProgram() : await fullProgram(word);
-    await program.parseAsync([...args], { from: "user" });
+    if (word === undefined || word.startsWith("-")) {
+      await (await openProgram()).parseAsync([...args], { from: "user" });
+    } else {
+      // A command that does not exist is refused by its name, whatever stands behind it: also --help.
+      const known = word === "help" || findEntry(word) !== undefined;
+      await (await fullProgram(word)).parseAsync(known ? [...args] : args.slice(0, at + 1), { from: "user" });
+    }
     return typeof process.exitCode === "number" ? process.exitCode : 0;
   } catch (thrown) {
     return report(thrown, args);
   }
+}
+
+function isHelp(word: string | undefined): boolean {
+  return word === "--help" || word === "-h";
 }
 
 /** Index of the first argument that is neither a global flag nor its value. */
@@ -51,7 +61,7 @@ function firstWord(args: readonly string[]): number {
 function report(thrown: unknown, args: readonly string[]): number {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0;
-    if (thrown.code === "commander.help") return failed(`there is no command '${args.at(-1)}'`, helpHint([]), USAGE);
+    if (thrown.code === "commander.help") return failed(`unknown command '${args.at(-1)}'`, helpHint([]), USAGE);
     return failed(thrown.message.replace(/^error: /, ""), helpHint(args), USAGE);
   }
   if (thrown instanceof UsageError) return failed(thrown.message, thrown.hint || helpHint(args), USAGE);

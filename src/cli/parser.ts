@@ -1,6 +1,6 @@
 /**
  * The program as Commander parses it: global flags, help, and the subcommands that a command line needs. Only the
- * subcommand that is meant is loaded, except where there is none of that name: then the suggestion needs all.
+ * subcommand of the command line is loaded; all are where there is none of that name, for the suggestion.
  */
 import { Command, Help, Option } from "commander";
 import { VERSION } from "../protocol/version.ts";

@@ -1,26 +1,25 @@
 /**
  * What a command prints. Everything goes through `print`, which resolves when the text has left this process, so that a
- * pipe's reader gets all of it however soon the process ends; a reader that has gone away ends the command quietly.
- * `print` passes bytes as they are (what a session wrote, scripts, our own colours); whatever else is said goes through
- * `say`, `complain`, `table` or `printJson`, in which text of others cannot act on the terminal.
+ * pipe's reader gets all of it however soon the process ends; when the reader has gone the command ends quietly.
+ * `print` passes bytes as they are (what a session wrote, scripts, our own colours); everything else goes
+ * through `say`, `complain`, `table` or `printJson`, in which control characters of others' text are made visible.
  */
-
 import { visibleCell, visibleJson, visibleLines } from "../protocol/visible.ts";
 
 /** Exit code of a program whose reader has gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
-/** What is printed has no room: a failure like any other. */
+/** Standard output could not be written, as on a full disk. */
 const NOT_WRITTEN = 1;
 
 /** Node's stream says that everything is written while a pipe still holds it back; this sink's flush is exact. */
 let sink: Bun.FileSink | null = null;
 
-/** What is still to be done when the reader has gone. */
+/** What remains to be done when the reader has gone. */
 let farewell: (() => Promise<unknown>) | null = null;
 /** How long that may take, in ms. */
 const FAREWELL_MS = 1_000;
 
-/** Until it is disposed: `act` runs before the command ends because nobody reads what it prints. */
+/** Until it is disposed: `act` runs before the command ends for want of a reader. */
 export function whenReaderGoes(act: () => Promise<unknown>): Disposable {
   farewell = act;
   return {

@@ -15,35 +15,15 @@ afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
 });
 
-describe("help, version and mistakes", () => {
+describe("version and mistakes", () => {
   test("--version says the version and nothing else", async () => {
     expect(await wsh.run("--version")).toEqual({ code: 0, stdout: "wsh 0.1.0\n", stderr: "" });
   });
 
-  test("--help fits a screen, and names every subcommand", async () => {
-    const { code, stdout } = await wsh.run("--help");
-    expect(code).toBe(0);
-    const lines = stdout.trimEnd().split("\n");
-    expect(lines.length).toBeWithin(24, 41);
-    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
-    for (const name of ["attach", "exec", "server", "completions"]) expect(stdout).toContain(`\n  ${name} `);
-    expect(stdout).not.toContain("\x1b");
-  });
-
-  test("each subcommand's help fits a screen too", async () => {
-    const names = [...(await wsh.ok("--help")).matchAll(/^ {2}([a-z-]+) .* {2}/gm)].map((match) => match[1] ?? "");
-    expect(names.length).toBeGreaterThan(25);
-    for (const name of names.filter((name) => name !== "wsh")) {
-      const { code, stdout } = await wsh.run(name, "--help");
-      expect(code).toBe(0);
-      expect(stdout).toStartWith(`Usage: wsh ${name}`);
-      expect(stdout.split("\n").length).toBeLessThan(42);
-    }
-  });
-
   test.each([
     [["lst"], "unknown command 'lst'"],
-    [["help", "open"], "there is no command 'open'"],
+    [["help", "open"], "unknown command 'open'"],
+    [["lst", "--help"], "unknown command 'lst'"],
     [["list", "--foo"], "unknown option '--foo'"],
     [["attach"], "missing required argument 'name'"],
     [["list", "extra"], "too many arguments"],
@@ -66,7 +46,7 @@ describe("help, version and mistakes", () => {
 
   test.each([
     [["attach", "nobody"], "no session 'nobody'"],
-    [["attach", "nobody", "--scrollback", "some"], "'some' is no amount of scrollback"],
+    [["attach", "nobody", "--scrollback", "some"], "'some' is not an amount of scrollback"],
     [["kill", "nobody"], "no session 'nobody'"],
     [["screen", "bad name"], "is not a session name"],
     [["new", "bad name"], "is not a session name"],

@@ -41,7 +41,7 @@ describe("wsh token", () => {
     [["create", "no name"], "is not a tag"],
     [["create", "x", "--session", "no name"], "is not a session name"],
     [["create", "x", "--session", "nobody"], "no session 'nobody'"],
-    [["create", "x", "--access", "root"], "'root' is no access"],
+    [["create", "x", "--access", "root"], "unknown access 'root'"],
     [["create"], "takes the token's name"],
     [["revoke", "nobody"], "there is no token 'nobody'"],
     [["steal"], "unknown action 'steal'"],

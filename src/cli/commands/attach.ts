@@ -19,12 +19,12 @@ export function register(program: Command): void {
   program
     .command("attach <name>")
     .description(
-      "Look at a session and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows help.\n" +
+      "Show a session in this terminal and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows help.\n" +
         "Exit code: 0 after detaching, the program's own when it ended.",
     )
     .option("--scrollback <lines>", "history to put into this terminal's scrollback: all, none, or N lines", "all")
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
-    .option("--read-only", "look on: send no keys, never decide the size")
+    .option("--read-only", "watch only: send no keys, never decide the size")
     .action(async (name: string, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
@@ -59,7 +59,7 @@ function refuseMirror({ httpSocket }: Instance, name: string): void {
 function scrollbackOf(text: string): ScrollbackChoice {
   if (text === "all" || text === "none") return text;
   if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new WshError("invalid_request", `'${text}' is no amount of scrollback`, {
+  throw new WshError("invalid_request", `'${text}' is not an amount of scrollback`, {
     hint: "Give all, none, or a number.",
   });
 }

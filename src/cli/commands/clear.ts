@@ -6,7 +6,7 @@ import { SessionClient } from "../session/client.ts";
 export function register(program: Command): void {
   program
     .command("clear <name>")
-    .description("Clear a session's screen and history; what was printed before cannot be read any more.")
+    .description("Clear a session's screen and history; earlier output can no longer be read.")
     .action(async (name: string, _options, command: Command) => {
       using session = await SessionClient.open(instanceOf(command), name);
       await session.call("session.clear", {});

@@ -1,4 +1,4 @@
-/** `wsh doctor`: looks at everything that wsh needs, says what is wrong and what to do; exit 1 when something is. */
+/** `wsh doctor`: checks everything that wsh needs, says what is wrong and what to do; exit code 1 when something is. */
 import type { Command } from "commander";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleCell } from "../../protocol/visible.ts";
@@ -12,7 +12,7 @@ const marks = { ok: "ok", note: "note", wrong: "WRONG" } as const;
 export function register(program: Command): void {
   program
     .command("doctor")
-    .description("Look for what is wrong with this installation, and say what to do. Changes nothing.")
+    .description("Check this installation; say what is wrong and what to do. Changes nothing.")
     .option("--json", "print the findings as JSON")
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);

@@ -51,7 +51,7 @@ export function register(program: Command): void {
         .default("leave"),
     )
     .option("--background", "do not wait: print the command's id; without NAME, its session's name")
-    .option("--clear-line", "with NAME: throw away what stands at the prompt instead of refusing")
+    .option("--clear-line", "with NAME: discard what stands at the prompt instead of refusing")
     .option("--cwd <dir>", "without NAME: directory to run in")
     .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: the command reads our standard input, as text")
@@ -139,7 +139,7 @@ export async function execFresh(
     "number",
     { followed: wantsOutput(options) },
   );
-  // From here on its end is the command's, whoever ends it.
+  // From here on the end of the session is the end of the command, whatever caused it.
   return await followFresh(instance, info, options).catch(endedUnderIt);
 }
 
@@ -152,7 +152,7 @@ async function followFresh(instance: Instance, info: SessionInfo, options: ExecO
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-  // As in a pipe: a program whose reader has gone must not run on for nobody.
+  // As in a pipe: a program whose reader has gone is ended.
   using _gone = whenReaderGoes(() => session.call("session.kill", {}));
   await watch(session, stream, record.id, options);
 }
@@ -184,7 +184,7 @@ async function watch(
     complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
   }
   const over = seen.state === "running";
-  // Nobody reads on, so nothing may wait for us.
+  // The reader has gone, so nothing may wait for us.
   stream?.[Symbol.dispose]();
   const stop = over && !wasLeft && onTimeout !== "leave";
   const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
@@ -230,7 +230,7 @@ function codeOfRecord({ state, exit_code, signal, sent }: CommandRecord): number
   return sent !== undefined || state === "lost" || state === "replaced" ? UNKNOWN : codeOf(exit_code, signal);
 }
 
-/** The first Ctrl+C is for the command; the next means that nobody wants to wait for it any more. */
+/** The first Ctrl+C goes to the command; the next ends the wait for it. */
 function onInterrupt(first: () => void, next: () => void): Disposable {
   let presses = 0;
   const press = (): void => (presses++ === 0 ? first() : next());

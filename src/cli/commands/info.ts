@@ -22,7 +22,7 @@ const otherErrors: Readonly<Record<string, string>> = {
 export function register(program: Command): void {
   program
     .command("info")
-    .description("Show where the instance keeps its things, what its server does, and the limits in force.")
+    .description("Print the instance's paths, the state of its server, and the limits in force.")
     .option("--json", "print it as JSON")
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);

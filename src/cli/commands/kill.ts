@@ -9,8 +9,8 @@ export function register(program: Command): void {
   program
     .command("kill <name...>")
     .description(
-      "End sessions: SIGHUP to everything in them, SIGKILL to what is left after kill_grace_ms.\n" +
-        "One that hangs is ended by force.",
+      "End sessions: SIGHUP to all of their processes, SIGKILL to those left after the setting kill_grace_ms.\n" +
+        "A session process that does not answer is killed.",
     )
     .action(async (names: string[], _options, command: Command) => {
       const instance = instanceOf(command);

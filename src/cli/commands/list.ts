@@ -16,16 +16,16 @@ import { instanceOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 import { askServer } from "../server-client.ts";
 
-/** How long a host may take to say hello before it is shown as unresponsive, in ms: a healthy one takes one. */
+/** Longest wait for a session process to answer before it is shown as unresponsive, in ms: a healthy one takes one. */
 const HELLO_PATIENCE_MS = 900;
-/** How long the server may take, in ms: it waits up to a second for a host that hangs. */
+/** Longest wait for the server, in ms: it waits up to a second for a session process that hangs. */
 const SERVER_PATIENCE_MS = 1_500;
 /** The same as HELLO_PATIENCE_MS for one of which the server has said that it does not answer: only why is asked. */
 const SILENT_PATIENCE_MS = 150;
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
 
-/** A host that answered, or why it did not. */
+/** A session process that answered, or why it did not. */
 type Listed =
   | { readonly entry: SessionEntry; readonly info: SessionInfo }
   | { readonly entry: SessionEntry; readonly trouble: WshError };
@@ -69,7 +69,7 @@ function namesOf(instance: Instance, all: boolean): string {
 async function findAll(instance: Instance): Promise<Listed[]> {
   const asked = (await askAtServer(instance)) ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
   const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
-  // Left behind by hosts that were killed; whoever looks cleans up.
+  // Left behind by session processes that were killed.
   if (dead.length > 0)
     await cleanStale(
       instance,

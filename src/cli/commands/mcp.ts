@@ -14,12 +14,12 @@ export function register(program: Command): void {
   program
     .command("mcp")
     .description(
-      "Speak MCP on standard input and output. Starts a server when none runs, and outlives its restart.\n" +
+      "Speak MCP on standard input and output. Starts a server when none runs, and reconnects when it was restarted.\n" +
         "'wsh setup' writes this command into an AI host's configuration.",
     )
     .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all"]).default("all"))
     .option("--session <name>", "session that tools use when none is named")
-    .option("--read-only", "serve only what looks and does not act")
+    .option("--read-only", "serve only tools that change nothing")
     .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
     .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
     .option("--config <path>", "settings file (WSH_CONFIG)")

@@ -1,5 +1,5 @@
 /**
- * `wsh` itself: a session of one's own, attached to. A server is started beside it, after the first picture is there, so
+ * `wsh` itself: creates a session and attaches to it. A server is started beside it, after the first frame is shown, so
  * that agents can reach the session; without one everything here works all the same.
  */
 import { fstatSync } from "node:fs";
@@ -12,7 +12,7 @@ import { instanceOf, settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 import { startSession } from "../session/start.ts";
 
-/** How long after the first picture the server is started, in ms: the shell has the processor until its prompt. */
+/** Time from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
 const SERVER_DELAY_MS = 150;
 
 interface OpenFlags {
@@ -88,12 +88,12 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     detachAtEof: flags.c === undefined,
     shown,
   });
-  // A shell's own code says how its last command went, which is nobody's business here.
+  // A shell's own code is that of its last command: no failure of wsh.
   process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;
   for (const { message } of failures) complain(`no server beside the session: ${message}`);
 }
 
-/** Whoever reads a pipe wants what the command prints, and nothing that draws it: the same as `wsh exec -- COMMAND`. */
+/** Into a pipe: what the command prints, without screen control, as `wsh exec -- COMMAND` does. */
 async function printOutput(instance: Instance, command: string, flags: OpenFlags): Promise<void> {
   const { execFresh } = await import("./exec.ts");
   const { name, shell, cwd, tag } = flags;
@@ -126,7 +126,7 @@ function refuseNested({ nested }: OpenFlags): void {
   throw new WshError("nested_session", `this terminal is in session '${inside}' already`);
 }
 
-/** A shell that nobody can see or type into is not what was meant, and would be left behind. @throws WshError */
+/** Refuses to start a shell that no terminal shows: it would be left behind. @throws WshError */
 function requireTerminal({ c }: OpenFlags): void {
   if (c !== undefined || tty.isatty(0) || tty.isatty(1)) return;
   throw new WshError("invalid_request", "neither standard input nor standard output is a terminal", {
@@ -139,7 +139,7 @@ async function startBeside(instance: Instance, { bind, token }: OpenFlags): Prom
   await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });
 }
 
-/** An address that was set is meant; the default is for `wsh server`, which was asked for by name. */
+/** The address, where one was set; the default is for `wsh server` alone. */
 async function configuredBind(instance: Instance): Promise<string | undefined> {
   const settings = await settingsOf(instance);
   return settings.originOf("bind").from === "default" ? undefined : settings.values.bind;

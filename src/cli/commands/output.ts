@@ -23,17 +23,19 @@ interface OutputOptions {
 export function register(program: Command): void {
   program
     .command("output <name>")
-    .description("Print what a session wrote, as text: the newest lines, a command's output, or what came since.")
+    .description(
+      "Print what a session wrote, as text: the newest lines, a command's output, or what came after a cursor.",
+    )
     .option("-n, --lines <n>", "the newest N lines (default: 100)", wholeNumber(0))
     .option("--since <cursor>", "what came after an output cursor", wholeNumber(0))
     .option("--command <id>", "what one command printed", wholeNumber(1))
     .option("--grep <text>", "only lines that contain the text")
-    .option("--max-bytes <n>", "longest output; past it head and tail are printed", wholeNumber(0))
-    .option("-f, --follow", "go on printing what comes, until the session ends or Ctrl+C")
+    .option("--max-bytes <n>", "longest output in bytes; of more, print head and tail", wholeNumber(0))
+    .option("-f, --follow", "keep printing new output until the session ends or Ctrl+C")
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, options: OutputOptions, command: Command) => {
       if (options.since !== undefined && options.command !== undefined) {
-        throw new UsageError("--since and --command are two ways to choose");
+        throw new UsageError("--since and --command cannot be combined");
       }
       using session = await SessionClient.open(instanceOf(command), name);
       const result = await session.call("output.get", {

@@ -9,7 +9,9 @@ import { askServer } from "../server-client.ts";
 export function register(program: Command): void {
   program
     .command("persist")
-    .description("Say whether the server outlives its last session (persistent) or ends with it (ephemeral); set it.")
+    .description(
+      "Print whether the server outlives its last session (persistent) or ends with it (ephemeral), or change that.",
+    )
     .addArgument(new Argument("[mode]", "make it persistent or ephemeral").choices(["on", "off"]))
     .action(async (mode: "on" | "off" | undefined, _options, command: Command) => {
       const instance = instanceOf(command);

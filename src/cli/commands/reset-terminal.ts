@@ -10,7 +10,7 @@ const FALLBACK_COLS = 80;
 export function register(program: Command): void {
   program
     .command("reset-terminal")
-    .description("Put a terminal in order that a program left confused: modes, colours, cursor, echo.")
+    .description("Reset a terminal that a program left in a bad state: modes, colours, cursor, echo.")
     .action(async () => {
       // `sane` has no portable call of its own; stty is in POSIX and knows every system's flags.
       if (process.stdin.isTTY) Bun.spawnSync(["stty", "sane"], { stdio: ["inherit", "ignore", "ignore"] });

@@ -16,7 +16,7 @@ export function register(program: Command): void {
       "Set the size of a session's terminal, as COLSxROWS. It holds while nobody is attached: an attached terminal " +
         "decides the size itself.",
     )
-    .option("--force", "although somebody is attached, until they type or resize")
+    .option("--force", "also while terminals are attached, until one of them types or resizes")
     .action(async (name: string, size: string, options: { readonly force?: boolean }, command: Command) => {
       const wanted = parseSize(size);
       using session = await SessionClient.open(instanceOf(command), name);

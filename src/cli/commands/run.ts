@@ -16,11 +16,11 @@ export function register(program: Command): void {
   program
     .command("run <name> [text...]")
     .description(
-      "Type a line into whatever runs, press Enter, wait until what that started has ended or waits for input, " +
-        "and print what came. For commands of a shell 'wsh exec' is more exact.",
+      "Type a line into the program that runs, press Enter, wait until what it starts has ended or waits for input, " +
+        "and print the new output. At a shell's prompt 'wsh exec' is more exact.",
     )
     .option("--keys <key...>", "press keys after the text, and no Enter")
-    .option("--idle <seconds>", "silence that counts as an end when nothing better tells", seconds)
+    .option("--idle <seconds>", "silence that counts as the end where nothing else tells", seconds)
     .option("--timeout <seconds>", "give up waiting after this", seconds)
     .option("--json", "print the whole result as JSON")
     .action(async (name: string, words: string[], options: RunOptions, command: Command) => {

@@ -17,7 +17,7 @@ export function register(program: Command): void {
     .command("screen <name>")
     .description("Print what a session shows now.")
     .addOption(
-      new Option("--format <format>", "plain text, ansi with colours, styled as JSON spans")
+      new Option("--format <format>", "plain text, ansi with colours, or styled: spans as JSON")
         .choices(["plain", "styled", "ansi"])
         .default("plain"),
     )

@@ -18,13 +18,13 @@ export function register(program: Command): void {
   program
     .command("send <name> [text...]")
     .description(
-      "Type text into a session as it is, words joined by a blank; '-' types what is on standard input.\n" +
+      "Type text into a session as it is, words joined by spaces; '-' types standard input.\n" +
         "No newline is added: --enter presses Enter afterwards.",
     )
     .option("--keys <key...>", "press keys after the text: Ctrl+C Up F5 Alt+x")
     .option("--enter", "press Enter at the end")
-    .option("--submit", "the same")
-    .option("--paste", "mark the text as pasted, when the program asked for that")
+    .option("--submit", "same as --enter")
+    .option("--paste", "send the text as a paste, where the program supports that")
     .option("--base64", "the text is base64 of the bytes to type")
     .option("--json", "print what was sent as JSON")
     .action(async (name: string, words: string[], options: SendOptions, command: Command) => {

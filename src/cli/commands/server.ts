@@ -37,12 +37,17 @@ interface ServerFlags {
 export function register(program: Command): void {
   program
     .command("server")
-    .description("Serve the instance's sessions over HTTP, WebSocket and MCP, until SIGINT or SIGTERM; sessions go on.")
+    .description(
+      "Serve the instance's sessions over HTTP, WebSocket and MCP, until SIGINT or SIGTERM; sessions keep running.",
+    )
     .option("--bind <address>", "TCP address HOST:PORT, or none (default: 127.0.0.1:8080; with -L: a free port)")
     .addOption(new Option("--token <token>", "token for TCP instead of the instance's own").env("WSH_TOKEN"))
-    .addOption(new Option("--no-auth", "let everybody in who can reach the address").env("WSH_NO_AUTH"))
-    .option("--force", "with --no-auth: also on an address that others reach")
-    .option("--audit", "record who did what, through sessions' own processes too (see audit_file in wsh config)")
+    .addOption(new Option("--no-auth", "accept requests without a token").env("WSH_NO_AUTH"))
+    .option("--force", "with --no-auth: also on an address that other machines reach")
+    .option(
+      "--audit",
+      "record every call and who made it, those to session processes too (see audit_file in wsh config)",
+    )
     .option("--log-format <format>", "text or json")
     .option("--ephemeral", "end with the last session (default: stay)")
     .option("--max-sessions <n>", "live sessions allowed", wholeNumber(1))
@@ -53,8 +58,8 @@ export function register(program: Command): void {
     .option("--tls-cert <file>", "PEM certificate for TCP, read again at SIGHUP; needs --tls-key")
     .option("--tls-key <file>", "PEM key for TCP; needs --tls-cert")
     .option("--config <path>", "settings file (WSH_CONFIG)")
-    .option("--ensure", "start one in the background if none runs, and say where it is")
-    .option("--json", "with --ensure: say it as JSON")
+    .option("--ensure", "start one in the background if none runs, and print its addresses")
+    .option("--json", "with --ensure: print them as JSON")
     .addOption(new Option("--report").hideHelp())
     .action(async (flags: ServerFlags, command: Command) => {
       const instance = instanceOf(command);
@@ -95,7 +100,7 @@ async function serve(
   const { values } = settings;
   const isDefault = (name: SettingName): boolean => settings.originOf(name).from === "default";
   if ((values.tls_cert === "") !== (values.tls_key === "")) {
-    throw new UsageError("TLS takes a certificate and its key", "Give both --tls-cert and --tls-key, or neither.");
+    throw new UsageError("TLS needs a certificate and its key", "Give both --tls-cert and --tls-key, or neither.");
   }
   const [{ runServer }, { parseBind }, { createLogger }, { logLevelFor }, { hostname }] = await Promise.all([
     import("../../server/main.ts"),

@@ -30,7 +30,9 @@ interface SetupOptions {
 export function setupCommand(program: Command): void {
   program
     .command("setup")
-    .description("Write wsh into an AI host's configuration. Without a host: show which are here and which know wsh.")
+    .description(
+      "Write wsh into an AI host's configuration. Without HOST, list the hosts found on this machine and those set up.",
+    )
     .addArgument(new Argument("[host]", "the host to configure").choices(aiHosts.map((host) => host.id)))
     .addOption(
       new Option("--scope <scope>", "user: for all projects; project: a file in this directory")
@@ -39,7 +41,7 @@ export function setupCommand(program: Command): void {
     )
     .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all"]))
     .option("--session <name>", "session that tools use when none is named")
-    .option("--read-only", "serve only what looks and does not act")
+    .option("--read-only", "serve only tools that change nothing")
     .option("--dry-run", "show the change and write nothing")
     .option("--remove", "take wsh out of the configuration")
     .action(async (id: string | undefined, _options: unknown, command: Command) => {

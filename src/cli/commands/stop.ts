@@ -34,7 +34,7 @@ async function untilGone(instance: Instance): Promise<void> {
   const deadline = performance.now() + GONE_PATIENCE_MS;
   while (await isServerRunning(instance)) {
     if (performance.now() > deadline) {
-      throw new WshError("server_unavailable", `the server still runs after ${GONE_PATIENCE_MS / 1000} s`, {
+      throw new WshError("server_unavailable", `the server is still running after ${GONE_PATIENCE_MS / 1000} s`, {
         hint: "It was told to stop; its log is in the state directory.",
       });
     }
@@ -44,7 +44,7 @@ async function untilGone(instance: Instance): Promise<void> {
 
 /**
  * Ends what the server did not know of, or could not end.
- * @throws the first host's refusal, after all were asked
+ * @throws the first session's refusal, after all were asked
  */
 async function endSessions(instance: Instance): Promise<number> {
   const ends = await Promise.allSettled(

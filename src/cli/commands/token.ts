@@ -24,7 +24,7 @@ export function register(program: Command): void {
         "of less access. A new token is shown once; a revoked one is refused at once.",
     )
     .option("--access <access>", "create: observe (look), operate (act as well) or admin (everything)")
-    .option("--session <target>", "create: the only session that it opens, whatever that is called later")
+    .option("--session <target>", "create: the only session that it opens, also after a rename")
     .option("--json", "list: as JSON")
     .action(async (action: string | undefined, name: string | undefined, options: TokenOptions, command: Command) => {
       const instance = instanceOf(command);
@@ -64,7 +64,7 @@ function printOwn(instance: Instance): Promise<void> {
 
 async function create(instance: Instance, name: string, { access, session }: TokenOptions): Promise<void> {
   const held = accesses.find((one) => one === (access ?? "operate"));
-  if (held === undefined) throw new UsageError(`'${access}' is no access`, `Use ${accesses.join(", ")}.`);
+  if (held === undefined) throw new UsageError(`unknown access '${access}'`, `Use ${accesses.join(", ")}.`);
   const { createToken } = await import("../../instance/secrets/named-tokens.ts");
   const wanted = { name, access: held, session };
   await print(`${await recorded(instance, "token.create", wanted, () => createToken(instance, wanted))}\n`);

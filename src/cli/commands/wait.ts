@@ -29,7 +29,7 @@ export function register(program: Command): void {
     )
     .option("--text <text>", "until the session prints this text")
     .option("--regex <pattern>", "until it prints what matches (RE2 syntax)")
-    .option("--idle <seconds>", "until nothing has happened for so long", seconds)
+    .option("--idle <seconds>", "until the session has been silent for this long", seconds)
     .option("--command-id <id>", "with command_finished: that command", wholeNumber(1))
     .option("--since <cursor>", "count what came after this output cursor (default: now)", wholeNumber(0))
     .option("--timeout <seconds>", "longest wait (default: 30, at most 300)", seconds)

@@ -59,7 +59,7 @@ function describeOptions(options: readonly Option[]): CompletionOption[] {
   return [...described, help];
 }
 
-/** Names that options take are an instance's, a host's; only --session takes a session's. */
+/** A <name> of an option is an instance's or an AI host's; only --session takes a session's. */
 function optionValue({ long, flags, argChoices }: Option): Value {
   const value = valueNamed(/<([^>]+)>/.exec(flags)?.[1] ?? "", argChoices);
   return value.kind === "session" && long !== "--session" ? { kind: "other" } : value;

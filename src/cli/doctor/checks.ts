@@ -1,6 +1,6 @@
 /**
- * What `wsh doctor` looks at, one function a subject. Each finds out by itself, changes nothing, and says in one line
- * what it found and, where something is wrong, what to do.
+ * The checks of `wsh doctor`, one function a subject. Each changes nothing and says in one line what it found and, where
+ * something is wrong, what to do.
  */
 import fs from "node:fs";
 import os from "node:os";
@@ -23,7 +23,7 @@ const ok = (subject: string, text: string): Finding => ({ subject, state: "ok", 
 const note = (subject: string, text: string, advice: string): Finding => ({ subject, state: "note", text, advice });
 const wrong = (subject: string, text: string, advice: string): Finding => ({ subject, state: "wrong", text, advice });
 
-/** By subject: what a check is called when it cannot even look. */
+/** By subject, which names a check that could not be made. */
 export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["system", system],
   ["directories", directories],
@@ -203,7 +203,7 @@ function lstat(path: string): fs.Stats | null {
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new WshError("invalid_request", `${path} cannot be looked at: ${code ?? String(error)}`, {
+    throw new WshError("invalid_request", `${path} cannot be examined: ${code ?? String(error)}`, {
       hint: "HOME and the XDG variables must name directories that this user can enter.",
     });
   }

@@ -1,4 +1,4 @@
-/** What `wsh doctor` finds in sessions' shells, and in the startup files they read, that is known to be in the way. */
+/** What `wsh doctor` finds in sessions' shells and their startup files that is known to interfere with integration. */
 import fs from "node:fs";
 import os from "node:os";
 import { basename, join } from "node:path";
@@ -8,9 +8,9 @@ import { WshError } from "../../protocol/errors.ts";
 import { SessionClient } from "../session/client.ts";
 import type { Finding } from "./finding.ts";
 
-/** How long a session may take to say how its shell is, in ms: a hung one is not waited for. */
+/** Longest wait for a session's answer, in ms. */
 const ANSWER_MS = 2_000;
-/** Sessions that are asked; more of them would say the same. */
+/** Most sessions that are asked. */
 const MAX_SESSIONS = 50;
 /** Bytes of a startup file that are read. */
 const MAX_FILE = 256 * 1024;

@@ -1,8 +1,7 @@
 /**
- * Operations of one session, asked of its host directly: no server is needed. What goes in and out is typed by the
- * operation table; the host validates it.
+ * Operations of one session, requested from its process directly: no server is needed. Input and output are typed by the
+ * operation table; the session process validates them.
  */
-
 import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
@@ -11,14 +10,14 @@ import { parseTarget } from "../../protocol/names.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 
-/** How the command line introduces itself to a host. */
+/** How the command line introduces itself to a session process. */
 export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
 
 export class SessionClient implements Disposable {
   private constructor(
     readonly name: string,
     readonly connection: Connection,
-    /** The session as its host said hello. */
+    /** The session as it was when the connection opened. */
     readonly info: SessionInfo | null,
   ) {}
 
@@ -45,7 +44,7 @@ export class SessionClient implements Disposable {
     }
   }
 
-  /** @throws WshError of the operation, host_unavailable when the host ends meanwhile */
+  /** @throws WshError of the operation, host_unavailable when the session process ends meanwhile */
   async call<N extends OperationNameOf<"pane" | "session">>(
     operation: N,
     input: OperationInput<N>,

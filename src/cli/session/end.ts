@@ -1,4 +1,4 @@
-/** Ends a session by asking its host, and one whose host does not answer by ending that: its programs are hung up. */
+/** Ends a session by asking its process; one that does not answer is killed, which hangs up its programs. */
 import type { Instance } from "../../instance/paths.ts";
 import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import { listenerPid, probeSocket } from "../../instance/registry/socket-probe.ts";
@@ -8,14 +8,14 @@ import { parseTarget } from "../../protocol/names.ts";
 import { warn } from "../instance.ts";
 import { SessionClient } from "./client.ts";
 
-/** How long a killed process may take to be gone, in ms, and how often that is looked at. */
+/** Longest time from SIGKILL until the process is gone, and the interval between checks, in ms. */
 const GONE_PATIENCE_MS = 2_000;
 const GONE_POLL_MS = 5;
 
 /**
  * @returns what the session was called
- * @throws WshError session_not_found, host_version, what the host refused; host_unavailable when nobody is known who
- *   could be killed
+ * @throws WshError session_not_found, host_version, what the session process refused; host_unavailable when it does not
+ *   answer and its process is not known
  */
 export async function endSession(
   instance: Instance,

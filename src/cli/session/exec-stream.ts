@@ -1,6 +1,7 @@
 /**
  * A command's output as it comes, all of it, over a connection of its own: while our reader does not read, neither do
- * we, and the host sees that and decides. It is opened before the command starts and told which one that was.
+ * we, and the session process decides what to do. The stream is opened before the command starts, so that nothing is
+ * missed, and then follows the command's id.
  */
 
 import * as v from "valibot";
@@ -25,7 +26,7 @@ export class ExecStream implements Disposable {
   private queue: Uint8Array[] = [];
   private queued = 0;
   private printing = false;
-  /** Set when it is known whose output comes. */
+  /** Set when the command that is followed is known. */
   private isOurs = false;
   private record: CommandRecord | null = null;
   private lost = false;

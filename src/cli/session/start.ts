@@ -1,6 +1,6 @@
 /**
- * Starts a session as the person at this command line: its host is our child, so umask, limits, directory and
- * environment are ours.
+ * Starts a session from this command line: its process is our child, so it inherits our umask, limits, directory and
+ * environment.
  */
 import * as v from "valibot";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
@@ -16,12 +16,12 @@ const ReportSchema = v.object({ info: SessionInfoSchema, warnings: v.array(v.str
 
 export interface Started {
   readonly info: SessionInfo;
-  /** Of its host. */
+  /** Of the session process. */
   readonly socket: string;
 }
 
 /**
- * @param options.followed the program waits with its output until its host is asked to follow it
+ * @param options.followed the program's output is held until it is requested with host.follow
  * @throws WshError of the operation sessions.create
  */
 export async function startSession(

@@ -2,7 +2,7 @@
  * Sets or removes one server in a JSON file with comments. Only the bytes of the entry change: comments, order, other
  * keys and the file's own indentation stay. A file that does not parse is refused, never repaired; so is one in which a
  * key of ours stands twice, of which programs read different ones. The result is parsed again and must hold what was
- * meant.
+ * intended.
  */
 import {
   applyEdits,
@@ -79,8 +79,8 @@ function checkPath(root: unknown, text: string, path: readonly string[]): void {
     const twice = doubled(node, key);
     if (twice !== undefined) {
       const line = text.slice(0, twice.offset).split("\n").length;
-      throw new WshError("invalid_setting", `line ${line}: the key ${twice.value} stands there a second time`, {
-        hint: "Programs read different ones. Leave one of them first; the file was left as it is.",
+      throw new WshError("invalid_setting", `line ${line}: the key ${twice.value} is there twice`, {
+        hint: "Programs disagree about which one counts. Remove one first; the file was left as it is.",
       });
     }
     node = node.children?.find(({ children }) => children?.[0]?.value === key)?.children?.[1];

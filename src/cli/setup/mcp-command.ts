@@ -1,4 +1,4 @@
-/** How another program shall start wsh. */
+/** The command with which another program starts wsh. */
 import { realpathSync } from "node:fs";
 import { selfCommand } from "../../instance/launch/launch.ts";
 import type { HostScope, Launch } from "./ai-hosts.ts";

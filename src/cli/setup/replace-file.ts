@@ -34,7 +34,9 @@ export function replaceFile(place: Place, before: string | undefined, after: str
   const { target } = place;
   mkdirSync(dirname(target), { recursive: true });
   if (textOf(place) !== before) {
-    throw new WshError("invalid_setting", `${place.file} was changed meanwhile`, { hint: "Run wsh setup again." });
+    throw new WshError("invalid_setting", `${place.file} was changed in the meantime`, {
+      hint: "Run wsh setup again.",
+    });
   }
   const mode = before === undefined ? NEW_FILE_MODE : statSync(target).mode & 0o777;
   const backup = before === undefined ? undefined : keepCopy(target, before, mode);

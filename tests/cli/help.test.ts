@@ -1,0 +1,52 @@
+/** Help as a stranger reads it: on one screen of 80 columns, each description in its own column. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Wsh } from "../support/wsh.ts";
+
+/** Cells and lines of the screen that help must fit. */
+const COLUMNS = 80;
+const LINES = 41;
+
+let wsh: Wsh;
+beforeAll(() => {
+  wsh = new Wsh();
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+function widest(text: string): number {
+  return Math.max(...text.split("\n").map((line) => Bun.stringWidth(line)));
+}
+
+test("--help fits a screen, and names every subcommand", async () => {
+  const { code, stdout } = await wsh.run("--help");
+  expect(code).toBe(0);
+  expect(stdout.trimEnd().split("\n").length).toBeWithin(24, LINES);
+  expect(widest(stdout)).toBeLessThanOrEqual(COLUMNS);
+  for (const name of ["attach", "exec", "server", "completions"]) expect(stdout).toContain(`\n  ${name} `);
+  expect(stdout).not.toContain("\x1b");
+  for (const same of [["help"], ["-h"], ["help", "--help"], ["help", "-h"]]) expect(await wsh.ok(...same)).toBe(stdout);
+});
+
+test("each subcommand's help fits a screen too, and no description runs into the left column", async () => {
+  const names = [...(await wsh.ok("--help")).matchAll(/^ {2}([a-z-]+) .* {2}/gm)].map((match) => match[1] ?? "");
+  expect(names.length).toBeGreaterThan(25);
+  for (const name of names) {
+    // `wsh -c` has the help of `wsh` itself, the first line of the overview.
+    const { code, stdout } = await wsh.run(...(name === "wsh" ? ["-c", "true"] : [name]), "--help");
+    expect(code).toBe(0);
+    expect(stdout).toStartWith(name === "wsh" ? "Usage: wsh" : `Usage: wsh ${name}`);
+    expect(stdout.split("\n").length).toBeLessThan(LINES + 1);
+    expect(widest(stdout), name).toBeLessThanOrEqual(COLUMNS);
+    for (const part of stdout.split(/^(?:Arguments|Options|Global Options):\n/m).slice(1)) {
+      const [list = ""] = part.split("\n\n");
+      const columns = list.split("\n").flatMap((line) => {
+        const at = /^ {2}\S.*? {2,}\S|^ {3,}\S/.exec(line)?.[0].length;
+        return at === undefined ? [] : [at];
+      });
+      expect(new Set(columns).size).toBe(1);
+      for (const line of list.split("\n").filter((text) => text !== ""))
+        expect(line).toMatch(/^ {2}\S.*? {2,}\S|^ {3,}\S/);
+    }
+  }
+});
