@@ -143,6 +143,11 @@ export class ModeTracker {
     return true;
   }
 
+  /** The same for DECRQM. Modes whose reports come from the person's own terminal are not claimed: it may be away. */
+  reportedMode(mode: number): boolean | null {
+    return EXTRA_OFF.has(mode) || INERT_MODES.has(mode) ? this.extraMode(mode) : null;
+  }
+
   /** Whether a mode that xterm does not have is set; null for one that is not known. */
   extraMode(mode: number): boolean | null {
     if (INERT_MODES.has(mode)) return this.inert.has(mode);

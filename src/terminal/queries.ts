@@ -7,9 +7,9 @@
  * keyboard query and unknown capabilities stay unanswered or are denied.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
-import type { Rgb } from "../protocol/palette.ts";
 import type { ModeTracker } from "./modes.ts";
-import { paletteColor, type TerminalProfile } from "./profile.ts";
+import type { TerminalProfile } from "./profile.ts";
+import { ProgramColors } from "./program-colors.ts";
 import { sgrOf } from "./rows/styles.ts";
 import { penOf } from "./rows/xterm-row.ts";
 
@@ -34,17 +34,19 @@ const STATUS_REPORTS: Readonly<Record<number, string>> = {
   75: "\x1b[?70n",
   85: "\x1b[?83n",
 };
+/** ANSI modes of ISO 6429 that no terminal like ours has, and DECHCCM: off for good. */
+const NEVER_ANSI: ReadonlySet<number> = new Set([1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19]);
+const NEVER_PRIVATE: ReadonlySet<number> = new Set([60]);
+/** What DECRQM answers. */
+const SET = 1;
+const RESET = 2;
+const NEVER = 4;
 /** The number of a macro whose checksum is asked for is repeated: more digits are no such number. */
 const MAX_MACRO = 999;
 
-type Special = "foreground" | "background" | "cursor";
-const SPECIALS: readonly Special[] = ["foreground", "background", "cursor"];
-
 export class QueryResponder {
   private readonly hooks: IDisposable[] = [];
-  /** Colours that the program has set itself. */
-  private readonly palette = new Map<number, Rgb>();
-  private readonly special = new Map<Special, Rgb>();
+  private readonly colors: ProgramColors;
   /** DECSCL: before level 3 there is no DECRQM. */
   private level = HIGHEST_LEVEL;
 
@@ -54,29 +56,24 @@ export class QueryResponder {
     private readonly profile: () => TerminalProfile,
     private readonly reply: (text: string) => void,
   ) {
+    this.colors = new ProgramColors(terminal, profile, reply);
     this.hook();
   }
 
   dispose(): void {
+    this.colors.dispose();
     for (const hook of this.hooks) hook.dispose();
   }
 
-  /** Sequences that set the colours which the program has set. */
+  /** Sequences that set the colours which programs have set. */
   colorSequences(): string {
-    let text = "";
-    for (const [index, rgb] of this.palette) text += `\x1b]4;${index};${spec(rgb)}\x1b\\`;
-    for (const [at, name] of SPECIALS.entries()) {
-      const rgb = this.special.get(name);
-      if (rgb !== undefined) text += `\x1b]${10 + at};${spec(rgb)}\x1b\\`;
-    }
-    return text;
+    return this.colors.sequences;
   }
 
   /** RIS. */
   reset(): void {
     this.level = HIGHEST_LEVEL;
-    this.palette.clear();
-    this.special.clear();
+    this.colors.reset();
   }
 
   private hook(): void {
@@ -99,23 +96,21 @@ export class QueryResponder {
         if (typeof level === "number" && level >= LOWEST_LEVEL && level <= HIGHEST_LEVEL) this.level = level;
         return true;
       }),
-      parser.registerCsiHandler({ intermediates: "$", final: "p" }, () => this.level < DECRQM_LEVEL),
-      parser.registerCsiHandler({ prefix: "?", intermediates: "$", final: "p" }, () => this.level < DECRQM_LEVEL),
+      parser.registerCsiHandler({ intermediates: "$", final: "p" }, ([mode]) => {
+        if (this.level < DECRQM_LEVEL) return true;
+        return typeof mode === "number" && NEVER_ANSI.has(mode) && say(`\x1b[${mode};${NEVER}$y`);
+      }),
+      parser.registerCsiHandler({ prefix: "?", intermediates: "$", final: "p" }, ([mode]) => {
+        if (this.level < DECRQM_LEVEL) return true;
+        if (typeof mode !== "number") return false;
+        if (NEVER_PRIVATE.has(mode)) return say(`\x1b[?${mode};${NEVER}$y`);
+        const value = this.modes.reportedMode(mode);
+        return value !== null && say(`\x1b[?${mode};${value ? SET : RESET}$y`);
+      }),
       parser.registerCsiHandler({ final: "t" }, (params) => this.size(params[0])),
       parser.registerDcsHandler({ intermediates: "$", final: "q" }, (data) => this.status(data)),
       parser.registerDcsHandler({ intermediates: "+", final: "q" }, (data) => this.capabilities(data)),
-      parser.registerOscHandler(4, (data) => this.indexed(data)),
-      parser.registerOscHandler(104, (data) => this.forget(data)),
     );
-    for (const at of SPECIALS.keys()) {
-      this.hooks.push(
-        parser.registerOscHandler(10 + at, (data) => this.dynamic(data, at)),
-        parser.registerOscHandler(110 + at, () => {
-          const name = SPECIALS[at];
-          return name !== undefined && this.special.delete(name);
-        }),
-      );
-    }
   }
 
   private deviceStatus([what, id]: readonly (number | number[])[]): boolean {
@@ -151,16 +146,34 @@ export class QueryResponder {
   }
 
   private status(data: string): boolean {
-    if (data === "m") {
-      const { fg, bg } = penOf(this.terminal);
-      this.reply(`\x1bP1$r${sgrOf(fg, bg, null).slice(2)}\x1b\\`);
-      return true;
+    const setting = this.setting(data);
+    if (setting !== null) this.reply(`\x1bP1$r${setting}${data}\x1b\\`);
+    return setting !== null;
+  }
+
+  /** Parameters of the setting that DECRQSS asks for by what ends its sequence; null for one that xterm answers. */
+  private setting(end: string): string | null {
+    const { rows, cols } = this.terminal;
+    const { fg, bg } = penOf(this.terminal);
+    switch (end) {
+      case "m":
+        return sgrOf(fg, bg, null).slice(2, -1);
+      case " q":
+        return String(this.modes.cursorStyle || 1);
+      case '"p':
+        return `${this.level};1`;
+      // The page has the height of the screen, which no margin at a side divides and no status line.
+      case "t":
+      case "*|":
+        return String(rows);
+      case "s":
+        return `1;${cols}`;
+      case "$}":
+      case "$~":
+        return "0";
+      default:
+        return null;
     }
-    if (data === " q") {
-      this.reply(`\x1bP1$r${this.modes.cursorStyle || 1} q\x1b\\`);
-      return true;
-    }
-    return false;
   }
 
   private capabilities(data: string): boolean {
@@ -173,71 +186,4 @@ export class QueryResponder {
     }
     return true;
   }
-
-  private indexed(data: string): boolean {
-    const parts = data.split(";");
-    for (let i = 0; i + 1 < parts.length; i += 2) {
-      const index = Number(parts[i]);
-      if (!Number.isInteger(index) || index < 0 || index > 255) continue;
-      const value = parts[i + 1] ?? "";
-      if (value === "?") {
-        const rgb = this.palette.get(index) ?? paletteColor(this.profile(), index);
-        this.reply(`\x1b]4;${index};${spec(rgb)}\x1b\\`);
-      } else {
-        const rgb = parseColor(value);
-        if (rgb !== null) this.palette.set(index, rgb);
-      }
-    }
-    return true;
-  }
-
-  private forget(data: string): boolean {
-    if (data === "") this.palette.clear();
-    for (const part of data.split(";")) this.palette.delete(Number(part));
-    return true;
-  }
-
-  /** OSC 10, 11, 12: further parameters go to the following colours. */
-  private dynamic(data: string, from: number): boolean {
-    for (const [i, value] of data.split(";").entries()) {
-      const name = SPECIALS[from + i];
-      if (name === undefined) break;
-      if (value === "?") {
-        const rgb = this.special.get(name) ?? this.profile()[name];
-        this.reply(`\x1b]${10 + from + i};${spec(rgb)}\x1b\\`);
-      } else {
-        const rgb = parseColor(value);
-        if (rgb !== null) this.special.set(name, rgb);
-      }
-    }
-    return true;
-  }
-}
-
-/** XParseColor's form with 16 bits a channel, which every program reads. */
-function spec({ r, g, b }: Rgb): string {
-  const channel = (value: number): string => value.toString(16).padStart(2, "0").repeat(2);
-  return `rgb:${channel(r)}/${channel(g)}/${channel(b)}`;
-}
-
-function parseColor(text: string): Rgb | null {
-  const hash = /^#([0-9a-fA-F]+)$/.exec(text)?.[1];
-  if (hash !== undefined) {
-    const digits = hash.length / 3;
-    if (![1, 2, 3, 4].includes(digits)) return null;
-    // XParseColor: these are the highest bits of a channel, and "#fff" is a light grey.
-    const channel = (at: number): number =>
-      parseInt(
-        hash
-          .slice(at * digits, (at + 1) * digits)
-          .padEnd(2, "0")
-          .slice(0, 2),
-        16,
-      );
-    return { r: channel(0), g: channel(1), b: channel(2) };
-  }
-  const channels = /^rgb:([0-9a-fA-F]{1,4})\/([0-9a-fA-F]{1,4})\/([0-9a-fA-F]{1,4})$/.exec(text)?.slice(1);
-  if (channels === undefined) return null;
-  const [r = 0, g = 0, b = 0] = channels.map((hex) => Math.round((parseInt(hex, 16) / (16 ** hex.length - 1)) * 255));
-  return { r, g, b };
 }

@@ -93,6 +93,45 @@ export const modeCases: readonly Case[] = [
   },
   { name: "DECSCL resets the terminal", input: '␛[4hx␛[61"p␛[Hab␛[Hc', shows: ["cb"] },
   {
+    name: "colours by name, as X11 has them",
+    input: "␛]10;red␛\\␛]10;?␛\\␛]10;Gray␛\\␛]10;?␛\\␛]10;no such␛\\␛]10;?␛\\",
+    reply: "␛]10;rgb:ffff/0000/0000␛\\␛]10;rgb:bebe/bebe/bebe␛\\␛]10;rgb:bebe/bebe/bebe␛\\",
+  },
+  {
+    name: "colours of bold and the like, by both numbers",
+    input: "␛]5;0;#808080␛\\␛]4;257;#aaaabbbbcccc␛\\␛]5;0;?;1;?␛\\␛]4;256;?␛\\",
+    reply: "␛]5;0;rgb:8080/8080/8080␛\\␛]5;1;rgb:aaaa/bbbb/cccc␛\\␛]4;256;rgb:8080/8080/8080␛\\",
+  },
+  {
+    name: "OSC 105 resets colours of bold and the like",
+    input: "␛]10;#000000␛\\␛]5;0;#808080;1;#808080␛\\␛]105;0␛\\␛]5;0;?;1;?␛\\␛]105␛\\␛]5;1;?␛\\",
+    reply: "␛]5;0;rgb:0000/0000/0000␛\\␛]5;1;rgb:8080/8080/8080␛\\␛]5;1;rgb:0000/0000/0000␛\\",
+  },
+  {
+    name: "OSC 104 resets the palette and leaves the rest",
+    input: "␛]4;1;#808080;2;#808080␛\\␛]5;0;#808080␛\\␛]104;1␛\\␛]4;1;?;2;?␛\\␛]104␛\\␛]4;2;?␛\\␛]5;0;?␛\\",
+    reply:
+      "␛]4;1;rgb:cdcd/0000/0000␛\\␛]4;2;rgb:8080/8080/8080␛\\␛]4;2;rgb:0000/cdcd/0000␛\\␛]5;0;rgb:8080/8080/8080␛\\",
+  },
+  {
+    name: "colours of CIE",
+    input: "␛]10;CIEXYZ:0.5/0.5/0.5␛\\␛]10;?␛\\",
+    reply: "␛]10;rgb:dddd/b5b5/a0a0␛\\",
+  },
+  { name: "DECRQSS of the level", input: '␛[63;1"p␛P$q"p␛\\', reply: '␛P1$r63;1"p␛\\' },
+  { name: "DECRQSS of protection", input: '␛[1"q␛P$q"q␛\\', reply: '␛P1$r1"q␛\\' },
+  { name: "DECRQSS of lines", input: "␛P$qt␛\\␛P$q*|␛\\", reply: "␛P1$r5t␛\\␛P1$r5*|␛\\" },
+  {
+    name: "DECRQSS: no margins at the sides, no status line",
+    input: "␛P$qs␛\\␛P$q$}␛\\␛P$q$~␛\\",
+    reply: "␛P1$r1;10s␛\\␛P1$r0$}␛\\␛P1$r0$~␛\\",
+  },
+  {
+    name: "DECRQSS of left and right margins that were set",
+    input: "␛[?69h␛[3;4s␛P$qs␛\\",
+    reply: "␛P1$r3;4s␛\\",
+  },
+  {
     name: "rgbi: colours",
     input: "␛]10;rgbi:1/1/1␛\\␛]10;?␛\\",
     reply: "␛]10;rgb:ffff/ffff/ffff␛\\",
@@ -119,6 +158,16 @@ export const modeCases: readonly Case[] = [
   asked(2026, "", 2),
   asked(2026, "␛[?2026h", 1),
   asked(9999, "", 0),
+  // DECSCLM, DECSCNM, DECPFF, DECPEX, alternate scroll.
+  ...[4, 5, 18, 19, 1007].flatMap((mode) => [asked(mode, "", 2), asked(mode, `␛[?${mode}h`, 1)]),
+  asked(5, "␛[?5h␛c", 2),
+  asked(60, "", 4),
+  asked(69, "␛[?69h", 1),
+  ...[1, 3, 5, 7, 10, 11, 13, 14, 15, 16, 17, 18, 19].map((mode) => ({
+    name: `DECRQM of ANSI mode ${mode}, which is never set`,
+    input: `␛[${mode}h␛[${mode}$p`,
+    reply: `␛[${mode};4$y`,
+  })),
   { name: "DECRQM of an ANSI mode", input: "␛[4h␛[4$p", reply: "␛[4;1$y" },
   { name: "several modes at once", input: "␛[?1;6;2004h␛[?1$p␛[?2004$p", reply: "␛[?1;1$y␛[?2004;1$y" },
   { name: "XTSAVE and XTRESTORE", input: "␛[?2004h␛[?2004s␛[?2004l␛[?2004r␛[?2004$p", reply: "␛[?2004;1$y" },
