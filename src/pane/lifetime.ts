@@ -98,7 +98,7 @@ export class PaneLifetime {
 
   /** The program has ended and its last output was parsed. */
   programEnded(exit: PtyExit): void {
-    this.port.commands.exited(exit);
+    this.port.commands.exited(exit, this.isHangingUp);
     if (this.replaced !== null) {
       this.replaced();
       return;

@@ -13,9 +13,12 @@ export interface Size {
 /** Longest side. */
 export const MAX_SIDE = 1000;
 
-/** Below this bash's line editor divides by zero and takes the shell with it (2 columns of 1 row). */
+/**
+ * Below these bash's line editor divides by zero and takes the shell with it (2 columns of 1 row), and fish's shows
+ * neither prompt nor line (3 columns).
+ */
 export const MIN_PANE_ROWS = 2;
-export const MIN_PANE_COLS = 3;
+export const MIN_PANE_COLS = 4;
 
 const clampSide = (n: number): number => Math.min(MAX_SIDE, Math.max(1, n));
 

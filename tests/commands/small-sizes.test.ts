@@ -1,6 +1,8 @@
 /** However small a terminal is, the shell in it lives, commands are exact, and its size does not outlast it. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { Http } from "../support/http.ts";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { failure, Http } from "../support/http.ts";
 import { testWith } from "../support/programs.ts";
 import { SessionDoor } from "../support/session-api.ts";
 import { PersonTerminal } from "../support/terminals/tmux-terminal.ts";
@@ -14,6 +16,7 @@ describe("a terminal of hardly a cell", () => {
   for (const shell of shells) {
     testWith(shell)(`kills no ${shell}, and commands are exact`, async () => {
       await using wsh = new Wsh();
+      writeFileSync(join(wsh.dir, "home/.zshrc"), "PS1='$ '\n");
       await wsh.server();
       const http = new Http({ unix: wsh.instance.httpSocket });
       const door = await SessionDoor.shell(http, "tiny", { shell, rows: 1, cols: 2 });
@@ -23,17 +26,31 @@ describe("a terminal of hardly a cell", () => {
         { rows: 1, cols: 3 },
       ]) {
         await door.post("resize", size);
-        // fish shows no prompt at all where it has no room for it.
-        if (shell === "fish") continue;
         const { output, exit_code } = await door.exec("stty size; echo it runs");
         const [rows = 0, cols = 0] = (output ?? "").split("\n", 1).join().split(" ").map(Number);
-        expect([rows >= 2, cols >= 3, exit_code]).toEqual([true, true, 0]);
+        expect([rows >= 2, cols >= 4, exit_code]).toEqual([true, true, 0]);
         expect(output).toEndWith("\nit runs");
       }
       await door.post("resize", { rows: 24, cols: 80 });
       expect(await door.exec("echo it lives")).toMatchObject({ output: "it lives", exit_code: 0 });
     });
   }
+
+  testWith("zsh")("without room for zsh's prompt: exec says so at once", async () => {
+    await using wsh = new Wsh();
+    writeFileSync(join(wsh.dir, "home/.zshrc"), "PS1='$ '\n");
+    await wsh.server();
+    const http = new Http({ unix: wsh.instance.httpSocket });
+    const door = await SessionDoor.shell(http, "roomless", { shell: "zsh" });
+    await door.post("resize", { rows: 2, cols: 4 });
+    await door.exec("PS1='abc '");
+    const began = performance.now();
+    const refused = await http.post("/sessions/roomless/exec", { command: "echo a" });
+    expect(refused).toMatchObject({ status: 409, body: failure("not_at_prompt", /no room/) });
+    expect(performance.now() - began).toBeLessThan(4_000);
+    await door.post("resize", { rows: 24, cols: 80 });
+    expect(await door.exec("echo roomy")).toMatchObject({ output: "roomy", exit_code: 0 });
+  });
 
   test("that is attached and gone leaves the size before it", async () => {
     await using wsh = new Wsh();

@@ -195,9 +195,9 @@ describe("a new session", () => {
     await http.create({ name: "narrow", rows: 2, cols: 1, command: "stty size | tr ' ' x > narrow; sleep 1000" });
     const narrow = join(wsh.env.HOME ?? "", "narrow");
     await until("its size", () => fs.existsSync(narrow) && fs.readFileSync(narrow, "utf8") !== "");
-    expect(fs.readFileSync(narrow, "utf8")).toBe("2x3\n");
-    expect((await http.session("narrow")).windows[0]?.panes[0]).toMatchObject({ rows: 2, cols: 3 });
-    expect((await http.get("/sessions/narrow/screen")).body).toMatchObject({ rows: 2, cols: 3 });
+    expect(fs.readFileSync(narrow, "utf8")).toBe("2x4\n");
+    expect((await http.session("narrow")).windows[0]?.panes[0]).toMatchObject({ rows: 2, cols: 4 });
+    expect((await http.get("/sessions/narrow/screen")).body).toMatchObject({ rows: 2, cols: 4 });
     await http.kill("narrow");
     const large = await http.create({ rows: 65_535, cols: 1001, command: "sleep 1000" });
     expect(large).toMatchObject({ rows: 1000, cols: 1000 });

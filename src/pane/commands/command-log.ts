@@ -39,6 +39,8 @@ export const defaultCommandLogLimits: CommandLogLimits = {
 /** Characters of a command line that are kept. */
 const MAX_COMMAND_LINE = 65_536;
 
+const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
+
 export interface CommandLogPort {
   readonly text: TerminalText;
   readonly clock: Clock;
@@ -73,6 +75,8 @@ interface Entry {
   said: string | null;
   /** Whether its marks were. */
   readonly verified: boolean;
+  /** What keeps its result from being exact, as it becomes known. */
+  readonly doubts: string[];
   /** While it runs, what it has printed; once it has ended, what is kept of that. */
   output: RunningOutput | PackedLines;
 }
@@ -252,12 +256,18 @@ export class CommandLog {
     entry.record = { ...entry.record, first_line_id: Math.min(top, entry.record.first_line_id) };
   }
 
-  /** The session's child has ended and its last output was parsed. */
-  exited(exit: PtyExit): void {
-    if (this.running !== null) {
+  /**
+   * The session's child has ended and its last output was parsed.
+   * @param isCodeOfCommand whether its code is that of the command which ran, as after `exit 3`
+   */
+  exited({ code, signal }: PtyExit, isCodeOfCommand = true): void {
+    const entry = this.running;
+    if (entry !== null) {
       const { text } = this.port;
-      const known = exit.code !== null || exit.signal !== null;
-      this.end(text.position(), text.offset, exit.code, exit.signal, known ? "finished" : "lost");
+      if (!isCodeOfCommand && signal === null) entry.doubts.push(CUT_OFF);
+      const exitCode = isCodeOfCommand ? code : null;
+      const known = exitCode !== null || signal !== null;
+      this.end(text.position(), text.offset, exitCode, signal, known ? "finished" : "lost");
     }
     this.current = "none";
     this.innerPhase = "none";
@@ -322,6 +332,7 @@ export class CommandLog {
       shown,
       said: mark.commandLine,
       verified: mark.verified,
+      doubts: [],
       output: new RunningOutput(this.port.text, start, this.limits.recordBytes),
     };
     this.entries.set(id, entry);
@@ -399,10 +410,10 @@ export class CommandLog {
   }
 
   /** Why the screen does not show all that a command has printed. */
-  private doubts({ scrolledAway }: Entry): string[] {
+  private doubts({ scrolledAway, doubts: known }: Entry): string[] {
     const { text } = this.port;
     const lost = text.scrolledAway - scrolledAway;
-    const doubts: string[] = [];
+    const doubts = [...known];
     if (text.alternate) {
       doubts.push("the command ended on the alternate screen: what it showed there is not in the output");
     }

@@ -11,7 +11,7 @@ import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import type { Activity } from "../activity.ts";
 import type { InputHold } from "../input-gate.ts";
-import type { ExecTarget, ProgramPort, RetiredLines, ShellMark, TerminalText } from "../ports.ts";
+import type { ExecTarget, ProgramPort, RetiredLines, ShellKind, ShellMark, TerminalText } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { type ObserverPort, StateObserver } from "../state/observer.ts";
 import { EchoTracker } from "../text/echo.ts";
@@ -25,6 +25,12 @@ import type { Leader, Stop } from "./stop.ts";
 
 /** When a command that runs is looked at for having replaced the shell, in ms from the look before: most do so at once. */
 const CHECK_MS = [50, 250, 1_000, 5_000] as const;
+
+/**
+ * Codes with which shells that were hung up end themselves, in the middle of a command. They mean nothing of the command
+ * then: zsh's `exit 1` looks the same, and fish tells of its `exit` by a mark. bash ends by the signal.
+ */
+const hangupCodes: Readonly<Record<ShellKind, number | null>> = { bash: null, zsh: 1, fish: 0 };
 
 export interface CommandLimits extends CommandLogLimits {
   /** Pending waits. */
@@ -140,9 +146,12 @@ export class Commands {
     this.note(bytes, flags);
   }
 
-  /** The child has ended; call when its last output was parsed and `program.exit` is set. */
-  exited(exit: PtyExit): void {
-    this.log.exited(exit);
+  /** The child has ended, perhaps since we hung up; call when its last output was parsed and `program.exit` is set. */
+  exited(exit: PtyExit, isHungUp = false): void {
+    const { shellFile = null } = this.port;
+    const { shell } = this.port.target;
+    const isOwn = shellFile === null || shell === null || (!isHungUp && exit.code !== hangupCodes[shell]);
+    this.log.exited(exit, isOwn);
     this.waiters.exited();
   }
 

@@ -1,6 +1,6 @@
 /**
- * Why a session's shell will show no prompt, where that can be seen: it has become another program, or its startup files
- * run something that waits. Without this an exec would wait for a prompt as long as a slow start may take.
+ * Why a session's shell will show no prompt, where that can be seen: it has become another program, its startup files
+ * run something that waits, or the terminal has no room for it. Without this an exec would wait for a prompt as long as a slow start may take.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -26,7 +26,7 @@ export interface ObstaclePort {
 /** The error to refuse with; null while a prompt may still come. */
 export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | null {
   const { log, target } = port;
-  if (log.active) return null;
+  if (log.active) return readsUnseen(log, state) ? noPromptDrawn() : null;
   const name = target.replacedBy;
   if (name !== null) {
     const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
@@ -48,9 +48,8 @@ export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | 
 export function watchObstacle(port: ObstaclePort, found: () => void): Disposable {
   const { clock, observer, log, target } = port;
   let standing: Disposable | null = null;
-  if (log.active) return { [Symbol.dispose]() {} };
   const watch = observer.watch((state) => {
-    const stands = !log.active && waits(state);
+    const stands = log.active ? readsUnseen(log, state) : waits(state);
     if (!log.active && target.replacedBy !== null) found();
     else if (stands && standing === null) standing = clock.after(STANDING_MS, found);
     else if (!stands) {
@@ -64,6 +63,17 @@ export function watchObstacle(port: ObstaclePort, found: () => void): Disposable
       watch[Symbol.dispose]();
     },
   };
+}
+
+/** The shell takes keys, and no end of its prompt was seen: where there is no room for a prompt, zsh and fish draw none. */
+function readsUnseen({ phase }: CommandLog, state: ProgramState): boolean {
+  if (phase !== "drawing" && phase !== "ended") return false;
+  return state.settled && (state.state === "prompt" || state.state === "waiting_for_input");
+}
+
+function noPromptDrawn(): WshError {
+  const message = "the shell reads its input and has drawn no prompt: the terminal may have no room for it";
+  return new WshError("not_at_prompt", message, { hint: "Make it larger (resize), or type into the shell with run." });
 }
 
 function waits(state: ProgramState): boolean {

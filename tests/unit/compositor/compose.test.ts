@@ -256,7 +256,7 @@ describe("panels", () => {
     ]);
     expect(layout.ptyRows).toBe(2);
     for (const rows of [0, 1, 2])
-      expect(layoutPanels(all, { rows, cols: 0 })).toMatchObject({ ptyRows: 2, ptyCols: 3, top: 0 });
+      expect(layoutPanels(all, { rows, cols: 0 })).toMatchObject({ ptyRows: 2, ptyCols: 4, top: 0 });
   });
 
   test("of the same z the top comes before the bottom", () => {

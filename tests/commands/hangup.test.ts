@@ -1,0 +1,55 @@
+/** A command whose shell is ended under it has no exit code of its own: none is made of what the shell ends with. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { Http } from "../support/http.ts";
+import { isMissing } from "../support/programs.ts";
+import { SessionDoor } from "../support/session-api.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+const COMMAND = "sleep 30; echo done; false";
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) {
+  async function running(name: string) {
+    const door = await SessionDoor.shell(http, `${shell}-${name}`, { shell });
+    const result = door.exec(COMMAND);
+    await until("the command", async () => (await door.commands())[0]?.state === "running");
+    return { door, result };
+  }
+
+  test(`${shell}: hung up from outside`, async () => {
+    const { door, result } = await running("hung-up");
+    const { pid } = (await wsh.list()).find(({ name }) => name === door.name) ?? {};
+    process.kill(Number(pid), "SIGHUP");
+    const { state, exit_code, signal, output } = await result;
+    expect({ exit_code, output: output?.replace(/^zsh: warning.*$/m, "") }).toEqual({ exit_code: null, output: "" });
+    expect([state, signal]).toEqual(shell === "bash" ? ["finished", "SIGHUP"] : ["lost", null]);
+  });
+
+  test(`${shell}: restarted`, async () => {
+    const { door, result } = await running("restarted");
+    await wsh.ok("restart", door.name);
+    const { state, exit_code, signal } = await result;
+    // fish may still say that SIGHUP has ended the command.
+    if (signal === "SIGHUP") expect([null, 129]).toContain(exit_code ?? null);
+    else expect({ state, exit_code }).toEqual({ state: "lost", exit_code: null });
+    await door.until("prompt");
+    expect(await door.exec("echo next")).toMatchObject({ output: "next", exit_code: 0 });
+  });
+
+  test(`${shell}: a command that ends its shell has its code`, async () => {
+    const door = await SessionDoor.shell(http, `${shell}-exits`, { shell });
+    expect(await door.exec("exit 3")).toMatchObject({ state: "finished", exit_code: 3 });
+  });
+}
