@@ -292,7 +292,9 @@ export class Pane {
     const limits = this.options.commands;
     const target = this.execTarget();
     const shellFile = this.options.shell.integration.active ? this.options.spawn.file : null;
-    return new Commands({ text, clock, program, target, activity, cwd, limits, shellFile });
+    const { readFacts } = this.options;
+    const facts = readFacts === undefined ? {} : { readFacts };
+    return new Commands({ text, clock, program, target, activity, cwd, limits, shellFile, ...facts });
   }
 
   private execTarget(): ExecTarget {

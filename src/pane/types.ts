@@ -9,6 +9,7 @@ import type { ShellKind } from "../shell/plan.ts";
 import type { TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import type { CommandLimits } from "./commands/commands.ts";
+import type { ObserverPort } from "./state/observer.ts";
 
 /** What the program is: a shell, or the one command that runs instead of it. */
 export interface PaneShell {
@@ -45,6 +46,8 @@ export interface PaneOptions {
   /** The program waits with its output until a follower reads it, at most so long, in ms. */
   readonly heldMs?: number;
   readonly clock?: Clock;
+  /** What the kernel shows of the programs in the foreground; replaced by tests. */
+  readonly readFacts?: ObserverPort["readFacts"];
 }
 
 export type Chunk = Parameters<TerminalSink["chunk"]>[0];

@@ -1,6 +1,6 @@
 /** Commands have ends: exit code, exact output, duration and directory, at the moment they end. */
 import { describe, expect, test } from "bun:test";
-import { failure, LiveCommands } from "../support/live-pane.ts";
+import { failure, LivePane } from "../support/live-pane.ts";
 
 /** Every shell is tested over HTTP in exec.test.ts; here the domain by itself. */
 const shells = ["bash"];
@@ -8,7 +8,7 @@ const shells = ["bash"];
 for (const shell of shells) {
   describe(`commands in ${shell}`, () => {
     test("a command returns its exit code and its own output", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       expect(await live.exec("echo hello")).toMatchObject({ state: "finished", exit_code: 0, output: "hello" });
       expect(await live.exec("false")).toMatchObject({ state: "finished", exit_code: 1, output: "" });
       expect(await live.exec("printf 'no newline'")).toMatchObject({ exit_code: 0, output: "no newline" });
@@ -22,7 +22,7 @@ for (const shell of shells) {
     });
 
     test("several lines, quotes, comments and heredocs are one command", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       expect(await live.exec("echo one\necho 'two # three'\n# a comment\necho \"fo'ur\"")).toMatchObject({
         exit_code: 0,
         output: "one\ntwo # three\nfo'ur",
@@ -37,7 +37,7 @@ for (const shell of shells) {
     });
 
     test("long output keeps an exact head and tail", async () => {
-      await using live = await new LiveCommands({ shell, historyLines: 2_000 }).ready();
+      await using live = await LivePane.start({ shell, historyLines: 2_000 });
       const result = await live.exec("seq 1 200000", { outputLimit: 2_000 });
       const lines = result.output.split("\n");
       expect(lines.slice(0, 3)).toEqual(["1", "2", "3"]);
@@ -49,7 +49,7 @@ for (const shell of shells) {
     });
 
     test("a command that clears the screen, uses the alternate one or ends by a signal", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       await live.exec("seq 1 40");
       expect(await live.exec("printf 'gone\\n\\033[H\\033[2J'; echo stays")).toMatchObject({
         output: "stays",
@@ -63,13 +63,13 @@ for (const shell of shells) {
     });
 
     test("exit gives the process's code", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       expect(await live.exec("exit 7")).toMatchObject({ state: "finished", exit_code: 7 });
       expect(await failure(live.exec("true"))).toMatchObject({ code: "session_ended" });
     });
 
     test("time ends a command only as asked", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       expect(await live.exec("sleep 60", { maxWaitMs: 100, onTimeout: "interrupt" })).toMatchObject({
         state: "interrupted",
         exit_code: 130,
@@ -92,7 +92,7 @@ for (const shell of shells) {
     });
 
     test("steps stop at the first error, and a background command goes on", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       const steps = [{ command: "echo 1" }, { command: "false", name: "bad" }, { command: "echo 3" }];
       const { steps: results } = await live.exec("", { steps });
       expect(results.map(({ state, exit_code }) => [state, exit_code])).toEqual([
@@ -109,7 +109,7 @@ for (const shell of shells) {
     });
 
     test("exec refuses to type into a program or after somebody", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       live.type("echo half");
       await live.commands.wait({ anyOf: [{ type: "idle", ms: 50 }], maxWaitMs: 5_000 });
       expect(await failure(live.exec("true"))).toMatchObject({ code: "prompt_not_empty" });
@@ -122,7 +122,7 @@ for (const shell of shells) {
     });
 
     test("run returns what the input started", async () => {
-      await using live = await new LiveCommands({ shell }).ready();
+      await using live = await LivePane.start({ shell });
       const echo = await live.run("echo typed\r");
       expect(echo).toMatchObject({
         decidedBy: "command_finished",
@@ -146,8 +146,7 @@ for (const shell of shells) {
 }
 
 test("without integration exec says so, and run judges by what it sees", async () => {
-  await using live = new LiveCommands({ integration: false });
-  await live.commands.wait({ anyOf: [{ type: "prompt" }], maxWaitMs: 15_000 });
+  await using live = await LivePane.start({ integration: false });
   expect(await failure(live.exec("true"))).toMatchObject({ code: "no_shell_integration" });
   const echo = await live.run("echo seen\r");
   expect(echo).toMatchObject({ decidedBy: "prompt", command: null, state: { decidedFrom: "kernel" } });

@@ -5,7 +5,7 @@ import { CommandLog, type CommandLogLimits } from "../../../src/pane/commands/co
 import type { RetiredLines, ShellMark } from "../../../src/pane/ports.ts";
 import { cutOutput, grepLines, HeadTail, signalOfExitCode, tailLines } from "../../../src/pane/text/kept-lines.ts";
 import { FakeText } from "../../support/fake-text.ts";
-import { failure, LiveCommands } from "../../support/live-pane.ts";
+import { failure, LivePane } from "../../support/live-pane.ts";
 
 /** A log fed with marks and lines as a session feeds it. */
 function recording(limits?: CommandLogLimits) {
@@ -290,7 +290,7 @@ describe("output for a reader", () => {
 
 describe("what programs do to a shell's records", () => {
   test("forged marks, a nested shell and a size that changes", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     const result = await live.exec("printf '\\033]133;D;99\\007\\033]133;A\\007real\\n'; (exit 5)");
     expect(result).toMatchObject({ exit_code: 5, output: "real" });
     const nested = await live.run("bash --norc --noprofile\r");
@@ -300,13 +300,13 @@ describe("what programs do to a shell's records", () => {
     const long = "0123456789".repeat(12);
     const wide = live.exec(`echo ${long}; sleep 0.3; echo ${long}`);
     await live.commands.wait({ anyOf: [{ type: "text", text: long }], maxWaitMs: 5_000 });
-    await live.model.resize(20, 50);
+    await live.pane.resize(20, 50);
     expect(await wide).toMatchObject({ output: `${long}\n${long}`, exit_code: 0 });
   });
 
   test("a job of the background may print at the prompt", async () => {
-    await using live = await new LiveCommands({ rc: "set +m" }).ready();
-    const since = live.text.offset;
+    await using live = await LivePane.start({ rc: "set +m" });
+    const since = live.pane.outputCursor;
     await live.exec("(sleep 0.2; echo server is ready) &");
     const found = await live.commands.wait({
       anyOf: [{ type: "text", text: "server is ready" }],
@@ -317,7 +317,7 @@ describe("what programs do to a shell's records", () => {
   });
 
   test("where the kernel tells nothing, marks, flags and silence decide", async () => {
-    await using live = await new LiveCommands({ facts: false }).ready();
+    await using live = await LivePane.start({ facts: false });
     expect(await live.exec("echo hi")).toMatchObject({ exit_code: 0, output: "hi" });
     expect(await live.run("false\r")).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 1 } });
     expect(await live.run("cat\r", { timeoutMs: 300 })).toMatchObject({

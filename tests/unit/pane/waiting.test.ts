@@ -6,7 +6,7 @@ import { defaultCommandLimits } from "../../../src/pane/commands/commands.ts";
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
 import { Budget, openPieces, regexFinder } from "../../../src/pane/waiting/pattern.ts";
 import { FakeText } from "../../support/fake-text.ts";
-import { failure, LiveCommands } from "../../support/live-pane.ts";
+import { failure, LivePane } from "../../support/live-pane.ts";
 import { isMissing } from "../../support/programs.ts";
 import { watched } from "../../support/silence.ts";
 
@@ -256,7 +256,7 @@ describe("waiting in a session", () => {
   const max = { maxWaitMs: 15_000 };
 
   test("for a text: not its echo, not what was there before, but what comes", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     await live.exec("echo MARKER-1");
     const before = await live.commands.wait({ anyOf: [{ type: "text", text: "MARKER-1" }], maxWaitMs: 0 });
     expect(before.decidedBy).toBe("timeout");
@@ -264,23 +264,24 @@ describe("waiting in a session", () => {
     live.type("sleep 0.2; echo MARKER-2\r");
     const found = await wait;
     expect(found).toMatchObject({ decidedBy: "text", match: "MARKER-2" });
-    const [line] = live.text.lines(found.lineId ?? -1, found.lineId ?? -1);
-    expect(line?.text).toBe("MARKER-2");
+    const id = found.lineId ?? -1;
+    const { lines } = live.pane.terminal.text({ line: id, col: 0 }, { line: id + 1, col: 0 }, "plain");
+    expect(lines).toEqual([{ id, line: "MARKER-2" }]);
   });
 
   test("from a cursor of the past", async () => {
-    await using live = await new LiveCommands().ready();
-    const since = live.text.offset;
+    await using live = await LivePane.start();
+    const since = live.pane.outputCursor;
     await live.exec("echo port 8080 open");
     const wait = { anyOf: [{ type: "regex", pattern: "port (\\d+)", flags: "" }], since, maxWaitMs: 0 } as const;
     expect(await live.commands.wait(wait)).toMatchObject({ decidedBy: "regex", match: "port 8080", groups: ["8080"] });
-    const after = live.text.offset;
+    const after = live.pane.outputCursor;
     expect(await live.commands.wait({ ...wait, since: after })).toMatchObject({ decidedBy: "timeout" });
     expect(await failure(live.commands.wait({ ...wait, since: after + 1 }))).toMatchObject({ code: "invalid_cursor" });
   });
 
   test("for a line that is not finished and one that is rewritten", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     live.type("printf 'Continue? '; read answer; for i in 1 2 3; do printf '\\r%s%% of all' $i; sleep 0.1; done\r");
     const asked = await live.commands.wait({ anyOf: [{ type: "text", text: "Continue? " }], ...max, since: 0 });
     expect(asked).toMatchObject({ decidedBy: "text" });
@@ -292,14 +293,14 @@ describe("waiting in a session", () => {
   });
 
   test("for text that scrolls by in a flood", async () => {
-    await using live = await new LiveCommands({ historyLines: 100 }).ready();
+    await using live = await LivePane.start({ historyLines: 100 });
     const wait = live.commands.wait({ anyOf: [{ type: "regex", pattern: "^54321$", flags: "" }], ...max });
     live.type("seq 1 100000\r");
     expect(await wait).toMatchObject({ decidedBy: "regex", match: "54321" });
   });
 
   test("for text on the alternate screen", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     const wait = live.commands.wait({ anyOf: [{ type: "text", text: "inside" }], ...max });
     live.type("printf '\\033[?1049h\\033[3;3Hin''side'; sleep 60\r");
     expect(await wait).toMatchObject({ decidedBy: "text", match: "inside" });
@@ -308,7 +309,7 @@ describe("waiting in a session", () => {
   });
 
   test("for the command's end, a password, the bell and the shell's end", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     const finished = live.commands.wait({ anyOf: [{ type: "command_finished" }], ...max });
     live.type("(exit 4)\r");
     expect(await finished).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 4 } });
@@ -326,7 +327,7 @@ describe("waiting in a session", () => {
   });
 
   test("a sleep that is quiet is not finished", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     const began = performance.now();
     const run = await live.run("sleep 1\r", { timeoutMs: 200 });
     expect(run).toMatchObject({ decidedBy: "command_finished", command: { exit_code: 0 } });
@@ -336,7 +337,7 @@ describe("waiting in a session", () => {
   });
 
   test.skipIf(isMissing("python3"))("a line of the python REPL returns when it is ready again", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     const start = await live.run("python3 -q\r");
     expect(start).toMatchObject({ decidedBy: "waiting_for_input" });
     const sum = await live.run("import time; time.sleep(0.5); 20 + 22\r", { timeoutMs: 100 });
@@ -351,7 +352,7 @@ describe("waiting in a session", () => {
   });
 
   test("ends with its owner, its time and its limit", async () => {
-    await using live = await new LiveCommands().ready();
+    await using live = await LivePane.start();
     const owner = new AbortController();
     const waits = Array.from({ length: defaultCommandLimits.waiters }, () =>
       live.commands.wait({ anyOf: [{ type: "text", text: "never" }], ...max, signal: owner.signal }),
