@@ -33,6 +33,7 @@ const plain = ["i32", "u64", "ptr"] as const;
 const linux = {
   ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },
+  fcntl: { args: ["i32", "i32", "i64"], returns: "i32" },
 } as const;
 
 /** Waits for one descriptor, at most so many microseconds: struct pollfd as two words. */
@@ -58,7 +59,7 @@ function load() {
       if (darwin && process.arch === "arm64") {
         const { ioctl } = dlopen(name, { ioctl: { args: padded, returns: "i32" } }).symbols;
         const call = (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, 0, 0, 0, 0, 0, 0, data);
-        return { ...symbols, ioctl: call, pollWithin: inMs(symbols.poll), syscall: null };
+        return { ...symbols, ioctl: call, pollWithin: inMs(symbols.poll), syscall: null, fcntl: null };
       }
       const { ioctl } = dlopen(name, { ioctl: { args: plain, returns: "i32" } }).symbols;
       const own = darwin ? null : dlopen(name, linux).symbols;
@@ -67,6 +68,7 @@ function load() {
         ioctl: (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, data),
         pollWithin: own === null ? inMs(symbols.poll) : inNs(own.ppoll),
         syscall: own?.syscall ?? null,
+        fcntl: own?.fcntl ?? null,
       };
     } catch (error) {
       if (at === libraryNames.length - 1) throw error;

@@ -1,0 +1,100 @@
+/**
+ * Keys of a person's terminal, read only once it is known that they are the client's. A stream reads whatever is typed as
+ * soon as it is there, and what was meant for the shell of a stopped client could not be put back. So the kernel tells by
+ * a signal that input waits (fcntl(2), O_ASYNC), the owner is asked, and then it is read: between the two nobody can type.
+ *
+ * One listener serves every terminal of the process; the signal is SIGURG, whose default is to do nothing. An echo takes
+ * no longer than through a stream (m: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup sends no
+ * signal: whose terminal it is gets SIGHUP.
+ */
+import { libc } from "../../platform/tty-libc.ts";
+
+const SIGNAL = "SIGURG";
+/** fcntl(2) of Linux. */
+const F_GETFL = 3;
+const F_SETFL = 4;
+const F_SETOWN = 8;
+const F_SETSIG = 10;
+const O_ASYNC = 0o20000;
+const SIGURG = 23;
+/** Bytes of one read: the line discipline keeps 4 KB. */
+const READ_BYTES = 16 * 1024;
+/** struct termios has 60. */
+const TERMIOS_BYTES = 128;
+
+export interface InputPort {
+  /** Whether what waits may be read. Called before every read. */
+  mayRead(): boolean;
+  keys(bytes: Uint8Array): void;
+  /** It may not be read: nothing more is, until another input begins. */
+  lost(): void;
+  /** The terminal is gone. */
+  ended(): void;
+}
+
+const open = new Set<SignalledInput>();
+const buffer = Buffer.alloc(READ_BYTES);
+
+function signalled(): void {
+  for (const input of open) input.take();
+}
+
+export class SignalledInput {
+  private constructor(
+    private readonly fd: number,
+    private readonly port: InputPort,
+  ) {}
+
+  /** Null where the kernel tells nothing. @param fd non-blocking, of its own */
+  static begin(fd: number, port: InputPort): SignalledInput | null {
+    const { fcntl } = libc();
+    if (fcntl === null || fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
+    if (open.size === 0) process.on(SIGNAL, signalled);
+    const input = new SignalledInput(fd, port);
+    open.add(input);
+    if (!input.setAsync(true)) {
+      input.stop();
+      return null;
+    }
+    // What was typed before is not told.
+    setImmediate(() => input.take());
+    return input;
+  }
+
+  stop(): void {
+    if (!open.delete(this)) return;
+    this.setAsync(false);
+    if (open.size === 0) process.off(SIGNAL, signalled);
+  }
+
+  /** Runs per key. */
+  take(): void {
+    if (!open.has(this)) return;
+    const { port } = this;
+    if (!port.mayRead()) {
+      this.stop();
+      port.lost();
+      return;
+    }
+    const length = libc().read(this.fd, buffer, READ_BYTES);
+    if (length > 0) {
+      port.keys(new Uint8Array(buffer.subarray(0, length)));
+      // What is left is not told again.
+      if (length === READ_BYTES) setImmediate(() => this.take());
+    } else if (this.isGone) {
+      this.stop();
+      port.ended();
+    }
+  }
+
+  private get isGone(): boolean {
+    return libc().tcgetattr(this.fd, new Uint8Array(TERMIOS_BYTES)) !== 0;
+  }
+
+  private setAsync(on: boolean): boolean {
+    const { fcntl } = libc();
+    const flags = fcntl?.(this.fd, F_GETFL, 0) ?? -1;
+    if (flags < 0) return false;
+    return fcntl?.(this.fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) === 0;
+  }
+}
