@@ -126,7 +126,7 @@ function isWholeAt(line: Row, col: number): boolean {
   return width === 2 ? line[col + 1]?.width === 0 : line[col - 1]?.width === 2;
 }
 
-/** Rows that were looked at and are whole: between two frames hardly any changes, and a row never does, it is replaced. */
+/** Rows known to be whole. Few rows change between two frames, and a changed row is another object. */
 const wholeRows = new WeakSet<Row>();
 
 function isWhole(line: Row): boolean {

@@ -1,5 +1,5 @@
 /**
- * The frame that a person's terminal is to show: the program's screen with panels around it and overlays above it.
+ * The frame that an attached terminal shows: the program's screen with panels around it and overlays above it.
  *
  * Pure. Everything is drawn anew for each frame, so what an overlay covered is there again when it goes. What must
  * stay true: the frame has exactly the size of the client's terminal, whatever the session's; elements are clipped to
@@ -48,7 +48,7 @@ export interface ClientFrame extends Frame {
   readonly offset: Offset;
 }
 
-export interface FrameInput {
+interface FrameInput {
   readonly grid: Grid;
   /** Of the panels below, on the session's outer size. */
   readonly layout: Layout;
@@ -63,7 +63,7 @@ export interface FrameInput {
   readonly note?: boolean;
 }
 
-/** No terminal of ours is higher (contract §1.2), so no text needs more lines. */
+/** No terminal of ours is higher (docs/protocol.md, Limits), so no text needs more lines. */
 const MAX_ROWS = 1000;
 
 const nothingCut: Offset = { top: 0, left: 0 };

@@ -89,8 +89,3 @@ export function clusters(line: string): Cluster[] {
   }
   return result;
 }
-
-/** How many cells a clean line takes. */
-export function textWidth(line: string): number {
-  return clusters(line).reduce((sum, { width }) => sum + width, 0);
-}

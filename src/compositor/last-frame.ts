@@ -3,7 +3,7 @@
  * show is kept, and rows of the program that have changed are put in. Drawing a panel takes longer than everything else
  * in a frame in which a key was typed.
  *
- * Pure, but for what it keeps. What must stay true: `next` gives what composeFrame would; whoever draws says so by
+ * Pure, but for what it keeps. What must stay true: `next` returns what `composeFrame` would; every drawing calls
  * `forget`. Runs once per frame painted.
  */
 import type { Grid, Row } from "../protocol/grid.ts";

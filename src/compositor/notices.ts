@@ -1,7 +1,7 @@
 /**
  * The few lines that wsh itself shows above everything: who holds the keyboard, help on the prefix key.
  *
- * Pure. What must stay true: the person can always read how to get the keyboard back; text that comes from elsewhere
+ * Pure. What must stay true: the sign always says how to take the keyboard back; text that comes from elsewhere
  * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
  */
 import { cleanText, clusters } from "./graphemes.ts";

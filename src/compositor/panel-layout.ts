@@ -1,20 +1,21 @@
 /**
- * Which panels are shown, where, and how large the program's screen is (contract §7.4).
+ * Which panels are shown, where, and how large the program's screen is (docs/protocol.md, Drawing).
  *
- * Pure. What must stay true: the program keeps at least `MIN_PANE_ROWS` rows and `MIN_PANE_COLS` columns, whatever the outer size; a panel is shown whole or not at all; the highest z
- * is nearest the edge, at the top and at the bottom alike. Runs when a panel or the outer size changes.
+ * Pure. What must stay true: the program keeps at least `MIN_PANE_ROWS` rows and `MIN_PANE_COLS` columns, whatever the
+ * outer size; a panel is shown whole or not at all; the highest z is nearest the edge, at the top and at the bottom alike.
+ * Runs when a panel or the outer size changes.
  */
 import type { PanelPosition } from "../protocol/drawing.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../protocol/size.ts";
 
-export interface LayoutPanel {
+interface LayoutPanel {
   readonly id: string;
   readonly position: PanelPosition;
   readonly height: number;
   readonly z: number;
 }
 
-export interface PlacedPanel {
+interface PlacedPanel {
   readonly id: string;
   /** First row on the outer screen, 0-based; meaningless while not visible. */
   readonly row: number;

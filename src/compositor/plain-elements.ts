@@ -1,5 +1,5 @@
 /**
- * Elements for a person who wants no colours (NO_COLOR, https://no-color.org): text and attributes stay. What programs
+ * Elements without colours, for a terminal with NO_COLOR (https://no-color.org): text and attributes stay. What programs
  * print is not ours to change. Pure.
  */
 import type { ElementText, Overlay, Panel } from "../protocol/drawing.ts";

@@ -1,17 +1,17 @@
 /**
- * Input on its way to a terminal, in the order of the calls, whoever writes. The kernel takes what fits; the rest waits
- * here, at most INPUT_LIMIT_BYTES of it, and is offered again soon. A terminal whose child does not read takes nothing:
- * after INPUT_STALL_MS without one byte of progress everything queued is dropped and every writer is told.
+ * Input on its way to a terminal, in the order of the calls of all writers. The kernel takes what fits; the rest
+ * waits here, at most INPUT_LIMIT_BYTES of it, and is offered again soon. A terminal whose child does not read takes
+ * nothing: after INPUT_STALL_MS without progress everything queued is dropped, and every pending write fails.
  */
 
 import { WshError } from "../protocol/errors.ts";
 
-/** More than the largest input that a door accepts (1 MiB), so that several writers may wait at once. */
+/** More than the largest input of one request (1 MiB), so that several writers may wait at once. */
 export const INPUT_LIMIT_BYTES = 4 * 1024 * 1024;
-/** A program that has not read one byte for so long does not read its input. */
-export const INPUT_STALL_MS = 5_000;
+/** Time without one byte read after which a program counts as not reading its input, in ms. */
+const INPUT_STALL_MS = 5_000;
 /**
- * The pause before a full terminal is tried again; doubled up to the longest while it stays full. The kernel holds
+ * Pause before input is offered again to a full terminal, in ms; doubled up to the longest while it stays full. The kernel holds
  * ~4 KB of input, so that the shortest pause bounds a paste at ~4 MB/s.
  */
 const RETRY_FIRST_MS = 1;
@@ -24,7 +24,7 @@ interface Piece {
 }
 
 /** Offers bytes to the kernel; returns how many it took, 0 when it is full, -1 when the terminal is gone. */
-export type Offer = (bytes: Uint8Array) => number;
+type Offer = (bytes: Uint8Array) => number;
 
 export class InputQueue {
   readonly #offer: Offer;

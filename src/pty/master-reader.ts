@@ -1,22 +1,22 @@
 /**
  * Reads a terminal's master descriptor on the event loop. Bun's stream of a file does it best: it waits without a thread,
  * hands over what a read got in the same turn (an echo takes 0.03 ms, through a thread and back 0.07), takes up to 128 KB
- * in one turn of a flood, and reads ahead no further than that while nobody asks for more.
+ * in one turn of a flood, and reads ahead no further than that until more is requested.
  *
- * A terminal that nobody has open hangs up: its stream ends, and a new one is tried now and then, since a child may close
- * its terminal and open it again. Paused or closed, nothing is delivered.
+ * A terminal whose other side no process has open hangs up: its stream ends, and a new one is tried now and then, since a
+ * child may close its terminal and open it again. Paused or closed, nothing is delivered.
  */
 
 import { libc } from "../platform/tty-libc.ts";
 import type { Master } from "./master.ts";
 
-/** How often a terminal that nobody has open is looked at again, in ms; rare, so slow. */
+/** Interval between attempts to read a terminal that has hung up, in ms; rare, so slow. */
 const HUNG_RETRY_MS = 200;
 
-export interface ReaderEvents {
+interface ReaderEvents {
   /** The array is the receiver's own. */
   data(bytes: Uint8Array): void;
-  /** Every byte was delivered and nobody has the terminal's other side open. */
+  /** Every byte was delivered and no process has the other side open. */
   hungUp(): void;
 }
 
@@ -46,7 +46,7 @@ export class MasterReader {
   }
 
   /**
-   * Everything that the stream has read was delivered: bytes that somebody else reads now come next. Bun runs what a read
+   * Everything that the stream has read was delivered: bytes read elsewhere now come next. Bun runs what a read
    * resolves before it looks at the next descriptor, so there is nothing between its buffer and us.
    */
   get isWaiting(): boolean {
@@ -88,7 +88,7 @@ export class MasterReader {
         if (this.#paused) await this.#untilResumed();
       }
     } catch {
-      // EIO: nobody has the other side open.
+      // EIO: no process has the other side open.
     }
     this.#waiting = false;
     if (this.#closed) return;

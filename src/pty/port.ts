@@ -9,8 +9,8 @@
 export const QUANTUM_BYTES = 256 * 1024;
 
 /**
- * How long a program's answer to a key is waited for, in µs: an editor's comes in 60 to 200 (m), and nobody who asks the
- * host something meanwhile notices half a millisecond.
+ * Wait for a program's answer to a key, in µs: an editor's comes in 60 to 200 (m), and half a millisecond delays no
+ * request noticeably.
  */
 export const ANSWER_US = 500;
 
@@ -58,7 +58,7 @@ export function isSecret(flags: PtyFlags | null): boolean {
   return flags?.canonical === true && !flags.echo;
 }
 
-/** Output that was looked at before it is delivered. */
+/** Output that was read ahead of its delivery. */
 export interface PtyAnswer {
   readonly bytes: Uint8Array;
   /** Delivers it as all output; to be called in the same turn. */

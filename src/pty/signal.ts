@@ -4,7 +4,7 @@ import type { Pty } from "./port.ts";
 
 /**
  * A process group that is gone already is no error: it is what the caller wants. Once the child has been waited for, its
- * pid may be somebody else's, so that only the foreground group is signalled then.
+ * pid may name another process; only the foreground group is signalled then.
  */
 export function sendSignal(
   pty: Pick<Pty, "pid" | "foreground">,

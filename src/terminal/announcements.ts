@@ -25,7 +25,7 @@ export interface AnnouncementSink {
 }
 
 /** Where the parser is, for marks. */
-export interface Place {
+interface Place {
   readonly position: () => Position;
   /** Offset at the end of the slice that is being parsed. */
   readonly sliceEnd: () => number;

@@ -1,9 +1,9 @@
 /**
  * Which rows of the screen have changed since when.
  *
- * Owns a hash of every row and the epoch at which it last differed. Looked at only when someone asks and the epoch has
- * moved (once a frame, whoever paints), so output that nobody watches costs nothing. Each consumer remembers the epoch
- * up to which it has painted; there is nothing to subscribe to.
+ * Owns a hash of every row and the epoch at which it last differed. Hashes are compared on request, when the epoch has
+ * moved since (once a frame), so unwatched output costs nothing. Each consumer remembers the epoch up to which it has
+ * painted; there is nothing to subscribe to.
  */
 import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow } from "./rows/xterm-row.ts";
 

@@ -3,7 +3,7 @@
  *
  * Owns xterm. Parsing is synchronous, so events reach the sink while a slice is being parsed: only `position` may be
  * read from there. xterm can throw on odd input; it is then replaced by a fresh one of the same size. History and the
- * count of lines go on, what was on the screen is lost, and the sink hears of it.
+ * count of lines go on, what was on the screen is lost, and the sink is told.
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";

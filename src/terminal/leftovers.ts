@@ -1,6 +1,6 @@
 /**
- * Modes that a program left on when it ended, and the output that switches them off again: what `reset` would do for a
- * person who knows of it. The shell's own modes are off while a command runs, and what people set on purpose to last
+ * Modes that a program left on when it ended, and the output that switches them off again: what `reset` would do, had
+ * anyone called it. The shell's own modes are off while a command runs, and what people set on purpose to last
  * (colours of the palette, tab stops, the cursor's shape) stays.
  */
 import type { Terminal } from "@xterm/headless";

@@ -23,7 +23,7 @@ export interface Mark {
 
 export type MarkText = Omit<Mark, "offset" | "position">;
 
-/** Characters of a mark that are looked at: a command line can be long, a parameter not. */
+/** Characters of a mark that are read: a command line can be long, a parameter not. */
 const MAX_MARK = 262_144;
 
 /** The contents of OSC 133; null when it is none of A, B, C, D. */
@@ -67,7 +67,7 @@ export function parseCommandMark(data: string): MarkText | null {
 }
 
 /** VS Code's escaping: `\\` and `\xHH`, the bytes of UTF-8. */
-export function unescapeCommand(text: string): string {
+function unescapeCommand(text: string): string {
   if (!text.includes("\\")) return text;
   const bytes: number[] = [];
   const source = Buffer.from(text);

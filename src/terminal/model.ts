@@ -1,7 +1,7 @@
 /**
  * A terminal without a window: bytes of a program in, screens, lines, marks and answers out.
  *
- * The face of this folder, and what is read from the emulator. The clock is `offset`, the output bytes parsed. Output
+ * What other folders use of this one, and the readings of the emulator. The clock is `offset`, the output bytes parsed. Output
  * is taken in chunks that end at rest and parsed at once, so whatever is called outside the sink's callbacks, or from
  * `chunk`, sees a state that belongs to `offset`. The other callbacks come while a chunk is being parsed: from there
  * only `position`, `title` and the like may be read; the rest waits with `atRest`.
@@ -40,7 +40,7 @@ export interface TerminalSink extends EmulatorSink {
   chunk(chunk: Chunk): void;
 }
 
-export interface TerminalOptions extends EmulatorOptions {
+interface TerminalOptions extends EmulatorOptions {
   /** What our shell integration signs its marks with. */
   readonly nonce: string | null;
   /** Keep clipboard writes (OSC 52) from clients; they are reported to the sink all the same. */
@@ -49,7 +49,7 @@ export interface TerminalOptions extends EmulatorOptions {
   readonly hideTitles?: boolean;
 }
 
-export interface GrepOptions {
+interface GrepOptions {
   readonly from?: number;
   readonly to?: number;
   /** Matches kept, the newest. */
@@ -198,7 +198,7 @@ export class TerminalModel {
     return this.alternate ? this.rows : this.emulator.history.rows + this.emulator.hot.rows;
   }
 
-  /** Contract §5.4. A negative offset counts from the end. */
+  /** A part of history and screen (docs/protocol.md, Terminal data). A negative offset counts from the end. */
   scrollback(query: { readonly offset: number; readonly limit: number; readonly format: Format }): Scrollback {
     const { history, hot } = this.emulator;
     const total = this.totalLines;
@@ -350,7 +350,6 @@ export class TerminalModel {
     };
   }
 
-  /** Output that puts a freshly reset terminal of this size, its cursor at home, into this state, after `history` rows. */
   /** What `serialize` makes a terminal keep after all modes are reset. */
   get serializedChanges(): readonly LastingChange[] {
     const { queries, modes, alternate, cols } = this.emulator;
@@ -361,6 +360,7 @@ export class TerminalModel {
     ];
   }
 
+  /** Output that puts a freshly reset terminal of this size, its cursor at home, into this state, after `history` rows. */
   serialize(options: { readonly history: number }): Uint8Array {
     const { emulator, hideTitles } = this;
     return encoder.encode(

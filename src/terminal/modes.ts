@@ -40,7 +40,7 @@ export interface TerminalModes {
   readonly schemeUpdates: boolean;
 }
 
-export interface SavedCursor {
+interface SavedCursor {
   readonly x: number;
   /** Row of the buffer, not of the screen: xterm restores it relative to what has scrolled since. */
   readonly y: number;

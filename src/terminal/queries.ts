@@ -15,7 +15,7 @@ import { penOf } from "./rows/xterm-row.ts";
 
 /** Capabilities told to XTGETTCAP: those that programs ask for to find 24-bit colour. */
 const CAPABILITIES: Readonly<Record<string, string>> = { TN: "xterm-256color", Co: "256", colors: "256", RGB: "8/8/8" };
-/** Names in one XTGETTCAP that are looked at. */
+/** Names of one XTGETTCAP that are answered. */
 const MAX_NAMES = 32;
 
 /** Conformance levels of DECSCL: 61 is a VT100, 65 a VT500. */

@@ -33,7 +33,7 @@ const RESET = "\x1b[0m";
 /** A wide blank: makes the terminal wrap in front of a wide character. */
 const WIDE_BLANK = "\u3000";
 
-export interface SerializeSource {
+interface SerializeSource {
   readonly terminal: Terminal;
   readonly history: History;
   readonly hot: HotWindow;
@@ -42,7 +42,7 @@ export interface SerializeSource {
   readonly queries: QueryResponder;
 }
 
-export interface SerializeOptions {
+interface SerializeOptions {
   /** Rows above the screen to begin with. */
   readonly historyRows: number;
   /** Empty: none is set. */

@@ -4,7 +4,7 @@
  * child waits for anything, and read by a stream on the event loop, as long as the receiver keeps up.
  *
  * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
- * (~128 KB); past that nobody reads, the kernel's buffer fills, and the child blocks in write(2). The end is reported once,
+ * (~128 KB); past that nothing is read, the kernel's buffer fills, and the child blocks in write(2). The end is reported once,
  * after every byte that the child wrote: its process has ended, and the terminal was read to its end or, when a
  * grandchild keeps it open, has been quiet for a while.
  */
@@ -154,7 +154,7 @@ class BunTerminalPty implements Pty {
     this.#reportEnd();
   }
 
-  /** Reports the end if it has come; otherwise sees to it that somebody asks again. */
+  /** Reports the end if it has come; otherwise checks again later. */
   #reportEnd(): void {
     if (this.#exit === undefined || this.#reported || this.#disposed) return;
     clearTimeout(this.#quiet);

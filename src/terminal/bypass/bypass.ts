@@ -1,12 +1,12 @@
 /**
  * Lines that pass by: what a flood of plain lines has printed and the emulator has not seen yet.
  *
- * Nobody can read as fast as programs print, so most lines of a flood leave the screen and the hot window before anyone
- * looks. Plain ones (`plain-line.ts`) are kept here as they came: the newest, which fill the screen and a part of the hot
- * window. Older ones go straight to history, after the emulator's own rows, which these lines push out. The emulator gets
- * the rest when somebody looks or something else is printed (`settle`): it is then in the state in which it would be if
- * it had parsed them all, but for the oldest rows of its buffer, which are void.
- * What must stay true: emulator, history and these lines together are the truth; whoever reads one of them settles first.
+ * Programs print faster than anyone reads, so most lines of a flood leave the screen and the hot window unread. Plain
+ * ones (`plain-line.ts`) are kept here as they came: the newest, which fill the screen and a part of the hot window.
+ * Older ones go straight to history, after the emulator's own rows, which these lines push out. The emulator gets the
+ * rest when it is read or something else is printed (`settle`): it is then in the state in which it would be if it had
+ * parsed them all, but for the oldest rows of its buffer, which are void.
+ * What must stay true: emulator, history and these lines together are the truth; every reader of one settles first.
  */
 import type { Terminal } from "@xterm/headless";
 import { HOT_ROWS, type HotWindow } from "../history/hot-window.ts";
@@ -54,7 +54,7 @@ export class PassingLines {
     private readonly terminal: Terminal,
     private readonly modes: ModeTracker,
     private readonly hot: HotWindow,
-    /** Has the emulator parse. */
+    /** Feeds the emulator. */
     private readonly parse: (bytes: Uint8Array) => void,
   ) {}
 

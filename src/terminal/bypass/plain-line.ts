@@ -1,10 +1,10 @@
 /**
  * Reads lines that show the same on every terminal: printable ASCII, tabs to the default stops, colours, and an end, CR LF,
  * or CR CR LF as a file with such ends comes out of a terminal. They begin and end in the default style at the left edge,
- * so that a flood of them can be counted and kept without an emulator (`passing.ts`).
+ * so that a flood of them can be counted and kept without an emulator (`bypass.ts`).
  *
- * `measure` decides and counts, once per byte of a flood; `pack` reads a line that was measured, for those few that
- * somebody looks at. What must stay true: whatever `measure` does not know for certain ends it, and the emulator takes
+ * `measure` decides and counts, once per byte of a flood; `pack` reads a measured line, for the few that are requested.
+ * What must stay true: whatever `measure` does not know for certain ends it, and the emulator takes
  * over from there; the words of a style are, bit for bit, what xterm would store (`InputHandler.charAttributes`).
  */
 
@@ -27,7 +27,7 @@ import {
 
 /** Longer lines are left to the emulator, in bytes: they are rare, and history keeps them in pieces. */
 export const MAX_LINE_BYTES = 4_096;
-/** So are those that take more rows, so that one line alone never scrolls what a slice may not (`rest.ts`). */
+/** So are those that take more rows, so that one line alone never scrolls what a slice may not (`slice-scanner.ts`). */
 export const MAX_LINE_ROWS = 256;
 /** No parameter of an SGR that is known here is larger. */
 const MAX_PARAM = 255;

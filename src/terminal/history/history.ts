@@ -5,7 +5,8 @@
  * the end grows and shrinks (`append`, `truncate`), only the beginning is dropped (`trim`), by logical lines and by
  * bytes: neither depends on the width, so a narrow terminal drops nothing. Row counts are those of wrapping each piece at
  * `cols`, kept for one width and counted again when it changes; they tell what to show, never what to keep. What is
- * dropped is reported once, by the block, before it is gone: who needs its text takes it then, and nobody else pays for it.
+ * dropped is reported once, by the block, before it is gone: a consumer that needs its text takes it then; others pay
+ * nothing.
  */
 
 import type { StoredRow } from "../rows/xterm-row.ts";
@@ -17,7 +18,7 @@ import type { SegmentBuilder } from "./segment-builder.ts";
 export type { RetiredLines } from "./packed-block.ts";
 
 /** Rows of wrapped segments: from which cell to which. */
-export interface HistoryRow {
+interface HistoryRow {
   readonly segment: Segment;
   readonly from: number;
   readonly to: number;

@@ -28,7 +28,7 @@ const SEGMENT_CELLS = 4_096;
 export class HotWindow {
   /** First row of the normal buffer that is not in history. */
   private boundary = 0;
-  /** Rows before this one are not what history ends with: lines have passed them by (`passing.ts`). */
+  /** Rows before this one are not what history ends with: lines have passed them by (`bypass.ts`). */
   private stale = 0;
   /** The line of the row above the boundary, and its cells up to there. */
   private lastId: number;

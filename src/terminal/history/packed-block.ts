@@ -66,7 +66,7 @@ interface Packed {
   readonly bytes: number;
 }
 
-export class PackedPieces implements Pieces {
+class PackedPieces implements Pieces {
   constructor(private readonly packed: Packed) {}
 
   get count(): number {

@@ -38,7 +38,7 @@ export function simpleText(row: StoredRow, from: number, to: number): string | n
 }
 
 /** The text of the cells from `from` to `to`; what was never written is spaces. */
-export function rowText(row: StoredRow, from: number, to: number): string {
+function rowText(row: StoredRow, from: number, to: number): string {
   const simple = simpleText(row, from, to);
   if (simple !== null) return simple;
   let text = "";

@@ -74,7 +74,7 @@ export function sameExtra(a: Extra | null, b: Extra | null): boolean {
   return a.link === b.link && a.underline === b.underline && a.underlineColor === b.underlineColor;
 }
 
-export function colorOf(word: number): Color | null {
+function colorOf(word: number): Color | null {
   const mode = word & COLOR_MODE;
   if (mode === 0) return null;
   if (mode === COLOR_RGB) return { rgb: { r: (word >> 16) & 0xff, g: (word >> 8) & 0xff, b: word & 0xff } };
@@ -82,7 +82,7 @@ export function colorOf(word: number): Color | null {
 }
 
 /** Whether text of this style looks like text without one, as spans can say it. */
-export function isPlain(fg: number, bg: number): boolean {
+function isPlain(fg: number, bg: number): boolean {
   return (fg & ~FG_INVISIBLE) === 0 && (bg & (COLOR_MODE | COLOR_VALUE | BG_ITALIC | BG_FAINT)) === 0;
 }
 

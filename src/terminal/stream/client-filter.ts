@@ -1,8 +1,8 @@
 /**
  * Which escape sequences no client may get, decided on their bytes.
  *
- * A query is answered once, by the session process: were it to reach a person's terminal, that would answer too, and
- * its answer would be typed into the program. So whatever makes some terminal speak, print to a printer, or change the
+ * A query is answered once, by the session process: a terminal that got it would answer too, and its answer would be
+ * typed into the program. So whatever makes some terminal answer, print to a printer, or change the
  * window that is not ours is removed. What draws as the emulator draws passes, and what sets modes that it has
  * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
@@ -61,11 +61,11 @@ const TITLE_STACK: ReadonlySet<number> = new Set([22, 23]);
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-export interface ClassifierOptions {
+interface ClassifierOptions {
   readonly nonce: string | null;
   readonly hideClipboard: boolean;
   readonly hideTitles: boolean;
-  /** Told of a change that no reset of modes undoes. */
+  /** Called with each change that no reset of modes undoes. */
   readonly changed?: (change: LastingChange) => void;
 }
 

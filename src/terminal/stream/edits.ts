@@ -1,5 +1,5 @@
 /**
- * What clients get instead of a part of the stream, and the forms in which sequences leave the host.
+ * What clients get instead of a part of the stream, and the forms in which sequences leave the session process.
  *
  * Terminals agree on sequences that are whole, and on little else: some execute a string that another sequence cuts off
  * and some drop it, some know C1 controls and some print what follows them. So what is kept leaves in one form that all
@@ -52,7 +52,7 @@ function isObeyed(c: number): boolean {
 }
 
 /** How the emulator takes the end of a string sequence. */
-export type StringEnd = "proper" | "cut off" | "cancelled";
+type StringEnd = "proper" | "cut off" | "cancelled";
 
 export function stringEnding(bytes: Uint8Array, { kind, body, end }: Sequence): StringEnd {
   const last = bytes[end - 1] ?? 0;

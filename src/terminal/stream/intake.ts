@@ -25,7 +25,7 @@ export interface Chunk {
   readonly bytes: Uint8Array;
 }
 
-export interface IntakePort {
+interface IntakePort {
   /** Take lines that need no parsing, of those that begin between `from` and `limit`; returns where they end. */
   pass(bytes: Uint8Array, from: number, limit: number): number;
   /** Parse a slice; `end` is the offset at its end. Returns what the emulator took after it that no program printed. */

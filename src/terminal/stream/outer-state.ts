@@ -1,5 +1,5 @@
 /**
- * What of a program's output may reach the terminal of an attached person.
+ * What of a program's output may reach attached terminals.
  *
  * What the emulator does not obey is on no screen of ours: agents would not see its effect, a terminal that attaches
  * later would not get it, and nobody would undo it after detaching. So only what is listed here as obeyed is passed on
@@ -19,7 +19,7 @@ export class LastingChanges {
     this.total++;
   }
 
-  /** A view of what is made from now on. Its `news` are looked for per chunk. */
+  /** A view of what is made from now on. `news` runs per chunk. */
   watch(): { news(): readonly LastingChange[] } {
     const seen = new Map(this.counts);
     let looked = this.total;
@@ -79,7 +79,7 @@ const PASSED_OSCS: ReadonlySet<number> = new Set([
 const ITERM_PASSED = /^1337;(?:SetMark|CurrentDir=|RemoteHost=|SetUserVar=|SetBadgeFormat=|ShellIntegrationVersion=)/;
 /** A notification that a terminal reports on: the click on it, its end, those that are alive, what it can do. */
 const NOTIFICATION_REPORTS = /(?:^|[;:])(?:a=[^:;]*report|c=1|p=(?:\?|alive))/;
-/** Bytes of an OSC that these two are looked for in. */
+/** Bytes of an OSC that these two patterns are matched against. */
 const MAX_METADATA = 256;
 
 /**
@@ -150,7 +150,7 @@ export function passesEscape(bytes: Uint8Array, start: number, end: number): boo
   return DESIGNATES.has(intermediate) || (intermediate === 0x23 && final === 0x38);
 }
 
-/** Whether an OSC may reach terminals: none that draws, sets what nobody puts back, or makes a terminal speak. */
+/** Whether an OSC may reach terminals: none that draws, sets what is never put back, or makes a terminal answer. */
 export function passesOsc(number: number, bytes: Uint8Array, body: number, end: number): boolean {
   if (!PASSED_OSCS.has(number)) return false;
   if (number !== ITERM && number !== NOTIFICATION) return true;

@@ -35,7 +35,7 @@ const STRING_TERMINATOR = Uint8Array.of(ESC, 0x5c);
 const CANCEL = Uint8Array.of(CAN);
 const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
-export interface Slice {
+interface Slice {
   /** Where it ends; where it began when nothing of it is at rest yet. */
   end: number;
   /** What clients get otherwise than it came. */
@@ -138,7 +138,7 @@ export class RestScanner {
     }
     sequence.end = 0;
     const controls = isControl ? controlsIn(bytes, start, end) : NOTHING;
-    // Cancelled: nobody obeys it.
+    // Cancelled: no terminal obeys it.
     if (clean.length === 0) {
       edits.push({ start, end, put: NOTHING });
       return "keep";

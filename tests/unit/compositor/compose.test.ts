@@ -1,12 +1,17 @@
 /** What an agent draws stands on the person's screen exactly in its box, and leaves no trace when it goes. */
 import { describe, expect, test } from "bun:test";
 import { composeFrame, type Frame } from "../../../src/compositor/compose.ts";
-import { cleanText, clusters, textWidth } from "../../../src/compositor/graphemes.ts";
+import { cleanText, clusters } from "../../../src/compositor/graphemes.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../../../src/compositor/notices.ts";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { Overlay, Panel } from "../../../src/protocol/drawing.ts";
 import type { Grid, Row } from "../../../src/protocol/grid.ts";
 import { OuterScreen } from "../../support/terminals/outer-screen.ts";
+
+/** Cells that a clean line takes. */
+function textWidth(line: string): number {
+  return clusters(line).reduce((sum, { width }) => sum + width, 0);
+}
 
 const plain = { fg: null, bg: null, flags: 0, link: null } as const;
 
