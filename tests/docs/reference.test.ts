@@ -139,7 +139,14 @@ function anchors(markdown: string): Set<string> {
   );
 }
 
-const documents = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"].concat(
+const documents = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "CHANGELOG.md",
+  "AGENTS.md",
+  "tests/README.md",
+].concat(
   fs
     .readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
@@ -155,4 +162,24 @@ test.each(documents)("links of %s lead somewhere", (file) => {
     return anchor === undefined || anchors(read(target)).has(anchor) ? [] : [link];
   });
   expect(broken).toEqual([]);
+});
+
+test.each(documents)("files that %s names exist", (file) => {
+  const named = [...read(file).matchAll(/\b[a-z][\w./-]*\.tsx?\b/g)].map(([name]) => name);
+  const places = ["", "src", "tests", "tests/support", dirname(file)];
+  expect(named.filter((name) => !places.some((place) => fs.existsSync(join(root, place, name))))).toEqual([]);
+});
+
+test("headings that comments point at exist", async () => {
+  const lost: string[] = [];
+  for await (const file of new Bun.Glob("{src,tests,bench,scripts}/**/*.ts").scan(root)) {
+    for (const [whole, document = "", rest = ""] of read(file).matchAll(/\b(docs\/[a-z-]+\.md), ([A-Z].*)/g)) {
+      const text = fs.existsSync(join(root, document)) ? read(document) : "";
+      const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading.replaceAll("`", ""));
+      // A comment may go on behind the heading, and a long heading on the next line.
+      if (!headings.some((heading) => rest.startsWith(heading) || heading.startsWith(rest)))
+        lost.push(`${file}: ${whole}`);
+    }
+  }
+  expect(lost).toEqual([]);
 });

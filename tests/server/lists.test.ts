@@ -80,7 +80,7 @@ function random(seed: number): (below: number) => number {
 
 test("equals what the sessions say after any change", async () => {
   await using gateway = await Gateway.start();
-  const seed = Number(process.env.WSH_SEED ?? Date.now() % 1_000_000);
+  const seed = Number(process.env.WSH_TEST_SEED ?? Date.now() % 1_000_000);
   const next = random(seed);
   const people: Person[] = [];
   let made = 0;

@@ -54,7 +54,7 @@ export async function fuzz(
   }
 }
 
-export function below(end: number, random: Random): number {
+function below(end: number, random: Random): number {
   return Math.floor(random() * end);
 }
 

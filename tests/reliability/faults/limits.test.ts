@@ -12,7 +12,8 @@ import { descriptorsOf } from "../processes.ts";
 import { canMount, Enclave, limited, runBehind } from "./enclosed.ts";
 import { vanish } from "./vanish.ts";
 
-if (!canMount) console.warn("no mount name spaces here: tests of full and read-only file systems are skipped");
+if (!canMount)
+  console.error("SKIPPED: no mount name spaces here, so nothing is tested on full and read-only file systems");
 
 /** A session works: a command's output and its exit code arrive. */
 const WORKS = ["--", "echo works; (exit 4)"] as const;

@@ -5,7 +5,7 @@
  */
 
 /** Keys to type, or what the screen must show before going on. */
-export type Step = string | RegExp;
+type Step = string | RegExp;
 
 export interface StreamProgram {
   readonly name: string;

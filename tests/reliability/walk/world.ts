@@ -10,14 +10,14 @@ import { parentOf } from "../processes.ts";
 import { AttachedTerminal } from "./attached-terminal.ts";
 import type { McpPipe } from "./mcp-pipe.ts";
 
-export interface Box {
+interface Box {
   readonly id: string;
   readonly x: number;
   readonly y: number;
   readonly text: string;
 }
 
-export interface Strip {
+interface Strip {
   readonly id: string;
   readonly position: "top" | "bottom";
   readonly text: string;
