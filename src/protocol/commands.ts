@@ -36,7 +36,7 @@ export const CommandRecordSchema = v.object({
   exit_code: v.nullable(v.number()),
   /** SIGINT and the like, when a signal ended it. */
   signal: v.nullable(v.string()),
-  /** Whether the marks carried the session's nonce: a program's forged marks do not. */
+  /** Whether the shell said all of it in time, by marks with the session's nonce: a program's forged marks have none. */
   verified: v.boolean(),
   /** What exec has sent, when what ran is something else: `command` says what. */
   sent: v.optional(v.string()),
@@ -79,7 +79,7 @@ export const StepResultSchema = v.object({
   cwd: v.nullable(v.string()),
   command_id: v.nullable(v.number()),
   output_cursor: v.number(),
-  /** False when it could not be made sure that what ran is what was sent. */
+  /** False when the record is not verified, or when it could not be made sure that what ran is what was sent. */
   verified: v.optional(v.boolean()),
   /** What ran instead of the command: its exit code is not the command's. */
   ran: v.optional(v.string()),

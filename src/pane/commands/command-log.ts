@@ -39,6 +39,7 @@ export const defaultCommandLogLimits: CommandLogLimits = {
 /** Characters of a command line that are kept. */
 const MAX_COMMAND_LINE = 65_536;
 
+const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
 const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
 
 export interface CommandLogPort {
@@ -73,8 +74,8 @@ interface Entry {
   /** What stood between B and C, and what the shell says that it ran: what is compared with `sent`. */
   readonly shown: string | null;
   said: string | null;
-  /** Whether its marks were. */
-  readonly verified: boolean;
+  /** Whether its marks were, and each came in time. */
+  verified: boolean;
   /** What keeps its result from being exact, as it becomes known. */
   readonly doubts: string[];
   /** While it runs, what it has printed; once it has ended, what is kept of that. */
@@ -236,6 +237,7 @@ export class CommandLog {
         break;
       case "D":
         this.status = { exitCode: mark.exitCode, offset: mark.offset };
+        if (mark.params?.late === "1") this.doubt(LATE_END);
         if (this.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
         this.current = "ended";
         break;
@@ -407,6 +409,15 @@ export class CommandLog {
     this.settleSent(entry);
     this.limit();
     this.emit((listener) => listener.finished?.(entry.record));
+  }
+
+  /** The running command's result is not exact. */
+  private doubt(why: string): void {
+    const entry = this.running;
+    if (entry === null || entry.doubts.includes(why)) return;
+    entry.doubts.push(why);
+    entry.verified = false;
+    entry.record = { ...entry.record, verified: false };
   }
 
   /** Why the screen does not show all that a command has printed. */

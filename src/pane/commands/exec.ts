@@ -402,6 +402,7 @@ export class Exec {
       state: record.state === "lost" || record.state === "replaced" ? record.state : state,
       exit_code: record.exit_code,
       signal: record.signal,
+      ...(record.verified ? {} : { verified: false }),
       duration_ms: record.duration_ms,
       cwd: this.port.cwd() ?? record.cwd,
       command_id: record.id,

@@ -5,7 +5,8 @@
 # user's own startup files as bash would have. It can also be sourced at the end of ~/.bashrc on another machine.
 #
 # C is printed by PS0, D by the first element of PROMPT_COMMAND, A and B by PS1, which the last element wraps again
-# whenever the user has changed it. Should PROMPT_COMMAND be taken away, PS1 prints D as well. There is no DEBUG trap.
+# whenever the user has changed it. Should PROMPT_COMMAND be taken away, PS1 prints D, and says that it is late where
+# another PROMPT_COMMAND has run before it; the hooks are put back when the line editor is asked. There is no DEBUG trap.
 # C is printed only behind a prompt that had our B, so that no command begins which no D can end.
 # A private key asks the line editor for what it holds (the section "Line editor").
 # The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
@@ -254,6 +255,9 @@ __wsh_hook() {
 # (a quoted insert, a lone ESC before), a key leaves its rest in the line: the next one takes that out.
 __wsh_ask() {
   builtin local wsh_line="${READLINE_LINE-}"
+  if [[ ${PROMPT_COMMAND[*]+${PROMPT_COMMAND[*]@a}} != *r* ]]; then
+    __wsh_arrange
+  fi
   if [[ $wsh_line == *'[937'[123]z* ]]; then
     wsh_line=${wsh_line//$'\e['937[123]z/}
     wsh_line=${wsh_line//'[937'[123]z/}
@@ -345,7 +349,7 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
   __wsh[d1]=1
   __wsh[p]=1
   __wsh_ps=(
-    '${__wsh[d${__wsh[open]}]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'
+    '${__wsh[d${__wsh[open]}]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}${PROMPT_COMMAND[*]:+;late=1}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'
     $'\e'"]133;B${__wsh_text[key]}"$'\a'
     '${__wsh[p${PS1%%*__wsh_ps*}]+${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}'
   )
