@@ -7,7 +7,7 @@ import { KeyFile } from "../instance/launch/key-file.ts";
 import { installScripts } from "../instance/launch/script-files.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { claimSession, type NameRule } from "../instance/registry/register.ts";
-import { releaseSession } from "../instance/registry/registry.ts";
+import { releaseSession, type SessionIds } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
@@ -21,7 +21,7 @@ import {
   writeStdin,
 } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
-import { checkSessionName, normalizeTags } from "../protocol/names.ts";
+import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
 import { Session as AnySession } from "../session/session.ts";
@@ -41,11 +41,11 @@ export interface CreateOptions {
   readonly instance: Instance;
   readonly settings: Settings;
   readonly server: HostServer;
-  readonly registryFor: (instance: Instance, id: number) => SessionRegistry;
+  readonly registryFor: (instance: Instance, ids: SessionIds) => SessionRegistry;
 }
 
 /** @throws WshError of sessions.create; then nothing is left behind */
-export async function createSession(options: CreateOptions): Promise<{ session: Session; id: number }> {
+export async function createSession(options: CreateOptions): Promise<{ session: Session; ids: SessionIds }> {
   const { spec, instance, settings, server } = options;
   const { create } = spec;
   const rule = nameRule(spec);
@@ -54,9 +54,10 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
   const cwd = checkRequest(request);
   prepareRuntimeDir(instance);
   const nonce = randomToken(NONCE_LENGTH);
-  const environmentFor = (session: string): Record<string, string> =>
+  const environmentFor = (session: string, pane: string): Record<string, string> =>
     childEnvironment(spec.env, {
       session,
+      pane,
       instance: instance.name,
       socket: instance.httpSocket,
       version: VERSION,
@@ -66,7 +67,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
   const scriptsDir = integration ? installScripts(instance, integrationFiles()) : "";
   const keyFile = new KeyFile(scriptsDir, nonce);
   const plan = planProgram(request, {
-    env: environmentFor(""),
+    env: environmentFor("", ""),
     scriptsDir,
     keyFile: keyFile.path,
     loginShell: settings.login_shell,
@@ -91,11 +92,11 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
       stdinFile = join(instance.runtimeDir, `${instance.name}-${claim.id}-${randomToken(8)}.stdin`);
       writeStdin(stdinFile, create.stdin);
     }
-    const env = { ...environmentFor(claim.name), ...plan.set };
+    const env = { ...environmentFor(claim.name, paneId(claim.id)), ...plan.set };
     for (const name of plan.unset) delete env[name];
     const { create: size } = spec;
     const pane = new Pane({
-      id: `@${claim.id}`,
+      id: paneId(claim.id),
       command: plan.displayCommand,
       spawn: {
         ...programOf(plan, stdinFile),
@@ -119,7 +120,8 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
     });
     const session: Session = new AnySession(
       {
-        id: claim.id,
+        id: claim.session,
+        windowId: claim.window,
         name: claim.name,
         tags,
         server: hostname(settings.hostname),
@@ -128,10 +130,10 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
         settings: sessionSettings(settings),
       },
       pane,
-      options.registryFor(instance, claim.id),
+      options.registryFor(instance, claim),
     );
     await pane.start();
-    return { session, id: claim.id };
+    return { session, ids: claim };
   } catch (error) {
     stopListening(listener);
     await releaseSession(instance, claim.id).catch(() => {});

@@ -12,7 +12,7 @@ import { installScripts } from "../instance/launch/script-files.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import { restoreSession } from "../instance/registry/register.ts";
-import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
+import { markEnded, markLive, releaseSession, renameSession, type SessionIds } from "../instance/registry/registry.ts";
 import { watchOwnSocket } from "../instance/registry/socket-watch.ts";
 import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import { wantsIntegration } from "../pane/spawn-plan.ts";
@@ -36,7 +36,7 @@ export async function runHost(): Promise<void> {
     // Not merely the code: what was bound before it failed would keep the process.
     process.exit(1);
   }
-  const { session, server, instance, id, logger, scripts, warnings } = created;
+  const { session, server, instance, ids, logger, scripts, warnings } = created;
   reportReady({ info: session.info(), warnings });
   const memory = new GiveBack();
   memory.worked();
@@ -46,19 +46,19 @@ export async function runHost(): Promise<void> {
   let restoring = false;
   // Why it could not be done is said once, however often it is tried.
   const failed = new Set<string>();
-  using _watcher = watchOwnSocket(hostSocket(instance, id), () => {
+  using _watcher = watchOwnSocket(hostSocket(instance, ids.id), () => {
     if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
     restoring = true;
     // The shell that a restart starts loads its scripts again.
     const restored = scripts ? () => void installScripts(instance, integrationFiles()) : () => {};
-    void registerAgain(instance, id, session, server, logger, failed, restored).finally(() => {
+    void registerAgain(instance, ids, session, server, logger, failed, restored).finally(() => {
       restoring = false;
     });
   });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   process.on("SIGTERM", () => void session.lifetime.kill("killed"));
   await over.promise;
-  await releaseSession(instance, id, session.name).catch((error) =>
+  await releaseSession(instance, { ...ids, name: session.name }).catch((error) =>
     logger.warn("the session's files could not be removed", { error }),
   );
   await server.flush(FLUSH_MS);
@@ -69,7 +69,7 @@ async function begin(): Promise<{
   session: Session;
   server: HostServer;
   instance: Instance;
-  id: number;
+  ids: SessionIds;
   logger: Logger;
   /** Its shells load our scripts from the runtime directory. */
   scripts: boolean;
@@ -90,11 +90,13 @@ async function begin(): Promise<{
     audit,
   );
   const create = { spec, instance, settings: settings.values, server, registryFor };
-  const { session, id } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
+  const { session, ids } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
   server.serve(session);
   const scripts = wantsIntegration(settings.values.shell_integration, spec.env);
   const { warnings } = settings;
-  return { session, server, instance, id, logger: logger.with({ session: session.name, id }), scripts, warnings };
+  const { id, pane_id } = session.info();
+  const named = logger.with({ session: session.name, id, pane: pane_id });
+  return { session, server, instance, ids, logger: named, scripts, warnings };
 }
 
 /** Starts the session, and writes down that somebody at a command line did. */
@@ -115,19 +117,19 @@ async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnT
   }
 }
 
-function registryFor(instance: Instance, id: number): SessionRegistry {
+function registryFor(instance: Instance, ids: SessionIds): SessionRegistry {
   return {
-    rename: (name) => renameSession(instance, id, name),
-    ended: (name) => markEnded(instance, id, name),
-    live: () => markLive(instance, id),
-    leave: (name) => releaseSession(instance, id, name),
+    rename: (name) => renameSession(instance, ids.id, name),
+    ended: (name) => markEnded(instance, { ...ids, name }),
+    live: () => markLive(instance, ids.id),
+    leave: (name) => releaseSession(instance, { ...ids, name }),
   };
 }
 
 /** The runtime directory was cleaned under us: the session lives on, so it takes its place again. */
 async function registerAgain(
   instance: Instance,
-  id: number,
+  ids: SessionIds,
   session: Session,
   server: HostServer,
   logger: Logger,
@@ -138,7 +140,11 @@ async function registerAgain(
     prepareRuntimeDir(instance);
     restored();
     const ended = session.exit !== null;
-    const claim = await restoreSession(instance, { id, name: session.name, ended }, (path) => void server.listen(path));
+    const claim = await restoreSession(
+      instance,
+      { ...ids, name: session.name, ended },
+      (path) => void server.listen(path),
+    );
     session.renamedTo(claim.name);
     logger.warn("registered again after the runtime directory was deleted", { name: claim.name });
     failed.clear();

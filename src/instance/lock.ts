@@ -1,8 +1,8 @@
 /**
  * Mutual exclusion between processes by flock(2) on a lock file. The kernel frees a lock when its holder dies, and the
- * descriptor is closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has two: NAME.lock
- * guards the registry for milliseconds at a time, NAME.start.lock makes one starter of a server at a time. Whoever
- * needs both takes the start lock first. Tries never block: the event loop runs between them. A lock file is never
+ * descriptor is closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has three: NAME.lock
+ * guards the registry for milliseconds at a time, NAME.start.lock makes one starter of a server at a time, and the file
+ * of counters is its own lock. They are taken in the order start, registry, counters. Tries never block: the event loop runs between them. A lock file is never
  * deleted by us; if somebody deletes it, the lock moves to the file that is at the path now.
  */
 
@@ -23,13 +23,17 @@ export interface LockOptions {
 }
 
 /**
- * Runs `fn` while holding the lock at `path` and returns its result. The directory must exist.
+ * Runs `fn` while holding the lock at `path`, with the open lock file, and returns its result. The directory must exist.
  * WshError lock_busy when another process holds it for longer than the timeout.
  */
-export async function withLock<T>(path: string, fn: () => T | Promise<T>, options: LockOptions = {}): Promise<T> {
+export async function withLock<T>(
+  path: string,
+  fn: (fd: number) => T | Promise<T>,
+  options: LockOptions = {},
+): Promise<T> {
   const fd = await acquire(path, options.timeoutMs ?? defaultTimeoutMs);
   try {
-    return await fn();
+    return await fn(fd);
   } finally {
     fs.closeSync(fd);
   }

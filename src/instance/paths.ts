@@ -35,9 +35,9 @@ export interface Instance {
   readonly startLockFile: string;
   /** Holds ID.sock of every host. */
   readonly hostsDir: string;
-  /** Holds the names: hard links to the hosts' sockets. */
+  /** Holds the names and session ids: hard links to the hosts' sockets. */
   readonly namesDir: string;
-  /** The next id and the next automatic name. */
+  /** The next ids and the next automatic name (registry/counters.ts). */
   readonly countersFile: string;
   readonly stateDir: string;
   readonly tokenFile: string;
@@ -83,7 +83,7 @@ export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
     startLockFile: join(runtimeDir, `${name}.start.lock`),
     hostsDir,
     namesDir: join(hostsDir, "names"),
-    countersFile: join(hostsDir, "counters"),
+    countersFile: join(stateDir, `${name}.counters`),
     stateDir,
     tokenFile: join(stateDir, `${name}.token`),
     serverLog: join(stateDir, `${name}.server.log`),

@@ -2,7 +2,7 @@
  * Names that people and programs give: sessions, tags, instances, and the targets that address a session, a window
  * or a pane. Pure text rules, the same at every door. A session name is made of URL-safe ASCII only, so that it can
  * stand in a path, in a resource URI and (encoded, see encodeName) as a file name in the registry. `:` separates the
- * window, `@` begins a pane id and `~` marks an ended session's name: none of the three is in the name alphabet.
+ * window, `@` begins an id and `~` marks an ended session's name: none of the three is in the name alphabet.
  */
 
 import { WshError } from "./errors.ts";
@@ -19,7 +19,8 @@ export const defaultSessionName = "default";
 /** `.` and `..` are steps in a path, which clients take out of an address before they send it. */
 const namePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 const instancePattern = /^[A-Za-z0-9_-]{1,32}$/;
-const panePattern = /^@(0|[1-9][0-9]{0,9})$/;
+/** `@7` a pane, `@w5` a window, `@s3` a session. */
+const idPattern = /^@([sw]?)(0|[1-9][0-9]{0,9})$/;
 const indexPattern = /^(0|[1-9][0-9]{0,8})$/;
 /** How much of a refused value a message repeats, in characters. */
 const quotedLength = 80;
@@ -57,17 +58,40 @@ export function checkInstanceName(text: string): string {
 
 /** What a target addresses. Window and pane are absent when the active one is meant. */
 export type Target =
-  | { readonly kind: "pane"; readonly id: number }
+  | { readonly kind: "pane" | "window_id" | "session_id"; readonly id: number }
   | { readonly kind: "session"; readonly name: string; readonly window?: string; readonly pane?: number };
 
+/** What an id as text names, by the letter after `@`. */
+const idKinds: Readonly<Record<string, "pane" | "window_id" | "session_id">> = {
+  "": "pane",
+  w: "window_id",
+  s: "session_id",
+};
+
+export function paneId(id: number): string {
+  return `@${id}`;
+}
+
+export function windowId(id: number): string {
+  return `@w${id}`;
+}
+
+export function sessionId(id: number): string {
+  return `@s${id}`;
+}
+
 /**
- * Reads `name`, `name:window`, `name:window.pane` or `@7`. A window is given by index or name, a pane by index.
+ * Reads `name`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session). After a name, a
+ * window is given by index or name, a pane by index.
  * Text that can name nothing is session_not_found, as an unknown name is: a lookup has one way to fail.
  */
 export function parseTarget(text: string): Target {
-  const paneId = panePattern.exec(text)?.[1];
-  if (paneId !== undefined) return { kind: "pane", id: Number(paneId) };
-  if (text.startsWith("@")) throw notATarget(text, "a pane id is @ and a decimal number");
+  if (text.startsWith("@")) {
+    const [, letter = "", digits] = idPattern.exec(text) ?? [];
+    const kind = idKinds[letter];
+    if (digits !== undefined && kind !== undefined) return { kind, id: Number(digits) };
+    throw notATarget(text, "an id is @s (session), @w (window) or @ (pane) and a decimal number");
+  }
 
   const colon = text.indexOf(":");
   const name = colon === -1 ? text : text.slice(0, colon);
@@ -87,7 +111,14 @@ export function parseTarget(text: string): Target {
 
 /** The target as text, in the form that parseTarget reads. */
 export function formatTarget(target: Target): string {
-  if (target.kind === "pane") return `@${target.id}`;
+  switch (target.kind) {
+    case "pane":
+      return paneId(target.id);
+    case "window_id":
+      return windowId(target.id);
+    case "session_id":
+      return sessionId(target.id);
+  }
   const window = target.window === undefined ? "" : `:${target.window}`;
   return `${target.name}${window}${target.pane === undefined ? "" : `.${target.pane}`}`;
 }

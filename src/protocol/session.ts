@@ -42,8 +42,10 @@ export const WindowInfoSchema = v.object({
 export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
 export const SessionInfoSchema = v.object({
-  /** `@7`: a target that outlives the name. */
+  /** `@s3`: a target that outlives the name. Of a process that has not told its own: its pane's. */
   id: v.string(),
+  /** `@7`, of the pane that the name alone addresses. */
+  pane_id: v.string(),
   name: v.string(),
   /** Host name of the machine. */
   server: v.string(),
@@ -76,14 +78,27 @@ export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
  * session whose windows are not known (a host that has not answered yet).
  * @throws WshError session_not_found
  */
-export function requirePane(info: Pick<SessionInfo, "name" | "windows">, target: Target): void {
-  if (target.kind === "pane" || target.window === undefined || info.windows.length === 0) return;
+export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {
+  if (info.windows.length === 0) return;
+  if (target.kind !== "session") {
+    requireId(info, target);
+    return;
+  }
   const { window: wanted, pane } = target;
+  if (wanted === undefined) return;
   const window = info.windows.find(({ index, name }) => String(index) === wanted || name === wanted);
   const found = pane === undefined ? window : window?.panes.find(({ index }) => index === pane);
   if (found !== undefined) return;
   const what = window === undefined ? `window '${wanted}'` : `pane ${pane} in window '${wanted}'`;
   throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
+}
+
+/** The registry may have led to a process that has taken another's place. */
+function requireId(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {
+  const id = formatTarget(target);
+  const own = [info.id, ...info.windows.flatMap((window) => [window.id, ...window.panes.map((pane) => pane.id)])];
+  if (own.includes(id)) return;
+  throw new WshError("session_not_found", `no session '${id}': '${info.name}' is '${info.id}'`);
 }
 
 const TagsSchema = v.pipe(

@@ -9,7 +9,7 @@ import { Emitter } from "../base/emitter.ts";
 import type { Layout } from "../compositor/panel-layout.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import { WshError } from "../protocol/errors.ts";
-import { normalizeTags } from "../protocol/names.ts";
+import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { SessionInfo, SessionState } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
@@ -48,7 +48,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.elements = this.drawing(clock);
     this.keyboard = this.keys(clock);
     this.window = new Window(
-      { id: `w${options.id}`, pane, place: (outer) => this.elements.layout(outer) },
+      { id: windowId(options.windowId), pane, place: (outer) => this.elements.layout(outer) },
       { rows: options.rows, cols: options.cols },
     );
     pane.events.on("alternate", (active) => this.elements.setChildAlternate(active));
@@ -101,6 +101,11 @@ export class Session<P extends PaneRef = PaneRef> {
     });
   }
 
+  /** `@s3` */
+  get id(): string {
+    return sessionId(this.options.id);
+  }
+
   get name(): string {
     return this.currentName;
   }
@@ -150,7 +155,8 @@ export class Session<P extends PaneRef = PaneRef> {
     const { id, pid, command, state, cwd, title } = pane;
     const idle = this.pane.activity.idleMs();
     return {
-      id,
+      id: this.id,
+      pane_id: id,
       name: this.name,
       server: this.options.server,
       pid,

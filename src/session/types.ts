@@ -24,7 +24,9 @@ export interface SessionSettings {
 }
 
 export interface SessionOptions extends Size {
+  /** The session's own number, and its window's. */
   readonly id: number;
+  readonly windowId: number;
   readonly name: string;
   readonly tags: readonly string[];
   readonly server: string;

@@ -6,6 +6,8 @@ import { WshError } from "../protocol/errors.ts";
 
 export interface SessionIdentity {
   readonly session: string;
+  /** `@7` */
+  readonly pane: string;
   readonly instance: string;
   /** Path of the instance's HTTP socket. */
   readonly socket: string;
@@ -70,6 +72,7 @@ export function childEnvironment(
     env[name] = value;
   }
   env.WSH_SESSION = identity.session;
+  env.WSH_PANE = identity.pane;
   env.WSH_SERVER_NAME = identity.instance;
   env.WSH_SOCKET = identity.socket;
   return env;

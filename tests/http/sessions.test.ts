@@ -80,7 +80,8 @@ describe("a new session", () => {
     const second = await http.create({});
     expect(Number(second.name)).toBeGreaterThan(Number(first.name));
     expect(first).toMatchObject({
-      id: expect.stringMatching(/^@\d+$/),
+      id: expect.stringMatching(/^@s\d+$/),
+      pane_id: expect.stringMatching(/^@\d+$/),
       rows: 24,
       cols: 80,
       command: "/bin/bash",
@@ -111,7 +112,7 @@ describe("a new session", () => {
       stdin: "typed before\n",
       unknown_key: "is ignored",
     });
-    const { server, id } = made;
+    const { server, id, pane_id } = made;
     expect(made).toMatchObject({ name: LONGEST_NAME, rows: 10, cols: 120, cwd: dir, tags: ["a", "t".repeat(64), "z"] });
     const screen = await http.shows(LONGEST_NAME, "truecolor");
     expect(screen.lines.slice(0, 4)).toEqual(["typed before", dir, "10 120", "a=b ü//xterm-256color/truecolor"]);
@@ -121,6 +122,7 @@ describe("a new session", () => {
     const command = info.command;
     expect(info as unknown).toEqual({
       id,
+      pane_id,
       name: LONGEST_NAME,
       server,
       pid: expect.any(Number),
@@ -138,7 +140,7 @@ describe("a new session", () => {
       signal: null,
       windows: [
         {
-          id: expect.any(String),
+          id: expect.stringMatching(/^@w\d+$/),
           index: 0,
           name: expect.any(String),
           active: true,
@@ -146,7 +148,7 @@ describe("a new session", () => {
           cols: 120,
           panes: [
             {
-              id,
+              id: pane_id,
               index: 0,
               active: true,
               pid: info.pid,
@@ -175,6 +177,8 @@ describe("a new session", () => {
       "addressed:0.1",
       "Addressed",
       "@99999",
+      "@s99999",
+      "@w99999",
       "addresse",
       "addressed%00",
       "%F0%9F%92%A9",
@@ -210,6 +214,7 @@ describe("a new session", () => {
     const info = await http.session("env");
     const env = fs.readFileSync(`/proc/${info.pid}/environ`, "utf8").split("\0");
     expect(env).toContain("WSH_SESSION=env");
+    expect(env).toContain(`WSH_PANE=${info.pane_id}`);
     expect(env).toContain("WSH_SERVER_NAME=t");
     expect(env).toContain(`WSH_SOCKET=${wsh.instance.httpSocket}`);
     expect(env).toContain("TERM=xterm-256color");
@@ -251,7 +256,7 @@ describe("a new session", () => {
 
   test("with a prefix gets its number behind it", async () => {
     const { name, id } = await http.create({ name_prefix: "job-", command: "sleep 1000" });
-    expect(name).toBe(`job-${id.slice(1)}`);
+    expect(name).toBe(`job-${id.slice(2)}`);
     await http.kill(name);
   });
 

@@ -323,7 +323,8 @@ describe("the server's own WebSocket", () => {
     expect(result).toMatchObject({
       name: "made",
       tags: ["a", "b"],
-      id: expect.stringMatching(/^@\d+$/),
+      id: expect.stringMatching(/^@s\d+$/),
+      pane_id: expect.stringMatching(/^@\d+$/),
       running: true,
     });
     expect(await other.next("created", is("session_created"))).toMatchObject({

@@ -111,7 +111,7 @@ describe("a host that is killed", () => {
     await http.shows("other", "unharmed");
     await until("its files to be gone", () => {
       return ![...fs.readdirSync(wsh.instance.hostsDir), ...fs.readdirSync(wsh.instance.namesDir)].some((file) => {
-        return file === "victim" || file === `${victim.id.slice(1)}.sock`;
+        return file === "victim" || file === `${victim.pane_id.slice(1)}.sock` || file.startsWith(`${victim.id}.`);
       });
     });
     // Its terminal is gone with it, so its program was hung up.

@@ -8,7 +8,7 @@ import * as v from "valibot";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { cleanStale, listSessions, type SessionEntry } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
 import { collect } from "../arguments.ts";
@@ -93,10 +93,12 @@ async function askAtServer(instance: Instance): Promise<Listed[] | null> {
   );
 }
 
-function entryOf(instance: Instance, { id, name, running }: SessionInfo): SessionEntry {
-  const target = parseTarget(id);
-  if (target.kind !== "pane") throw new WshError("internal_error", `'${id}' is not an id`);
-  return { id: target.id, socket: hostSocket(instance, target.id), name, ended: !running };
+function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo): SessionEntry {
+  const pane = parseTarget(pane_id);
+  if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane's id`);
+  const own = parseTarget(id);
+  const session = own.kind === "session_id" ? own.id : null;
+  return { id: pane.id, session, window: null, socket: hostSocket(instance, pane.id), name, ended: !running };
 }
 
 async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<Listed> {
@@ -118,14 +120,16 @@ function asJson(one: Listed): object {
   if ("info" in one) return one.info;
   const { entry, trouble } = one;
   const { code, message } = trouble;
-  return { id: `@${entry.id}`, name: entry.name ?? `@${entry.id}`, state: "unresponsive", error: { code, message } };
+  const pane_id = paneId(entry.id);
+  const id = entry.session === null ? pane_id : sessionId(entry.session);
+  return { id, pane_id, name: entry.name ?? pane_id, state: "unresponsive", error: { code, message } };
 }
 
 function asRow(one: Listed): string[] {
   const { entry } = one;
   if ("trouble" in one) {
     const state = one.trouble.code === "host_version" ? "another version" : "unresponsive";
-    return [entry.name ?? `@${entry.id}`, "-", "-", "-", "-", state, ""];
+    return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, ""];
   }
   const { info } = one;
   return [

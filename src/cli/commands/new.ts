@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import { findSession, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkSessionName, parseTarget } from "../../protocol/names.ts";
+import { checkSessionName, paneId, parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { collect, UsageError, variables } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -64,7 +64,7 @@ export function register(program: Command): void {
   async function find(instance: ReturnType<typeof instanceOf>, name: string): Promise<SessionInfo | null> {
     const entry = lookUp(listSessions(instance), parseTarget(name));
     if (entry === undefined || entry.ended) return null;
-    using session = await SessionClient.open(instance, `@${findSession(instance, parseTarget(name)).id}`);
+    using session = await SessionClient.open(instance, paneId(findSession(instance, parseTarget(name)).id));
     return await session.call("session.get", {});
   }
 }

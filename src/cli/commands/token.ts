@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { readToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { sessionId } from "../../protocol/names.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
@@ -98,7 +99,9 @@ async function list(instance: Instance, json: boolean): Promise<void> {
   const tokens = readTokens(instance).map(({ digest: _, ...token }) => token);
   if (json) return printJson(tokens);
   if (tokens.length === 0) return say("No tokens but the instance's own.\n");
-  const names = new Map(listSessions(instance).map(({ id, name }) => [`@${id}`, name]));
+  const names = new Map(
+    listSessions(instance).flatMap(({ session, name }) => (session === null ? [] : [[sessionId(session), name]])),
+  );
   const shown = (session: string): string => `${names.get(session) ?? "gone"} (${session})`;
   const rows = tokens.map(({ name, access, session, created_at }) => [
     name,

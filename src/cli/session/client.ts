@@ -6,7 +6,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { paneId, parseTarget } from "../../protocol/names.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
 
@@ -25,7 +25,7 @@ export class SessionClient implements Disposable {
   static async open(instance: Instance, target: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const parsed = parseTarget(target);
     const entry = findSession(instance, parsed);
-    const name = entry.name ?? `@${entry.id}`;
+    const name = entry.name ?? paneId(entry.id);
     let client: SessionClient;
     try {
       const { connection, hello } = await Connection.open(entry.socket, "cli", events);

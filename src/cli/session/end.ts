@@ -4,7 +4,7 @@ import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import { listenerPid, probeSocket } from "../../instance/registry/socket-probe.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { paneId, parseTarget } from "../../protocol/names.ts";
 import { warn } from "../instance.ts";
 import { SessionClient } from "./client.ts";
 
@@ -23,7 +23,7 @@ export async function endSession(
   reason: OperationInput<"session.kill">["reason"] = "killed",
 ): Promise<string> {
   const { id, name, socket } = findSession(instance, parseTarget(target));
-  const called = name ?? `@${id}`;
+  const called = name ?? paneId(id);
   try {
     using session = await SessionClient.open(instance, target);
     await session.call("session.kill", { reason });

@@ -45,7 +45,8 @@ export async function startSession(
   };
   const report = v.parse(ReportSchema, await startHost(instance, spec));
   report.warnings.forEach(warn);
-  const target = parseTarget(report.info.id);
-  if (target.kind !== "pane") throw new WshError("internal_error", `'${report.info.id}' is not an id`);
+  const { pane_id } = report.info;
+  const target = parseTarget(pane_id);
+  if (target.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane's id`);
   return { info: report.info, socket: hostSocket(instance, target.id) };
 }

@@ -49,7 +49,7 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
   const outcome = await pane.commands.wait({
     anyOf: input.any_of.map(condition),
     commandId: input.command_id,
-    since: typeof since === "object" ? (since[context.session] ?? since[pane.id]) : since,
+    since: typeof since === "object" ? (since[context.session] ?? since[pane.id] ?? since[context.sessionId]) : since,
     maxWaitMs: input.max_wait_ms,
     signal: context.signal,
   });

@@ -13,6 +13,8 @@ export interface HandlerContext {
   readonly access: Access;
   /** Present name of the session that shows the pane: replies repeat it. */
   readonly session: string;
+  /** Its id, `@s3`. */
+  readonly sessionId: string;
 }
 
 /** What the handlers of a scope act on. */

@@ -35,5 +35,6 @@ export function operate(session: Session, request: PeerRequest): unknown {
     get session() {
       return session.name;
     },
+    sessionId: session.id,
   });
 }

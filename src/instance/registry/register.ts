@@ -1,39 +1,34 @@
 /**
- * How a host gets its place in the registry: an id that was never given before, a bound socket and a name, all under the
- * registry's lock, or nothing. Ids and automatic names come from counters kept in NAME/counters; where that file is lost
- * or unreadable they go on above the highest number in use, by a host with a deleted socket too. The session limit counts
- * live sessions. As many ended ones again may be kept for reading; beyond that the oldest have to give way, so that quick
+ * How a host gets its place in the registry: ids that were never given before (counters.ts), a bound socket and a name,
+ * all under the registry's lock, or nothing. The session limit counts live sessions. As many ended ones again may be kept for reading; beyond that the oldest have to give way, so that quick
  * commands never keep anyone from a session.
  */
 
 import fs from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
-import {
-  checkSessionName,
-  decodeName,
-  defaultSessionName,
-  nextNumericName,
-  numericName,
-} from "../../protocol/names.ts";
+import { checkSessionName, defaultSessionName, nextNumericName, sessionId } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "../paths.ts";
+import { type Counters, withCounters } from "./counters.ts";
 import {
-  boundIds,
   cleanStaleLocked,
   type FileNames,
   fileNames,
+  linkIds,
   linkName,
   nameFile,
   removeOwn,
   type SessionEntry,
+  type SessionIds,
   snapshot,
+  unlinkIds,
   unlinkSocket,
 } from "./registry.ts";
 import { listenerPid } from "./socket-probe.ts";
 
 /**
  * How a session is named: as asked; by the next number; `default` while it is free, else the next number (plain
- * `wsh`); or a prefix with the session's id (`exec-7`).
+ * `wsh`); or a prefix with the number of the session's id (`exec-7`).
  */
 export type NameRule =
   | { readonly kind: "exact"; readonly name: string }
@@ -45,11 +40,10 @@ export interface ClaimRequest {
   readonly name: NameRule;
   readonly maxSessions: number;
   /** Binds a listener at the path. When the claim fails after it, the caller closes the listener. */
-  readonly bind: (socketPath: string, id: number) => void | Promise<void>;
+  readonly bind: (socketPath: string) => void | Promise<void>;
 }
 
-export interface Claim {
-  readonly id: number;
+export interface Claim extends SessionIds {
   readonly name: string;
   readonly socket: string;
 }
@@ -57,13 +51,6 @@ export interface Claim {
 /** A claim, and the ended sessions that are too many now, the one that ended first in front. */
 export interface ClaimResult extends Claim {
   readonly tooOld: readonly SessionEntry[];
-}
-
-interface Counters {
-  /** The next session's id. */
-  readonly id: number;
-  /** The smallest number that the next session without a name may get. */
-  readonly name: number;
 }
 
 /**
@@ -91,51 +78,58 @@ function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResu
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
     const files = withinLimit(instance, request.maxSessions);
-    const counters = skipOccupied(instance, readCounters(instance, files));
-    const { id } = counters;
-    const name = chooseName(instance, request.name, files, counters);
-    writeCounters(instance, { id: id + 1, name: name.next });
-    const claim = await bindAndLink(instance, id, name.text, request.bind);
+    const { ids, name } = await withCounters(instance, files, (next) => {
+      const { session, window } = next;
+      const name = chooseName(instance, request.name, files, next);
+      const id = unoccupied(instance, next.pane);
+      const after = { pane: id + 1, session: session + 1, window: window + 1, name: name.next };
+      return { result: { ids: { id, session, window }, name: name.text }, after };
+    });
+    const claim = await bindAndLink(instance, ids, name, request.bind);
     return { ...claim, tooOld: files.ended.length > request.maxSessions ? tooOld(instance, request.maxSessions) : [] };
   });
 }
 
 /**
- * Registers a running session again after its runtime directory was deleted: same id, and same name unless another
+ * Registers a running session again after its runtime directory was deleted: same ids, and same name unless another
  * session took it meanwhile, in which case it gets a number. `bind` binds a new listener. WshError
  * session_create_failed when another host answers at the id's socket, which can be only where the system does not tell
  * what is bound (boundIn): taking it from each other in turn would lose both.
  */
 export async function restoreSession(
   instance: Instance,
-  session: { readonly id: number; readonly name: string; readonly ended: boolean },
+  session: SessionIds & { readonly name: string; readonly ended: boolean },
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
   prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, () => {
+  return withLock(instance.lockFile, async () => {
     const files = fileNames(instance);
     const holder = listenerPid(hostSocket(instance, session.id));
     if (holder !== null && holder !== process.pid) {
-      throw new WshError("session_create_failed", `process ${holder} has the socket of session @${session.id}`);
+      throw new WshError(
+        "session_create_failed",
+        `process ${holder} has the socket of session ${sessionId(session.session)}`,
+      );
     }
-    const counters = readCounters(instance, files);
     const isTaken = !session.ended && isLiveName(instance, files, session.name);
-    const name = isTaken
-      ? chooseName(instance, { kind: "number" }, files, counters)
-      : { text: session.name, next: counters.name };
-    writeCounters(instance, { id: Math.max(counters.id, session.id + 1), name: name.next });
-    removeOwn(instance, session.id, name.text);
-    return bindAndLink(instance, session.id, name.text, bind, session.ended);
-  });
-}
-
-/** An id for a further pane: unique among all sessions and panes of the instance. */
-export async function allocateId(instance: Instance): Promise<number> {
-  prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, () => {
-    const counters = readCounters(instance, fileNames(instance));
-    writeCounters(instance, { ...counters, id: counters.id + 1 });
-    return counters.id;
+    const name = await withCounters(instance, files, (next) => {
+      const chosen = isTaken
+        ? chooseName(instance, { kind: "number" }, files, next)
+        : { text: session.name, next: next.name };
+      const after = {
+        pane: Math.max(next.pane, session.id + 1),
+        session: Math.max(next.session, session.session + 1),
+        window: Math.max(next.window, session.window + 1),
+        name: chosen.next,
+      };
+      return { result: chosen.text, after };
+    }).catch((error: unknown) => {
+      // A session that has its ids and its name takes its place although no new one could be made.
+      if (isTaken) throw error;
+      return session.name;
+    });
+    removeOwn(instance, session, name);
+    return bindAndLink(instance, session, name, bind, session.ended);
   });
 }
 
@@ -177,7 +171,7 @@ function chooseName(
       refuseConflict(instance, files, rule.name);
       return { text: rule.name, next: counters.name };
     case "prefix": {
-      const text = `${rule.prefix}${counters.id}`;
+      const text = `${rule.prefix}${counters.session}`;
       if (isLiveName(instance, files, text)) return chooseName(instance, { kind: "number" }, files, counters);
       return { text: checkSessionName(text), next: counters.name };
     }
@@ -210,67 +204,32 @@ function isLiveName(instance: Instance, files: FileNames, name: string): boolean
 
 async function bindAndLink(
   instance: Instance,
-  id: number,
+  { id, session, window }: SessionIds,
   name: string,
   bind: ClaimRequest["bind"],
   ended = false,
 ): Promise<Claim> {
+  const ids = { id, session, window };
   const socket = hostSocket(instance, id);
   checkSocketPath(socket);
   try {
-    await bind(socket, id);
+    await bind(socket);
     fs.chmodSync(socket, 0o600);
+    linkIds(instance, ids);
     linkName(instance, { id, socket }, name, ended);
-    return { id, name, socket };
+    return { ...ids, name, socket };
   } catch (error) {
+    unlinkIds(instance, ids);
     unlinkSocket(socket); // ours by its id
     throw asWshError(error);
   }
 }
 
-function readCounters(instance: Instance, files: FileNames): Counters {
-  let text = "";
-  try {
-    text = fs.readFileSync(instance.countersFile, "utf8");
-  } catch {
-    // Absent at first; where it cannot be read, what is in use says enough.
-  }
-  const stored = /^(\d{1,9}) (\d{1,9})$/m.exec(text);
-  if (stored !== null) {
-    const next = Number(stored[1]);
-    return { id: Math.max(next, highest(instance, files, next) + 1), name: Number(stored[2]) };
-  }
-  const numbers = [...files.live, ...files.ended].map((file) => numericName(decodeName(file) ?? "") ?? -1);
-  const id = Math.max(highest(instance, files, 0), ...boundIds(instance)) + 1;
-  return { id, name: Math.max(-1, ...numbers) + 1 };
-}
-
-/** The highest id of a host, if it is at least `from`; what only has such a name is none. */
-function highest(instance: Instance, { ids }: FileNames, from: number): number {
-  const hosts = ids.filter((id) => id >= from && isSocket(hostSocket(instance, id)));
-  return Math.max(0, ...hosts);
-}
-
-function isSocket(path: string): boolean {
-  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
-}
-
 /** What is no socket may lie where a host's would be: it stays, and that id is not given. */
-function skipOccupied(instance: Instance, counters: Counters): Counters {
-  let { id } = counters;
+function unoccupied(instance: Instance, first: number): number {
+  let id = first;
   while (fs.lstatSync(hostSocket(instance, id), { throwIfNoEntry: false }) !== undefined) id += 1;
-  return { ...counters, id };
-}
-
-function writeCounters(instance: Instance, counters: Counters): void {
-  // Renamed into place: a full disk must not leave an empty file, which would give numbers again.
-  const temporary = `${instance.countersFile}.new`;
-  try {
-    fs.writeFileSync(temporary, `${counters.id} ${counters.name}\n`, { mode: 0o600 });
-    fs.renameSync(temporary, instance.countersFile);
-  } catch (error) {
-    throw asWshError(error);
-  }
+  return id;
 }
 
 /** What the system refuses (no space, no descriptors, no permission) is the session's failure, not a defect. */

@@ -1,7 +1,8 @@
 /**
  * The file system is the registry. A host is the socket NAME/ID.sock; its session's name is a hard link to that socket
  * in NAME/names, so a name belongs to a host because both are one inode. `dev` is the name of a live session; `dev~7`
- * is the name of session 7, whose program has ended: it keeps nobody from taking `dev`. Everything that changes the
+ * is the name of the session with pane 7, whose program has ended: it keeps nobody from taking `dev`. `@s3.w5`, a third
+ * link, is the ids of the host's session and window, for as long as it has its socket. Everything that changes the
  * registry runs under flock on NAME.lock; reading takes no lock and tolerates what changes meanwhile (between link and
  * unlink of a rename a host has two names for a moment). A socket that nobody answers may be removed by anyone who
  * holds the lock; what is not a socket is never removed. Reading costs one lstat per host and name.
@@ -11,7 +12,15 @@ import fs from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkSessionName, decodeName, encodeName, formatTarget, type Target } from "../../protocol/names.ts";
+import {
+  checkSessionName,
+  decodeName,
+  encodeName,
+  formatTarget,
+  paneId,
+  sessionId,
+  type Target,
+} from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
 import { checkRuntimeDir, hostSocket, type Instance } from "../paths.ts";
 import { refused } from "../refused.ts";
@@ -26,11 +35,23 @@ const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
  */
 const MAX_BOUND_ID = 99_999_999;
 const endedPattern = /^(.+)~(\d+)$/;
+const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
+
+/** The ids of one session with one window, which one process holds. */
+export interface SessionIds {
+  /** Names the process and its socket. */
+  readonly id: number;
+  readonly session: number;
+  readonly window: number;
+}
 
 /** One host, as the file system shows it. */
 export interface SessionEntry {
-  /** Unique in the instance, never given twice; `@ID` addresses the session's first pane. */
+  /** Of the pane, `@7`; of all three kinds of ids none is ever given twice in the instance. */
   readonly id: number;
+  /** `@s3` and `@w5`; null while the host is being set up, of one of another version, or when its links were removed. */
+  readonly session: number | null;
+  readonly window: number | null;
   readonly socket: string;
   /** null while the host is being set up, or when somebody removed its links. */
   readonly name: string | null;
@@ -47,10 +68,19 @@ interface NameLink {
   readonly inode: string;
 }
 
+/** The file `@s3.w5` of the names directory. */
+interface IdsLink {
+  readonly file: string;
+  readonly session: number;
+  readonly window: number;
+  readonly inode: string;
+}
+
 interface Snapshot {
   readonly entries: readonly SessionEntry[];
   readonly inodes: ReadonlyMap<number, string>;
   readonly links: readonly NameLink[];
+  readonly ids: readonly IdsLink[];
 }
 
 /** All hosts in order of creation, dead ones included: whoever connects finds out (see cleanStale). */
@@ -70,7 +100,14 @@ export function findSession(instance: Instance, target: Target): SessionEntry {
 
 /** As findSession, over a list that the caller has already; undefined when there is none. */
 export function lookUp(entries: readonly SessionEntry[], target: Target): SessionEntry | undefined {
-  if (target.kind === "pane") return entries.find((entry) => entry.id === target.id);
+  switch (target.kind) {
+    case "pane":
+      return entries.find((entry) => entry.id === target.id);
+    case "window_id":
+      return entries.find((entry) => entry.window === target.id);
+    case "session_id":
+      return entries.find((entry) => entry.session === target.id);
+  }
   const named = entries.filter((entry) => entry.name === target.name);
   return named.find((entry) => !entry.ended) ?? named.at(-1);
 }
@@ -100,12 +137,17 @@ export async function renameSession(instance: Instance, id: number, name: string
   });
 }
 
+/** What a session's own process knows of its links: then the directories need not be read. */
+export interface KnownLinks extends SessionIds {
+  readonly name: string;
+}
+
 /**
  * Says that the session's program has ended: it keeps its name for readers, but no longer from a new session.
- * @param name as its own process knows it: then the directories are not read
+ * @param session its pane's id, or all that its own process knows
  */
-export async function markEnded(instance: Instance, id: number, name?: string): Promise<void> {
-  await setEnded(instance, id, true, name);
+export async function markEnded(instance: Instance, session: number | KnownLinks): Promise<void> {
+  await setEnded(instance, session, true);
 }
 
 /** Takes the name back for a session whose program was started again; session_name_conflict when it is taken. */
@@ -114,13 +156,16 @@ export async function markLive(instance: Instance, id: number): Promise<void> {
 }
 
 /**
- * Removes a session's names and its socket: it is gone for everyone. Repeating it changes nothing.
- * @param name as its own process knows it: then the directories are not read
+ * Removes a session's names, ids and socket: it is gone for everyone. Repeating it changes nothing.
+ * @param session its pane's id, or all that its own process knows
  */
-export async function releaseSession(instance: Instance, id: number, name?: string): Promise<void> {
+export async function releaseSession(instance: Instance, session: number | KnownLinks): Promise<void> {
+  const id = typeof session === "number" ? session : session.id;
   if (!checkRuntimeDir(instance) || !isRegistered(instance, id)) return;
   await withLock(instance.lockFile, () => {
-    if (name === undefined || !removeKnown(instance, id, name)) removeEntry(instance, id, snapshot(instance));
+    if (typeof session === "number" || !removeKnown(instance, session)) {
+      removeEntry(instance, id, snapshot(instance));
+    }
   });
 }
 
@@ -136,13 +181,14 @@ export async function cleanStale(instance: Instance, ids?: readonly number[]): P
 /** cleanStale for a caller that holds the lock. */
 export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): SessionEntry[] {
   const current = snapshot(instance);
-  const { entries, inodes, links } = current;
+  const { entries, inodes } = current;
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
   const dead = candidates.filter((entry) => probeSocket(entry.socket) === "dead");
   for (const entry of dead) removeEntry(instance, entry.id, current);
 
   const hosts = new Set(inodes.values());
-  const orphans = ids === undefined ? links.filter((link) => !hosts.has(link.inode)) : [];
+  const links = ids === undefined ? [...current.links, ...current.ids] : [];
+  const orphans = links.filter((link) => !hosts.has(link.inode));
   for (const link of orphans) if (probeName(instance, link.file) === "dead") unlinkName(instance, link.file);
   return dead;
 }
@@ -170,11 +216,36 @@ export function linkName(
 }
 
 /**
- * Removes what is left of a host that registers again: its socket, and the name if no host has it any more. The caller
- * holds the lock and knows that no other live session has the name.
+ * Links the ids of session and window to the socket; the caller holds the lock. A link that is there already is that of a
+ * session that has the same ids: WshError session_create_failed.
  */
-export function removeOwn(instance: Instance, id: number, name: string): void {
-  removeEntry(instance, id, snapshot(instance));
+export function linkIds(instance: Instance, ids: SessionIds): void {
+  const file = idsFile(ids);
+  try {
+    fs.linkSync(hostSocket(instance, ids.id), join(instance.namesDir, file));
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw refused(`the id '${sessionId(ids.session)}' cannot be registered`, error);
+    const path = join(instance.namesDir, file);
+    throw new WshError("session_create_failed", `the id '${sessionId(ids.session)}' is in use: ${path} exists`, {
+      hint: "Delete the file if no session of the instance has the id.",
+    });
+  }
+}
+
+/** Removes what linkIds has made for a claim that failed. The caller holds the lock. */
+export function unlinkIds(instance: Instance, ids: SessionIds): void {
+  const file = idsFile(ids);
+  const inode = socketInode(hostSocket(instance, ids.id));
+  if (inode !== null && socketInode(join(instance.namesDir, file)) === inode) unlinkName(instance, file);
+}
+
+/**
+ * Removes what is left of a host that registers again: its socket, its ids, and the name if no host has it any more. The
+ * caller holds the lock and knows that no other live session has the name.
+ */
+export function removeOwn(instance: Instance, ids: SessionIds, name: string): void {
+  removeEntry(instance, ids.id, snapshot(instance));
+  unlinkName(instance, idsFile(ids));
   removeNamed(instance, name);
 }
 
@@ -187,6 +258,9 @@ export function unlinkSocket(path: string): void {
 export interface FileNames {
   /** Of everything called like a host's socket. */
   readonly ids: readonly number[];
+  /** Of all links of ids, the dead ones' too. */
+  readonly sessions: readonly number[];
+  readonly windows: readonly number[];
   /** Encoded names of live sessions, and of ended ones. */
   readonly live: ReadonlySet<string>;
   readonly ended: readonly string[];
@@ -197,12 +271,20 @@ export function fileNames(instance: Instance): FileNames {
   const hosts = new Set(ids);
   const live = new Set<string>();
   const ended: string[] = [];
+  const sessions: number[] = [];
+  const windows: number[] = [];
   for (const file of readDir(instance.namesDir)) {
+    const pair = idsOf(file);
+    if (pair !== null) {
+      sessions.push(pair.session);
+      windows.push(pair.window);
+      continue;
+    }
     const [, name, id] = endedPattern.exec(file) ?? [];
     if (name === undefined || id === undefined) live.add(file);
     else if (hosts.has(id)) ended.push(name);
   }
-  return { ids: ids.map(Number), live, ended };
+  return { ids: ids.map(Number), sessions, windows, live, ended };
 }
 
 /** The file of a live session's name. */
@@ -218,22 +300,34 @@ export function snapshot(instance: Instance): Snapshot {
     const inode = id === undefined ? null : socketInode(join(instance.hostsDir, file));
     if (id !== undefined && inode !== null) inodes.set(Number(id), inode);
   }
-  const links = readDir(instance.namesDir).flatMap((file) => readLink(instance, file) ?? []);
+  const links: NameLink[] = [];
+  const ids: IdsLink[] = [];
+  for (const file of readDir(instance.namesDir)) {
+    const pair = idsOf(file);
+    const link = pair === null ? readLink(instance, file) : null;
+    if (link !== null) links.push(link);
+    const inode = pair === null ? null : socketInode(join(instance.namesDir, file));
+    if (pair !== null && inode !== null) ids.push({ file, ...pair, inode });
+  }
   const byInode = Map.groupBy(links, (link) => link.inode);
+  const idsByInode = new Map(ids.map((link) => [link.inode, link]));
   const entries = [...inodes]
     .sort(([a], [b]) => a - b)
     .map(([id, inode]): SessionEntry => {
       const own = byInode.get(inode) ?? [];
       const live = own.find((link) => link.endedId === null);
       const name = (live ?? own[0])?.name ?? null;
-      return { id, socket: hostSocket(instance, id), name, ended: live === undefined && own.length > 0 };
+      const { session = null, window = null } = idsByInode.get(inode) ?? {};
+      const ended = live === undefined && own.length > 0;
+      return { id, session, window, socket: hostSocket(instance, id), name, ended };
     });
-  return { entries, inodes, links };
+  return { entries, inodes, links, ids };
 }
 
-async function setEnded(instance: Instance, id: number, ended: boolean, known?: string): Promise<void> {
+async function setEnded(instance: Instance, session: number | KnownLinks, ended: boolean): Promise<void> {
+  const id = typeof session === "number" ? session : session.id;
   await withLock(instance.lockFile, () => {
-    if (ended && known !== undefined && endKnown(instance, id, known)) return;
+    if (ended && typeof session !== "number" && endKnown(instance, session)) return;
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;
     const live = own.find((link) => link.endedId === null);
@@ -251,21 +345,24 @@ async function setEnded(instance: Instance, id: number, ended: boolean, known?: 
 function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: readonly NameLink[] } {
   const { entries, inodes, links } = snapshot(instance);
   const entry = entries.find((candidate) => candidate.id === id);
-  if (entry === undefined) throw new WshError("session_not_found", `no session '@${id}' in '${instance.name}'`);
+  if (entry === undefined) throw new WshError("session_not_found", `no session '${paneId(id)}' in '${instance.name}'`);
   return { entry, own: links.filter((link) => link.inode === inodes.get(id)) };
 }
 
-/** The host's socket and how many names it has: each is a link to it. Null when it is gone. */
-function ownSocket(instance: Instance, id: number): { inode: string; names: number } | null {
-  const path = hostSocket(instance, id);
+/** The host's socket and how many names it has: each is a link to it, as are its ids. Null when it is gone. */
+function ownSocket(instance: Instance, known: KnownLinks): { inode: string; names: number } | null {
+  const path = hostSocket(instance, known.id);
   const inode = socketInode(path);
   const links = fs.lstatSync(path, { throwIfNoEntry: false })?.nlink;
-  return inode === null || links === undefined ? null : { inode, names: links - 1 };
+  if (inode === null || links === undefined) return null;
+  const hasIds = socketInode(join(instance.namesDir, idsFile(known))) === inode;
+  return { inode, names: links - (hasIds ? 2 : 1) };
 }
 
 /** As setEnded, for a host whose only name is this one. @returns false when that is not so */
-function endKnown(instance: Instance, id: number, name: string): boolean {
-  const own = ownSocket(instance, id);
+function endKnown(instance: Instance, known: KnownLinks): boolean {
+  const { id, name } = known;
+  const own = ownSocket(instance, known);
   const file = encodeName(name, foldsCase);
   const live = join(instance.namesDir, file);
   if (own?.names !== 1 || socketInode(live) !== own.inode) return false;
@@ -275,22 +372,24 @@ function endKnown(instance: Instance, id: number, name: string): boolean {
 }
 
 /** As removeEntry, for a host whose only name is this one. @returns false when that is not so */
-function removeKnown(instance: Instance, id: number, name: string): boolean {
-  const own = ownSocket(instance, id);
+function removeKnown(instance: Instance, known: KnownLinks): boolean {
+  const { id, name } = known;
+  const own = ownSocket(instance, known);
   if (own === null) return true;
   const file = encodeName(name, foldsCase);
   const named = [file, `${file}~${id}`].filter((each) => socketInode(join(instance.namesDir, each)) === own.inode);
   if (own.names !== named.length) return false;
   for (const each of named) unlinkName(instance, each);
+  unlinkIds(instance, known);
   unlinkSocket(hostSocket(instance, id));
   return true;
 }
 
-/** Removes one host's names, then its socket: a name never outlives what it names. */
-function removeEntry(instance: Instance, id: number, { inodes, links }: Snapshot): void {
+/** Removes one host's names and ids, then its socket: a name never outlives what it names. */
+function removeEntry(instance: Instance, id: number, { inodes, links, ids }: Snapshot): void {
   const inode = inodes.get(id);
   if (inode === undefined) return;
-  for (const link of links) if (link.inode === inode) unlinkName(instance, link.file);
+  for (const link of [...links, ...ids]) if (link.inode === inode) unlinkName(instance, link.file);
   unlinkSocket(hostSocket(instance, id));
 }
 
@@ -331,6 +430,16 @@ function readLink(instance: Instance, file: string): NameLink | null {
   const inode = name === null ? null : socketInode(join(instance.namesDir, file));
   if (name === null || inode === null) return null;
   return { file, name, endedId: ended?.[2] === undefined ? null : Number(ended[2]), inode };
+}
+
+function idsFile({ session, window }: Pick<SessionIds, "session" | "window">): string {
+  return `${sessionId(session)}.w${window}`;
+}
+
+/** The ids that a file of the names directory stands for, null when it is none of linkIds. */
+function idsOf(file: string): { session: number; window: number } | null {
+  const [, session, window] = idsPattern.exec(file) ?? [];
+  return session === undefined || window === undefined ? null : { session: Number(session), window: Number(window) };
 }
 
 /** Identifies a socket across its links; null when the path is gone or is no socket. */

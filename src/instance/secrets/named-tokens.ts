@@ -7,7 +7,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
-import { checkTag, parseTarget } from "../../protocol/names.ts";
+import { checkTag, paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
 import { checkOwnFile, type Instance, prepareStateDir } from "../paths.ts";
 import { refused } from "../refused.ts";
@@ -24,8 +24,8 @@ const StoredTokenSchema = v.object({
   /** SHA-256 in hex. */
   digest: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
   access: v.picklist(["observe", "operate", "admin"]),
-  /** Id of the only session that it opens: a name can change its owner, an id cannot. */
-  session: v.optional(v.string()),
+  /** Id of the only session that it opens, `@s3`: a name can change its owner, an id cannot. */
+  session: v.optional(v.pipe(v.string(), v.transform(currentId))),
   /** Milliseconds since 1970. */
   created_at: v.number(),
 });
@@ -65,7 +65,7 @@ export interface NewToken {
  */
 export async function createToken(instance: Instance, { name, access, session }: NewToken): Promise<string> {
   checkTag(name);
-  const only = session === undefined ? {} : { session: `@${findSession(instance, parseTarget(session)).id}` };
+  const only = session === undefined ? {} : { session: limitTo(instance, session) };
   if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is not free as a token's name`);
   const token = randomToken();
   await change(instance, (tokens) => {
@@ -81,6 +81,21 @@ export async function createToken(instance: Instance, { name, access, session }:
     return [...tokens, { name, digest, access, ...only, created_at: Date.now() }];
   });
   return token;
+}
+
+/** The id of the session that a target names now. */
+function limitTo(instance: Instance, target: string): string {
+  const { id, session } = findSession(instance, parseTarget(target));
+  if (session !== null) return sessionId(session);
+  throw new WshError("host_version", `the session with pane ${paneId(id)} has no id of its own`);
+}
+
+/**
+ * wsh 0.1.0 wrote the pane's id for the session's: the two had one number, and new ids begin above those (counters.ts), so
+ * no session of this version is `@s7` when a limit was `@7`.
+ */
+function currentId(stored: string): string {
+  return stored.replace(/^@(?=[0-9])/, "@s");
 }
 
 /** @throws WshError invalid_request when there is none of that name */

@@ -125,7 +125,8 @@ function sectionOf(name: string): string {
 
 function pathParameter(operation: Operation<OperationName>, name: string): JsonSchema {
   if (name === "name") {
-    const description = "the session: its name, NAME:WINDOW, NAME:WINDOW.PANE, or a pane's id such as @7";
+    const description =
+      "the session: its name, NAME:WINDOW, NAME:WINDOW.PANE, or an id: @s3 (session), @w5 (window), @7 (pane)";
     return { name, in: "path", required: true, description, schema: { type: "string" } };
   }
   const entry = entriesOf(operation.input)[name];

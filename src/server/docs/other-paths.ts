@@ -5,7 +5,7 @@ const session: JsonSchema = {
   name: "name",
   in: "path",
   required: true,
-  description: "the session: its name, or a pane's id such as @7",
+  description: "the session: its name, or an id: @s3 (session), @w5 (window), @7 (pane)",
   schema: { type: "string" },
 };
 const ticket: JsonSchema = {

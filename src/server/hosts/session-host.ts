@@ -7,6 +7,7 @@ import type { SessionEntry } from "../../instance/registry/registry.ts";
 import { restOf, runsOf } from "../../platform/process-runs.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { paneId, sessionId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 
@@ -120,8 +121,11 @@ export class Host {
   }
 
   /** What the registry says of a host that has not said more itself. */
-  registeredAs({ name, ended }: SessionEntry): void {
-    if (this.connection === null && name !== null) this.info = { ...this.info, name, running: !ended };
+  registeredAs(entry: SessionEntry): void {
+    const { name, ended } = entry;
+    if (this.connection === null && name !== null) {
+      this.info = { ...this.info, ...idsOf(entry), name, running: !ended };
+    }
   }
 
   /** Ends the session with the server. A process of an older version knows this as its operation only. */
@@ -152,11 +156,17 @@ export function unresponsive(info: SessionInfo): SessionInfo {
   return { ...info, state: "unresponsive" };
 }
 
-/** What is known of a host that has not said hello: its id and name. */
+/** What the registry tells of a host's ids: only its pane's while it is being set up, and of one of another version. */
+function idsOf({ id, session }: SessionEntry): Pick<SessionInfo, "id" | "pane_id"> {
+  const pane_id = paneId(id);
+  return { id: session === null ? pane_id : sessionId(session), pane_id };
+}
+
+/** What is known of a host that has not said hello: its ids and name. */
 function placeholder(entry: SessionEntry, server: string): SessionInfo {
   return {
-    id: `@${entry.id}`,
-    name: entry.name ?? `@${entry.id}`,
+    ...idsOf(entry),
+    name: entry.name ?? paneId(entry.id),
     server,
     pid: null,
     command: "",

@@ -12,7 +12,7 @@ import { watchRegistry } from "../../instance/registry/registry-watch.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
-import { formatTarget, parseTarget, type Target } from "../../protocol/names.ts";
+import { formatTarget, parseTarget, type Target, windowId } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
 import { CONTEXT, Host, unavailable, unresponsive } from "./session-host.ts";
@@ -173,6 +173,11 @@ export class Hosts {
       const host = this.hosts.get(target.id);
       return host !== undefined && isVisible(host) ? host : undefined;
     }
+    if (target.kind !== "session") {
+      const id = formatTarget(target);
+      for (const each of this.hosts.values()) if (isVisible(each) && holds(each, id)) return each;
+      return undefined;
+    }
     let ended: Host | undefined;
     for (const host of this.hosts.values()) {
       if (host.info.name !== target.name || !isVisible(host)) continue;
@@ -310,6 +315,13 @@ export class Hosts {
       clearTimeout(timer);
     }
   }
+}
+
+/** Whether the session or window that the id names is the host's. */
+function holds({ info, entry }: Host, id: string): boolean {
+  if (info.id === id) return true;
+  if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
+  return info.windows.some((window) => window.id === id);
 }
 
 /** The host's info; from its answer on the host tells when that is overtaken. */

@@ -35,7 +35,8 @@ export async function waitAny(
     context,
     async (host, race) => {
       const given = typeof since === "object" ? new Map(Object.entries(since)) : null;
-      const own = typeof since === "object" ? (given?.get(host.info.name) ?? given?.get(host.info.id)) : since;
+      const { name, id, pane_id } = host.info;
+      const own = typeof since === "object" ? (given?.get(name) ?? given?.get(pane_id) ?? given?.get(id)) : since;
       const from = own === undefined ? {} : { since: own };
       const result = (await host.request("wait", { ...wait, ...from }, race)) as OperationOutput<"wait">;
       if (result.output_cursor !== undefined) cursors.set(host.info.name, result.output_cursor);

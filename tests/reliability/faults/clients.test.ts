@@ -77,8 +77,8 @@ class Raw {
 
 async function started(): Promise<{ wsh: Wsh; socket: string; host: number }> {
   const wsh = new Wsh();
-  const { id } = await wsh.session("s");
-  return { wsh, socket: join(wsh.instance.hostsDir, `${id.slice(1)}.sock`), host: wsh.hosts()[0] ?? 0 };
+  const { pane_id } = await wsh.session("s");
+  return { wsh, socket: join(wsh.instance.hostsDir, `${pane_id.slice(1)}.sock`), host: wsh.hosts()[0] ?? 0 };
 }
 
 async function works(wsh: Wsh): Promise<void> {

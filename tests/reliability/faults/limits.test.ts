@@ -31,7 +31,7 @@ describe("few descriptors", () => {
     await using wsh = new Wsh();
     await runBehind(wsh, limited("-n 40"), "new", "few");
     const [info] = await wsh.list();
-    const socket = join(wsh.instance.hostsDir, `${info?.id.slice(1)}.sock`);
+    const socket = join(wsh.instance.hostsDir, `${info?.pane_id.slice(1)}.sock`);
     const crowd = await Promise.all(Array.from({ length: 60 }, () => connect(socket)));
     expect(descriptorsOf(wsh.hosts()[0] ?? 0)).toBeLessThanOrEqual(40);
     for (const peer of crowd) peer.end();
@@ -141,8 +141,14 @@ describe("nowhere to write", () => {
 });
 
 describe.skipIf(!canMount)("a full disk", () => {
-  test("under the state directory: sessions start and work", async () => {
+  test("under the state directory: sessions start and work, the very first apart, whose id cannot be kept", async () => {
     await using enclave = await Enclave.open((wsh) => join(wsh.env.HOME ?? "", ".local/state"), "64k");
+    enclave.fill();
+    const first = await enclave.run("new", "first");
+    expect(first.code).toBe(1);
+    expect(first.stderr).toMatch(/counters.*(ENOSPC|no space)/i);
+    enclave.empty();
+    await enclave.ok("new", "first");
     enclave.fill();
     await enclave.ok("new", "s");
     expect(await enclave.run("exec", "s", ...WORKS)).toMatchObject({ code: 4, stdout: "works\n" });

@@ -27,6 +27,8 @@ interface Strip {
 export interface Known {
   name: string;
   readonly id: string;
+  readonly window: string;
+  readonly pane: string;
   /** Of the shell. */
   pid: number;
   readonly host: number;
@@ -73,7 +75,8 @@ export class World implements AsyncDisposable {
     const host = pid === null ? null : parentOf(pid);
     if (info === undefined || pid === null || host === null) throw new Error(`session '${name}' did not start`);
     const tags = new Set(info.tags);
-    const known: Known = { name, id: info.id, pid, host, tags, marks: [], overlays: [], panels: [], viewer: null };
+    const ids = { id: info.id, window: info.windows[0]?.id ?? "", pane: info.pane_id };
+    const known: Known = { name, ...ids, pid, host, tags, marks: [], overlays: [], panels: [], viewer: null };
     this.sessions.push(known);
     await this.atPrompt(known);
     return known;
@@ -149,8 +152,8 @@ export class World implements AsyncDisposable {
   /** A file for each session and its name, and nothing else of hosts. */
   private async checkFiles(): Promise<void> {
     const { hostsDir, namesDir } = this.wsh.instance;
-    const names = this.sessions.map(({ name }) => name).sort();
-    const sockets = this.sessions.map(({ id }) => `${id.slice(1)}.sock`).sort();
+    const names = this.sessions.flatMap(({ name, id, window }) => [name, `${id}.${window.slice(1)}`]).sort();
+    const sockets = this.sessions.map(({ pane }) => `${pane.slice(1)}.sock`).sort();
     const wanted = `${names} and ${sockets}`;
     let seen = "";
     await until("the registry to be right", () => {

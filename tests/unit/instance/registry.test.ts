@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type Instance, prepareRuntimeDir } from "../../../src/instance/paths.ts";
-import { allocateId, claimSession, restoreSession } from "../../../src/instance/registry/register.ts";
+import { claimSession, restoreSession } from "../../../src/instance/registry/register.ts";
 import {
   cleanStale,
   findSession,
@@ -12,6 +12,7 @@ import {
   markLive,
   releaseSession,
   renameSession,
+  type SessionIds,
 } from "../../../src/instance/registry/registry.ts";
 import { watchRegistry } from "../../../src/instance/registry/registry-watch.ts";
 import { watchOwnSocket } from "../../../src/instance/registry/socket-watch.ts";
@@ -20,6 +21,10 @@ import { fakeDaemon, listen, session, testInstance, until } from "../../support/
 
 function names(instance: Instance): (string | null)[] {
   return listSessions(instance).map((entry) => entry.name);
+}
+
+function idsOf({ id, session, window }: SessionIds): SessionIds {
+  return { id, session, window };
 }
 
 function idOf(instance: Instance, target: string): number {
@@ -55,14 +60,15 @@ describe("naming a session", () => {
   test("a command's session is named by its id", async () => {
     using place = testInstance();
     using command = await session(place.instance, { kind: "prefix", prefix: "exec-" });
-    expect(command.name).toBe(`exec-${command.id}`);
+    expect(command.name).toBe(`exec-${command.session}`);
   });
 
   test("a name that a live session has is refused, and nothing is left behind", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
     await expect(session(place.instance, "dev")).rejects.toMatchObject({ code: "session_name_conflict" });
-    expect(listSessions(place.instance)).toEqual([{ id: dev.id, socket: dev.socket, name: "dev", ended: false }]);
+    const { id, session: own, window, socket } = dev;
+    expect(listSessions(place.instance)).toEqual([{ id, session: own, window, socket, name: "dev", ended: false }]);
   });
 
   test("names with dots are names, not paths", async () => {
@@ -111,14 +117,6 @@ describe("many at once", () => {
     await Promise.all(starters.map(({ exited }) => exited));
     expect((await cleanStale(place.instance)).map(({ name }) => name)).toEqual(["dev"]);
   });
-
-  test("ids for further panes come from the same counter", async () => {
-    using place = testInstance();
-    using first = await session(place.instance);
-    const pane = await allocateId(place.instance);
-    using second = await session(place.instance);
-    expect([pane, second.id]).toEqual([first.id + 1, first.id + 2]);
-  });
 });
 
 describe("the session limit", () => {
@@ -161,10 +159,10 @@ describe("finding a session", () => {
   test("by name, window, pane and id", async () => {
     using place = testInstance();
     using dev = await session(place.instance, "dev");
-    for (const target of ["dev", "dev:0", "dev:main.0", `@${dev.id}`]) {
+    for (const target of ["dev", "dev:0", "dev:main.0", `@${dev.id}`, `@s${dev.session}`, `@w${dev.window}`]) {
       expect(idOf(place.instance, target)).toBe(dev.id);
     }
-    for (const target of ["de", "Dev", "@99", `${dev.id}`]) {
+    for (const target of ["de", "Dev", "@99", "@s99", "@w99", `${dev.id}`]) {
       expect(() => idOf(place.instance, target)).toThrow(expect.objectContaining({ code: "session_not_found" }));
     }
   });
@@ -270,7 +268,7 @@ describe("what a killed host leaves", () => {
     using _taken = await session(place.instance, "a");
     using _long = await session(place.instance, long);
     await cleanStale(place.instance);
-    expect(fs.readdirSync(place.instance.namesDir).sort()).toEqual(["a", long]);
+    expect(fs.readdirSync(place.instance.namesDir).sort()).toEqual(["@s4.w4", "@s5.w5", "a", long]);
     expect(names(place.instance)).toEqual(["a", long]);
   });
 });
@@ -303,10 +301,10 @@ describe("watching", () => {
     expect(isRegistered(place.instance, dev.id)).toBe(false);
 
     const listeners: Disposable[] = [];
-    const restored = await restoreSession(place.instance, { id: dev.id, name: "dev", ended: false }, (path) => {
+    const restored = await restoreSession(place.instance, { ...idsOf(dev), name: "dev", ended: false }, (path) => {
       listeners.push(listen(path));
     });
-    expect(restored).toEqual({ id: dev.id, name: "dev", socket: dev.socket });
+    expect(restored).toEqual({ ...idsOf(dev), name: "dev", socket: dev.socket });
     calls = 0;
     using _other = await session(place.instance, "other");
     await until(() => calls > 0, "the new directory is watched");
@@ -339,7 +337,7 @@ describe("watching", () => {
     for (let round = 1; round <= 2; round += 1) {
       fs.rmSync(place.instance.runtimeDir, { recursive: true });
       await until(() => losses > 0, "the loss is seen");
-      await restoreSession(place.instance, { id: dev.id, name: "prod", ended: false }, (path) => {
+      await restoreSession(place.instance, { ...idsOf(dev), name: "prod", ended: false }, (path) => {
         listeners.push(listen(path));
       });
       await until(() => isRegistered(place.instance, dev.id), "it is registered again");
@@ -371,10 +369,9 @@ describe("watching", () => {
     using dev = await session(place.instance, "dev");
     fs.rmSync(place.instance.runtimeDir, { recursive: true });
     using thief = await session(place.instance, "dev");
-    // The counters are gone too; the id is still in use.
     expect(thief.id).not.toBe(dev.id);
     const listeners: Disposable[] = [];
-    const restored = await restoreSession(place.instance, { id: dev.id, name: "dev", ended: false }, (path) => {
+    const restored = await restoreSession(place.instance, { ...idsOf(dev), name: "dev", ended: false }, (path) => {
       listeners.push(listen(path));
     });
     expect(restored).toMatchObject({ id: dev.id, name: "0" });

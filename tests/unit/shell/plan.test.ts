@@ -163,6 +163,7 @@ test("integration stays out, with a reason, where it could break the shell or is
 describe("the environment of a session's program", () => {
   const identity: SessionIdentity = {
     session: "dev",
+    pane: "@7",
     instance: "default",
     socket: "/s",
     version: "1.2.3",
@@ -195,6 +196,7 @@ describe("the environment of a session's program", () => {
       TERM_PROGRAM: "wsh",
       TERM_PROGRAM_VERSION: "1.2.3",
       WSH_SESSION: "dev",
+      WSH_PANE: "@7",
       WSH_SERVER_NAME: "default",
       WSH_SOCKET: "/s",
     });

@@ -1,0 +1,196 @@
+/**
+ * The next ids of panes, sessions and windows, and the next automatic name, in NAME.counters of the state directory: no id
+ * is ever given twice, also after a reboot that empties the runtime directory. The file is its own lock, since two runtime
+ * directories of one user may share the state directory. One line of fixed width is overwritten in place, which takes no
+ * room on a full disk and leaves no half of it. What the registry shows counts too, so a file that was set back gives no
+ * id that is in use. From a file that is damaged or lost the numbers go on above everything that is known of older ones:
+ * what the registry shows, sockets that were deleted and are still open, and sessions that tokens are limited to. Where
+ * the file cannot be written, no id is given. Where there is no state directory of our own (sudo without -H), nothing
+ * that could name an id survives a reboot: the file stands beside the sockets then.
+ */
+
+import fs from "node:fs";
+import { join } from "node:path";
+import { errorCode } from "../../base/errno.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { decodeName, numericName, parseTarget } from "../../protocol/names.ts";
+import { withLock } from "../lock.ts";
+import { hostSocket, type Instance, prepareStateDir } from "../paths.ts";
+import { boundIds, type FileNames } from "./registry.ts";
+
+export interface Counters {
+  /** The next ids; each kind counts from 1. */
+  readonly pane: number;
+  readonly session: number;
+  readonly window: number;
+  /** The smallest number that the next session without a name may get. */
+  readonly name: number;
+}
+
+/** Digits of a number in the file, and of an id in a socket's path. */
+const DIGITS = 9;
+const LAST_ID = 10 ** DIGITS - 1;
+const line = /^pane (\d{9}) session (\d{9}) window (\d{9}) name (\d{9})\n$/;
+/** The next id and name, as wsh 0.1.0 kept them beside the sockets: panes, windows and sessions had one number. */
+const earlierLine = /^(\d{1,9}) (\d{1,9})$/m;
+/** More than the line has, in bytes: what is longer is none. */
+const READ_BYTES = 128;
+
+/**
+ * Gives numbers: `take` gets the next ones and returns what it used them for, with those that come after. The caller holds
+ * the registry's lock. When `take` throws, nothing is given.
+ * @throws WshError session_create_failed when the file cannot be read or written, or the ids are used up; lock_busy
+ */
+export async function withCounters<T>(
+  instance: Instance,
+  files: FileNames,
+  take: (next: Counters) => { readonly result: T; readonly after: Counters },
+): Promise<T> {
+  let file = instance.countersFile;
+  try {
+    const beside = join(instance.hostsDir, "counters");
+    if (!hasStateDir(instance)) file = beside;
+    return await withLock(file, async (fd) => {
+      const stored = read(fd);
+      // An earlier version counted there, or this one while there was no state directory.
+      const other = file === beside ? null : readAt(beside);
+      const next = highest(
+        stored === null ? await aboveAll(instance, files) : aboveVisible(instance, files, stored),
+        other,
+      );
+      requireLeft(instance, file, next);
+      const { result, after } = take(next);
+      write(fd, after);
+      if (other !== null) fs.rmSync(beside, { force: true });
+      return result;
+    });
+  } catch (thrown) {
+    if (thrown instanceof WshError && thrown.code !== "runtime_dir_unusable") throw thrown;
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const message = `the next ids cannot be kept in ${file}: ${reason}`;
+    const hint = "Without them an id could be given twice. Make room or the file writable, or set XDG_STATE_HOME.";
+    throw new WshError("session_create_failed", message, { hint }, { cause: thrown });
+  }
+}
+
+/**
+ * Whether lasting things can be kept: not where the state directory is another user's, a file, or cannot be made.
+ * @throws WshError unsafe_path when it is ours, but open to others or a symbolic link
+ */
+function hasStateDir(instance: Instance): boolean {
+  try {
+    prepareStateDir(instance);
+    return true;
+  } catch (thrown) {
+    if (WshError.from(thrown).code === "runtime_dir_unusable") return false;
+    const stat = fs.lstatSync(instance.stateDir);
+    const isOurs = stat.uid === process.getuid?.() && (stat.isDirectory() || stat.isSymbolicLink());
+    if (isOurs) throw thrown;
+    return false;
+  }
+}
+
+/** @returns null when the file holds no counters. @throws what the system says, or that it is no file */
+function read(fd: number): Counters | null {
+  if (!fs.fstatSync(fd).isFile()) throw new Error("it is not a file");
+  const bytes = Buffer.alloc(READ_BYTES);
+  const text = bytes.toString("latin1", 0, fs.readSync(fd, bytes, 0, READ_BYTES, 0));
+  const [, ...numbers] = line.exec(text) ?? [];
+  const [pane, session, window, name] = numbers.map(Number);
+  if (pane !== undefined && session !== undefined && window !== undefined && name !== undefined) {
+    return { pane, session, window, name };
+  }
+  const [, id, earlierName] = earlierLine.exec(text) ?? [];
+  if (id === undefined) return null;
+  return { pane: Number(id), session: Number(id), window: Number(id), name: Number(earlierName) };
+}
+
+/** @returns null when there is no such file, or it holds no counters */
+function readAt(path: string): Counters | null {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+  let fd: number;
+  try {
+    fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+  try {
+    return read(fd);
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+function highest(some: Counters, other: Counters | null): Counters {
+  if (other === null) return some;
+  const pane = Math.max(some.pane, other.pane);
+  const session = Math.max(some.session, other.session);
+  const window = Math.max(some.window, other.window);
+  return { pane, session, window, name: Math.max(some.name, other.name) };
+}
+
+function write(fd: number, { pane, session, window, name }: Counters): void {
+  if (Math.max(pane, session, window) > LAST_ID) throw new Error("there is no id left");
+  const [p, s, w] = [pane, session, window].map(digits);
+  // A name that is in use is passed over, so this number may stand still where an id's must not.
+  const text = `pane ${p} session ${s} window ${w} name ${digits(Math.min(name, LAST_ID))}\n`;
+  const bytes = Buffer.from(text);
+  if (fs.writeSync(fd, bytes, 0, bytes.length, 0) !== bytes.length) throw new Error("ENOSPC: no space left on device");
+  fs.ftruncateSync(fd, bytes.length);
+}
+
+function digits(value: number): string {
+  return String(value).padStart(DIGITS, "0");
+}
+
+/** @throws WshError session_create_failed */
+function requireLeft(instance: Instance, file: string, next: Counters): void {
+  const used = (["pane", "session", "window"] as const).find((kind) => next[kind] >= LAST_ID);
+  if (used === undefined) return;
+  throw new WshError("session_create_failed", `the instance '${instance.name}' has used up its ${used} ids`, {
+    hint: `The next one, ${next[used]}, comes from ${file} or from the files in ${instance.hostsDir}.`,
+  });
+}
+
+function aboveVisible(instance: Instance, files: FileNames, stored: Counters): Counters {
+  return {
+    pane: Math.max(stored.pane, highestHost(instance, files, stored.pane) + 1, 1),
+    session: Math.max(stored.session, 1, ...files.sessions.map((id) => id + 1)),
+    window: Math.max(stored.window, 1, ...files.windows.map((id) => id + 1)),
+    name: stored.name,
+  };
+}
+
+/**
+ * Of all three kinds alike: a session has a window and a window a pane, so what is known of one is a limit for the others.
+ */
+async function aboveAll(instance: Instance, files: FileNames): Promise<Counters> {
+  const known = [highestHost(instance, files, 0), ...boundIds(instance), ...files.sessions, ...files.windows];
+  const next = Math.max(0, ...known, ...(await limitedSessions(instance))) + 1;
+  const numbers = [...files.live, ...files.ended].map((file) => numericName(decodeName(file) ?? "") ?? -1);
+  return { pane: next, session: next, window: next, name: Math.max(-1, ...numbers) + 1 };
+}
+
+/** The highest id of a host, if it is at least `from`; what only has such a name is none. */
+function highestHost(instance: Instance, { ids }: FileNames, from: number): number {
+  const hosts = ids.filter((id) => id >= from && isSocket(hostSocket(instance, id)));
+  return Math.max(0, ...hosts);
+}
+
+function isSocket(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+}
+
+/** Sessions that tokens are limited to: a new one with such an id would be open to the token. */
+async function limitedSessions(instance: Instance): Promise<number[]> {
+  const { readTokens } = await import("../secrets/named-tokens.ts");
+  try {
+    return readTokens(instance).flatMap(({ session }) => {
+      const target = session === undefined ? null : parseTarget(session);
+      return target?.kind === "session_id" && target.id < LAST_ID ? [target.id] : [];
+    });
+  } catch {
+    return []; // no token is good that is in such a file
+  }
+}
