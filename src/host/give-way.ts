@@ -4,7 +4,8 @@
  */
 
 import type { Instance } from "../instance/paths.ts";
-import { cleanStale, type SessionEntry } from "../instance/registry/registry.ts";
+import type { SessionEntry } from "../instance/registry/directories.ts";
+import { cleanStale } from "../instance/registry/registry.ts";
 import { listenerPid } from "../instance/registry/socket-probe.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Connection } from "../wire/connection.ts";

@@ -90,7 +90,7 @@ describe("each access opens the operations that it covers and no others", () => 
           any_of: [],
           id: "none",
         };
-        const extra = scope === "session" ? { session: "one" } : {};
+        const extra = scope !== "server" ? { session: "one" } : {};
         const answer = await ws.call(method, params, extra);
         expect(answer.error?.code === "access_denied", method).toBe(!accessCovers("observe", access));
       }

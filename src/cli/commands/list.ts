@@ -6,7 +6,8 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
-import { cleanStale, listSessions, type SessionEntry } from "../../instance/registry/registry.ts";
+import type { SessionEntry } from "../../instance/registry/directories.ts";
+import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";

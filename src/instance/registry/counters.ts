@@ -16,7 +16,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { decodeName, numericName, parseTarget } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
 import { hostSocket, type Instance, prepareStateDir } from "../paths.ts";
-import { boundIds, type FileNames } from "./registry.ts";
+import { boundIds, type FileNames } from "./directories.ts";
 
 export interface Counters {
   /** The next ids; each kind counts from 1. */

@@ -10,20 +10,8 @@ import { checkSessionName, defaultSessionName, nextNumericName, sessionId } from
 import { withLock } from "../lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "../paths.ts";
 import { type Counters, withCounters } from "./counters.ts";
-import {
-  cleanStaleLocked,
-  type FileNames,
-  fileNames,
-  linkIds,
-  linkName,
-  nameFile,
-  removeOwn,
-  type SessionEntry,
-  type SessionIds,
-  snapshot,
-  unlinkIds,
-  unlinkSocket,
-} from "./registry.ts";
+import { type FileNames, fileNames, nameFile, type SessionEntry, type SessionIds, snapshot } from "./directories.ts";
+import { cleanStaleLocked, linkIds, linkName, removeOwn, unlinkIds, unlinkSocket } from "./registry.ts";
 import { listenerPid } from "./socket-probe.ts";
 
 /**

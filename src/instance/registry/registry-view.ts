@@ -5,7 +5,8 @@
  */
 import fs from "node:fs";
 import { checkRuntimeDir, type Instance } from "../paths.ts";
-import { listSessions, type SessionEntry } from "./registry.ts";
+import type { SessionEntry } from "./directories.ts";
+import { listSessions } from "./registry.ts";
 
 /** Age of a change, in ms, at which the next one certainly has another time: ticks are 1 to 10 ms. */
 const TICK_MS = 50;

@@ -9,79 +9,24 @@
  */
 
 import fs from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import {
-  checkSessionName,
-  decodeName,
-  encodeName,
-  formatTarget,
-  paneId,
-  sessionId,
-  type Target,
-} from "../../protocol/names.ts";
+import { checkSessionName, formatTarget, paneId, sessionId, type Target } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
 import { checkRuntimeDir, hostSocket, type Instance } from "../paths.ts";
 import { refused } from "../refused.ts";
-import { boundIn, probeSocket, type SocketState } from "./socket-probe.ts";
-
-/** macOS ignores case in file names by default. */
-const foldsCase = process.platform === "darwin";
-const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
-/**
- * A larger id is no host's that has lost its socket: in a file system of his own somebody else can have bound any path,
- * and must not use up the numbers.
- */
-const MAX_BOUND_ID = 99_999_999;
-const endedPattern = /^(.+)~(\d+)$/;
-const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
-
-/** The ids of one session with one window, which one process holds. */
-export interface SessionIds {
-  /** Names the process and its socket. */
-  readonly id: number;
-  readonly session: number;
-  readonly window: number;
-}
-
-/** One host, as the file system shows it. */
-export interface SessionEntry {
-  /** Of the pane, `@7`; of all three kinds of ids none is ever given twice in the instance. */
-  readonly id: number;
-  /** `@s3` and `@w5`; null while the host is being set up, of one of another version, or when its links were removed. */
-  readonly session: number | null;
-  readonly window: number | null;
-  readonly socket: string;
-  /** null while the host is being set up, or when somebody removed its links. */
-  readonly name: string | null;
-  /** The session's program has ended; it stays readable, and its name is free. */
-  readonly ended: boolean;
-}
-
-/** A file of the names directory. */
-interface NameLink {
-  readonly file: string;
-  readonly name: string;
-  /** The id in `dev~7`, null for a live name. */
-  readonly endedId: number | null;
-  readonly inode: string;
-}
-
-/** The file `@s3.w5` of the names directory. */
-interface IdsLink {
-  readonly file: string;
-  readonly session: number;
-  readonly window: number;
-  readonly inode: string;
-}
-
-interface Snapshot {
-  readonly entries: readonly SessionEntry[];
-  readonly inodes: ReadonlyMap<number, string>;
-  readonly links: readonly NameLink[];
-  readonly ids: readonly IdsLink[];
-}
+import {
+  idsFile,
+  type NameLink,
+  nameFile,
+  type SessionEntry,
+  type SessionIds,
+  type Snapshot,
+  snapshot,
+  socketInode,
+} from "./directories.ts";
+import { probeSocket, type SocketState } from "./socket-probe.ts";
 
 /** All hosts in order of creation, dead ones included: whoever connects finds out (see cleanStale). */
 export function listSessions(instance: Instance): readonly SessionEntry[] {
@@ -110,12 +55,6 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
   }
   const named = entries.filter((entry) => entry.name === target.name);
   return named.find((entry) => !entry.ended) ?? named.at(-1);
-}
-
-/** Ids of hosts whose sockets are open, those too whose socket was deleted and which are about to bind it again. */
-export function boundIds(instance: Instance): number[] {
-  const bound = boundIn(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
-  return bound.filter((id) => id <= MAX_BOUND_ID);
 }
 
 /** Whether the host's socket is still where it was bound: false after somebody deleted the runtime directory. */
@@ -203,7 +142,7 @@ export function linkName(
   name: string,
   ended: boolean,
 ): void {
-  const file = encodeName(name, foldsCase);
+  const file = nameFile(name);
   const live = join(instance.namesDir, file);
   if (probeName(instance, file) === "dead") removeNamed(instance, name);
   if (ended && fs.existsSync(live)) throw conflict(name);
@@ -254,76 +193,6 @@ export function unlinkSocket(path: string): void {
   if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
 }
 
-/** What the directories hold by their file names alone: two calls, however many sessions there are. */
-export interface FileNames {
-  /** Of everything called like a host's socket. */
-  readonly ids: readonly number[];
-  /** Of all links of ids, the dead ones' too. */
-  readonly sessions: readonly number[];
-  readonly windows: readonly number[];
-  /** Encoded names of live sessions, and of ended ones. */
-  readonly live: ReadonlySet<string>;
-  readonly ended: readonly string[];
-}
-
-export function fileNames(instance: Instance): FileNames {
-  const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
-  const hosts = new Set(ids);
-  const live = new Set<string>();
-  const ended: string[] = [];
-  const sessions: number[] = [];
-  const windows: number[] = [];
-  for (const file of readDir(instance.namesDir)) {
-    const pair = idsOf(file);
-    if (pair !== null) {
-      sessions.push(pair.session);
-      windows.push(pair.window);
-      continue;
-    }
-    const [, name, id] = endedPattern.exec(file) ?? [];
-    if (name === undefined || id === undefined) live.add(file);
-    else if (hosts.has(id)) ended.push(name);
-  }
-  return { ids: ids.map(Number), sessions, windows, live, ended };
-}
-
-/** The file of a live session's name. */
-export function nameFile(name: string): string {
-  return encodeName(name, foldsCase);
-}
-
-/** Every host and name at this moment. */
-export function snapshot(instance: Instance): Snapshot {
-  const inodes = new Map<number, string>();
-  for (const file of readDir(instance.hostsDir)) {
-    const id = socketPattern.exec(file)?.[1];
-    const inode = id === undefined ? null : socketInode(join(instance.hostsDir, file));
-    if (id !== undefined && inode !== null) inodes.set(Number(id), inode);
-  }
-  const links: NameLink[] = [];
-  const ids: IdsLink[] = [];
-  for (const file of readDir(instance.namesDir)) {
-    const pair = idsOf(file);
-    const link = pair === null ? readLink(instance, file) : null;
-    if (link !== null) links.push(link);
-    const inode = pair === null ? null : socketInode(join(instance.namesDir, file));
-    if (pair !== null && inode !== null) ids.push({ file, ...pair, inode });
-  }
-  const byInode = Map.groupBy(links, (link) => link.inode);
-  const idsByInode = new Map(ids.map((link) => [link.inode, link]));
-  const entries = [...inodes]
-    .sort(([a], [b]) => a - b)
-    .map(([id, inode]): SessionEntry => {
-      const own = byInode.get(inode) ?? [];
-      const live = own.find((link) => link.endedId === null);
-      const name = (live ?? own[0])?.name ?? null;
-      const { session = null, window = null } = idsByInode.get(inode) ?? {};
-      const ended = live === undefined && own.length > 0;
-      return { id, session, window, socket: hostSocket(instance, id), name, ended };
-    });
-  return { entries, inodes, links, ids };
-}
-
 async function setEnded(instance: Instance, session: number | KnownLinks, ended: boolean): Promise<void> {
   const id = typeof session === "number" ? session : session.id;
   await withLock(instance.lockFile, () => {
@@ -333,10 +202,7 @@ async function setEnded(instance: Instance, session: number | KnownLinks, ended:
     const live = own.find((link) => link.endedId === null);
     // A rename, which needs no room: on a full disk, too, an ended session's name is free.
     if (live !== undefined)
-      fs.renameSync(
-        join(instance.namesDir, live.file),
-        join(instance.namesDir, `${encodeName(entry.name, foldsCase)}~${id}`),
-      );
+      fs.renameSync(join(instance.namesDir, live.file), join(instance.namesDir, `${nameFile(entry.name)}~${id}`));
     else linkName(instance, entry, entry.name, false);
     for (const link of own) if (link !== live) unlinkName(instance, link.file);
   });
@@ -363,7 +229,7 @@ function ownSocket(instance: Instance, known: KnownLinks): { inode: string; name
 function endKnown(instance: Instance, known: KnownLinks): boolean {
   const { id, name } = known;
   const own = ownSocket(instance, known);
-  const file = encodeName(name, foldsCase);
+  const file = nameFile(name);
   const live = join(instance.namesDir, file);
   if (own?.names !== 1 || socketInode(live) !== own.inode) return false;
   fs.linkSync(hostSocket(instance, id), `${live}~${id}`);
@@ -376,7 +242,7 @@ function removeKnown(instance: Instance, known: KnownLinks): boolean {
   const { id, name } = known;
   const own = ownSocket(instance, known);
   if (own === null) return true;
-  const file = encodeName(name, foldsCase);
+  const file = nameFile(name);
   const named = [file, `${file}~${id}`].filter((each) => socketInode(join(instance.namesDir, each)) === own.inode);
   if (own.names !== named.length) return false;
   for (const each of named) unlinkName(instance, each);
@@ -422,40 +288,6 @@ function probeName(instance: Instance, file: string): SocketState {
 
 function unlinkName(instance: Instance, file: string): void {
   unlinkSocket(join(instance.namesDir, file));
-}
-
-function readLink(instance: Instance, file: string): NameLink | null {
-  const ended = endedPattern.exec(file);
-  const name = decodeName(ended?.[1] ?? file);
-  const inode = name === null ? null : socketInode(join(instance.namesDir, file));
-  if (name === null || inode === null) return null;
-  return { file, name, endedId: ended?.[2] === undefined ? null : Number(ended[2]), inode };
-}
-
-function idsFile({ session, window }: Pick<SessionIds, "session" | "window">): string {
-  return `${sessionId(session)}.w${window}`;
-}
-
-/** The ids that a file of the names directory stands for, null when it is none of linkIds. */
-function idsOf(file: string): { session: number; window: number } | null {
-  const [, session, window] = idsPattern.exec(file) ?? [];
-  return session === undefined || window === undefined ? null : { session: Number(session), window: Number(window) };
-}
-
-/** Identifies a socket across its links; null when the path is gone or is no socket. */
-function socketInode(path: string): string | null {
-  // bigint: some file systems (overlayfs with xino) number beyond 2^53.
-  const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return stat?.isSocket() ? `${stat.dev}:${stat.ino}` : null;
-}
-
-function readDir(path: string): string[] {
-  try {
-    return fs.readdirSync(path);
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  }
 }
 
 function conflict(name: string): WshError {

@@ -3,7 +3,7 @@
  * is. An info that nothing has overtaken is shown without asking; times in it are ages, which grow here.
  */
 import * as v from "valibot";
-import type { SessionEntry } from "../../instance/registry/registry.ts";
+import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { restOf, runsOf } from "../../platform/process-runs.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -6,7 +6,8 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
-import { cleanStale, isRegistered, type SessionEntry } from "../../instance/registry/registry.ts";
+import type { SessionEntry } from "../../instance/registry/directories.ts";
+import { cleanStale, isRegistered } from "../../instance/registry/registry.ts";
 import { RegistryView } from "../../instance/registry/registry-view.ts";
 import { watchRegistry } from "../../instance/registry/registry-watch.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";

@@ -3,8 +3,9 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
 import type { Instance } from "../../../src/instance/paths.ts";
+import type { SessionIds } from "../../../src/instance/registry/directories.ts";
 import { restoreSession } from "../../../src/instance/registry/register.ts";
-import { listSessions, releaseSession, type SessionIds } from "../../../src/instance/registry/registry.ts";
+import { listSessions, releaseSession } from "../../../src/instance/registry/registry.ts";
 import { createToken, readTokens, tokensFile } from "../../../src/instance/secrets/named-tokens.ts";
 import { fakeDaemon, listen, session, testInstance } from "../../support/registry.ts";
 
