@@ -120,7 +120,7 @@ const askPlatform: readonly string[] = [
   "cli/doctor/checks.ts",
   "host/attach/terminal-owner.ts",
   "instance/paths.ts",
-  "instance/registry/registry.ts",
+  "instance/registry/directories.ts",
   "pty/master.ts",
   "wire/socket.ts",
 ];
