@@ -12,7 +12,7 @@ import { serverOperations } from "../src/operations/server.ts";
 import { sessionOperations } from "../src/operations/sessions.ts";
 import { terminalOperations } from "../src/operations/terminal.ts";
 import { errorCodes, WshError } from "../src/protocol/errors.ts";
-import { frameTypes } from "../src/protocol/messages.ts";
+import { messageTypes } from "../src/protocol/messages.ts";
 
 const code = (text: string): string => `\`${text}\``;
 /** Text that stands in a cell of a table. */
@@ -55,7 +55,7 @@ function errorTable(): string {
 }
 
 function messageTable(): string {
-  const rows = Object.entries(frameTypes).map(([name, type]) => [
+  const rows = Object.entries(messageTypes).map(([name, type]) => [
     code(`0x${type.toString(16).padStart(2, "0")}`),
     name,
   ]);

@@ -17,7 +17,7 @@ import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
 import { type Attach, AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { StreamEndSchema } from "../protocol/control.ts";
-import { type Frame, frameJson, frameTypes } from "../protocol/messages.ts";
+import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection } from "../wire/connection.ts";
 import { type Answers, Probe } from "./color-probe.ts";
 import { endSignals, type Outcome, outcomeOf } from "./outcome.ts";
@@ -121,7 +121,7 @@ class Client {
   async run(): Promise<Ended> {
     const { connection, terminal, options } = this;
     connection.listen({
-      frame: (frame) => this.receive(frame),
+      message: (message) => this.receive(message),
       close: () => this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null }),
     });
     terminal.output.onDrain = () => {
@@ -158,7 +158,7 @@ class Client {
     attached.catch((error) => {
       if (!connection.isClosed) this.over.reject(error);
     });
-    terminal.watchSize(() => connection.send(frameTypes.resize, terminal.size));
+    terminal.watchSize(() => connection.send(messageTypes.resize, terminal.size));
     if (terminal.answers) {
       const widths = terminal.size.rows > 1;
       terminal.output.write(this.probe.ask({ depth: takesControlStrings(process.env), widths }));
@@ -175,22 +175,22 @@ class Client {
     return await this.terminal.restore();
   }
 
-  private receive(frame: Frame): void {
-    switch (frame.type) {
-      case frameTypes.output:
-        this.view.output(frame.payload);
-        this.relayed += frame.payload.length;
+  private receive(message: Message): void {
+    switch (message.type) {
+      case messageTypes.output:
+        this.view.output(message.payload);
+        this.relayed += message.payload.length;
         this.written();
         break;
-      case frameTypes.picture:
+      case messageTypes.frame:
         this.pictures++;
-        if (this.view.picture(frame.payload)) this.written();
+        if (this.view.frame(message.payload)) this.written();
         break;
-      case frameTypes.event:
-        this.event(frameJson(frame));
+      case messageTypes.event:
+        this.event(messageJson(message));
         return;
-      case frameTypes.end: {
-        const end = v.parse(StreamEndSchema, frameJson(frame));
+      case messageTypes.end: {
+        const end = v.parse(StreamEndSchema, messageJson(message));
         const outcome = end.reason === "detached" ? (this.leaving ?? outcomeOf(end)) : outcomeOf(end);
         this.over.resolve({ outcome, name: end.name ?? null });
         return;
@@ -255,7 +255,7 @@ class Client {
     terminal.takeAgain();
     this.away = false;
     this.view.forget();
-    connection.send(frameTypes.resize, terminal.size);
+    connection.send(messageTypes.resize, terminal.size);
     if (this.keysLeft) this.tell("host.keys", {});
     connection.resume();
   }
@@ -292,7 +292,7 @@ class Client {
   }
 
   private typed(bytes: Uint8Array): void {
-    if (!this.options.readOnly && this.leaving === null) this.connection.sendBytes(frameTypes.input, bytes);
+    if (!this.options.readOnly && this.leaving === null) this.connection.sendBytes(messageTypes.input, bytes);
   }
 
   private inputEnded(): void {
@@ -303,7 +303,7 @@ class Client {
   private leave(outcome: Outcome): void {
     if (this.leaving !== null) return;
     this.leaving = outcome;
-    this.connection.send(frameTypes.end, {});
+    this.connection.send(messageTypes.end, {});
     setTimeout(() => this.over.resolve({ outcome, name: null }), GOODBYE_MS).unref();
   }
 }

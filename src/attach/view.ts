@@ -5,14 +5,9 @@
  */
 import * as v from "valibot";
 import type { LastingChange } from "../protocol/attach.ts";
-import {
-  applyFrame,
-  type FrameEvents,
-  FrameUpdateSchema,
-  type FrameView,
-  MAX_SCROLLED,
-  type ViewRow,
-} from "../protocol/frame.ts";
+import { type Frame, type FrameEvents, MAX_SCROLLED } from "../protocol/frame.ts";
+import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
+import type { Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { enterRelay, type OuterCaps } from "./paint/modes.ts";
 import { paint } from "./paint/paint.ts";
@@ -33,13 +28,13 @@ export interface ViewTerminal {
 
 export class SessionView {
   /** What the terminal shows, painted here; null when that is not known. */
-  private shown: FrameView | null = null;
+  private shown: Frame | null = null;
   /** The picture that the host's next one builds on. */
-  private latest: FrameView | null = null;
+  private latest: Frame | null = null;
   /** `latest` is news to the terminal. */
   private due = false;
   /** What came with pictures that have not been painted. */
-  private scrolled: ViewRow[] = [];
+  private scrolled: Row[] = [];
   private bell = false;
   private clipboard: FrameEvents["clipboard"] = null;
   private restoring = false;
@@ -87,7 +82,7 @@ export class SessionView {
   }
 
   /** @returns whether the terminal is brought to show it here, now or when it has taken what it has */
-  picture(payload: Uint8Array): boolean {
+  frame(payload: Uint8Array): boolean {
     const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
     const before = this.latest;
     const { view, events } = applyFrame(before, update);

@@ -13,16 +13,7 @@ import {
   type Overlay,
   type Panel,
 } from "../protocol/drawing.ts";
-import {
-  BOLD,
-  type Grid,
-  type GridCursor,
-  INVERSE,
-  ITALIC,
-  type Row,
-  type Style,
-  UNDERLINE,
-} from "../protocol/grid.ts";
+import { BOLD, type Grid, type GridCursor, INVERSE, ITALIC, type Style, UNDERLINE } from "../protocol/grid.ts";
 import type { Color } from "../protocol/screen.ts";
 import type { Size } from "../protocol/size.ts";
 import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
@@ -35,16 +26,8 @@ export interface Offset {
   readonly left: number;
 }
 
-export interface Frame {
-  readonly rows: number;
-  readonly cols: number;
-  /** Exactly `rows` rows of `cols` cells. */
-  readonly lines: readonly Row[];
-  readonly cursor: GridCursor;
-}
-
 /** A frame for a client of any size. */
-export interface ClientFrame extends Frame {
+export interface ClientFrame extends Grid {
   readonly offset: Offset;
 }
 
@@ -183,7 +166,7 @@ function toStyle(text: ElementText, background: Color | null): Style {
  * is too small stands at the top left within a line. The session's size stands below that line; where there is no room
  * below, it covers a corner of the last row, if `note` says so.
  */
-function fitToClient(frame: Frame, outer: Size, note: boolean): ClientFrame {
+function fitToClient(frame: Grid, outer: Size, note: boolean): ClientFrame {
   const top = Math.max(0, Math.min(frame.cursor.row - outer.rows + 1, frame.rows - outer.rows));
   const left = Math.max(0, Math.min(frame.cursor.col - outer.cols + 1, frame.cols - outer.cols));
   const rows = Math.min(frame.rows, outer.rows);

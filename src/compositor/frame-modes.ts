@@ -4,17 +4,17 @@
  * Pure. What must stay true: only what decides the outer terminal's input, its buffer and its cursor is here; modes of
  * drawing (margins, origin, wrap) are the painter's own.
  */
-import type { ViewModes } from "../protocol/frame.ts";
+import type { FrameModes } from "../protocol/frame.ts";
 import type { MouseEncoding, MouseTracking, TerminalModes } from "../terminal/modes.ts";
 
-const mouse: Readonly<Record<MouseTracking, ViewModes["mouse"]>> = {
+const mouse: Readonly<Record<MouseTracking, FrameModes["mouse"]>> = {
   none: 0,
   x10: 9,
   vt200: 1000,
   drag: 1002,
   any: 1003,
 };
-const encodings: Readonly<Record<MouseEncoding, ViewModes["mouseEncoding"]>> = {
+const encodings: Readonly<Record<MouseEncoding, FrameModes["mouseEncoding"]>> = {
   default: 0,
   utf8: 1005,
   sgr: 1006,
@@ -23,7 +23,7 @@ const encodings: Readonly<Record<MouseEncoding, ViewModes["mouseEncoding"]>> = {
 };
 
 /** @param alternate the program is on its alternate screen */
-export function viewModes(modes: TerminalModes, alternate: boolean): ViewModes {
+export function frameModes(modes: TerminalModes, alternate: boolean): FrameModes {
   return {
     alternate,
     reverseVideo: modes.reverseVideo,

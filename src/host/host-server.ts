@@ -7,7 +7,7 @@ import type { AuditLog } from "../instance/audit/audit-log.ts";
 import { directly } from "../instance/audit/direct-audit.ts";
 import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
-import { type Frame, frameTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
+import { type Message, messageTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { SessionEvents } from "../session/types.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
@@ -195,8 +195,8 @@ export class HostServer implements PeerHandler {
     return {};
   }
 
-  stream(frame: Frame, peer: Peer): void {
-    this.code.inOrder(() => peer.guarded(() => this.streams.get(peer)?.receive(frame)));
+  stream(message: Message, peer: Peer): void {
+    this.code.inOrder(() => peer.guarded(() => this.streams.get(peer)?.receive(message)));
   }
 
   closed(peer: Peer): void {
@@ -276,7 +276,7 @@ export class HostServer implements PeerHandler {
   }
 
   private broadcast(event: object): void {
-    for (const peer of this.watchers) peer.send(frameTypes.event, event);
+    for (const peer of this.watchers) peer.send(messageTypes.event, event);
   }
 }
 

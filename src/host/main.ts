@@ -25,7 +25,7 @@ import { type CreateOptions, createSession } from "./create.ts";
 import { HostServer } from "./host-server.ts";
 import type { Session } from "./session.ts";
 
-/** How long peers have to read the last frames before the host ends, in ms. */
+/** How long peers have to read the last messages before the host ends, in ms. */
 const FLUSH_MS = 2_000;
 
 export async function runHost(): Promise<void> {

@@ -7,6 +7,7 @@
  */
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { ExecInput } from "../shell/exec-input.ts";
+import type { ShellKind } from "../shell/plan.ts";
 import type { InputHold } from "./input-gate.ts";
 
 /** A place in the rendered output: the character at `index` of line `line`, or where the next one would be drawn. */
@@ -93,12 +94,13 @@ export interface ProgramPort {
   readonly exit: PtyExit | null;
 }
 
-export type ShellKind = "bash" | "zsh" | "fish";
+/** A shell whose line editor our integration can ask. */
+export type IntegratedShell = Exclude<ShellKind, "other">;
 
 /** What exec types a command with. */
 export interface ExecTarget {
   /** The shell at the session's prompt; null without integration. */
-  readonly shell: ShellKind | null;
+  readonly shell: IntegratedShell | null;
   /** Why there is no integration, when there is none. */
   readonly integrationReason: string | null;
   /** Name of the program that the shell has become (exec); null while it is the shell that was started. */

@@ -1,5 +1,5 @@
 /**
- * What two wsh processes say on a host's socket: a Hello each way, then requests, responses and events as JSON frames.
+ * What two wsh processes say on a host's socket: a Hello each way, then requests, responses and events as JSON messages.
  * One connection carries any number of requests and at most one stream (an attached terminal or a subscription).
  */
 import * as v from "valibot";
@@ -62,7 +62,7 @@ export const ListingSchema = v.object({
 });
 export type Listing = v.InferOutput<typeof ListingSchema>;
 
-/** Last frame of a stream, host → client. */
+/** Last message of a stream, host → client. */
 export const StreamEndSchema = v.object({
   reason: v.picklist([
     "exited",

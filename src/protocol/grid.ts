@@ -1,8 +1,8 @@
 /**
  * What is painted: a screen as cells, each with its text, width and style.
  *
- * Owns only types and the style bits. A grid is plain data, made by the terminal model and by the panes' layout, read
- * by the compositor. What must stay true: a row has exactly `cols` cells, and a wide cell (width 2) is always followed
+ * Owns the types, the style bits, and what counts as the same look. A grid is plain data, made by the terminal model and
+ * by the panes' layout, read by the compositor. What must stay true: a row has exactly `cols` cells, and a wide cell (width 2) is always followed
  * by one of width 0 with empty text.
  */
 import type { Color } from "./screen.ts";
@@ -18,7 +18,8 @@ export const STRIKE = 1 << 7;
 export const OVERLINE = 1 << 8;
 
 /** How an underline is drawn; absent means a single line. */
-export type UnderlineStyle = "single" | "double" | "curly" | "dotted" | "dashed";
+export const underlineStyles = ["single", "double", "curly", "dotted", "dashed"] as const;
+export type UnderlineStyle = (typeof underlineStyles)[number];
 
 /** The look of a cell; `null` is the terminal's default colour. Equal styles may be one shared object. */
 export interface Style {
@@ -57,4 +58,28 @@ export interface Grid {
   readonly cols: number;
   readonly lines: readonly Row[];
   readonly cursor: GridCursor;
+}
+
+export const plainStyle: Style = { fg: null, bg: null, flags: 0, link: null };
+
+/** Whether two cells look the same. */
+export function sameCell(a: Cell, b: Cell | undefined): boolean {
+  if (a === b) return true;
+  return b !== undefined && a.text === b.text && a.width === b.width && sameStyle(a.style, b.style);
+}
+
+/** Whether two styles look the same. */
+export function sameStyle(a: Style, b: Style): boolean {
+  if (a === b) return true;
+  if (a.flags !== b.flags || a.link !== b.link || a.underlineStyle !== b.underlineStyle) return false;
+  return (
+    sameColor(a.fg, b.fg) && sameColor(a.bg, b.bg) && sameColor(a.underlineColor ?? null, b.underlineColor ?? null)
+  );
+}
+
+function sameColor(a: Color | null, b: Color | null): boolean {
+  if (a === b) return true;
+  if (a === null || b === null) return false;
+  if ("indexed" in a) return "indexed" in b && a.indexed === b.indexed;
+  return "rgb" in b && a.rgb.r === b.rgb.r && a.rgb.g === b.rgb.g && a.rgb.b === b.rgb.b;
 }

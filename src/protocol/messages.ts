@@ -1,7 +1,8 @@
 /**
- * The framing of host sockets: `type:u8, length:u32 big-endian, payload`. Control payloads are JSON, data payloads are
- * bytes. Pure: no socket is touched here. A frame that is too long or of an unknown type poisons the decoder, since what
- * follows cannot be trusted; the owner closes the connection.
+ * Messages on a session process's socket: `type:u8, length:u32 big-endian, payload`. Payloads of control messages are
+ * JSON (control.ts, attach.ts, frame-codec.ts), the others' are bytes. Pure: no socket is touched here. A message that is
+ * too long or of an unknown type poisons the decoder, since what follows cannot be trusted; the owner closes the
+ * connection.
  */
 import { WshError } from "./errors.ts";
 
@@ -9,10 +10,10 @@ import { WshError } from "./errors.ts";
 export const PROTOCOL_VERSION = 2;
 
 /** Largest payload: a full repaint of the largest screen (1000×1000, styled) fits. */
-export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 
-export const frameTypes = {
-  /** First frame each way: Hello. */
+export const messageTypes = {
+  /** The first message each way: Hello. */
   hello: 0x01,
   /** Request, answered by one response with the same id. */
   request: 0x02,
@@ -25,87 +26,87 @@ export const frameTypes = {
   output: 0x10,
   /** Bytes from a person's terminal, client → host. */
   input: 0x11,
-  /** A composed picture for a painting client: FrameView, host → client. */
-  picture: 0x12,
+  /** A composed frame for a painting client: FrameUpdate, host → client. */
+  frame: 0x12,
   /** The client's terminal changed its size: `{rows, cols}`. */
   resize: 0x13,
   /** The stream ends: client → host `{}`; host → client `{reason, exit_code?, signal?}`. */
   end: 0x14,
 } as const;
 
-export type FrameType = (typeof frameTypes)[keyof typeof frameTypes];
+export type MessageType = (typeof messageTypes)[keyof typeof messageTypes];
 
-const knownTypes: ReadonlySet<number> = new Set(Object.values(frameTypes));
+const knownTypes: ReadonlySet<number> = new Set(Object.values(messageTypes));
 const HEADER_BYTES = 5;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export interface Frame {
-  readonly type: FrameType;
+export interface Message {
+  readonly type: MessageType;
   readonly payload: Uint8Array;
 }
 
-export function encodeFrame(type: FrameType, payload: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(HEADER_BYTES + payload.length);
-  frame[0] = type;
-  new DataView(frame.buffer).setUint32(1, payload.length);
-  frame.set(payload, HEADER_BYTES);
-  return frame;
+export function encodeMessage(type: MessageType, payload: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(HEADER_BYTES + payload.length);
+  bytes[0] = type;
+  new DataView(bytes.buffer).setUint32(1, payload.length);
+  bytes.set(payload, HEADER_BYTES);
+  return bytes;
 }
 
-export function encodeJsonFrame(type: FrameType, value: unknown): Uint8Array {
-  return encodeFrame(type, encoder.encode(JSON.stringify(value)));
+export function encodeJsonMessage(type: MessageType, value: unknown): Uint8Array {
+  return encodeMessage(type, encoder.encode(JSON.stringify(value)));
 }
 
 /** @throws WshError invalid_request when the payload is not JSON. */
-export function frameJson(frame: Frame): unknown {
+export function messageJson(message: Message): unknown {
   try {
-    return JSON.parse(decoder.decode(frame.payload));
+    return JSON.parse(decoder.decode(message.payload));
   } catch {
     throw new WshError(
       "invalid_request",
-      `frame type ${frame.type} carries ${frame.payload.length} bytes that are not JSON`,
+      `message type ${message.type} carries ${message.payload.length} bytes that are not JSON`,
     );
   }
 }
 
-/** Collects bytes until whole frames are there. Holds at most one unfinished frame of MAX_FRAME_BYTES. */
-export class FrameDecoder {
+/** Collects bytes until whole messages are there. Holds at most one unfinished message of MAX_MESSAGE_BYTES. */
+export class MessageDecoder {
   private parts: Uint8Array[] = [];
   private size = 0;
 
   /**
-   * @returns the frames completed by these bytes; payloads share no memory with the input
+   * @returns the messages completed by these bytes; payloads share no memory with the input
    * @throws WshError invalid_request on an unknown type or a payload that is too long
    */
-  push(bytes: Uint8Array): Frame[] {
+  push(bytes: Uint8Array): Message[] {
     if (bytes.length > 0) {
       this.parts.push(new Uint8Array(bytes));
       this.size += bytes.length;
     }
-    const frames: Frame[] = [];
+    const messages: Message[] = [];
     for (;;) {
-      if (this.size < HEADER_BYTES) return frames;
+      if (this.size < HEADER_BYTES) return messages;
       const header = this.peekHeader();
-      if (this.size < HEADER_BYTES + header.length) return frames;
+      if (this.size < HEADER_BYTES + header.length) return messages;
       const whole = this.join();
       const end = HEADER_BYTES + header.length;
-      frames.push({ type: header.type, payload: whole.subarray(HEADER_BYTES, end) });
+      messages.push({ type: header.type, payload: whole.subarray(HEADER_BYTES, end) });
       const rest = whole.subarray(end);
       this.parts = rest.length > 0 ? [rest] : [];
       this.size = rest.length;
     }
   }
 
-  private peekHeader(): { type: FrameType; length: number } {
+  private peekHeader(): { type: MessageType; length: number } {
     if ((this.parts[0]?.length ?? 0) < HEADER_BYTES) this.join();
     const first = this.parts[0] ?? new Uint8Array(HEADER_BYTES);
     const view = new DataView(first.buffer, first.byteOffset, first.byteLength);
     const type = view.getUint8(0);
     const length = view.getUint32(1);
-    if (!isFrameType(type)) throw new WshError("invalid_request", `unknown frame type ${type}`);
-    if (length > MAX_FRAME_BYTES) {
-      throw new WshError("invalid_request", `a frame of ${length} bytes is over the limit of ${MAX_FRAME_BYTES}`);
+    if (!isMessageType(type)) throw new WshError("invalid_request", `unknown message type ${type}`);
+    if (length > MAX_MESSAGE_BYTES) {
+      throw new WshError("invalid_request", `a message of ${length} bytes is over the limit of ${MAX_MESSAGE_BYTES}`);
     }
     return { type, length };
   }
@@ -124,6 +125,6 @@ export class FrameDecoder {
   }
 }
 
-function isFrameType(type: number): type is FrameType {
+function isMessageType(type: number): type is MessageType {
   return knownTypes.has(type);
 }

@@ -1,6 +1,6 @@
 /**
  * A connection to a host's socket, as its client sees it: hello, requests with ids, events, and one stream. Everything
- * that waits for an answer ends when the connection does, with an error that says why. Frames are handed on in order;
+ * that waits for an answer ends when the connection does, with an error that says why. Messages are handed on in order;
  * `pause` stops reading, so that the host sees a slow reader as a full socket.
  */
 import * as v from "valibot";
@@ -14,13 +14,13 @@ import {
 } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import {
-  encodeFrame,
-  encodeJsonFrame,
-  type Frame,
-  FrameDecoder,
-  type FrameType,
-  frameJson,
-  frameTypes,
+  encodeJsonMessage,
+  encodeMessage,
+  type Message,
+  MessageDecoder,
+  type MessageType,
+  messageJson,
+  messageTypes,
   PROTOCOL_VERSION,
 } from "../protocol/messages.ts";
 import { VERSION } from "../protocol/version.ts";
@@ -28,9 +28,9 @@ import { Outbox } from "./outbox.ts";
 import { Wire } from "./socket.ts";
 
 export interface ConnectionEvents {
-  /** Frames that are neither hello nor response: events, output, pictures, the stream's end. */
-  frame?(frame: Frame): void;
-  /** Once, after the last frame. */
+  /** Messages that are neither hello nor response: events, output, frames, the stream's end. */
+  message?(message: Message): void;
+  /** Once, after the last message. */
   close?(): void;
 }
 
@@ -43,7 +43,7 @@ interface Waiting {
 
 export class Connection {
   private readonly waiting = new Map<number, Waiting>();
-  private readonly decoder = new FrameDecoder();
+  private readonly decoder = new MessageDecoder();
   private readonly outbox: Outbox;
   private wire: Wire | null = null;
   private nextId = 1;
@@ -80,7 +80,7 @@ export class Connection {
     } catch (cause) {
       throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
     }
-    connection.send(frameTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
+    connection.send(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
     const timer = setTimeout(() => {
       const error = new WshError(
         "host_unavailable",
@@ -119,20 +119,20 @@ export class Connection {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.waiting.set(id, { resolve, reject });
     const { signal, caller, access } = context;
-    this.send(frameTypes.request, { id, op, input, caller, access } satisfies Request);
+    this.send(messageTypes.request, { id, op, input, caller, access } satisfies Request);
     if (signal === undefined) return promise;
-    const cancel = (): void => this.send(frameTypes.cancel, { id });
+    const cancel = (): void => this.send(messageTypes.cancel, { id });
     if (signal.aborted) cancel();
     else signal.addEventListener("abort", cancel, { once: true });
     return promise.finally(() => signal.removeEventListener("abort", cancel));
   }
 
-  send(type: FrameType, value: unknown): void {
-    if (!this.closed) this.outbox.write(encodeJsonFrame(type, value));
+  send(type: MessageType, value: unknown): void {
+    if (!this.closed) this.outbox.write(encodeJsonMessage(type, value));
   }
 
-  sendBytes(type: FrameType, bytes: Uint8Array): void {
-    if (!this.closed) this.outbox.write(encodeFrame(type, bytes));
+  sendBytes(type: MessageType, bytes: Uint8Array): void {
+    if (!this.closed) this.outbox.write(encodeMessage(type, bytes));
   }
 
   pause(): void {
@@ -155,24 +155,24 @@ export class Connection {
 
   private receive(bytes: Uint8Array): void {
     try {
-      for (const frame of this.decoder.push(bytes)) this.dispatch(frame);
+      for (const message of this.decoder.push(bytes)) this.dispatch(message);
     } catch (error) {
       this.helloWaiter?.reject(error);
       this.close();
     }
   }
 
-  private dispatch(frame: Frame): void {
-    if (frame.type === frameTypes.hello) {
-      this.greet(frameJson(frame));
-    } else if (frame.type === frameTypes.response) {
-      const response = v.parse(ResponseSchema, frameJson(frame));
+  private dispatch(message: Message): void {
+    if (message.type === messageTypes.hello) {
+      this.greet(messageJson(message));
+    } else if (message.type === messageTypes.response) {
+      const response = v.parse(ResponseSchema, messageJson(message));
       const waiting = this.waiting.get(response.id);
       this.waiting.delete(response.id);
       if ("error" in response) waiting?.reject(WshError.fromBody(response.error));
       else waiting?.resolve(response.result);
     } else {
-      this.events.frame?.(frame);
+      this.events.message?.(message);
     }
   }
 

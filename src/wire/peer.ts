@@ -7,13 +7,13 @@ import type { Access, Caller } from "../protocol/caller.ts";
 import { AnyHelloSchema, CancelSchema, type Hello, PEER_TIMEOUT_MS, RequestSchema } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import {
-  encodeFrame,
-  encodeJsonFrame,
-  type Frame,
-  FrameDecoder,
-  type FrameType,
-  frameJson,
-  frameTypes,
+  encodeJsonMessage,
+  encodeMessage,
+  type Message,
+  MessageDecoder,
+  type MessageType,
+  messageJson,
+  messageTypes,
   PROTOCOL_VERSION,
 } from "../protocol/messages.ts";
 import { Outbox } from "./outbox.ts";
@@ -31,14 +31,14 @@ export interface PeerHandler {
   hello(): Hello;
   /** Answers one request; what it throws becomes the error of the response. */
   request(request: PeerRequest, peer: Peer): Promise<unknown>;
-  /** Frames of the peer's stream: input, resize, end. */
-  stream(frame: Frame, peer: Peer): void;
+  /** Messages of the peer's stream: input, resize, end. */
+  stream(message: Message, peer: Peer): void;
   closed(peer: Peer): void;
 }
 
 export class Peer {
   readonly outbox: Outbox;
-  private readonly decoder = new FrameDecoder();
+  private readonly decoder = new MessageDecoder();
   private readonly running = new Map<number, AbortController>();
   private readonly helloTimer: Timer;
   private greeted = false;
@@ -64,7 +64,7 @@ export class Peer {
 
   private receive(bytes: Uint8Array): void {
     this.guarded(() => {
-      for (const frame of this.decoder.push(bytes)) this.dispatch(frame);
+      for (const message of this.decoder.push(bytes)) this.dispatch(message);
     });
   }
 
@@ -83,18 +83,18 @@ export class Peer {
     this.onDrain?.();
   }
 
-  send(type: FrameType, value: unknown): void {
-    if (!this.closed) this.outbox.write(encodeJsonFrame(type, value));
+  send(type: MessageType, value: unknown): void {
+    if (!this.closed) this.outbox.write(encodeJsonMessage(type, value));
   }
 
-  /** Several frames of a kind in one write. */
-  sendAll(type: FrameType, values: readonly unknown[]): void {
+  /** Several messages of a kind in one write. */
+  sendAll(type: MessageType, values: readonly unknown[]): void {
     if (this.closed || values.length === 0) return;
-    this.outbox.write(Buffer.concat(values.map((value) => encodeJsonFrame(type, value))));
+    this.outbox.write(Buffer.concat(values.map((value) => encodeJsonMessage(type, value))));
   }
 
-  sendBytes(type: FrameType, bytes: Uint8Array): void {
-    if (!this.closed) this.outbox.write(encodeFrame(type, bytes));
+  sendBytes(type: MessageType, bytes: Uint8Array): void {
+    if (!this.closed) this.outbox.write(encodeMessage(type, bytes));
   }
 
   /** Closes once everything queued has been taken. */
@@ -128,35 +128,35 @@ export class Peer {
     return this.closed;
   }
 
-  private dispatch(frame: Frame): void {
+  private dispatch(message: Message): void {
     if (!this.greeted) {
-      this.greet(frame);
+      this.greet(message);
       return;
     }
-    switch (frame.type) {
-      case frameTypes.request:
-        void this.answer(v.parse(RequestSchema, frameJson(frame)));
+    switch (message.type) {
+      case messageTypes.request:
+        void this.answer(v.parse(RequestSchema, messageJson(message)));
         return;
-      case frameTypes.cancel:
-        this.running.get(v.parse(CancelSchema, frameJson(frame)).id)?.abort();
+      case messageTypes.cancel:
+        this.running.get(v.parse(CancelSchema, messageJson(message)).id)?.abort();
         return;
-      case frameTypes.input:
-      case frameTypes.resize:
-      case frameTypes.end:
-        this.handler.stream(frame, this);
+      case messageTypes.input:
+      case messageTypes.resize:
+      case messageTypes.end:
+        this.handler.stream(message, this);
         return;
       default:
-        throw new WshError("invalid_request", `a client does not send frame type ${frame.type}`);
+        throw new WshError("invalid_request", `a client does not send message type ${message.type}`);
     }
   }
 
-  private greet(frame: Frame): void {
-    if (frame.type !== frameTypes.hello) throw new WshError("invalid_request", "the first frame must be a hello");
-    const hello = v.parse(AnyHelloSchema, frameJson(frame));
+  private greet(message: Message): void {
+    if (message.type !== messageTypes.hello) throw new WshError("invalid_request", "the first message must be a hello");
+    const hello = v.parse(AnyHelloSchema, messageJson(message));
     clearTimeout(this.helloTimer);
     this.greeted = true;
     this.isServer = hello.role === "server";
-    this.send(frameTypes.hello, this.handler.hello());
+    this.send(messageTypes.hello, this.handler.hello());
     if (hello.wsh !== PROTOCOL_VERSION) this.finish();
   }
 
@@ -175,9 +175,9 @@ export class Peer {
         },
         this,
       );
-      this.send(frameTypes.response, { id, result: result ?? {} });
+      this.send(messageTypes.response, { id, result: result ?? {} });
     } catch (thrown) {
-      this.send(frameTypes.response, { id, error: WshError.from(thrown).toBody() });
+      this.send(messageTypes.response, { id, error: WshError.from(thrown).toBody() });
     } finally {
       this.running.delete(id);
     }

@@ -5,7 +5,8 @@ import { capsFromEnvironment } from "../../src/attach/paint/modes.ts";
 import { paint } from "../../src/attach/paint/paint.ts";
 import { usualWidths } from "../../src/attach/width-probe.ts";
 import { hasAgreedWidth } from "../../src/protocol/agreed-width.ts";
-import { type FrameView, initialViewModes, noEvents, plainViewStyle, type ViewCell } from "../../src/protocol/frame.ts";
+import { type Frame, initialFrameModes, noEvents } from "../../src/protocol/frame.ts";
+import { type Cell, plainStyle } from "../../src/protocol/grid.ts";
 import { LegacyScreen } from "../support/terminals/legacy-screen.ts";
 import { seededRandom } from "../support/terminals/outer-screen.ts";
 
@@ -28,11 +29,11 @@ const odd = [
 const rows = 4;
 const cols = 30;
 
-function frameOf(below: (n: number) => number, before: FrameView | null): FrameView {
+function frameOf(below: (n: number) => number, before: Frame | null): Frame {
   const lines = Array.from({ length: rows }, (_, row) => {
     const old = before?.lines[row];
     if (old !== undefined && below(3) === 0) return old;
-    const cells: ViewCell[] = [];
+    const cells: Cell[] = [];
     // A part of the row stays, as when a program changes some cells.
     const kept = old === undefined ? 0 : below(cols);
     while (old !== undefined && cells.length < kept) cells.push(old[cells.length] ?? blank);
@@ -40,17 +41,17 @@ function frameOf(below: (n: number) => number, before: FrameView | null): FrameV
     // The last cells hold nothing that could not fit there.
     while (cells.length < cols - 5) {
       const [text, width] = below(3) === 0 ? (odd[below(odd.length)] ?? odd[0]) : ([letter(below(27)), 1] as const);
-      cells.push({ text, width, style: plainViewStyle });
-      if (width === 2) cells.push({ text: "", width: 0, style: plainViewStyle });
+      cells.push({ text, width, style: plainStyle });
+      if (width === 2) cells.push({ text: "", width: 0, style: plainStyle });
     }
     while (cells.length < cols) cells.push(blank);
     return cells;
   });
   const cursor = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
-  return { rows, cols, lines, cursor, modes: initialViewModes, title: null };
+  return { rows, cols, lines, cursor, modes: initialFrameModes, title: null };
 }
 
-const blank: ViewCell = { text: " ", width: 1, style: plainViewStyle };
+const blank: Cell = { text: " ", width: 1, style: plainStyle };
 const letter = (n: number): string => (n === 0 ? " " : String.fromCharCode(0x60 + n));
 
 describe("cells of agreed width", () => {
@@ -67,7 +68,7 @@ describe("cells of agreed width", () => {
       };
       const screen = new LegacyScreen(rows, cols, width);
       const caps = capsFromEnvironment({ TERM: "xterm-256color" });
-      let shown: FrameView | null = null;
+      let shown: Frame | null = null;
       for (let step = 0; step < 50; step++) {
         const next = frameOf(below, shown);
         screen.write(paint(shown, next, noEvents, caps));
@@ -113,13 +114,13 @@ describe("the terminal is asked once how it counts", () => {
     const widths = answered([2, 2, 5, 5, 3]).widths ?? usualWidths;
     expect(widths).toEqual({ eastAsian: false, skinTones: false, joined: false, spacingMarks: false });
     const caps = { ...capsFromEnvironment({ TERM: "tmux-256color" }), widths };
-    const line: ViewCell[] = [
-      { text: "👍🏽", width: 2, style: plainViewStyle },
-      { text: "", width: 0, style: plainViewStyle },
-      { text: "x", width: 1, style: plainViewStyle },
+    const line: Cell[] = [
+      { text: "👍🏽", width: 2, style: plainStyle },
+      { text: "", width: 0, style: plainStyle },
+      { text: "x", width: 1, style: plainStyle },
     ];
     const cursor = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
-    const frame: FrameView = { rows: 1, cols: 3, lines: [line], cursor, modes: initialViewModes, title: null };
+    const frame: Frame = { rows: 1, cols: 3, lines: [line], cursor, modes: initialFrameModes, title: null };
     const bytes = new TextDecoder().decode(paint(null, frame, noEvents, caps));
     expect(bytes).toContain("👍\x1b[3Gx");
   });

@@ -2,10 +2,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
 import net from "node:net";
 import {
-  encodeFrame,
-  encodeJsonFrame,
-  frameTypes,
-  MAX_FRAME_BYTES,
+  encodeJsonMessage,
+  encodeMessage,
+  MAX_MESSAGE_BYTES,
+  messageTypes,
   PROTOCOL_VERSION,
 } from "../../src/protocol/messages.ts";
 import { Gateway, TOKEN } from "../support/server.ts";
@@ -356,9 +356,9 @@ describe("WebSockets", () => {
 });
 
 describe("the sockets of hosts", () => {
-  const hello = encodeJsonFrame(frameTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
+  const hello = encodeJsonMessage(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
   const request = (fields: object): Uint8Array =>
-    encodeJsonFrame(frameTypes.request, {
+    encodeJsonMessage(messageTypes.request, {
       id: 1,
       op: "session.get",
       input: {},
@@ -377,16 +377,16 @@ describe("the sockets of hosts", () => {
   test.each([
     ["text", Buffer.from("GET / HTTP/1.1\r\n\r\n")],
     ["a type that does not exist", header(0xee, 0)],
-    ["a frame over the limit", header(frameTypes.hello, MAX_FRAME_BYTES + 1)],
-    ["a length of 2^32-1", header(frameTypes.hello, 0xffff_ffff)],
-    ["a hello that is no JSON", encodeFrame(frameTypes.hello, Buffer.from("{"))],
-    ["a hello without a version", encodeJsonFrame(frameTypes.hello, {})],
+    ["a frame over the limit", header(messageTypes.hello, MAX_MESSAGE_BYTES + 1)],
+    ["a length of 2^32-1", header(messageTypes.hello, 0xffff_ffff)],
+    ["a hello that is no JSON", encodeMessage(messageTypes.hello, Buffer.from("{"))],
+    ["a hello without a version", encodeJsonMessage(messageTypes.hello, {})],
     ["a request before the hello", request({})],
-    ["a request that is no JSON", join(hello, encodeFrame(frameTypes.request, Buffer.from("nope")))],
+    ["a request that is no JSON", join(hello, encodeMessage(messageTypes.request, Buffer.from("nope")))],
     ["a request without an id", join(hello, request({ id: "x" }))],
     ["a request of no known access", join(hello, request({ access: "root" }))],
-    ["a cancel that is no JSON", join(hello, encodeFrame(frameTypes.cancel, Buffer.from("x")))],
-    ["a frame that only a host sends", join(hello, encodeFrame(frameTypes.output, Buffer.from("x")))],
+    ["a cancel that is no JSON", join(hello, encodeMessage(messageTypes.cancel, Buffer.from("x")))],
+    ["a frame that only a host sends", join(hello, encodeMessage(messageTypes.output, Buffer.from("x")))],
   ])("%s ends the connection and nothing else", async (_, bytes) => {
     const { closed } = await exchange({ path: hostSocket }, new Uint8Array(bytes));
     expect(closed).toBe(true);
@@ -410,7 +410,7 @@ describe("the sockets of hosts", () => {
     const sockets = Array.from({ length: 20 }, () => {
       const socket = net.connect({ path: hostSocket });
       socket.on("error", () => {});
-      socket.write(join(hello, header(frameTypes.request, MAX_FRAME_BYTES), new Uint8Array(1000)));
+      socket.write(join(hello, header(messageTypes.request, MAX_MESSAGE_BYTES), new Uint8Array(1000)));
       return socket;
     });
     expect((await gateway.tcp("/sessions/s/screen")).status).toBe(200);

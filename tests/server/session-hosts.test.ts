@@ -3,7 +3,13 @@ import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
-import { encodeJsonFrame, FrameDecoder, frameJson, frameTypes, PROTOCOL_VERSION } from "../../src/protocol/messages.ts";
+import {
+  encodeJsonMessage,
+  MessageDecoder,
+  messageJson,
+  messageTypes,
+  PROTOCOL_VERSION,
+} from "../../src/protocol/messages.ts";
 import { failure, Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -219,12 +225,14 @@ describe("a host that is stopped", () => {
 function foreignHost(path: string, version: number): net.Server {
   return net
     .createServer((socket) => {
-      const decoder = new FrameDecoder();
+      const decoder = new MessageDecoder();
       socket.on("error", () => {});
       socket.on("data", (bytes) => {
         for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
-          if (frame.type !== frameTypes.hello) continue;
-          socket.write(encodeJsonFrame(frameTypes.hello, { wsh: version, version: "9.9.9", role: "host", other: [1] }));
+          if (frame.type !== messageTypes.hello) continue;
+          socket.write(
+            encodeJsonMessage(messageTypes.hello, { wsh: version, version: "9.9.9", role: "host", other: [1] }),
+          );
           socket.end();
         }
       });
@@ -242,21 +250,21 @@ test("a session is found as soon as it has its name, though its host has not sai
   const told = Promise.withResolvers<void>();
   const path = join(wsh.instance.hostsDir, "77.sock");
   const host = net.createServer((socket) => {
-    const decoder = new FrameDecoder();
+    const decoder = new MessageDecoder();
     socket.on("error", () => {});
     socket.on("data", async (bytes) => {
       for (const frame of decoder.push(new Uint8Array(Buffer.from(bytes)))) {
-        if (frame.type === frameTypes.hello) {
+        if (frame.type === messageTypes.hello) {
           const hello = { wsh: PROTOCOL_VERSION, version: "0", role: "host" };
-          socket.write(encodeJsonFrame(frameTypes.hello, hello));
+          socket.write(encodeJsonMessage(messageTypes.hello, hello));
           continue;
         }
-        const { id, op } = frameJson(frame) as { id: number; op: string };
+        const { id, op } = messageJson(frame) as { id: number; op: string };
         if (op === "host.watch") {
           watched.resolve();
           await told.promise;
         }
-        socket.write(encodeJsonFrame(frameTypes.response, { id, result: info }));
+        socket.write(encodeJsonMessage(messageTypes.response, { id, result: info }));
       }
     });
   });

@@ -5,7 +5,7 @@
 import { expect, test } from "bun:test";
 import { decodeKeys, flushKeys, type InputEvent, initialKeyState } from "../../src/keys/decode.ts";
 import { WshError } from "../../src/protocol/errors.ts";
-import { encodeFrame, type Frame, FrameDecoder, frameJson } from "../../src/protocol/messages.ts";
+import { encodeMessage, type Message, MessageDecoder, messageJson } from "../../src/protocol/messages.ts";
 import { parseRequest, parseSubscription } from "../../src/server/websocket/json-socket.ts";
 import { TerminalModel } from "../../src/terminal/model.ts";
 import { defaultProfile } from "../../src/terminal/profile.ts";
@@ -27,9 +27,9 @@ function refusal(fn: () => unknown): string | null {
 test(
   "frames: the same however they are cut, and what is wrong stays wrong",
   async () => {
-    const decode = (parts: readonly Uint8Array[]): { frames: Frame[]; wrong: boolean } => {
-      const decoder = new FrameDecoder();
-      const frames: Frame[] = [];
+    const decode = (parts: readonly Uint8Array[]): { frames: Message[]; wrong: boolean } => {
+      const decoder = new MessageDecoder();
+      const frames: Message[] = [];
       const wrong = parts.some((part) => refusal(() => frames.push(...decoder.push(part))) !== null);
       return { frames, wrong };
     };
@@ -39,8 +39,8 @@ test(
       expect(cut.wrong).toBe(whole.wrong);
       // A bad frame takes the good ones of its read with it, so cut input may show more of them.
       if (!whole.wrong) expect(cut.frames).toEqual(whole.frames);
-      for (const frame of cut.frames) refusal(() => frameJson(frame));
-      const again = decode([Buffer.concat(cut.frames.map(({ type, payload }) => encodeFrame(type, payload)))]);
+      for (const frame of cut.frames) refusal(() => messageJson(frame));
+      const again = decode([Buffer.concat(cut.frames.map(({ type, payload }) => encodeMessage(type, payload)))]);
       expect(again.frames).toEqual(cut.frames);
     });
   },

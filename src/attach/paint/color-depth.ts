@@ -4,7 +4,7 @@
  * Pure. What must stay true: a terminal gets no form of a colour or an underline that it does not have. Runs once per
  * change of style, per frame.
  */
-import type { ViewStyle } from "../../protocol/frame.ts";
+import type { Style } from "../../protocol/grid.ts";
 import { UNDERLINE } from "../../protocol/grid.ts";
 import { nearestBasic, nearestFixed, xtermColor } from "../../protocol/palette.ts";
 import type { Color } from "../../protocol/screen.ts";
@@ -23,7 +23,7 @@ export function downConvert(color: Color | null, depth: ColorDepth): Color | nul
 }
 
 /** The SGR sequence that sets exactly this style, whatever was set before. */
-export function sgr(style: ViewStyle, depth: ColorDepth, fancyUnderlines: boolean): string {
+export function sgr(style: Style, depth: ColorDepth, fancyUnderlines: boolean): string {
   const fg = downConvert(style.fg, depth);
   const bg = downConvert(style.bg, depth);
   // Terminals without the colon forms would misread them, so they get the plain line.

@@ -6,7 +6,8 @@
  * and may be written to a terminal in any state, twice too.
  */
 import type { LastingChange } from "../../protocol/attach.ts";
-import type { ViewCursor, ViewModes } from "../../protocol/frame.ts";
+import type { FrameModes } from "../../protocol/frame.ts";
+import type { GridCursor } from "../../protocol/grid.ts";
 import { type OuterWidths, usualWidths } from "../width-probe.ts";
 import type { ColorDepth } from "./color-depth.ts";
 
@@ -87,7 +88,7 @@ const on = (mode: number) => `\x1b[?${mode}h`;
 const off = (mode: number) => `\x1b[?${mode}l`;
 
 /** Bytes that bring the terminal from one set of modes to another; from null: from whatever it has. */
-export function switchModes(prev: ViewModes | null, next: ViewModes, caps: OuterCaps): string {
+export function switchModes(prev: FrameModes | null, next: FrameModes, caps: OuterCaps): string {
   // Kitty's flags are kept for each screen apart.
   const flags = prev?.alternate === next.alternate ? prev.kittyFlags : null;
   let bytes = "";
@@ -106,7 +107,7 @@ export function switchModes(prev: ViewModes | null, next: ViewModes, caps: Outer
   return bytes;
 }
 
-function switchMouse(prev: ViewModes | null, next: ViewModes): string {
+function switchMouse(prev: FrameModes | null, next: FrameModes): string {
   let bytes = "";
   if (prev?.mouse !== next.mouse) {
     // Resetting any of them turns tracking off in most terminals, so off comes first.
@@ -123,7 +124,7 @@ function switchMouse(prev: ViewModes | null, next: ViewModes): string {
 }
 
 /** DECSCUSR of the cursor that the program chose; 0, the person's own, when it chose none. */
-export function cursorStyle(cursor: ViewCursor, chosen: boolean): string {
+export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
   if (!chosen) return "\x1b[0 q";
   const shape = { block: 1, underline: 3, bar: 5 }[cursor.shape];
   return `\x1b[${cursor.blink ? shape : shape + 1} q`;

@@ -9,16 +9,9 @@
  */
 
 import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
-import {
-  type FrameEvents,
-  type FrameView,
-  plainViewStyle,
-  sameViewCell,
-  sameViewStyle,
-  type ViewCell,
-  type ViewRow,
-  type ViewStyle,
-} from "../../protocol/frame.ts";
+import type { Frame, FrameEvents } from "../../protocol/frame.ts";
+import type { Cell, Row, Style } from "../../protocol/grid.ts";
+import { plainStyle, sameCell, sameStyle } from "../../protocol/grid.ts";
 import { cursorStyle, enterPainting, type OuterCaps, switchModes } from "./modes.ts";
 import { Pen } from "./pen.ts";
 
@@ -36,10 +29,10 @@ const utf8 = new TextEncoder();
  *   relay, and after a failed write
  * @returns nothing to write when nothing changed
  */
-export function paint(prev: FrameView | null, next: FrameView, events: FrameEvents, caps: OuterCaps): Uint8Array {
+export function paint(prev: Frame | null, next: Frame, events: FrameEvents, caps: OuterCaps): Uint8Array {
   const switched = prev !== null && prev.modes.alternate !== next.modes.alternate;
   const sized = prev !== null && prev.rows === next.rows && prev.cols === next.cols;
-  let shown: readonly (ViewRow | null)[] = sized && !switched ? prev.lines : next.lines.map(() => null);
+  let shown: readonly (Row | null)[] = sized && !switched ? prev.lines : next.lines.map(() => null);
   const pen = new Pen(next.rows, next.cols, caps, sized && !switched ? placeOf(prev) : null);
   // The switch may restore saved attributes and modes, so putting those in order comes after.
   const screen = caps.altScreen ? "" : next.modes.alternate ? "\x1b[?1049h" : "\x1b[?1049l";
@@ -61,14 +54,14 @@ export function paint(prev: FrameView | null, next: FrameView, events: FrameEven
 }
 
 /** Where the last frame has left the cursor. */
-function placeOf({ cursor, cols }: FrameView): { readonly row: number; readonly col: number } {
+function placeOf({ cursor, cols }: Frame): { readonly row: number; readonly col: number } {
   return { row: cursor.row, col: Math.min(cursor.col, cols - 1) };
 }
 
 /** Modes, title, bell, clipboard and, last, the cursor. */
 function afterRows(
-  prev: FrameView | null,
-  next: FrameView,
+  prev: Frame | null,
+  next: Frame,
   events: FrameEvents,
   caps: OuterCaps,
   /** `whole`: rows were painted with the cursor hidden; `inPlace`: some cells, which have brought it to its place. */
@@ -98,11 +91,11 @@ function afterRows(
  */
 function pushScrolled(
   pen: Pen,
-  before: readonly (ViewRow | null)[],
-  scrolled: readonly ViewRow[],
-  { rows, cols }: FrameView,
-): readonly (ViewRow | null)[] {
-  const blank: ViewRow = Array.from({ length: cols }, () => ({ text: " ", width: 1, style: plainViewStyle }) as const);
+  before: readonly (Row | null)[],
+  scrolled: readonly Row[],
+  { rows, cols }: Frame,
+): readonly (Row | null)[] {
+  const blank: Row = Array.from({ length: cols }, () => ({ text: " ", width: 1, style: plainStyle }) as const);
   let shown = before;
   for (let at = 0; at < scrolled.length; at += rows) {
     const portion = scrolled.slice(at, at + rows);
@@ -114,10 +107,10 @@ function pushScrolled(
 }
 
 /** @param shown null when it is unknown what the row shows */
-function paintRow(pen: Pen, row: number, shown: ViewRow | null, line: ViewRow): void {
+function paintRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
   if (shown === line) return;
   const end = blankFrom(line);
-  const changed = (col: number) => shown === null || !sameViewCell(line[col] ?? blankCell, shown[col]);
+  const changed = (col: number) => shown === null || !sameCell(line[col] ?? blankCell, shown[col]);
   let col = 0;
   while (col < line.length) {
     if (!changed(col)) {
@@ -126,23 +119,23 @@ function paintRow(pen: Pen, row: number, shown: ViewRow | null, line: ViewRow): 
     }
     const [from, to] = changedSpan(line, shown, col, changed, pen.caps.widths.eastAsian);
     // Blanks up to the row's end are erased, not written, so that nobody copies them out of the terminal.
-    const erase = to > end && pen.canErase(line[end]?.style ?? plainViewStyle);
+    const erase = to > end && pen.canErase(line[end]?.style ?? plainStyle);
     const last = erase ? Math.max(from, end) : to;
     for (let at = from; at < last; at++) pen.put(row, at, line[at] ?? blankCell);
     if (erase) {
-      pen.eraseFrom(row, last, line[end]?.style ?? plainViewStyle);
+      pen.eraseFrom(row, last, line[end]?.style ?? plainStyle);
       return;
     }
     col = to;
   }
 }
 
-const blankCell: ViewCell = { text: " ", width: 1, style: plainViewStyle };
+const blankCell: Cell = { text: " ", width: 1, style: plainStyle };
 
 /** The changed cells around a column, with whole characters on both sides, and short unchanged gaps taken in. */
 function changedSpan(
-  line: ViewRow,
-  shown: ViewRow | null,
+  line: Row,
+  shown: Row | null,
   col: number,
   changed: (col: number) => boolean,
   eastAsian: boolean,
@@ -165,12 +158,12 @@ function changedSpan(
   return [from, to];
 }
 
-function isOdd(cell: ViewCell | undefined, eastAsian: boolean): boolean {
+function isOdd(cell: Cell | undefined, eastAsian: boolean): boolean {
   return cell !== undefined && !hasAgreedWidth(cell.text, eastAsian);
 }
 
 /** First column from which on the row is blank in one style that erasing can give. */
-function blankFrom(line: ViewRow): number {
+function blankFrom(line: Row): number {
   const style = line.at(-1)?.style;
   // Erasing keeps the background alone.
   if (style === undefined || style.fg !== null || style.flags !== 0 || style.link !== null) return line.length;
@@ -179,8 +172,8 @@ function blankFrom(line: ViewRow): number {
   return at;
 }
 
-function isBlankIn(cell: ViewCell | undefined, style: ViewStyle): boolean {
-  return cell !== undefined && cell.text === " " && sameViewStyle(cell.style, style);
+function isBlankIn(cell: Cell | undefined, style: Style): boolean {
+  return cell !== undefined && cell.text === " " && sameStyle(cell.style, style);
 }
 
 function cleanTitle(title: string): string {

@@ -6,7 +6,8 @@
  */
 
 import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
-import { MAX_GRAPHEME, plainViewStyle, sameViewStyle, type ViewCell, type ViewStyle } from "../../protocol/frame.ts";
+import { MAX_GRAPHEME } from "../../protocol/frame.ts";
+import { type Cell, plainStyle, type Style, sameStyle } from "../../protocol/grid.ts";
 import { fitted } from "../width-probe.ts";
 import { sgr } from "./color-depth.ts";
 import type { OuterCaps } from "./modes.ts";
@@ -26,7 +27,7 @@ export class Pen {
   #col: number;
   #moves = 0;
   /** Plain between frames: `finish` leaves it so. */
-  #style: ViewStyle = plainViewStyle;
+  #style: Style = plainStyle;
   #link: string | null = null;
 
   constructor(
@@ -50,7 +51,7 @@ export class Pen {
     return this.#row === row && this.#col === col;
   }
 
-  put(row: number, col: number, cell: ViewCell): void {
+  put(row: number, col: number, cell: Cell): void {
     if (cell.width === 0) return;
     const certain = hasAgreedWidth(cell.text, this.caps.widths.eastAsian);
     // A move keeps terminals from joining it to the character before.
@@ -68,12 +69,12 @@ export class Pen {
   }
 
   /** Whether erasing leaves cells of this style. */
-  canErase(style: ViewStyle): boolean {
+  canErase(style: Style): boolean {
     return style.bg === null || this.caps.bce || this.caps.colors === "none";
   }
 
   /** Blanks from a column to the end of the row. */
-  eraseFrom(row: number, col: number, style: ViewStyle): void {
+  eraseFrom(row: number, col: number, style: Style): void {
     this.#moveTo(row, col);
     this.#setStyle(style);
     this.#bytes += "\x1b[K";
@@ -81,7 +82,7 @@ export class Pen {
 
   /** Moves the whole screen up, its first lines into the scrollback. */
   scroll(lines: number): void {
-    this.#setStyle(plainViewStyle);
+    this.#setStyle(plainStyle);
     this.#moveTo(this.rows - 1, 0);
     this.#bytes += "\n".repeat(lines);
   }
@@ -90,8 +91,8 @@ export class Pen {
   finish(): string {
     if (this.#bytes === "") return "";
     if (this.#link !== null) this.#setLink(null);
-    if (!sameViewStyle(this.#style, plainViewStyle)) this.#bytes += "\x1b[m";
-    this.#style = plainViewStyle;
+    if (!sameStyle(this.#style, plainStyle)) this.#bytes += "\x1b[m";
+    this.#style = plainStyle;
     return this.#bytes;
   }
 
@@ -106,10 +107,10 @@ export class Pen {
     this.#col = col;
   }
 
-  #setStyle(style: ViewStyle): void {
+  #setStyle(style: Style): void {
     if (this.#style === style) return;
     const link = this.caps.hyperlinks ? style.link : null;
-    if (!sameViewStyle({ ...this.#style, link: null }, { ...style, link: null })) {
+    if (!sameStyle({ ...this.#style, link: null }, { ...style, link: null })) {
       this.#bytes += sgr(style, this.caps.colors, this.caps.underlineStyles);
     }
     if (link !== this.#link) this.#setLink(link);

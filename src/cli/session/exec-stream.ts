@@ -10,7 +10,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
 import { EventSchema } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { cliCaller, SessionClient } from "./client.ts";
 
 /** Bytes that wait to be printed before we read no more. */
@@ -45,7 +45,7 @@ export class ExecStream implements Disposable {
   ): Promise<ExecStream> {
     const stream = new ExecStream(session, print);
     stream.client = await SessionClient.open(instance, session.info?.id ?? session.name, {
-      frame: (frame) => stream.receive(frame),
+      message: (message) => stream.receive(message),
       close: () => {
         stream.lost = true;
         stream.settle();
@@ -79,24 +79,24 @@ export class ExecStream implements Disposable {
     await this.client?.connection.request("host.follow", { id }, { caller: cliCaller, access: "admin" });
   }
 
-  private receive(frame: Frame): void {
-    if (frame.type === frameTypes.output) {
-      this.queue.push(frame.payload);
-      this.queued += frame.payload.length;
+  private receive(message: Message): void {
+    if (message.type === messageTypes.output) {
+      this.queue.push(message.payload);
+      this.queued += message.payload.length;
       if (this.isOurs && this.queued > ENOUGH_BYTES) this.client?.connection.pause();
       void this.pump();
       return;
     }
-    if (frame.type !== frameTypes.event) return;
-    const message = frameJson(frame);
-    const { event } = v.parse(EventSchema, message);
-    if (event === "following") {
+    if (message.type !== messageTypes.event) return;
+    const event = messageJson(message);
+    const kind = v.parse(EventSchema, event).event;
+    if (kind === "following") {
       // What came before was another command's.
       this.queue = [];
       this.queued = 0;
       this.record = null;
-    } else if (event === "command_ended") {
-      const { record, omitted_lines } = v.parse(EndedSchema, message);
+    } else if (kind === "command_ended") {
+      const { record, omitted_lines } = v.parse(EndedSchema, event);
       this.record = record;
       this.omittedLines = omitted_lines;
       this.settle();

@@ -16,7 +16,7 @@ import {
   WrittenSchema,
 } from "../../protocol/attach.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
-import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
 import { withColors } from "../../terminal/profile.ts";
@@ -98,11 +98,11 @@ export class TerminalStream implements Viewer {
     await session.pane.terminal.atRest(() => this.begin());
   }
 
-  receive(frame: Frame): void {
-    if (frame.type === frameTypes.input) {
-      this.typed(frame.payload);
-    } else if (frame.type === frameTypes.resize) {
-      this.resized(v.parse(ResizeSchema, frameJson(frame)));
+  receive(message: Message): void {
+    if (message.type === messageTypes.input) {
+      this.typed(message.payload);
+    } else if (message.type === messageTypes.resize) {
+      this.resized(v.parse(ResizeSchema, messageJson(message)));
     } else {
       this.end({ reason: "detached" });
     }
@@ -164,7 +164,7 @@ export class TerminalStream implements Viewer {
     if (this.over) return;
     this.presentation.leave();
     this.close();
-    this.peer.send(frameTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
+    this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
   }
 
@@ -199,7 +199,7 @@ export class TerminalStream implements Viewer {
     this.peer.onDrain = () => this.drained();
     if (this.terminal !== null) {
       this.terminal.output.onDrain = () => this.drained();
-      this.peer.send(frameTypes.event, { event: "opened" });
+      this.peer.send(messageTypes.event, { event: "opened" });
     }
     this.tellKeyboard();
     const { scrollback } = this;
@@ -238,7 +238,7 @@ export class TerminalStream implements Viewer {
     this.keys.captured = captured && !this.readOnly;
     if (captured === this.toldCaptured || this.peer.outbox.pending > 0 || this.over) return;
     this.toldCaptured = captured;
-    this.peer.send(frameTypes.event, { event: "keyboard", captured });
+    this.peer.send(messageTypes.event, { event: "keyboard", captured });
   }
 
   private typed(bytes: Uint8Array): void {

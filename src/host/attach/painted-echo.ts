@@ -6,7 +6,7 @@
  * then too, and from the place where the last picture has left the cursor. What it was given before a picture is compared
  * with that picture; when something else came of it, the client paints everything anew.
  */
-import type { FrameUpdate } from "../../protocol/frame.ts";
+import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 
 const encoder = new TextEncoder();

@@ -5,11 +5,12 @@
  */
 
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
-import { viewModes } from "../../compositor/frame-modes.ts";
+import { frameModes } from "../../compositor/frame-modes.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
-import { encodeFrame, type FrameUpdate, type FrameView, typedInPlace } from "../../protocol/frame.ts";
+import type { Frame } from "../../protocol/frame.ts";
+import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
 import { isPlain, isPrintable } from "../../terminal/stream/plain-bytes.ts";
@@ -42,7 +43,7 @@ export class Painter {
   /** Where the program's first cell is on the client's terminal, less the panels above: for its mouse. */
   offset: Offset = { top: 0, left: 0 };
   readonly scrollback: ScrollbackFeed;
-  private shown: FrameView | null = null;
+  private shown: Frame | null = null;
   private readonly kept = new KeptFrame();
   /** Epoch of the terminal at the last update. */
   private epoch = 0;
@@ -132,14 +133,14 @@ export class Painter {
     return { update, typed };
   }
 
-  private compose({ size, help, note, bare }: Showing): FrameView {
+  private compose({ size, help, note, bare }: Showing): Frame {
     const { terminal } = this.session.pane;
     const sign = bare ? null : this.sign(help);
     const { offset, ...frame } = this.frame(terminal.grid(), { outer: size, sign, bare, note });
     this.offset = offset;
     return {
       ...frame,
-      modes: viewModes(terminal.modes, terminal.alternate),
+      modes: frameModes(terminal.modes, terminal.alternate),
       title: this.options.titles && terminal.title !== "" ? terminal.title : null,
     };
   }

@@ -11,7 +11,7 @@
  * before it is parsed: relayed, it is left out of the next chunk; beside a panel, it is compared with the next picture.
  */
 import type { LastingChange } from "../../protocol/attach.ts";
-import { frameTypes } from "../../protocol/messages.ts";
+import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
@@ -71,7 +71,7 @@ export class Presentation {
     private readonly options: PresentationOptions,
   ) {
     this.painter = new Painter(session, options);
-    this.painted = new PaintedTerminal(terminal, (update) => peer.send(frameTypes.picture, update));
+    this.painted = new PaintedTerminal(terminal, (update) => peer.send(messageTypes.frame, update));
     this.pacer = this.pacing();
     this.lasting = session.pane.terminal.lasting.watch();
   }
@@ -207,7 +207,7 @@ export class Presentation {
     // What was ahead of the emulator is not on the screen that is made here.
     this.ahead = 0;
     this.painted.forget();
-    this.peer.send(frameTypes.event, { event: "relay" });
+    this.peer.send(messageTypes.event, { event: "relay" });
     const { terminal } = this.session.pane;
     this.lasting = terminal.lasting.watch();
     this.tellChanges(terminal.serializedChanges);
@@ -218,7 +218,7 @@ export class Presentation {
     const news = changes.filter((change) => !this.told.has(change));
     if (news.length === 0) return;
     for (const change of news) this.told.add(change);
-    this.peer.send(frameTypes.event, { event: "changed", changes: news });
+    this.peer.send(messageTypes.event, { event: "changed", changes: news });
   }
 
   private pass(bytes: Uint8Array): void {
@@ -228,7 +228,7 @@ export class Presentation {
       return;
     }
     this.relayed += bytes.length;
-    this.peer.sendBytes(frameTypes.output, bytes);
+    this.peer.sendBytes(messageTypes.output, bytes);
   }
 
   private startPainting(history = 0): void {

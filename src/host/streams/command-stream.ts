@@ -6,7 +6,7 @@
 
 import * as v from "valibot";
 import type { CommandFollower } from "../../pane/commands/command-follower.ts";
-import { frameTypes } from "../../protocol/messages.ts";
+import { messageTypes } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
@@ -48,7 +48,7 @@ export class CommandStream {
     if (id === null || this.follower?.id !== id) {
       this.follower?.close();
       this.omitted = 0;
-      peer.send(frameTypes.event, { event: "following", id });
+      peer.send(messageTypes.event, { event: "following", id });
       this.follower = session.pane.commands.follow(id, {
         text: (text) => this.send(text),
         omitted: (lines) => {
@@ -57,7 +57,7 @@ export class CommandStream {
         ended: (record) => {
           // Of a session that is ended under it, the end of the connection tells.
           if (session.lifetime.isEnding) return;
-          peer.send(frameTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
+          peer.send(messageTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
         },
       });
     }
@@ -80,7 +80,7 @@ export class CommandStream {
       for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) this.omitted++;
       return;
     }
-    peer.sendBytes(frameTypes.output, encoder.encode(text));
+    peer.sendBytes(messageTypes.output, encoder.encode(text));
     const { pending } = peer.outbox;
     if (pending > BEHIND_BYTES && this.mayHold) this.held ??= session.pane.hold();
     this.dropping = pending > MOST_BYTES;

@@ -29,7 +29,7 @@ export class StreamCode {
     return this.loading;
   }
 
-  /** Runs once per frame of a stream. `deliver` must not throw: it may run later. */
+  /** Runs once per message of a stream. `deliver` must not throw: it may run later. */
   inOrder(deliver: () => void): void {
     if (this.early === null) deliver();
     else this.early.push(deliver);

@@ -5,7 +5,7 @@
  */
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
-import { type Frame, frameTypes } from "../../protocol/messages.ts";
+import { type Message, messageTypes } from "../../protocol/messages.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
 import type { ClientEnd } from "./client-end.ts";
@@ -50,14 +50,14 @@ export class RawStream {
     });
   }
 
-  receive(frame: Frame): void {
-    if (this.over || frame.type !== frameTypes.input) return;
+  receive(message: Message): void {
+    if (this.over || message.type !== messageTypes.input) return;
     if (this.readOnly) {
       this.end({ reason: "access_denied" });
       return;
     }
     // Not activity, and past the input mode (contract §8.2).
-    this.session.pane.sendRaw(frame.payload).catch((thrown) => {
+    this.session.pane.sendRaw(message.payload).catch((thrown) => {
       if (WshError.from(thrown).code !== "session_ended") this.end({ reason: "input_refused" });
     });
   }
@@ -83,13 +83,13 @@ export class RawStream {
   }
 
   private repaint(): void {
-    this.peer.sendBytes(frameTypes.output, REPAINT);
-    this.peer.sendBytes(frameTypes.output, this.session.pane.terminal.serialize({ history: 0 }));
+    this.peer.sendBytes(messageTypes.output, REPAINT);
+    this.peer.sendBytes(messageTypes.output, this.session.pane.terminal.serialize({ history: 0 }));
   }
 
   private send(bytes: Uint8Array): void {
     if (this.behind || this.over || bytes.length === 0) return;
-    this.peer.sendBytes(frameTypes.output, bytes);
+    this.peer.sendBytes(messageTypes.output, bytes);
     this.behind = this.peer.outbox.pending > BEHIND_BYTES;
   }
 }

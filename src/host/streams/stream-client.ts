@@ -9,7 +9,7 @@ import { accessCovers } from "../../protocol/caller.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SubscriptionSchema } from "../../protocol/events.ts";
-import { type Frame, frameTypes } from "../../protocol/messages.ts";
+import { type Message, messageTypes } from "../../protocol/messages.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
@@ -40,7 +40,7 @@ export class StreamClient {
   }
 
   /**
-   * Replaces what was subscribed to before. A frame `{event: "subscribed", call}` stands where the new subscription
+   * Replaces what was subscribed to before. A message `{event: "subscribed", call}` stands where the new subscription
    * begins, so that the gateway can answer before the first event.
    * @throws WshError invalid_request, access_denied
    */
@@ -50,7 +50,7 @@ export class StreamClient {
       throw new WshError("access_denied", "'input': keys of people take the access 'operate'");
     }
     this.stream?.close();
-    const begun = (): void => this.peer.send(frameTypes.event, { event: "subscribed", call });
+    const begun = (): void => this.peer.send(messageTypes.event, { event: "subscribed", call });
     if (options.events.length === 0) {
       this.stream = null;
       begun();
@@ -68,11 +68,11 @@ export class StreamClient {
     if (this.over) this.stream.close();
   }
 
-  receive(frame: Frame): void {
-    if (frame.type === frameTypes.end) {
+  receive(message: Message): void {
+    if (message.type === messageTypes.end) {
       this.close();
       this.peer.finish();
-    } else if (this.stream instanceof RawStream) this.stream.receive(frame);
+    } else if (this.stream instanceof RawStream) this.stream.receive(message);
   }
 
   /** The connection is gone. */
@@ -91,7 +91,7 @@ export class StreamClient {
   private end(end: ClientEnd): void {
     if (this.over) return;
     this.close();
-    this.peer.send(frameTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
+    this.peer.send(messageTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
   }
 }

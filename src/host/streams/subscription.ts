@@ -7,7 +7,7 @@
  */
 import type { Overlay, Panel } from "../../protocol/drawing.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
-import { frameTypes } from "../../protocol/messages.ts";
+import { messageTypes } from "../../protocol/messages.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
 import { reportActivity, type StateEvent } from "./activity-reports.ts";
@@ -225,6 +225,6 @@ export class SessionSubscription {
   }
 
   private send(events: readonly Sent[]): void {
-    this.peer.sendAll(frameTypes.event, events);
+    this.peer.sendAll(messageTypes.event, events);
   }
 }

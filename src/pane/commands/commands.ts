@@ -11,7 +11,7 @@ import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import type { Activity } from "../activity.ts";
 import type { InputHold } from "../input-gate.ts";
-import type { ExecTarget, ProgramPort, RetiredLines, ShellKind, ShellMark, TerminalText } from "../ports.ts";
+import type { ExecTarget, IntegratedShell, ProgramPort, RetiredLines, ShellMark, TerminalText } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { type ObserverPort, StateObserver } from "../state/observer.ts";
 import { EchoTracker } from "../text/echo.ts";
@@ -30,7 +30,7 @@ const CHECK_MS = [50, 250, 1_000, 5_000] as const;
  * Codes with which shells that were hung up end themselves, in the middle of a command. They mean nothing of the command
  * then: zsh's `exit 1` looks the same, and fish tells of its `exit` by a mark. bash ends by the signal.
  */
-const hangupCodes: Readonly<Record<ShellKind, number | null>> = { bash: null, zsh: 1, fish: 0 };
+const hangupCodes: Readonly<Record<IntegratedShell, number | null>> = { bash: null, zsh: 1, fish: 0 };
 
 export interface CommandLimits extends CommandLogLimits {
   /** Pending waits. */

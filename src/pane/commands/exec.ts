@@ -11,7 +11,7 @@ import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
-import type { ExecTarget, ShellKind, TerminalText, TextPosition } from "../ports.ts";
+import type { ExecTarget, IntegratedShell, TerminalText, TextPosition } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
 import { cutOutput, type KeptLines } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
@@ -298,7 +298,7 @@ export class Exec {
   }
 
   /** Empties the line by the editor's own key; what that cannot empty is interrupted. */
-  private async cleared(hold: InputHold, shell: ShellKind, line: LineState): Promise<LineState> {
+  private async cleared(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
     const { editor, clock } = this.port;
     let now = line;
     if (line.kind === "text") {
@@ -332,7 +332,7 @@ export class Exec {
   }
 
   /** Waits until the session's shell shows its prompt; refuses when something else is there. */
-  private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<ShellKind> {
+  private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<IntegratedShell> {
     const { target, log, clock, observer } = this.port;
     observer.requireRunning();
     observer.observe();

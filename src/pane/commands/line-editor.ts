@@ -12,7 +12,7 @@ import { pause, Wait } from "../../base/deadline.ts";
 import type { TerminalReader } from "../../platform/foreground.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { InputHold } from "../input-gate.ts";
-import type { ExecTarget, ShellKind, ShellMark } from "../ports.ts";
+import type { ExecTarget, IntegratedShell, ShellMark } from "../ports.ts";
 import type { CommandLog } from "./command-log.ts";
 
 /** How long the editor may take to answer, in ms. */
@@ -35,7 +35,7 @@ const encoder = new TextEncoder();
 /** Places in `ask`. */
 const keyNumbers = [0, 1];
 /** Keys that ask, in turn, and the one that clears the line. As the scripts bind them. */
-const keys: Readonly<Record<ShellKind, { readonly ask: readonly [string, string]; readonly clear: string }>> = {
+const keys: Readonly<Record<IntegratedShell, { readonly ask: readonly [string, string]; readonly clear: string }>> = {
   bash: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
   zsh: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
   fish: { ask: ["\x1b[20;8~", "\x1b[21;8~"], clear: "\x1b[23;8~" },
@@ -88,7 +88,7 @@ export class LineEditor {
   }
 
   /** What the line holds, all other input being held back by `hold`. */
-  async ask(hold: InputHold, shell: ShellKind): Promise<LineState> {
+  async ask(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const rest = await this.untilReading();
     if (rest !== null) return rest;
     const began = performance.now();
@@ -104,11 +104,11 @@ export class LineEditor {
   }
 
   /** Empties the line. What it holds afterwards has to be asked. */
-  clear(hold: InputHold, shell: ShellKind): Promise<void> {
+  clear(hold: InputHold, shell: IntegratedShell): Promise<void> {
     return hold.write(encoder.encode(keys[shell].clear));
   }
 
-  private async press(hold: InputHold, shell: ShellKind, number: number, ms: number): Promise<LineState> {
+  private async press(hold: InputHold, shell: IntegratedShell, number: number, ms: number): Promise<LineState> {
     const { log } = this.port;
     let state: LineState | null = null;
     using wait = new Wait<LineState>({ ms: Math.max(1, ms) }, () => ({ kind: state === null ? "silent" : "open" }));

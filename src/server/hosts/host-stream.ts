@@ -7,7 +7,7 @@
 import * as v from "valibot";
 import { StreamEndSchema } from "../../protocol/control.ts";
 import type { Subscription } from "../../protocol/events.ts";
-import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { Host } from "./session-host.ts";
 
@@ -32,7 +32,7 @@ export class HostStream {
     private readonly context: RequestContext,
     private readonly events: StreamEvents,
   ) {
-    connection.listen({ frame: (frame) => this.receive(frame), close: () => this.end("host_crashed") });
+    connection.listen({ message: (message) => this.receive(message), close: () => this.end("host_crashed") });
   }
 
   /**
@@ -62,7 +62,7 @@ export class HostStream {
   }
 
   type(bytes: Uint8Array): void {
-    this.connection.sendBytes(frameTypes.input, bytes);
+    this.connection.sendBytes(messageTypes.input, bytes);
   }
 
   /** Typed bytes that the host has not taken. */
@@ -83,16 +83,16 @@ export class HostStream {
     this.connection.close();
   }
 
-  private receive(frame: Frame): void {
+  private receive(message: Message): void {
     if (this.over) return;
-    if (frame.type === frameTypes.output) {
-      this.events.output?.(frame.payload);
-    } else if (frame.type === frameTypes.event) {
-      const json = decoder.decode(frame.payload);
+    if (message.type === messageTypes.output) {
+      this.events.output?.(message.payload);
+    } else if (message.type === messageTypes.event) {
+      const json = decoder.decode(message.payload);
       if (!json.startsWith(SUBSCRIBED)) this.events.event?.(json);
-      else this.events.subscribed?.(v.parse(v.object({ call: v.number() }), frameJson(frame)).call);
-    } else if (frame.type === frameTypes.end) {
-      this.end(v.parse(StreamEndSchema, frameJson(frame)).reason);
+      else this.events.subscribed?.(v.parse(v.object({ call: v.number() }), messageJson(message)).call);
+    } else if (message.type === messageTypes.end) {
+      this.end(v.parse(StreamEndSchema, messageJson(message)).reason);
     }
   }
 

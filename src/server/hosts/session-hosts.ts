@@ -12,7 +12,7 @@ import { RegistryView } from "../../instance/registry/registry-view.ts";
 import { watchRegistry } from "../../instance/registry/registry-watch.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Frame, frameJson, frameTypes } from "../../protocol/messages.ts";
+import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
@@ -207,7 +207,7 @@ export class Hosts {
       const { connection, hello } = await Connection.open(
         entry.socket,
         "server",
-        { frame: (frame) => this.receive(host, frame), close: () => this.lost(host) },
+        { message: (message) => this.receive(host, message), close: () => this.lost(host) },
         HELLO_PATIENCE_MS,
       );
       host.connection = connection;
@@ -252,9 +252,9 @@ export class Hosts {
     timer.unref();
   }
 
-  private receive(host: Host, frame: Frame): void {
-    if (frame.type !== frameTypes.event) return;
-    const event = v.parse(EventSchema, frameJson(frame));
+  private receive(host: Host, message: Message): void {
+    if (message.type !== messageTypes.event) return;
+    const event = v.parse(EventSchema, messageJson(message));
     if (event.event === "stale") {
       host.overtaken(Number(event.change));
       return;

@@ -5,10 +5,10 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import {
-  encodeFrame,
-  encodeJsonFrame,
-  FrameDecoder,
-  frameTypes,
+  encodeJsonMessage,
+  encodeMessage,
+  MessageDecoder,
+  messageTypes,
   PROTOCOL_VERSION,
 } from "../../../src/protocol/messages.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
@@ -17,16 +17,16 @@ import { Wsh } from "../../support/wsh.ts";
 import { descriptorsOf } from "../processes.ts";
 import { AttachedTerminal } from "../walk/attached-terminal.ts";
 
-const HELLO = encodeJsonFrame(frameTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
+const HELLO = encodeJsonMessage(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: "0", role: "cli" });
 const caller = { kind: "cli", id: "torn", connected: true };
 
 function request(id: number, op: string, input: object = {}): Uint8Array {
-  return encodeJsonFrame(frameTypes.request, { id, op, input, caller, access: "admin" });
+  return encodeJsonMessage(messageTypes.request, { id, op, input, caller, access: "admin" });
 }
 
 /** A client that writes what it wants. */
 class Raw {
-  readonly decoder = new FrameDecoder();
+  readonly decoder = new MessageDecoder();
   readonly answers: unknown[] = [];
   /** Everything that came, frames and all. */
   received = "";
@@ -41,7 +41,7 @@ class Raw {
         data: (_, bytes) => {
           if (self !== null) self.received += bytes.toString("latin1");
           for (const { type, payload } of self?.decoder.push(bytes) ?? []) {
-            if (type === frameTypes.response) self?.answers.push(JSON.parse(Buffer.from(payload).toString()));
+            if (type === messageTypes.response) self?.answers.push(JSON.parse(Buffer.from(payload).toString()));
           }
         },
         close: () => {
@@ -118,10 +118,10 @@ describe("at a host's socket", () => {
     }
     const mad = [
       Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
-      Uint8Array.of(frameTypes.hello, 0xff, 0xff, 0xff, 0xff),
-      Buffer.concat([HELLO, encodeFrame(frameTypes.request, Buffer.from("{"))]),
-      Buffer.concat([HELLO, encodeJsonFrame(frameTypes.request, { id: "x" })]),
-      Buffer.concat([HELLO, encodeJsonFrame(frameTypes.resize, { rows: -1 }), Uint8Array.of(0x7f, 0, 0, 0, 0)]),
+      Uint8Array.of(messageTypes.hello, 0xff, 0xff, 0xff, 0xff),
+      Buffer.concat([HELLO, encodeMessage(messageTypes.request, Buffer.from("{"))]),
+      Buffer.concat([HELLO, encodeJsonMessage(messageTypes.request, { id: "x" })]),
+      Buffer.concat([HELLO, encodeJsonMessage(messageTypes.resize, { rows: -1 }), Uint8Array.of(0x7f, 0, 0, 0, 0)]),
     ];
     for (const bytes of mad) {
       const raw = await Raw.open(socket);

@@ -3,7 +3,7 @@
 import type { Instance } from "../../../src/instance/paths.ts";
 import { findSession } from "../../../src/instance/registry/registry.ts";
 import type { Attach } from "../../../src/protocol/attach.ts";
-import { frameTypes } from "../../../src/protocol/messages.ts";
+import { messageTypes } from "../../../src/protocol/messages.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
 import { Connection } from "../../../src/wire/connection.ts";
 
@@ -29,7 +29,7 @@ export class Person implements Disposable {
   }
 
   type(keys: string): void {
-    this.connection.sendBytes(frameTypes.input, new TextEncoder().encode(keys));
+    this.connection.sendBytes(messageTypes.input, new TextEncoder().encode(keys));
   }
 
   [Symbol.dispose](): void {

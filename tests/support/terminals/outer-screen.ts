@@ -4,7 +4,7 @@
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { type IBufferCell, Terminal } from "@xterm/headless";
-import type { ViewRow } from "../../../src/protocol/frame.ts";
+import type { Row } from "../../../src/protocol/grid.ts";
 import {
   BLINK,
   BOLD,
@@ -113,7 +113,7 @@ function readColor(isDefault: boolean, isRgb: boolean, value: number): Color | n
 }
 
 /** Rows in a form that a failing test prints readably: text, and the styles by runs. */
-export function describeRows(lines: readonly ViewRow[]): string[] {
+export function describeRows(lines: readonly Row[]): string[] {
   return lines.map((row) => {
     let styles = "";
     let before = "";

@@ -6,21 +6,13 @@ import { downConvert } from "../../../src/attach/paint/color-depth.ts";
 import { capsFromEnvironment, colorDepth, type OuterCaps, restoreTerminal } from "../../../src/attach/paint/modes.ts";
 import { paint } from "../../../src/attach/paint/paint.ts";
 import { usualWidths } from "../../../src/attach/width-probe.ts";
-import { composeFrame, type Frame } from "../../../src/compositor/compose.ts";
+import { composeFrame } from "../../../src/compositor/compose.ts";
 import { clusters } from "../../../src/compositor/graphemes.ts";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { ElementColor, ElementSpan, Overlay, Panel } from "../../../src/protocol/drawing.ts";
-import {
-  applyFrame,
-  encodeFrame,
-  type FrameEvents,
-  FrameUpdateSchema,
-  type FrameView,
-  initialViewModes,
-  noEvents,
-  type ViewRow,
-} from "../../../src/protocol/frame.ts";
-import type { Cell, Grid } from "../../../src/protocol/grid.ts";
+import { type Frame, type FrameEvents, initialFrameModes, noEvents } from "../../../src/protocol/frame.ts";
+import { applyFrame, encodeFrame, FrameUpdateSchema } from "../../../src/protocol/frame-codec.ts";
+import type { Cell, Grid, Row } from "../../../src/protocol/grid.ts";
 import { describeRows, OuterScreen, seededRandom } from "../../support/terminals/outer-screen.ts";
 
 const trueColor: OuterCaps = {
@@ -35,15 +27,15 @@ const trueColor: OuterCaps = {
 };
 const plain = { fg: null, bg: null, flags: 0, link: null } as const;
 
-function rowOf(text: string, cols: number, style: ViewRow[number]["style"] = plain): ViewRow {
+function rowOf(text: string, cols: number, style: Row[number]["style"] = plain): Row {
   return Array.from({ length: cols }, (_, col) => ({ text: text[col] ?? " ", width: 1, style }) as const);
 }
 
-function viewOf(frame: Frame, more: Partial<FrameView> = {}): FrameView {
-  return { ...frame, modes: initialViewModes, title: null, ...more };
+function viewOf(frame: Grid, more: Partial<Frame> = {}): Frame {
+  return { ...frame, modes: initialFrameModes, title: null, ...more };
 }
 
-function textView(texts: readonly string[], cols: number, more: Partial<FrameView> = {}): FrameView {
+function textView(texts: readonly string[], cols: number, more: Partial<Frame> = {}): Frame {
   const cursor = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
   return viewOf({ rows: texts.length, cols, lines: texts.map((text) => rowOf(text, cols)), cursor }, more);
 }
@@ -60,7 +52,7 @@ describe("painting", () => {
   });
 
   test("what is typed costs what a terminal's own echo would: the character, where the cursor is", () => {
-    const at = (text: string, col: number): FrameView => {
+    const at = (text: string, col: number): Frame => {
       const view = textView(["one", text], 40);
       return { ...view, cursor: { ...view.cursor, row: 1, col } };
     };
@@ -80,14 +72,14 @@ describe("painting", () => {
     const before = textView(["x".repeat(40)], 40);
     const bytes = bytesOf(paint(before, textView([""], 40), noEvents, trueColor));
     expect(bytes).toBe("\x1b[K");
-    const blue: FrameView = { ...before, lines: [rowOf("", 40, { ...plain, bg: { indexed: 4 } })] };
+    const blue: Frame = { ...before, lines: [rowOf("", 40, { ...plain, bg: { indexed: 4 } })] };
     expect(bytesOf(paint(before, blue, noEvents, trueColor))).toContain("\x1b[0;44m\x1b[K");
     expect(bytesOf(paint(before, blue, noEvents, { ...trueColor, bce: false }))).toContain(" ".repeat(40));
   });
 
   test("lines that left the top are in the terminal's own scrollback, once and in order", async () => {
     using outer = new OuterScreen(3, 20);
-    let shown: FrameView | null = null;
+    let shown: Frame | null = null;
     let next = textView(["a1", "a2", "a3"], 20);
     const show = async (events: FrameEvents) => {
       await outer.write(paint(shown, next, events, trueColor));
@@ -113,7 +105,7 @@ describe("painting", () => {
   test("the program's alternate screen is one of the outer terminal's too, and what was before comes back", async () => {
     using outer = new OuterScreen(3, 20);
     const shell = textView(["$ vim", "", ""], 20);
-    const vim = textView(["~", "~", "file"], 20, { modes: { ...initialViewModes, alternate: true } });
+    const vim = textView(["~", "~", "file"], 20, { modes: { ...initialFrameModes, alternate: true } });
     await outer.write(paint(null, shell, noEvents, trueColor));
     await outer.write(paint(shell, vim, noEvents, trueColor));
     expect(outer.terminal.buffer.active.type).toBe("alternate");
@@ -127,7 +119,7 @@ describe("painting", () => {
     using outer = new OuterScreen(3, 20);
     const before = textView(["", "", ""], 20);
     const modes = {
-      ...initialViewModes,
+      ...initialFrameModes,
       bracketedPaste: true,
       mouse: 1002,
       mouseEncoding: 1006,
@@ -173,7 +165,7 @@ describe("painting", () => {
 
   test("cells, title, link and clipboard cannot smuggle sequences in", async () => {
     const evil = "\x1b]0;owned\x07\x9b31m\x07\r\n";
-    const row: ViewRow = [
+    const row: Row = [
       { text: evil, width: 1, style: { ...plain, link: `http://x/${evil}` } },
       { text: "\u202e", width: 1, style: plain },
       ...rowOf("ok", 8),
@@ -207,7 +199,7 @@ describe("painting", () => {
   test("a terminal that measures a character differently still has everything else in its place", async () => {
     using outer = new OuterScreen(2, 20);
     outer.terminal.unicode.activeVersion = "6"; // knows no emoji, no joining
-    const cells = (texts: readonly (readonly [string, 1 | 2])[]): ViewRow => [
+    const cells = (texts: readonly (readonly [string, 1 | 2])[]): Row => [
       ...texts.flatMap(([text, width]) => [
         { text, width, style: plain } as const,
         ...(width === 2 ? [{ text: "", width: 0, style: plain } as const] : []),
@@ -391,8 +383,8 @@ describe("random screens", () => {
       const caps = { ...trueColor, bce: seed % 2 === 0 };
       using program = new OuterScreen(size.rows, size.cols);
       using outer = new OuterScreen(size.rows, size.cols);
-      let sent: FrameView | null = null;
-      let shown: FrameView | null = null;
+      let sent: Frame | null = null;
+      let shown: Frame | null = null;
       for (let step = 0; step < 60; step++) {
         if (random() < 0.3)
           overlays = random() < 0.3 ? overlays.slice(1) : [...overlays, overlay(size.cols, size.rows)];
@@ -432,7 +424,7 @@ describe("random screens", () => {
     const layout = layoutPanels(panels, size);
     using program = new OuterScreen(layout.ptyRows, layout.ptyCols);
     using outer = new OuterScreen(size.rows, size.cols);
-    let shown: FrameView | null = null;
+    let shown: Frame | null = null;
     let seen = 0;
     for (let step = 0; step < 60; step++) {
       // Now and then more than a screen at once, as in a flood.
@@ -455,7 +447,7 @@ describe("random screens", () => {
   });
 });
 
-function cellsOf(char: string): ViewRow {
+function cellsOf(char: string): Row {
   const wide = char > "\u2e80";
   const cell = { text: char, width: wide ? 2 : 1, style: plain } as const;
   return wide ? [cell, { text: "", width: 0, style: plain }] : [cell];

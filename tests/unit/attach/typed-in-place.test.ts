@@ -3,40 +3,29 @@ import { expect, test } from "bun:test";
 import { capsFromEnvironment } from "../../../src/attach/paint/modes.ts";
 import { paint } from "../../../src/attach/paint/paint.ts";
 import { SessionView } from "../../../src/attach/view.ts";
-import {
-  encodeFrame,
-  type FrameUpdate,
-  type FrameView,
-  initialViewModes,
-  noEvents,
-  plainViewStyle,
-  typedInPlace,
-  type ViewCell,
-} from "../../../src/protocol/frame.ts";
+import { type Frame, initialFrameModes, noEvents } from "../../../src/protocol/frame.ts";
+import { encodeFrame, type FrameUpdate, typedInPlace } from "../../../src/protocol/frame-codec.ts";
+import { type Cell, plainStyle } from "../../../src/protocol/grid.ts";
 import { OuterScreen } from "../../support/terminals/outer-screen.ts";
 
 const caps = capsFromEnvironment({ TERM: "xterm-256color" });
 const size = { rows: 3, cols: 12 };
-const bold = { ...plainViewStyle, flags: 1 };
+const bold = { ...plainStyle, flags: 1 };
 
-function row(text: string, style = plainViewStyle): ViewCell[] {
+function row(text: string, style = plainStyle): Cell[] {
   return [...text.padEnd(size.cols)].map((char) => ({ text: char, width: 1, style }));
 }
 
-function frame(
-  lines: readonly ViewCell[][],
-  cursor: Partial<FrameView["cursor"]>,
-  more: Partial<FrameView> = {},
-): FrameView {
+function frame(lines: readonly Cell[][], cursor: Partial<Frame["cursor"]>, more: Partial<Frame> = {}): Frame {
   const place = { row: 0, col: 0, visible: true, shape: "block", blink: false } as const;
-  return { ...size, lines, cursor: { ...place, ...cursor }, modes: initialViewModes, title: null, ...more };
+  return { ...size, lines, cursor: { ...place, ...cursor }, modes: initialFrameModes, title: null, ...more };
 }
 
-function typed(prev: FrameView, next: FrameView): string {
+function typed(prev: Frame, next: Frame): string {
   return typedInPlace(prev, next, encodeFrame(prev, next));
 }
 
-const panel = row("a panel", { ...plainViewStyle, bg: { indexed: 2 } });
+const panel = row("a panel", { ...plainStyle, bg: { indexed: 2 } });
 const before = frame([row("$ l"), row(""), panel], { col: 3 });
 
 test("what was typed is found, one character or several", () => {
@@ -53,7 +42,7 @@ test.each([
   ["a character that is not ASCII", frame([row("$ lé"), row(""), panel], { col: 4 })],
   ["a cursor that is hidden", frame([row("$ ls"), row(""), panel], { col: 4, visible: false })],
   ["another cursor", frame([row("$ ls"), row(""), panel], { col: 4, shape: "bar" })],
-  ["a mode", frame([row("$ ls"), row(""), panel], { col: 4 }, { modes: { ...initialViewModes, focus: true } })],
+  ["a mode", frame([row("$ ls"), row(""), panel], { col: 4 }, { modes: { ...initialFrameModes, focus: true } })],
   ["a title", frame([row("$ ls"), row(""), panel], { col: 4 }, { title: "t" })],
   ["the last column", frame([row("$ lsssssssss"), row(""), panel], { col: 12 })],
   ["a deleted character", frame([row("$ "), row(""), panel], { col: 2 })],
@@ -81,7 +70,7 @@ test("a terminal shows the same as if it had been painted, whatever the frames",
     const length = 1 + random(3);
     const cells = [...(lines[at.row] ?? [])];
     for (let col = at.col; col < Math.min(size.cols, at.col + length); col++) {
-      cells[col] = { text: "ab ~é"[random(5)] ?? "a", width: 1, style: random(8) === 0 ? bold : plainViewStyle };
+      cells[col] = { text: "ab ~é"[random(5)] ?? "a", width: 1, style: random(8) === 0 ? bold : plainStyle };
     }
     const col = Math.min(size.cols - 1, at.col + length - (random(6) === 0 ? 1 : 0));
     const next = frame(lines.with(at.row, cells), { row: at.row, col });
@@ -101,7 +90,7 @@ test("the client takes what the host has shown as painted, and paints anew what 
   const written: string[] = [];
   const output = { pending: 0, write: (bytes: Uint8Array) => void written.push(new TextDecoder().decode(bytes)) };
   const view = new SessionView({ output, size, lastingChanges: new Set() }, caps);
-  const send = (update: FrameUpdate): boolean => view.picture(new TextEncoder().encode(JSON.stringify(update)));
+  const send = (update: FrameUpdate): boolean => view.frame(new TextEncoder().encode(JSON.stringify(update)));
   const ls = frame([row("$ ls"), row(""), panel], { col: 4 });
   const lsx = frame([row("$ lsx"), row(""), panel], { col: 5 });
   expect(send(encodeFrame(null, before))).toBe(true);

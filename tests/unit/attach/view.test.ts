@@ -9,19 +9,21 @@ import { SessionView } from "../../../src/attach/view.ts";
 import { parsePrefix } from "../../../src/keys/prefix.ts";
 import { KeyReader } from "../../../src/keys/reader.ts";
 import { TerminalOutput } from "../../../src/platform/terminal-writer.ts";
-import { encodeFrame, type FrameView, initialViewModes, plainViewStyle } from "../../../src/protocol/frame.ts";
+import { type Frame, initialFrameModes } from "../../../src/protocol/frame.ts";
+import { encodeFrame } from "../../../src/protocol/frame-codec.ts";
+import { plainStyle } from "../../../src/protocol/grid.ts";
 import { until } from "../../support/until.ts";
 
 const size = { rows: 3, cols: 20 };
 
-function frame(text: string): FrameView {
-  const cells = [...text.padEnd(size.cols)].map((char) => ({ text: char, width: 1, style: plainViewStyle }) as const);
-  const blank = [..." ".repeat(size.cols)].map((char) => ({ text: char, width: 1, style: plainViewStyle }) as const);
+function frame(text: string): Frame {
+  const cells = [...text.padEnd(size.cols)].map((char) => ({ text: char, width: 1, style: plainStyle }) as const);
+  const blank = [..." ".repeat(size.cols)].map((char) => ({ text: char, width: 1, style: plainStyle }) as const);
   return {
     ...size,
     lines: [cells, blank, blank],
     cursor: { row: 0, col: 0, visible: true, shape: "block", blink: false },
-    modes: initialViewModes,
+    modes: initialFrameModes,
     title: null,
   };
 }
@@ -48,7 +50,7 @@ describe("pictures", () => {
       const [prev, next] = [frames[index - 1] ?? null, frames[index]];
       if (next === undefined) throw new Error("no such frame");
       const scrolled = prev === null ? [] : prev.lines.slice(0, 1);
-      view.picture(bytesOf(encodeFrame(prev, next, { scrolled, bell, clipboard: null })));
+      view.frame(bytesOf(encodeFrame(prev, next, { scrolled, bell, clipboard: null })));
     };
     send(0);
     expect(written.length).toBe(1);

@@ -1,6 +1,6 @@
 /** What an agent draws stands on the person's screen exactly in its box, and leaves no trace when it goes. */
 import { describe, expect, test } from "bun:test";
-import { composeFrame, type Frame } from "../../../src/compositor/compose.ts";
+import { composeFrame } from "../../../src/compositor/compose.ts";
 import { cleanText, clusters } from "../../../src/compositor/graphemes.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../../../src/compositor/notices.ts";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
@@ -48,7 +48,7 @@ interface Scene {
   readonly cursor?: { readonly row: number; readonly col: number };
 }
 
-function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cursor, note = false }: Scene): Frame {
+function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cursor, note = false }: Scene): Grid {
   const size = { rows: texts.length + panels.reduce((sum, { height }) => sum + height, 0), cols };
   const base = gridOf(texts, cols);
   const grid = cursor === undefined ? base : { ...base, cursor: { ...base.cursor, ...cursor } };
@@ -64,7 +64,7 @@ function compose({ texts, cols = 10, overlays = [], panels = [], outer, sign, cu
   });
 }
 
-function shown(frame: Frame): string[] {
+function shown(frame: Grid): string[] {
   return frame.lines.map((row) =>
     row
       .map(({ text }) => text)

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { StreamCode } from "../../../src/host/streams/lazy-streams.ts";
 import { findSession } from "../../../src/instance/registry/registry.ts";
-import { frameTypes } from "../../../src/protocol/messages.ts";
+import { messageTypes } from "../../../src/protocol/messages.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
 import { Connection } from "../../../src/wire/connection.ts";
 import { attachment, personContext } from "../../support/terminals/attached-peer.ts";
@@ -13,7 +13,7 @@ test("keys that are typed before the terminal is attached come to the program, i
   await wsh.session("one");
   const { connection } = await Connection.open(findSession(wsh.instance, parseTarget("one")).socket, "attach");
   const attached = connection.request("host.attach", attachment, personContext);
-  for (const key of "echo $((40+2))\r") connection.sendBytes(frameTypes.input, new TextEncoder().encode(key));
+  for (const key of "echo $((40+2))\r") connection.sendBytes(messageTypes.input, new TextEncoder().encode(key));
   await attached;
   await wsh.shows("one", /^42$/m);
   connection.close();
@@ -46,7 +46,7 @@ test("nonsense that comes meanwhile ends its own connection, and nothing else", 
   const { socket } = findSession(wsh.instance, parseTarget("one"));
   const { connection } = await Connection.open(socket, "attach", { close: () => ended.resolve() });
   connection.request("host.attach", attachment, personContext).catch(() => {});
-  connection.send(frameTypes.resize, { rows: "x" });
+  connection.send(messageTypes.resize, { rows: "x" });
   await ended.promise;
   expect(await wsh.list()).toMatchObject([{ name: "one", pid, running: true }]);
 });

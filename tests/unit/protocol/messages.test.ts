@@ -1,49 +1,49 @@
 /** Framing of host sockets: what arrives in any pieces is what was sent, and what is not a frame is refused. */
 import { expect, test } from "bun:test";
 import {
-  encodeFrame,
-  encodeJsonFrame,
-  FrameDecoder,
-  frameJson,
-  frameTypes,
-  MAX_FRAME_BYTES,
+  encodeJsonMessage,
+  encodeMessage,
+  MAX_MESSAGE_BYTES,
+  MessageDecoder,
+  messageJson,
+  messageTypes,
 } from "../../../src/protocol/messages.ts";
 import { Outbox } from "../../../src/wire/outbox.ts";
 
-const hello = encodeJsonFrame(frameTypes.hello, { wsh: 1, text: "żółw" });
-const output = encodeFrame(frameTypes.output, new Uint8Array([0, 255, 128]));
-const stream = new Uint8Array(Buffer.concat([hello, output, encodeFrame(frameTypes.end, new Uint8Array())]));
+const hello = encodeJsonMessage(messageTypes.hello, { wsh: 1, text: "żółw" });
+const output = encodeMessage(messageTypes.output, new Uint8Array([0, 255, 128]));
+const stream = new Uint8Array(Buffer.concat([hello, output, encodeMessage(messageTypes.end, new Uint8Array())]));
 
 test("frames split at every byte arrive whole and in order", () => {
   for (let at = 0; at <= stream.length; at++) {
-    const decoder = new FrameDecoder();
+    const decoder = new MessageDecoder();
     const frames = [...decoder.push(stream.subarray(0, at)), ...decoder.push(stream.subarray(at))];
-    expect(frames.map((frame) => frame.type)).toEqual([frameTypes.hello, frameTypes.output, frameTypes.end]);
-    expect(frames[0] && frameJson(frames[0])).toEqual({ wsh: 1, text: "żółw" });
+    expect(frames.map((frame) => frame.type)).toEqual([messageTypes.hello, messageTypes.output, messageTypes.end]);
+    expect(frames[0] && messageJson(frames[0])).toEqual({ wsh: 1, text: "żółw" });
     expect([...(frames[1]?.payload ?? [])]).toEqual([0, 255, 128]);
   }
 });
 
 test("frames given byte by byte arrive whole", () => {
-  const decoder = new FrameDecoder();
+  const decoder = new MessageDecoder();
   const frames = [...stream].flatMap((byte) => decoder.push(new Uint8Array([byte])));
   expect(frames).toHaveLength(3);
 });
 
 test("an unknown type is refused", () => {
-  expect(() => new FrameDecoder().push(new Uint8Array([0x7f, 0, 0, 0, 0]))).toThrow("unknown frame type 127");
+  expect(() => new MessageDecoder().push(new Uint8Array([0x7f, 0, 0, 0, 0]))).toThrow("unknown message type 127");
 });
 
 test("a length over the limit is refused before its payload is waited for", () => {
   const header = new Uint8Array(5);
-  header[0] = frameTypes.output;
-  new DataView(header.buffer).setUint32(1, MAX_FRAME_BYTES + 1);
-  expect(() => new FrameDecoder().push(header)).toThrow("over the limit");
+  header[0] = messageTypes.output;
+  new DataView(header.buffer).setUint32(1, MAX_MESSAGE_BYTES + 1);
+  expect(() => new MessageDecoder().push(header)).toThrow("over the limit");
 });
 
 test("a control frame that is not JSON is an error with a code", () => {
-  const [frame] = new FrameDecoder().push(encodeFrame(frameTypes.request, new Uint8Array([123])));
-  expect(() => frame && frameJson(frame)).toThrow(expect.objectContaining({ code: "invalid_request" }));
+  const [frame] = new MessageDecoder().push(encodeMessage(messageTypes.request, new Uint8Array([123])));
+  expect(() => frame && messageJson(frame)).toThrow(expect.objectContaining({ code: "invalid_request" }));
 });
 
 test("an outbox keeps what the socket did not take, in order", () => {

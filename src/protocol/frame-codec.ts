@@ -1,0 +1,281 @@
+/**
+ * A frame on its way from a session process to a client that paints: only what changed, as runs of equal style.
+ *
+ * Owns the wire form, its schema, and both directions. What must stay true: applying the update made from (a, b) to
+ * `a` gives `b`; rows that did not change are the same objects before and after, so a painter compares by identity;
+ * a client needs no width tables, since runs say how many cells their characters take. Runs once per frame and client.
+ */
+import * as v from "valibot";
+import {
+  type Frame,
+  type FrameEvents,
+  type FrameModes,
+  FrameModesSchema,
+  initialFrameModes,
+  MAX_GRAPHEME,
+  MAX_SCROLLED,
+  noEvents,
+} from "./frame.ts";
+import { type Cell, plainStyle, type Row, type Style, sameCell, underlineStyles } from "./grid.ts";
+import { ColorSchema } from "./screen.ts";
+import { MAX_SIDE } from "./size.ts";
+
+const SizeSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_SIDE));
+
+const IndexSchema = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/**
+ * Cells of one style. A text has one character per code point, each as many cells wide as the third entry says (1 when
+ * absent); an array has one grapheme per entry. The second entry is the index of the style, and text alone is plain.
+ */
+const RunSchema = v.union([
+  v.string(),
+  v.strictTuple([v.union([v.string(), v.array(v.string())]), IndexSchema]),
+  v.strictTuple([v.union([v.string(), v.array(v.string())]), IndexSchema, v.literal(2)]),
+]);
+
+type Run = v.InferOutput<typeof RunSchema>;
+
+const WireLineSchema = v.array(RunSchema);
+
+/** Keys are absent when unset. */
+const WireStyleSchema = v.object({
+  fg: v.optional(ColorSchema),
+  bg: v.optional(ColorSchema),
+  flags: v.optional(IndexSchema),
+  link: v.optional(v.string()),
+  ul: v.optional(v.picklist(underlineStyles)),
+  ulColor: v.optional(ColorSchema),
+});
+
+type WireStyle = v.InferOutput<typeof WireStyleSchema>;
+
+export const FrameUpdateSchema = v.object({
+  rows: SizeSchema,
+  cols: SizeSchema,
+  /** Every row is here; what the client had before does not count. */
+  full: v.boolean(),
+  /** Index 0 is the plain style and not listed. */
+  styles: v.array(WireStyleSchema),
+  /** Row number and its runs; trailing plain blanks are left out. */
+  lines: v.array(v.tuple([IndexSchema, WireLineSchema])),
+  cursor: v.object({
+    row: IndexSchema,
+    col: IndexSchema,
+    visible: v.boolean(),
+    shape: v.picklist(["block", "underline", "bar"]),
+    blink: v.boolean(),
+  }),
+  /** Absent when as before. */
+  modes: v.optional(FrameModesSchema),
+  title: v.optional(v.nullable(v.string())),
+  /** Absent when there is nothing of it. */
+  scrolled: v.optional(v.array(WireLineSchema)),
+  bell: v.optional(v.literal(true)),
+  clipboard: v.optional(v.object({ selection: v.string(), base64: v.string() })),
+  /**
+   * The host has written on the terminal: it shows this already (true), or nobody knows what (false), and it is painted
+   * whole. Absent when the terminal shows what the client has painted last.
+   */
+  shown: v.optional(v.boolean()),
+});
+
+export type FrameUpdate = v.InferOutput<typeof FrameUpdateSchema>;
+
+const plainBlank: Cell = { text: " ", width: 1, style: plainStyle };
+
+function isPlain({ fg, bg, flags, link }: Style): boolean {
+  return fg === null && bg === null && flags === 0 && link === null;
+}
+
+/** Numbers the styles of one update: equal ones alike, the plain one 0. */
+class StyleNumbers {
+  readonly styles: WireStyle[] = [];
+  readonly #byObject = new Map<Style, number>();
+  readonly #byText = new Map<string, number>();
+
+  indexOf(style: Style): number {
+    const known = this.#byObject.get(style);
+    if (known !== undefined) return known;
+    const index = isPlain(style) ? 0 : this.#add(style);
+    this.#byObject.set(style, index);
+    return index;
+  }
+
+  #add(style: Style): number {
+    const wire: WireStyle = {
+      ...(style.fg === null ? {} : { fg: style.fg }),
+      ...(style.bg === null ? {} : { bg: style.bg }),
+      ...(style.flags === 0 ? {} : { flags: style.flags }),
+      ...(style.link === null ? {} : { link: style.link }),
+      ...(style.underlineStyle === undefined ? {} : { ul: style.underlineStyle }),
+      ...(style.underlineColor === undefined ? {} : { ulColor: style.underlineColor }),
+    };
+    const key = JSON.stringify(wire);
+    const known = this.#byText.get(key);
+    if (known !== undefined) return known;
+    this.styles.push(wire);
+    this.#byText.set(key, this.styles.length);
+    return this.styles.length;
+  }
+}
+
+function isSingle(text: string): boolean {
+  return text.length === 1 || (text.length === 2 && (text.codePointAt(0) ?? 0) > 0xffff);
+}
+
+function encodeLine(row: Row, table: StyleNumbers): Run[] {
+  let end = row.length;
+  while (end > 0 && row[end - 1]?.text === " " && isPlain(row[end - 1]?.style ?? plainStyle)) end--;
+  const runs: Run[] = [];
+  for (let at = 0; at < end; ) {
+    const cell = row[at] ?? plainBlank;
+    const style = table.indexOf(cell.style);
+    const wide = cell.width === 2;
+    const single = isSingle(cell.text);
+    const texts: string[] = [];
+    while (at < end) {
+      const next = row[at] ?? plainBlank;
+      if (next.width === 0) {
+        at++;
+        continue;
+      }
+      const same = next.style === cell.style || table.indexOf(next.style) === style;
+      if (!same || (next.width === 2) !== wide || isSingle(next.text) !== single) break;
+      texts.push(next.text.length > MAX_GRAPHEME ? next.text.slice(0, MAX_GRAPHEME) : next.text);
+      at++;
+    }
+    if (texts.length === 0) continue;
+    const text = single ? texts.join("") : texts;
+    if (wide) runs.push([text, style, 2]);
+    else if (style === 0 && typeof text === "string") runs.push(text);
+    else runs.push([text, style]);
+  }
+  return runs;
+}
+
+function decodeLine(runs: readonly Run[], styles: readonly Style[], cols: number): Row {
+  const cells: Cell[] = [];
+  for (const run of runs) {
+    const [texts, index, width] = typeof run === "string" ? [run, 0, undefined] : run;
+    const style = styles[index] ?? plainStyle;
+    for (const text of texts) {
+      if (cells.length >= cols) break;
+      // A wide one without room for its right half would break the row.
+      if (width !== 2) cells.push({ text, width: 1, style });
+      else if (cells.length + 2 > cols) cells.push({ text: " ", width: 1, style });
+      else cells.push({ text, width: 2, style }, { text: "", width: 0, style });
+    }
+  }
+  while (cells.length < cols) cells.push(plainBlank);
+  return cells;
+}
+
+function equalLines(a: Row, b: Row): boolean {
+  return a === b || (a.length === b.length && a.every((cell, col) => sameCell(cell, b[col])));
+}
+
+/**
+ * What a client that has `prev` needs to have `next`.
+ * @param prev null for a client that has nothing, or whose terminal was drawn on by others
+ */
+export function encodeFrame(prev: Frame | null, next: Frame, events: FrameEvents = noEvents): FrameUpdate {
+  const full = prev === null || prev.rows !== next.rows || prev.cols !== next.cols;
+  const table = new StyleNumbers();
+  const lines: FrameUpdate["lines"] = [];
+  for (const [row, line] of next.lines.entries()) {
+    const before = full ? undefined : prev.lines[row];
+    if (before === undefined || !equalLines(before, line)) lines.push([row, encodeLine(line, table)]);
+  }
+  const scrolled = events.scrolled.slice(-MAX_SCROLLED).map((line) => encodeLine(line, table));
+  const { row, col, visible, shape, blink } = next.cursor;
+  return {
+    rows: next.rows,
+    cols: next.cols,
+    full,
+    styles: table.styles,
+    lines,
+    cursor: { row, col, visible, shape, blink },
+    ...(prev !== null && sameModes(prev.modes, next.modes) ? {} : { modes: next.modes }),
+    ...(prev !== null && prev.title === next.title ? {} : { title: next.title }),
+    ...(scrolled.length === 0 ? {} : { scrolled }),
+    ...(events.bell ? { bell: true as const } : {}),
+    ...(events.clipboard === null ? {} : { clipboard: events.clipboard }),
+  };
+}
+
+/**
+ * What was typed, when that is all that is new: printable ASCII in the plain style from where the cursor was up to where
+ * it is, which a terminal that shows the frame before shows when it gets these characters and nothing else. "" when there
+ * is more to it.
+ * @param update as made from the two, without events
+ */
+export function typedInPlace(prev: Frame | null, next: Frame, update: FrameUpdate): string {
+  if (prev === null || update.full || update.modes !== undefined || update.title !== undefined) return "";
+  const { row, col, visible, shape, blink } = next.cursor;
+  const { cursor: from } = prev;
+  // A blank changes no row, but moves the cursor.
+  if (update.lines.length > 1 || (update.lines[0]?.[0] ?? row) !== row) return "";
+  if (from.row !== row || col >= next.cols || !visible) return "";
+  if (!from.visible || from.shape !== shape || from.blink !== blink) return "";
+  const before = prev.lines[row] ?? [];
+  let typed = "";
+  for (const [at, cell] of (next.lines[row] ?? []).entries()) {
+    if (at < from.col || at >= col) {
+      if (!sameCell(cell, before[at])) return "";
+    } else if (isPlain(cell.style) && /^[ -~]$/.test(cell.text)) typed += cell.text;
+    else return "";
+  }
+  return typed;
+}
+
+/** Whether two sets of modes are the same. */
+export function sameModes(a: FrameModes, b: FrameModes): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+/**
+ * The frame after an update, and what happened with it.
+ * @throws Error when the update builds on a frame that the client does not have
+ */
+export function applyFrame(
+  prev: Frame | null,
+  update: FrameUpdate,
+): { readonly view: Frame; readonly events: FrameEvents } {
+  const { rows, cols, full, cursor } = update;
+  const fits = prev !== null && prev.rows === rows && prev.cols === cols;
+  if (!full && !fits) throw new Error("a partial frame came without the one before it");
+  const styles = [plainStyle, ...update.styles.map(toStyle)];
+  const lines = full || prev === null ? Array.from({ length: rows }, () => blankLine(cols)) : [...prev.lines];
+  for (const [row, runs] of update.lines) if (row < rows) lines[row] = decodeLine(runs, styles, cols);
+  return {
+    view: {
+      rows,
+      cols,
+      lines,
+      cursor,
+      modes: update.modes ?? prev?.modes ?? initialFrameModes,
+      title: update.title === undefined ? (prev?.title ?? null) : update.title,
+    },
+    events: {
+      scrolled: (update.scrolled ?? []).slice(-MAX_SCROLLED).map((line) => decodeLine(line, styles, cols)),
+      bell: update.bell ?? false,
+      clipboard: update.clipboard ?? null,
+    },
+  };
+}
+
+function blankLine(cols: number): Row {
+  return Array.from({ length: cols }, () => plainBlank);
+}
+
+function toStyle(wire: WireStyle): Style {
+  return {
+    fg: wire.fg ?? null,
+    bg: wire.bg ?? null,
+    flags: wire.flags ?? 0,
+    link: wire.link ?? null,
+    ...(wire.ul === undefined ? {} : { underlineStyle: wire.ul }),
+    ...(wire.ulColor === undefined ? {} : { underlineColor: wire.ulColor }),
+  };
+}
