@@ -13,7 +13,7 @@ const COMMANDS = 200;
 /** Calls under way at one time. */
 const TOGETHER = 50;
 const WAITS = 100;
-/** Time after the last call until memory was given back, in ms. */
+/** Time after the last call until memory is released, in ms. */
 const REST_MS = 15_000;
 /** How long open waits are watched, in ms. */
 const WATCH_MS = 5_000;

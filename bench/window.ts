@@ -1,6 +1,6 @@
 /**
  * A person's terminal, as far as a measure needs one: it types, and sees bytes arrive. It shows nothing, so that its own
- * work is the same small amount whoever writes to it.
+ * work is the same small amount whatever writes to it.
  */
 import { until } from "./until.ts";
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -71,84 +71,84 @@ for (const shell of shells) {
   ];
 
   describe(`exec in ${shell}`, () => {
-    let door: SessionDoor;
+    let api: SessionApi;
     beforeAll(async () => {
-      door = await SessionDoor.shell(http, shell, { shell });
+      api = await SessionApi.shell(http, shell, { shell });
     });
 
     test("is exact whatever the command is", async () => {
       for (const [what, command, output, code] of exact) {
-        const result = await door.exec(command);
+        const result = await api.exec(command);
         const wanted = typeof output === "string" ? output : expect.stringMatching(output);
         expect([what, result]).toEqual([
           what,
           expect.objectContaining({ state: "finished", exit_code: code, output: wanted, omitted_lines: 0 }),
         ]);
       }
-      const last = (await door.commands()).at(-1);
+      const last = (await api.commands()).at(-1);
       expect(last).toMatchObject({ command: exact.at(-1)?.[1], state: "finished", verified: true });
     });
 
     test("keeps the directory and says it", async () => {
-      expect(await door.exec("cd /")).toMatchObject({ exit_code: 0, cwd: "/" });
-      expect(await door.exec("pwd")).toMatchObject({ output: "/" });
-      expect((await door.run("cd /tmp", { submit: true })).cwd).toBe("/tmp");
-      await door.exec("cd");
+      expect(await api.exec("cd /")).toMatchObject({ exit_code: 0, cwd: "/" });
+      expect(await api.exec("pwd")).toMatchObject({ output: "/" });
+      expect((await api.run("cd /tmp", { submit: true })).cwd).toBe("/tmp");
+      await api.exec("cd");
     });
 
     test("keeps the head and the tail of long output and counts the rest", async () => {
       const count = isFull ? 200_000 : 30_000;
-      const result = await door.exec(`seq 1 ${count}`, { output_limit: 1000 });
+      const result = await api.exec(`seq 1 ${count}`, { output_limit: 1000 });
       const lines = (result.output ?? "").split("\n");
       const gap = lines.findIndex((line) => line.includes("omitted"));
       expect(lines.slice(0, gap)).toEqual(Array.from({ length: gap }, (_, n) => String(n + 1)));
       const tail = lines.slice(gap + 1);
       expect(tail).toEqual(tail.map((_, n) => String(count - tail.length + 1 + n)));
       expect(result.omitted_lines).toBe(count - (lines.length - 1));
-      const kept = await door.get<{ text: string }>(`commands/${result.command_id}/output?tail=2`);
+      const kept = await api.get<{ text: string }>(`commands/${result.command_id}/output?tail=2`);
       expect(kept.text).toBe(`${count - 1}\n${count}`);
-      const found = await door.get<{ text: string }>(`commands/${result.command_id}/output?grep=${count}`);
+      const found = await api.get<{ text: string }>(`commands/${result.command_id}/output?grep=${count}`);
       expect(found.text).toContain(String(count));
     });
 
     test("a text as long as a script", async () => {
       const script = Array.from({ length: 400 }, (_, n) => `echo "line ${n}" 'it is'`).join("\n");
-      const result = await door.exec(script);
+      const result = await api.exec(script);
       expect(result).toMatchObject({ state: "finished", exit_code: 0 });
       expect(result.output?.split("\n")).toEqual(Array.from({ length: 400 }, (_, n) => `line ${n} it is`));
     });
 
     test("a size that changes while it runs", async () => {
-      const begun = await door.exec(
+      const begun = await api.exec(
         `printf '${"w".repeat(150)}\\n'; read -l x; stty size`.replace(isFish ? "" : " -l", ""),
         {
           background: true,
         },
       );
-      await door.until("waiting_for_input");
+      await api.until("waiting_for_input");
       await http.expect(200, http.post(`/sessions/${shell}/resize`, { rows: 30, cols: 60 }));
-      await door.type("\n");
-      const { command } = await door.until("command_finished", { command_id: begun.command_id });
+      await api.type("\n");
+      const { command } = await api.until("command_finished", { command_id: begun.command_id });
       expect(command).toMatchObject({ exit_code: 0 });
-      const { text } = await door.output(`command_id=${begun.command_id}`);
+      const { text } = await api.output(`command_id=${begun.command_id}`);
       expect(text?.split("\n")[0]).toBe("w".repeat(150));
       expect(text?.split("\n").at(-1)).toBe("30 60");
       await http.expect(200, http.post(`/sessions/${shell}/resize`, { rows: 24, cols: 80 }));
     });
 
     test("refuses to type into a program, or after somebody", async () => {
-      const begun = await door.exec("cat", { max_wait_ms: 0 });
+      const begun = await api.exec("cat", { max_wait_ms: 0 });
       expect(begun).toMatchObject({ state: "running", exit_code: null, command_id: expect.any(Number) });
       const busy = await http.post(`/sessions/${shell}/exec`, { command: "true" });
       expect(busy).toMatchObject({ status: 409, body: failure("not_at_prompt", /cat/, { running: "cat" }) });
-      await door.until("waiting_for_input");
-      await door.press("Ctrl+D");
-      await door.until("prompt");
-      await door.type("half");
+      await api.until("waiting_for_input");
+      await api.press("Ctrl+D");
+      await api.until("prompt");
+      await api.type("half");
       await until("the text to be shown", async () => /half\s*$/.test((await http.screen(shell)).lines.join("\n")));
       const typed = await http.post(`/sessions/${shell}/exec`, { command: "true" });
       expect(typed).toMatchObject({ status: 409, body: failure("prompt_not_empty") });
-      await door.press("Ctrl+C");
+      await api.press("Ctrl+C");
       // The shell says by its next prompt that the line is given up, when it has come to that.
       let refused = "";
       await until("the line to be given up", async () => {
@@ -162,55 +162,53 @@ for (const shell of shells) {
 
     test("time leaves, interrupts or kills the command, never the shell", async () => {
       const limit = { max_wait_ms: 150 };
-      expect(await door.exec("sleep 50", { ...limit, on_timeout: "interrupt" })).toMatchObject({
+      expect(await api.exec("sleep 50", { ...limit, on_timeout: "interrupt" })).toMatchObject({
         state: "interrupted",
         exit_code: 130,
         signal: "SIGINT",
       });
-      expect(await door.exec("sleep 50", { ...limit, on_timeout: "kill" })).toMatchObject({
+      expect(await api.exec("sleep 50", { ...limit, on_timeout: "kill" })).toMatchObject({
         state: "killed",
         exit_code: 137,
         signal: "SIGKILL",
       });
       const loop = isFish ? "while true; sleep 0.01; end" : "while :; do sleep 0.01; done";
-      expect(["interrupted", "killed"]).toContain(
-        (await door.exec(loop, { ...limit, on_timeout: "kill" })).state ?? "",
-      );
-      const left = await door.exec("sleep 0.4; echo done", { max_wait_ms: 50 });
+      expect(["interrupted", "killed"]).toContain((await api.exec(loop, { ...limit, on_timeout: "kill" })).state ?? "");
+      const left = await api.exec("sleep 0.4; echo done", { max_wait_ms: 50 });
       expect(left).toMatchObject({ state: "running", exit_code: null });
-      const { command } = await door.until("command_finished", { command_id: left.command_id });
+      const { command } = await api.until("command_finished", { command_id: left.command_id });
       expect(command).toMatchObject({ id: left.command_id, exit_code: 0 });
-      expect((await door.output(`command_id=${left.command_id}`)).text).toBe("done");
+      expect((await api.output(`command_id=${left.command_id}`)).text).toBe("done");
     });
 
     test("steps, one after the other until one fails", async () => {
       const steps = [{ command: "echo 1" }, { command: "false", name: "bad" }, { command: "echo 3" }];
-      const stopped = await door.post<{ steps: object[] }>("exec", { steps });
+      const stopped = await api.post<{ steps: object[] }>("exec", { steps });
       expect(stopped.steps).toMatchObject([
         { state: "finished", output: "1", exit_code: 0 },
         { name: "bad", state: "finished", exit_code: 1 },
         { state: "skipped", exit_code: null },
       ]);
-      const all = await door.post<{ steps: object[] }>("exec", { steps, stop_on_error: false });
+      const all = await api.post<{ steps: object[] }>("exec", { steps, stop_on_error: false });
       expect(all.steps.at(-1)).toMatchObject({ state: "finished", output: "3" });
     });
 
     test("exit ends the shell, and what ran stays readable", async () => {
-      expect(await door.exec("exit 7")).toMatchObject({ state: "finished", exit_code: 7 });
+      expect(await api.exec("exit 7")).toMatchObject({ state: "finished", exit_code: 7 });
       const refused = await http.post(`/sessions/${shell}/exec`, { command: "true" });
       expect(refused).toMatchObject({ status: 410, body: failure("session_ended", /ended/, { exit_code: 7 }) });
-      expect((await door.commands()).at(-1)).toMatchObject({ command: "exit 7", exit_code: 7 });
-      expect((await door.commands()).length).toBe(20);
-      expect(await door.status()).toMatchObject({ alive: false, state: "exited", exit_code: 7 });
-      expect(await door.wait(["prompt"])).toMatchObject({ decided_by: "exited" });
+      expect((await api.commands()).at(-1)).toMatchObject({ command: "exit 7", exit_code: 7 });
+      expect((await api.commands()).length).toBe(20);
+      expect(await api.status()).toMatchObject({ alive: false, state: "exited", exit_code: 7 });
+      expect(await api.wait(["prompt"])).toMatchObject({ decided_by: "exited" });
     });
   });
 }
 
 describe("what is refused", () => {
-  let door: SessionDoor;
+  let api: SessionApi;
   beforeAll(async () => {
-    door = await SessionDoor.shell(http, "refused", { shell: "bash" });
+    api = await SessionApi.shell(http, "refused", { shell: "bash" });
   });
   const post = (path: string, fields: object) => http.post(`/sessions/refused/${path}`, fields);
 
@@ -266,6 +264,6 @@ describe("what is refused", () => {
     ends.abort();
     await Promise.all(pending);
     await until("room for a wait", async () => (await http.post(path, { ...wait, max_wait_ms: 1 })).status === 200);
-    expect((await door.status()).state).toBe("prompt");
+    expect((await api.status()).state).toBe("prompt");
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ExecResult } from "../../src/protocol/commands.ts";
 import type { SessionInfo } from "../../src/protocol/session.ts";
 import { failure, Http } from "../support/http.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -104,13 +104,13 @@ describe("a command without a session", () => {
     const seen = await exec({ command: "echo seen" });
     const unseen = await exec({ command: "echo unseen", background: true });
     expect(unseen).toMatchObject({ command_id: 1 });
-    const door = new SessionDoor(http, unseen.session);
-    const { command } = await door.until("command_finished", { command_id: 1 });
+    const api = new SessionApi(http, unseen.session);
+    const { command } = await api.until("command_finished", { command_id: 1 });
     expect(command).toMatchObject({ exit_code: 0, command: "echo unseen" });
     const gone = `session ${seen.session} to be gone after its second`;
     await until(gone, async () => (await http.get(`/sessions/${seen.session}`)).status === 404);
     await Bun.sleep(1_100); // as long as the other's grace
-    expect((await door.output("command_id=1")).text).toBe("unseen");
+    expect((await api.output("command_id=1")).text).toBe("unseen");
     expect(await http.session(unseen.session)).toMatchObject({ running: false, exit_code: 0, tags: ["exec"] });
   });
 
@@ -124,7 +124,7 @@ describe("a command without a session", () => {
     await call;
     await http.ended(session.name);
     await Bun.sleep(1_100); // longer than the grace of one that was waited for
-    expect((await new SessionDoor(http, session.name).output("lines=5")).text).toContain("late");
+    expect((await new SessionApi(http, session.name).output("lines=5")).text).toContain("late");
   });
 });
 
@@ -235,7 +235,7 @@ describe("wsh exec", () => {
 
 describe("wsh exec in a session", () => {
   beforeAll(async () => {
-    await SessionDoor.shell(http, "dev", { shell: "bash" });
+    await SessionApi.shell(http, "dev", { shell: "bash" });
   });
 
   test("runs at its prompt and keeps what it changes", async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -22,15 +22,15 @@ afterAll(async () => {
 
 for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) {
   async function running(name: string) {
-    const door = await SessionDoor.shell(http, `${shell}-${name}`, { shell });
-    const result = door.exec(COMMAND);
-    await until("the command", async () => (await door.commands())[0]?.state === "running");
-    return { door, result };
+    const api = await SessionApi.shell(http, `${shell}-${name}`, { shell });
+    const result = api.exec(COMMAND);
+    await until("the command", async () => (await api.commands())[0]?.state === "running");
+    return { api, result };
   }
 
   test(`${shell}: hung up from outside`, async () => {
-    const { door, result } = await running("hung-up");
-    const { pid } = (await wsh.list()).find(({ name }) => name === door.name) ?? {};
+    const { api, result } = await running("hung-up");
+    const { pid } = (await wsh.list()).find(({ name }) => name === api.name) ?? {};
     process.kill(Number(pid), "SIGHUP");
     const { state, exit_code, signal, output } = await result;
     expect(exit_code).toBeNull();
@@ -39,18 +39,18 @@ for (const shell of ["bash", "zsh", "fish"].filter((name) => !isMissing(name))) 
   });
 
   test(`${shell}: restarted`, async () => {
-    const { door, result } = await running("restarted");
-    await wsh.ok("restart", door.name);
+    const { api, result } = await running("restarted");
+    await wsh.ok("restart", api.name);
     const { state, exit_code, signal } = await result;
     // The shell may have seen what became of the command before it was hung up itself.
     if (signal === "SIGHUP") expect([null, 129]).toContain(exit_code ?? null);
     else expect({ state, exit_code }).toEqual({ state: "lost", exit_code: null });
-    await door.until("prompt");
-    expect(await door.exec("echo next")).toMatchObject({ output: "next", exit_code: 0 });
+    await api.until("prompt");
+    expect(await api.exec("echo next")).toMatchObject({ output: "next", exit_code: 0 });
   });
 
   test(`${shell}: a command that ends its shell has its code`, async () => {
-    const door = await SessionDoor.shell(http, `${shell}-exits`, { shell });
-    expect(await door.exec("exit 3")).toMatchObject({ state: "finished", exit_code: 3 });
+    const api = await SessionApi.shell(http, `${shell}-exits`, { shell });
+    expect(await api.exec("exit 3")).toMatchObject({ state: "finished", exit_code: 3 });
   });
 }

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(30_000);
@@ -84,50 +84,50 @@ function home(shell: string, text: string): string {
 }
 
 let sessions = 0;
-async function start(shell: string, rc: string): Promise<SessionDoor> {
+async function start(shell: string, rc: string): Promise<SessionApi> {
   const dir = home(shell, rc);
   const env = { HOME: dir, ZDOTDIR: dir, XDG_CONFIG_HOME: join(dir, ".config") };
-  return SessionDoor.shell(http, `${shell}${++sessions}`, { shell, env });
+  return SessionApi.shell(http, `${shell}${++sessions}`, { shell, env });
 }
 
 for (const [shell, files] of Object.entries(rcFiles)) {
   describe.skipIf(isMissing(shell))(`in ${shell} with`, () => {
     for (const [what, rc] of Object.entries(files)) {
       test(what, async () => {
-        const door = await start(shell, rc);
-        expect(await door.exec("printf 'one\\ntwo'")).toMatchObject({
+        const api = await start(shell, rc);
+        expect(await api.exec("printf 'one\\ntwo'")).toMatchObject({
           exit_code: 0,
           output: expect.stringMatching(/one\ntwo$/),
         });
         const traced = what === "tracing";
-        const lines = await door.exec("printf '%s\\n' 'it is' \\\n  'two lines'\nfalse");
+        const lines = await api.exec("printf '%s\\n' 'it is' \\\n  'two lines'\nfalse");
         expect(lines).toMatchObject({ state: "finished", exit_code: 1 });
         if (!traced) expect(lines.output).toBe("it is\ntwo lines");
-        const echo = await door.run("echo ty''ped\n");
+        const echo = await api.run("echo ty''ped\n");
         expect(echo).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
         if (!traced) expect(echo.output).toMatch(/^(abbreviated )?typed$/);
-        const records = await door.commands();
+        const records = await api.commands();
         expect(records.map(({ state, verified }) => [state, verified])).toEqual(Array(3).fill(["finished", true]));
-        expect((await door.status()).shell_integration).toEqual({ active: true, shell });
+        expect((await api.status()).shell_integration).toEqual({ active: true, shell });
       });
     }
   });
 }
 
 test("errexit ends a bash at the first failure, with its code", async () => {
-  const door = await start("bash", "set -eu; PS1='$ '");
-  expect(await door.exec("printf fine")).toMatchObject({ exit_code: 0, output: "fine" });
-  expect(await door.exec("echo before; (exit 4)")).toMatchObject({ state: "finished", exit_code: 4, output: "before" });
-  expect(await door.status()).toMatchObject({ alive: false, exit_code: 4 });
+  const api = await start("bash", "set -eu; PS1='$ '");
+  expect(await api.exec("printf fine")).toMatchObject({ exit_code: 0, output: "fine" });
+  expect(await api.exec("echo before; (exit 4)")).toMatchObject({ state: "finished", exit_code: 4, output: "before" });
+  expect(await api.status()).toMatchObject({ alive: false, exit_code: 4 });
 });
 
 test("forged marks make no command, and no end", async () => {
-  const door = await start("bash", "PS1='$ '");
+  const api = await start("bash", "PS1='$ '");
   const forged = `printf '\\033]133;D;0\\007\\033]133;A\\007$ \\033]133;B\\007\\033]133;C\\007\\033]133;D;0;nonce=x\\007'`;
-  const begun = await door.exec(`${forged}; sleep 0.4; exit 9`, { background: true });
-  const { command } = await door.until("command_finished");
+  const begun = await api.exec(`${forged}; sleep 0.4; exit 9`, { background: true });
+  const { command } = await api.until("command_finished");
   expect(command).toMatchObject({ id: begun.command_id, exit_code: 9, verified: true });
-  expect((await door.commands()).length).toBe(1);
+  expect((await api.commands()).length).toBe(1);
 });
 
 test("without integration everything but exec works, and the reason is told", async () => {
@@ -136,11 +136,11 @@ test("without integration everything but exec works, and the reason is told", as
   await using _plain = plain;
   await plain.server();
   const there = new Http({ unix: plain.instance.httpSocket });
-  const door = await SessionDoor.shell(there, "plain", { shell: "bash" });
-  const { shell_integration } = await door.status();
+  const api = await SessionApi.shell(there, "plain", { shell: "bash" });
+  const { shell_integration } = await api.status();
   expect(shell_integration).toMatchObject({ active: false, shell: "bash", reason: expect.stringMatching(/./) });
   expect(await there.post("/sessions/plain/exec", { command: "true" })).toMatchObject({ status: 409 });
-  const typed = await door.run("echo a''b\n");
+  const typed = await api.run("echo a''b\n");
   expect(typed).toMatchObject({ decided_by: "prompt" });
   expect(typed.output).toContain("ab");
   expect(typed.exit_code).toBeUndefined();

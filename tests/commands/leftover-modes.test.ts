@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
@@ -43,23 +43,23 @@ afterAll(async () => {
 
 for (const shell of shells) {
   describe.skipIf(isMissing(shell))(`after a command in ${shell} that left`, () => {
-    let door: SessionDoor;
+    let api: SessionApi;
     let atPrompt: Record<string, boolean>;
     const modes = async (): Promise<Record<string, boolean>> => {
-      await door.until("prompt");
-      return (await door.status()).modes;
+      await api.until("prompt");
+      return (await api.status()).modes;
     };
     beforeAll(async () => {
-      door = await SessionDoor.shell(http, `left-${shell}`, { shell });
-      await door.exec("true");
+      api = await SessionApi.shell(http, `left-${shell}`, { shell });
+      await api.exec("true");
       atPrompt = await modes();
     });
 
     for (const [what, bytes] of Object.entries(leftovers)) {
       test(`${what}, the next one is shown in full`, async () => {
-        const left = await door.exec(`printf '${bytes}'`);
+        const left = await api.exec(`printf '${bytes}'`);
         expect(left).toMatchObject({ state: "finished", exit_code: 0 });
-        const next = await door.exec("seq 100; printf 'lqk%s\\n' \"$(printf '%090d' 7)\"");
+        const next = await api.exec("seq 100; printf 'lqk%s\\n' \"$(printf '%090d' 7)\"");
         const wanted = [...Array.from({ length: 100 }, (_, n) => `${n + 1}`), `lqk${"0".repeat(89)}7`];
         expect(next).toMatchObject({ output: wanted.join("\n"), exit_code: 0 });
         expect(next.warnings).toBeUndefined();
@@ -68,33 +68,33 @@ for (const shell of shells) {
     }
 
     test("the screen of a program that was killed, says so, and shows what comes next", async () => {
-      const killed = await door.exec(
+      const killed = await api.exec(
         "bash -c 'printf \"before\\n\\033[?1049h\\033[?1003h\\033[Hpager\"; kill -KILL $$'; echo after",
       );
       expect(killed.output).toStartWith("before");
       expect(killed.warnings?.join()).toContain("alternate screen");
-      expect(await door.exec("echo here")).toMatchObject({ output: "here", exit_code: 0 });
+      expect(await api.exec("echo here")).toMatchObject({ output: "here", exit_code: 0 });
     });
 
     test("a scroll region that it has lost lines in, its output says so", async () => {
-      const lost = await door.exec("printf '\\033[3;8r\\033[3;1H'; seq 100");
+      const lost = await api.exec("printf '\\033[3;8r\\033[3;1H'; seq 100");
       expect(lost.warnings?.join()).toContain("scroll region");
-      expect(await door.exec("seq 3")).toMatchObject({ output: "1\n2\n3" });
+      expect(await api.exec("seq 3")).toMatchObject({ output: "1\n2\n3" });
     });
   });
 }
 
 describe("what stands on the screen where a command begins is not its output", () => {
   const rows = "printf 'aaaaaaaaaa\\nbbbb 漢字 bb\\ncccccccccc\\ndddd\\neeee\\n\\033[H'";
-  let door: SessionDoor;
+  let api: SessionApi;
   beforeAll(async () => {
-    door = await SessionDoor.shell(http, "over-old", { shell: "bash" });
+    api = await SessionApi.shell(http, "over-old", { shell: "bash" });
   });
 
   test("cell by cell, whatever is written over it", async () => {
-    const before = await door.exec(rows);
+    const before = await api.exec(rows);
     expect(before.exit_code).toBe(0);
-    expect(await door.exec("echo hi; echo; printf 'c\\n'; printf '\\tx\\n'")).toMatchObject({
+    expect(await api.exec("echo hi; echo; printf 'c\\n'; printf '\\tx\\n'")).toMatchObject({
       output: "hi\n\nc\n        x",
     });
     // The person still sees it.
@@ -102,16 +102,16 @@ describe("what stands on the screen where a command begins is not its output", (
   });
 
   test("as its styled output and by cursor too, and when the lines have left the screen", async () => {
-    await door.exec(rows);
-    const { command_id: id, output_cursor: cursor } = await door.exec("echo hi; printf 'a\\n'");
-    expect(await door.output(`command_id=${id}&format=styled`)).toMatchObject({
+    await api.exec(rows);
+    const { command_id: id, output_cursor: cursor } = await api.exec("echo hi; printf 'a\\n'");
+    expect(await api.output(`command_id=${id}&format=styled`)).toMatchObject({
       lines: [[{ text: "hi" }], [{ text: "a" }]],
     });
-    await door.exec("seq 3000");
-    expect((await door.output(`command_id=${id}&max_bytes=100`)).text).toBe("hi\na");
+    await api.exec("seq 3000");
+    expect((await api.output(`command_id=${id}&max_bytes=100`)).text).toBe("hi\na");
     expect(cursor).toBeGreaterThan(0);
-    await door.exec(rows);
-    const many = await door.exec("seq 20000", { output_limit: 400 });
+    await api.exec(rows);
+    const many = await api.exec("seq 20000", { output_limit: 400 });
     expect(many.output).toStartWith("1\n2\n3\n4\n5\n6\n");
     expect(many.output).toEndWith("\n20000");
   });
@@ -120,9 +120,9 @@ describe("what stands on the screen where a command begins is not its output", (
 test("by setting everything stays as programs leave it", async () => {
   await using own = new Wsh({ config: "reset_modes = false\n" });
   await own.server();
-  const door = await SessionDoor.shell(new Http({ unix: own.instance.httpSocket }), "left-alone", {});
-  await door.exec("printf '\\033[?1003h\\033[?1049h'");
-  expect((await door.status()).modes).toMatchObject({ alternate_screen: true });
-  const blind = await door.exec("echo unseen");
+  const api = await SessionApi.shell(new Http({ unix: own.instance.httpSocket }), "left-alone", {});
+  await api.exec("printf '\\033[?1003h\\033[?1049h'");
+  expect((await api.status()).modes).toMatchObject({ alternate_screen: true });
+  const blind = await api.exec("echo unseen");
   expect(blind.warnings?.join()).toContain("alternate screen");
 });

@@ -5,7 +5,7 @@ import net from "node:net";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
 import { isMissing, pathOf } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
@@ -68,75 +68,75 @@ describe.skipIf(isMissing("sshd", "ssh") || !isLinux || !isRoot)("over ssh", () 
   afterAll(() => server.kill());
 
   test("a shell is carried by a relay, judged by silence; exec is refused and says why", async () => {
-    const door = await SessionDoor.shell(http, "remote", { shell: "bash" });
-    const opened = await door.run(`${ssh} -t 127.0.0.1 'PS1="far> " bash --norc --noprofile'\n`, { timeout_ms: 1000 });
+    const api = await SessionApi.shell(http, "remote", { shell: "bash" });
+    const opened = await api.run(`${ssh} -t 127.0.0.1 'PS1="far> " bash --norc --noprofile'\n`, { timeout_ms: 1000 });
     expect(opened).toMatchObject({ decided_by: "idle" });
     expect(opened.screen.lines.join("\n")).toContain("far>");
-    expect(await door.status()).toMatchObject({ relay: true, state: "running", why: expect.stringContaining("ssh") });
+    expect(await api.status()).toMatchObject({ relay: true, state: "running", why: expect.stringContaining("ssh") });
     const refused = await http.post("/sessions/remote/exec", { command: "true" });
     expect(refused).toMatchObject({ status: 409, body: { error: { code: "not_at_prompt", process: "ssh" } } });
-    const there = await door.run("echo far''away\n", { timeout_ms: 300 });
+    const there = await api.run("echo far''away\n", { timeout_ms: 300 });
     expect(there).toMatchObject({ decided_by: "idle", output: expect.stringContaining("faraway") });
-    const ended = await door.run("exit 3\n", { timeout_ms: 1000 });
+    const ended = await api.run("exit 3\n", { timeout_ms: 1000 });
     expect(ended).toMatchObject({ decided_by: "command_finished", exit_code: 3 });
   });
 
   test("a shell with the printed integration is at its prompt by its own marks", async () => {
-    const door = await SessionDoor.shell(http, "marked", { shell: "bash" });
+    const api = await SessionApi.shell(http, "marked", { shell: "bash" });
     const script = join(wsh.dir, "integration.bash");
     fs.writeFileSync(script, await wsh.ok("shell-integration", "bash"));
     const inside = `'bash --rcfile ${script} -i'`;
-    const opened = await door.run(`${ssh} -t 127.0.0.1 ${inside}\n`, { timeout_ms: 5000 });
+    const opened = await api.run(`${ssh} -t 127.0.0.1 ${inside}\n`, { timeout_ms: 5000 });
     expect(opened.decided_by).toBe("waiting_for_input");
-    expect(await door.status()).toMatchObject({ relay: true, state: "waiting_for_input", decided_from: "marks" });
-    const answered = await door.run("sleep 0.6; echo he''re\n", { timeout_ms: 5000 });
+    expect(await api.status()).toMatchObject({ relay: true, state: "waiting_for_input", decided_from: "marks" });
+    const answered = await api.run("sleep 0.6; echo he''re\n", { timeout_ms: 5000 });
     expect(answered).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("here") });
     expect(answered.exit_code).toBeUndefined();
-    expect(await door.run("exit\n")).toMatchObject({ decided_by: "command_finished" });
-    expect((await door.commands()).length).toBe(1);
+    expect(await api.run("exit\n")).toMatchObject({ decided_by: "command_finished" });
+    expect((await api.commands()).length).toBe(1);
   });
 
   test("a password at the far end is one", async () => {
-    const door = await SessionDoor.shell(http, "asks", { shell: "bash" });
-    const asked = await door.run(`ssh-keygen -q -t ed25519 -f ${join(wsh.dir, "key")}\n`);
+    const api = await SessionApi.shell(http, "asks", { shell: "bash" });
+    const asked = await api.run(`ssh-keygen -q -t ed25519 -f ${join(wsh.dir, "key")}\n`);
     expect(asked).toMatchObject({ decided_by: "password" });
-    await door.press("Ctrl+C");
-    await door.until("prompt");
+    await api.press("Ctrl+C");
+    await api.until("prompt");
   });
 });
 
 describe.if(isLinux)("inside the session", () => {
   test("a nested shell is at its prompt, is named, and is not typed into", async () => {
-    const door = await SessionDoor.shell(http, "nested", { shell: "bash" });
-    const opened = await door.run("PS1='inner> ' bash --norc --noprofile\n");
+    const api = await SessionApi.shell(http, "nested", { shell: "bash" });
+    const opened = await api.run("PS1='inner> ' bash --norc --noprofile\n");
     expect(opened.decided_by).toBe("prompt");
-    expect(await door.status()).toMatchObject({ relay: true, state: "prompt", decided_from: "kernel" });
+    expect(await api.status()).toMatchObject({ relay: true, state: "prompt", decided_from: "kernel" });
     expect(await http.post("/sessions/nested/exec", { command: "true" })).toMatchObject({ status: 409 });
-    const typed = await door.run("sleep 0.5; echo in''ner\n", { timeout_ms: 100 });
+    const typed = await api.run("sleep 0.5; echo in''ner\n", { timeout_ms: 100 });
     expect(typed).toMatchObject({ decided_by: "prompt", output: expect.stringContaining("inner") });
-    expect(await door.run("exit 4\n")).toMatchObject({ decided_by: "command_finished", exit_code: 4 });
-    expect(await door.exec("echo outer")).toMatchObject({ output: "outer" });
+    expect(await api.run("exit 4\n")).toMatchObject({ decided_by: "command_finished", exit_code: 4 });
+    expect(await api.exec("echo outer")).toMatchObject({ output: "outer" });
   });
 
   test.skipIf(isMissing("script"))("a program with a terminal of its own is a relay", async () => {
-    const door = await SessionDoor.shell(http, "carried", { shell: "bash" });
-    const begun = await door.run(`script -qc 'printf "ask> "; read x; echo got $x' /dev/null\n`, { timeout_ms: 500 });
+    const api = await SessionApi.shell(http, "carried", { shell: "bash" });
+    const begun = await api.run(`script -qc 'printf "ask> "; read x; echo got $x' /dev/null\n`, { timeout_ms: 500 });
     expect(begun.decided_by).toBe("idle");
-    expect(await door.status()).toMatchObject({
+    expect(await api.status()).toMatchObject({
       relay: true,
       state: "running",
       why: expect.stringContaining("script"),
     });
-    expect(await door.run("me\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
+    expect(await api.run("me\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
   });
 
   test.skipIf(!isRoot || isMissing("sudo"))("sudo as another user", async () => {
-    const door = await SessionDoor.shell(http, "sudo", { shell: "bash" });
-    const asked = await door.run("cd /; sudo -n -u nobody sh -c 'read -p \"name? \" x; echo $x; exit 5'\n", {
+    const api = await SessionApi.shell(http, "sudo", { shell: "bash" });
+    const asked = await api.run("cd /; sudo -n -u nobody sh -c 'read -p \"name? \" x; echo $x; exit 5'\n", {
       timeout_ms: 500,
     });
     expect(["waiting_for_input", "idle"]).toContain(asked.decided_by);
-    const done = await door.run("me\n");
+    const done = await api.run("me\n");
     expect(done).toMatchObject({ decided_by: "command_finished", exit_code: 5 });
   });
 });
@@ -166,13 +166,13 @@ describe.skipIf(isMissing("setpriv") || !isLinux || !isRoot)("as a user without 
   test.skipIf(isMissing("su"))(
     "a password that another user's program asks for is one, by the terminal's flags",
     async () => {
-      const door = await SessionDoor.shell(there, "su", { shell: "bash" });
-      const asked = await door.run("su -c true root\n", { timeout_ms: 5000 });
+      const api = await SessionApi.shell(there, "su", { shell: "bash" });
+      const asked = await api.run("su -c true root\n", { timeout_ms: 5000 });
       expect(asked).toMatchObject({ decided_by: "password", output: expect.stringContaining("assword") });
-      expect(await door.status()).toMatchObject({ state: "password", decided_from: "flags" });
-      const refused = await door.run("wrong\n", { timeout_ms: 10_000 });
+      expect(await api.status()).toMatchObject({ state: "password", decided_from: "flags" });
+      const refused = await api.run("wrong\n", { timeout_ms: 10_000 });
       expect(refused).toMatchObject({ decided_by: "command_finished", exit_code: 1 });
-      expect(await door.exec("id -u")).toMatchObject({ output: String(NOBODY) });
+      expect(await api.exec("id -u")).toMatchObject({ output: String(NOBODY) });
     },
   );
 });

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -13,12 +13,12 @@ const isLinux = process.platform === "linux";
 
 let wsh: Wsh;
 let http: Http;
-let door: SessionDoor;
+let api: SessionApi;
 beforeAll(async () => {
   wsh = new Wsh();
   await wsh.server();
   http = new Http({ unix: wsh.instance.httpSocket });
-  door = await SessionDoor.shell(http, "dev", { shell: "bash" });
+  api = await SessionApi.shell(http, "dev", { shell: "bash" });
 });
 afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
@@ -26,50 +26,50 @@ afterAll(async () => {
 
 describe.if(isLinux)("run returns", () => {
   test("when the command has ended, however quiet it was", async () => {
-    const result = await door.run("sleep 1; echo done\n", { timeout_ms: 200 });
+    const result = await api.run("sleep 1; echo done\n", { timeout_ms: 200 });
     expect(result).toMatchObject({ decided_by: "command_finished", output: "done", exit_code: 0 });
   });
 
   test("when the program waits for a line, and again when it waits for the next", async () => {
-    const asked = await door.run("read -p 'Name? ' name; read -p 'Age? ' age; echo $name $age\n");
+    const asked = await api.run("read -p 'Name? ' name; read -p 'Age? ' age; echo $name $age\n");
     expect(asked).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("Name?") });
-    const again = await door.run("Ann\n");
+    const again = await api.run("Ann\n");
     expect(again).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("Age?") });
-    expect(await door.run("7\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
-    expect((await door.output(`command_id=${(await door.commands()).at(-1)?.id}`)).text).toContain("Ann 7");
+    expect(await api.run("7\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
+    expect((await api.output(`command_id=${(await api.commands()).at(-1)?.id}`)).text).toContain("Ann 7");
   });
 
   test("when the program asks for a password, which is shown nowhere", async () => {
-    const asked = await door.run("read -s -p '[sudo] password: ' secret; echo; test $secret\n");
+    const asked = await api.run("read -s -p '[sudo] password: ' secret; echo; test $secret\n");
     expect(asked).toMatchObject({ decided_by: "password", output: expect.stringContaining("password:") });
-    const done = await door.run("hunter2\n");
+    const done = await api.run("hunter2\n");
     expect(done).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
-    expect(JSON.stringify(await door.output("lines=100"))).not.toContain("hunter2");
+    expect(JSON.stringify(await api.output("lines=100"))).not.toContain("hunter2");
   });
 
   test.skipIf(isMissing("python3"))("when a REPL is ready again", async () => {
-    const begun = await door.run("python3 -q\n");
+    const begun = await api.run("python3 -q\n");
     expect(begun).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining(">>>") });
-    const slow = await door.run("import time; time.sleep(0.8); 6*7\n", { timeout_ms: 200 });
+    const slow = await api.run("import time; time.sleep(0.8); 6*7\n", { timeout_ms: 200 });
     expect(slow).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringMatching(/^42$/m) });
-    expect(await door.run("exit()\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
+    expect(await api.run("exit()\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
   });
 
   test("at the first activity, when silence is not waited for", async () => {
-    const first = await door.run("sleep 0.2; echo late\n", { timeout_ms: 0 });
+    const first = await api.run("sleep 0.2; echo late\n", { timeout_ms: 0 });
     expect(first).toMatchObject({ decided_by: "idle" });
     expect(first.exit_code).toBeUndefined();
-    await door.until("prompt");
+    await api.until("prompt");
   });
 
   test("never the screen from before, and warns when nothing was entered", async () => {
-    await door.until({ type: "idle", ms: 300 });
-    const { screen, exit_code } = await door.run("echo fr''esh\n", { timeout_ms: 100 });
+    await api.until({ type: "idle", ms: 300 });
+    const { screen, exit_code } = await api.run("echo fr''esh\n", { timeout_ms: 100 });
     expect(screen.lines.join("\n")).toContain("\nfresh");
     expect(exit_code).toBe(0);
-    const unsent = await door.run("echo not sent");
+    const unsent = await api.run("echo not sent");
     expect(unsent.warnings).toEqual([expect.stringMatching(/newline/)]);
-    expect((await door.run("", { keys: ["Ctrl+C"] })).warnings).toBeUndefined();
+    expect((await api.run("", { keys: ["Ctrl+C"] })).warnings).toBeUndefined();
   });
 
   test("with an error that says what it saw, when the time is over", async () => {
@@ -84,34 +84,34 @@ describe.if(isLinux)("run returns", () => {
         decided_by: "timeout",
       },
     });
-    await door.press("Ctrl+C");
-    await door.until("prompt");
+    await api.press("Ctrl+C");
+    await api.until("prompt");
   });
 });
 
 describe.if(isLinux)("the state says", () => {
   test("prompt when a command has ended, though the prompt may still be on its way", async () => {
     for (let round = 0; round < 10; round++) {
-      const { command_id } = await door.exec("sleep 0.05", { background: true });
-      expect(await door.until("command_finished", { command_id })).toMatchObject({ state: "prompt" });
+      const { command_id } = await api.exec("sleep 0.05", { background: true });
+      expect(await api.until("command_finished", { command_id })).toMatchObject({ state: "prompt" });
     }
   });
 
   test.skipIf(isMissing("python3"))("where a REPL ends, and only what came after the input is output", async () => {
-    await door.run("python3 -q\n", { max_wait_ms: 10_000 });
-    expect((await door.run("print(40 + 2)\n")).output).toContain("42");
-    const left = await door.run("exit()\n");
+    await api.run("python3 -q\n", { max_wait_ms: 10_000 });
+    expect((await api.run("print(40 + 2)\n")).output).toContain("42");
+    const left = await api.run("exit()\n");
     expect(left).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
     expect(left.output).not.toContain("42");
-    await door.until("prompt");
+    await api.until("prompt");
   });
 
   test("that a sleep is not idle work that is finished", async () => {
-    const { command_id } = await door.exec("sleep 1.5", { background: true });
-    const idle = await door.wait(["prompt", "waiting_for_input", { type: "idle", ms: 500 }]);
+    const { command_id } = await api.exec("sleep 1.5", { background: true });
+    const idle = await api.wait(["prompt", "waiting_for_input", { type: "idle", ms: 500 }]);
     expect(idle).toMatchObject({ decided_by: "idle", state: "running" });
-    expect(await door.status()).toMatchObject({ state: "running", decided_from: "kernel", relay: false });
-    expect(await door.until("command_finished", { command_id })).toMatchObject({ command: { exit_code: 0 } });
+    expect(await api.status()).toMatchObject({ state: "running", decided_from: "kernel", relay: false });
+    expect(await api.until("command_finished", { command_id })).toMatchObject({ command: { exit_code: 0 } });
   });
 
   test.skipIf(isMissing("git", "vim"))("an editor from a question and from work, in a rebase", async () => {
@@ -120,24 +120,24 @@ describe.if(isLinux)("the state says", () => {
     const editor = join(wsh.dir, "editor");
     fs.writeFileSync(editor, `#!/bin/sh\nexec vim -u NONE "$@"\n`, { mode: 0o755 });
     const git = "git -c user.name=a -c user.email=a@b";
-    await door.exec(`cd ${repo} && git init -q && for i in 1 2; do echo $i >f; git add f; ${git} commit -qm $i; done`);
-    const begun = await door.run(`GIT_EDITOR=${editor} ${git} rebase -i --root\n`, { max_wait_ms: 10_000 });
+    await api.exec(`cd ${repo} && git init -q && for i in 1 2; do echo $i >f; git add f; ${git} commit -qm $i; done`);
+    const begun = await api.run(`GIT_EDITOR=${editor} ${git} rebase -i --root\n`, { max_wait_ms: 10_000 });
     expect(begun.screen.lines.join("\n")).toContain("pick");
-    expect(await door.status()).toMatchObject({ state: "fullscreen" });
+    expect(await api.status()).toMatchObject({ state: "fullscreen" });
     expect(await http.post("/sessions/dev/exec", { command: "true" })).toMatchObject({ status: 409 });
-    const rows = await door.output("lines=50");
+    const rows = await api.output("lines=50");
     expect(rows.alternate_screen).toBe(true);
     expect(rows.text).toContain("pick");
-    const done = await door.run(":wq\n");
+    const done = await api.run(":wq\n");
     expect(done).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
-    expect((await door.output("lines=5")).alternate_screen).toBeUndefined();
-    await door.exec("cd");
+    expect((await api.output("lines=5")).alternate_screen).toBeUndefined();
+    await api.exec("cd");
   });
 
   test("what is in the foreground, where, and how long it has been quiet", async () => {
-    const { command_id } = await door.exec("cd /tmp; cat", { background: true });
-    await door.until("waiting_for_input");
-    expect(await door.status()).toMatchObject({
+    const { command_id } = await api.exec("cd /tmp; cat", { background: true });
+    await api.until("waiting_for_input");
+    expect(await api.status()).toMatchObject({
       alive: true,
       state: "waiting_for_input",
       why: expect.stringContaining("cat"),
@@ -152,33 +152,33 @@ describe.if(isLinux)("the state says", () => {
       exit_code: null,
       signal: null,
     });
-    await door.press("Ctrl+D");
-    await door.until("prompt");
-    await door.exec("cd");
+    await api.press("Ctrl+D");
+    await api.until("prompt");
+    await api.exec("cd");
   });
 });
 
 describe("waiting", () => {
   test("for a text is not answered by its echo, nor by what stood there before", async () => {
     const needle = `needle${process.pid}`;
-    await door.exec(`echo ${needle}`);
-    const waiting = door.wait([{ type: "text", text: needle }], { max_wait_ms: 10_000 });
-    await door.type(`sleep 0.3; echo ${needle} # ${needle}\n`);
+    await api.exec(`echo ${needle}`);
+    const waiting = api.wait([{ type: "text", text: needle }], { max_wait_ms: 10_000 });
+    await api.type(`sleep 0.3; echo ${needle} # ${needle}\n`);
     const found = await waiting;
     expect(found).toMatchObject({ decided_by: "text", match: needle });
-    const { text } = await door.output("lines=100");
+    const { text } = await api.output("lines=100");
     const lines = (text ?? "").split("\n");
-    const { first_line_id } = await door.output("lines=100");
+    const { first_line_id } = await api.output("lines=100");
     expect(lines[(found.line_id ?? 0) - (first_line_id ?? 0)]).toBe(needle);
-    await door.until("prompt");
+    await api.until("prompt");
   });
 
   test("from a cursor sees what came since, with the groups of a pattern", async () => {
-    const { output_cursor: since } = await door.exec("true");
-    await door.exec("echo port=8080");
-    const found = await door.wait([{ type: "regex", pattern: "^port=(\\d+)(x)?$" }], { since, max_wait_ms: 2000 });
+    const { output_cursor: since } = await api.exec("true");
+    await api.exec("echo port=8080");
+    const found = await api.wait([{ type: "regex", pattern: "^port=(\\d+)(x)?$" }], { since, max_wait_ms: 2000 });
     expect(found).toMatchObject({ decided_by: "regex", match: "port=8080", groups: ["8080", null] });
-    const later = await door.wait([{ type: "regex", pattern: "^port=" }], {
+    const later = await api.wait([{ type: "regex", pattern: "^port=" }], {
       since: found.output_cursor,
       max_wait_ms: 0,
     });
@@ -186,19 +186,19 @@ describe("waiting", () => {
   });
 
   test("for the bell and for the end", async () => {
-    const bell = door.wait(["bell"], { max_wait_ms: 10_000 });
-    await door.type("sleep 0.2; printf '\\a'\n");
+    const bell = api.wait(["bell"], { max_wait_ms: 10_000 });
+    await api.type("sleep 0.2; printf '\\a'\n");
     expect(await bell).toMatchObject({ decided_by: "bell" });
     await http.create({ name: "ends", command: "read x; exit 3" });
-    const ends = new SessionDoor(http, "ends").wait(["exited"], { max_wait_ms: 10_000 });
+    const ends = new SessionApi(http, "ends").wait(["exited"], { max_wait_ms: 10_000 });
     await http.type("ends", "\n");
     expect(await ends).toMatchObject({ decided_by: "exited", state: "exited" });
-    await door.until("prompt");
+    await api.until("prompt");
   });
 
   test("in several sessions, or those with a tag: the first decides", async () => {
-    const one = await SessionDoor.shell(http, "one", { shell: "bash", tags: ["pair"] });
-    const two = await SessionDoor.shell(http, "two", { shell: "bash", tags: ["pair"] });
+    const one = await SessionApi.shell(http, "one", { shell: "bash", tags: ["pair"] });
+    const two = await SessionApi.shell(http, "two", { shell: "bash", tags: ["pair"] });
     const any = (fields: object) => http.expect<{ session: string | null }>(200, http.post("/wait", fields));
     const text = [{ type: "text", text: "ready" }];
     const byTag = any({ any_of: text, tag: ["pair"], max_wait_ms: 10_000 });
@@ -227,19 +227,19 @@ describe("waiting", () => {
         .catch(() => null),
     );
     const run = http.post("/sessions/dev/run", { input: "sleep 1\n" }, { signal: own.signal }).catch(() => null);
-    await until("the sleep", async () => (await door.status()).last_command?.command === "sleep 1");
+    await until("the sleep", async () => (await api.status()).last_command?.command === "sleep 1");
     own.abort();
     await Promise.all([...waits, run]);
     // What was started goes on.
-    expect(await door.status()).toMatchObject({ state: "running", last_command: { command: "sleep 1" } });
-    expect(await door.until("command_finished")).toMatchObject({ command: { exit_code: 0 } });
+    expect(await api.status()).toMatchObject({ state: "running", last_command: { command: "sleep 1" } });
+    expect(await api.until("command_finished")).toMatchObject({ command: { exit_code: 0 } });
   });
 
   test("with a pattern that would explode holds up nothing", async () => {
     const pattern = { type: "regex", pattern: "(a*)*(a|b)*b$" } as const;
-    const waiting = door.wait([pattern], { max_wait_ms: 1_500 });
+    const waiting = api.wait([pattern], { max_wait_ms: 1_500 });
     const begin = performance.now();
-    expect(await door.exec(`printf '%s\\n' ${"a".repeat(2000)}; echo c`)).toMatchObject({ exit_code: 0 });
+    expect(await api.exec(`printf '%s\\n' ${"a".repeat(2000)}; echo c`)).toMatchObject({ exit_code: 0 });
     expect(performance.now() - begin).toBeLessThan(1_400);
     expect(await waiting).toMatchObject({ decided_by: "timeout" });
   });
@@ -247,12 +247,12 @@ describe("waiting", () => {
 
 describe("output", () => {
   test("since a cursor misses nothing and repeats nothing", async () => {
-    let since = (await door.exec("true")).output_cursor ?? 0;
-    const { command_id } = await door.exec("for i in 1 2 3; do echo line $i; sleep 0.1; done", { background: true });
+    let since = (await api.exec("true")).output_cursor ?? 0;
+    const { command_id } = await api.exec("for i in 1 2 3; do echo line $i; sleep 0.1; done", { background: true });
     let all = "";
     for (let ended = false; !ended; ) {
-      ended = (await door.get<{ state: string }>(`commands/${command_id}`)).state !== "running";
-      const more = await door.output(`since=${since}&wait_ms=${ended ? 0 : 5000}`);
+      ended = (await api.get<{ state: string }>(`commands/${command_id}`)).state !== "running";
+      const more = await api.output(`since=${since}&wait_ms=${ended ? 0 : 5000}`);
       all += more.text ?? "";
       since = more.output_cursor;
     }
@@ -260,24 +260,24 @@ describe("output", () => {
   });
 
   test("that comes later is waited for", async () => {
-    const { output_cursor: since } = await door.status();
-    expect((await door.output(`since=${since}`)).text).toBe("");
-    const later = door.output(`since=${since}&wait_ms=10000`);
-    await door.type("x");
+    const { output_cursor: since } = await api.status();
+    expect((await api.output(`since=${since}`)).text).toBe("");
+    const later = api.output(`since=${since}&wait_ms=10000`);
+    await api.type("x");
     expect((await later).output_cursor).toBeGreaterThan(since);
-    await door.press("Ctrl+C");
-    await door.until("prompt");
+    await api.press("Ctrl+C");
+    await api.until("prompt");
   });
 
   test("plain or styled, searched, and cut to head and tail", async () => {
-    const { command_id } = await door.exec("printf '\\033[31mred\\033[0m\\n'; seq 1 100");
-    const styled = await door.output(`command_id=${command_id}&format=styled`);
+    const { command_id } = await api.exec("printf '\\033[31mred\\033[0m\\n'; seq 1 100");
+    const styled = await api.output(`command_id=${command_id}&format=styled`);
     expect(styled.lines?.[0]).toMatchObject([{ text: "red", fg: { indexed: 1 } }]);
-    const found = await door.output(`command_id=${command_id}&grep=99`);
+    const found = await api.output(`command_id=${command_id}&grep=99`);
     expect(found).toMatchObject({ text: "99", exit_code: 0 });
-    const cut = await door.output(`command_id=${command_id}&max_bytes=40`);
+    const cut = await api.output(`command_id=${command_id}&max_bytes=40`);
     expect(cut.text).toMatch(/^red\n1\n[\s\S]*omitted[\s\S]*\n100$/);
     expect(cut.omitted_bytes).toBeGreaterThan(200);
-    expect((await door.output("lines=2&grep=nowhere")).text).toBe("");
+    expect((await api.output("lines=2&grep=nowhere")).text).toBe("");
   });
 });

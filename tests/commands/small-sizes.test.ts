@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { failure, Http } from "../support/http.ts";
 import { testWith } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -19,20 +19,20 @@ describe("a terminal of hardly a cell", () => {
       writeFileSync(join(wsh.dir, "home/.zshrc"), "PS1='$ '\n");
       await wsh.server();
       const http = new Http({ unix: wsh.instance.httpSocket });
-      const door = await SessionDoor.shell(http, "tiny", { shell, rows: 1, cols: 2 });
+      const api = await SessionApi.shell(http, "tiny", { shell, rows: 1, cols: 2 });
       for (const size of [
         { rows: 1, cols: 2 },
         { rows: 2, cols: 2 },
         { rows: 1, cols: 3 },
       ]) {
-        await door.post("resize", size);
-        const { output, exit_code } = await door.exec("stty size; echo it runs");
+        await api.post("resize", size);
+        const { output, exit_code } = await api.exec("stty size; echo it runs");
         const [rows = 0, cols = 0] = (output ?? "").split("\n", 1).join().split(" ").map(Number);
         expect([rows >= 2, cols >= 4, exit_code]).toEqual([true, true, 0]);
         expect(output).toEndWith("\nit runs");
       }
-      await door.post("resize", { rows: 24, cols: 80 });
-      expect(await door.exec("echo it lives")).toMatchObject({ output: "it lives", exit_code: 0 });
+      await api.post("resize", { rows: 24, cols: 80 });
+      expect(await api.exec("echo it lives")).toMatchObject({ output: "it lives", exit_code: 0 });
     });
   }
 
@@ -41,15 +41,15 @@ describe("a terminal of hardly a cell", () => {
     writeFileSync(join(wsh.dir, "home/.zshrc"), "PS1='$ '\n");
     await wsh.server();
     const http = new Http({ unix: wsh.instance.httpSocket });
-    const door = await SessionDoor.shell(http, "roomless", { shell: "zsh" });
-    await door.post("resize", { rows: 2, cols: 4 });
-    await door.exec("PS1='abc '");
+    const api = await SessionApi.shell(http, "roomless", { shell: "zsh" });
+    await api.post("resize", { rows: 2, cols: 4 });
+    await api.exec("PS1='abc '");
     const began = performance.now();
     const refused = await http.post("/sessions/roomless/exec", { command: "echo a" });
     expect(refused).toMatchObject({ status: 409, body: failure("not_at_prompt", /no room/) });
     expect(performance.now() - began).toBeLessThan(4_000);
-    await door.post("resize", { rows: 24, cols: 80 });
-    expect(await door.exec("echo roomy")).toMatchObject({ output: "roomy", exit_code: 0 });
+    await api.post("resize", { rows: 24, cols: 80 });
+    expect(await api.exec("echo roomy")).toMatchObject({ output: "roomy", exit_code: 0 });
   });
 
   test("that is attached and gone leaves the size before it", async () => {

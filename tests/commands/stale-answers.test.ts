@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { Wsh } from "../support/wsh.ts";
 
 setDefaultTimeout(60_000);
@@ -30,30 +30,30 @@ afterAll(async () => {
 
 for (const shell of shells) {
   describe.skipIf(isMissing(shell))(`in ${shell}`, () => {
-    let door: SessionDoor;
+    let api: SessionApi;
     beforeAll(async () => {
-      door = await SessionDoor.shell(http, `asked-${shell}`, { shell });
+      api = await SessionApi.shell(http, `asked-${shell}`, { shell });
     });
 
     for (const [what, command] of Object.entries(askers)) {
       test(`after ${what} the prompt is empty, and the next command is itself`, async () => {
         expect(
-          await door.exec(shell === "fish" ? command.replace("i=; ", "").replace("$(seq", "(seq") : command),
+          await api.exec(shell === "fish" ? command.replace("i=; ", "").replace("$(seq", "(seq") : command),
         ).toMatchObject({ state: "finished" });
-        const next = await door.exec("cd /tmp; echo in $PWD");
+        const next = await api.exec("cd /tmp; echo in $PWD");
         expect(next).toMatchObject({ state: "finished", exit_code: 0, output: "in /tmp" });
       });
     }
 
     test("a program that reads gets every answer, at once and in order", async () => {
       const script = `stty raw -echo; printf '\\033[5n\\033[c\\033[5n'; dd bs=1 count=15 2>/dev/null | od -An -c | tr -d ' \\n'; stty sane; echo`;
-      const { output } = await door.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
+      const { output } = await api.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
       expect(String(output).trim()).toMatch(/^033\[0n033\[\?1;2c033\[0n$/);
     });
 
     test("one that asks again and again waits for none of them long", async () => {
       const script = `stty raw -echo; for i in 1 2 3 4 5 6 7 8 9 10; do printf '\\033[5n'; dd bs=1 count=4 2>/dev/null >/dev/null; done; stty sane; echo done`;
-      const asked = await door.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
+      const asked = await api.exec(`sh -c "${script.replaceAll("\\", "\\\\")}"`);
       expect(asked).toMatchObject({ exit_code: 0, output: "done" });
     });
   });

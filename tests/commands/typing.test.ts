@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { failure, Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -31,55 +31,55 @@ const exec = (session: string, command: string, fields: object = {}) =>
 for (const shell of shells) {
   describe(shell, () => {
     test("a line that holds something is never run, wherever its cursor is", async () => {
-      const door = await SessionDoor.shell(http, `${shell}-holds`, { shell });
-      await door.type("echo half");
-      await door.press("Ctrl+A");
-      const refused = await exec(door.name, "echo clean");
+      const api = await SessionApi.shell(http, `${shell}-holds`, { shell });
+      await api.type("echo half");
+      await api.press("Ctrl+A");
+      const refused = await exec(api.name, "echo clean");
       expect(refused).toMatchObject({ status: 409, body: failure("prompt_not_empty", /echo half/) });
-      const cleared = await exec(door.name, "echo clean", { clear_line: true });
+      const cleared = await exec(api.name, "echo clean", { clear_line: true });
       expect(cleared).toMatchObject({ status: 200, body: { output: "clean", exit_code: 0 } });
     });
 
     test("a line that was typed and erased is empty", async () => {
-      const door = await SessionDoor.shell(http, `${shell}-erased`, { shell });
-      await door.type("abc");
-      await door.press("Backspace", "Backspace", "Backspace");
-      expect(await door.exec("echo a")).toMatchObject({ output: "a", exit_code: 0 });
-      await door.press("Ctrl+C");
-      await until("the prompt after Ctrl+C", async () => (await exec(door.name, "echo b")).status === 200);
+      const api = await SessionApi.shell(http, `${shell}-erased`, { shell });
+      await api.type("abc");
+      await api.press("Backspace", "Backspace", "Backspace");
+      expect(await api.exec("echo a")).toMatchObject({ output: "a", exit_code: 0 });
+      await api.press("Ctrl+C");
+      await until("the prompt after Ctrl+C", async () => (await exec(api.name, "echo b")).status === 200);
     });
 
     test("a command, a search or a list that was begun is not run into", async () => {
-      const door = await SessionDoor.shell(http, `${shell}-begun`, { shell });
-      await door.type("for i in 1 2\r");
-      await until("the second line", async () => (await exec(door.name, "echo no")).status === 409);
-      expect(await door.exec("echo out", { clear_line: true })).toMatchObject({ output: "out", exit_code: 0 });
-      await door.press("Ctrl+R");
-      await door.type("out");
-      expect((await exec(door.name, "echo no")).status).toBe(409);
-      expect(await door.exec("echo over", { clear_line: true })).toMatchObject({ output: "over", exit_code: 0 });
+      const api = await SessionApi.shell(http, `${shell}-begun`, { shell });
+      await api.type("for i in 1 2\r");
+      await until("the second line", async () => (await exec(api.name, "echo no")).status === 409);
+      expect(await api.exec("echo out", { clear_line: true })).toMatchObject({ output: "out", exit_code: 0 });
+      await api.press("Ctrl+R");
+      await api.type("out");
+      expect((await exec(api.name, "echo no")).status).toBe(409);
+      expect(await api.exec("echo over", { clear_line: true })).toMatchObject({ output: "over", exit_code: 0 });
     });
 
     test("in vi's command mode", async () => {
-      const door = await SessionDoor.shell(http, `${shell}-vi`, { shell });
-      await door.exec({ bash: "set -o vi", zsh: "bindkey -v" }[shell] ?? "fish_vi_key_bindings");
-      await door.press("Escape");
-      expect(await door.exec("echo one; echo two")).toMatchObject({ output: "one\ntwo", exit_code: 0 });
+      const api = await SessionApi.shell(http, `${shell}-vi`, { shell });
+      await api.exec({ bash: "set -o vi", zsh: "bindkey -v" }[shell] ?? "fish_vi_key_bindings");
+      await api.press("Escape");
+      expect(await api.exec("echo one; echo two")).toMatchObject({ output: "one\ntwo", exit_code: 0 });
     });
 
     test("what somebody typed while a command ran stands at the prompt, and arrives whole", async () => {
-      const door = await SessionDoor.shell(http, `${shell}-ahead`, { shell });
-      await door.exec("sleep 0.3", { background: true });
-      await door.type("echo ah");
-      await door.until("command_finished");
-      expect((await exec(door.name, "echo no")).status).toBe(409);
-      await door.type("ead\r");
-      await until("the line to run", async () => (await http.screen(door.name)).lines.includes("ahead"));
-      expect(await door.exec("echo after")).toMatchObject({ output: "after", exit_code: 0 });
+      const api = await SessionApi.shell(http, `${shell}-ahead`, { shell });
+      await api.exec("sleep 0.3", { background: true });
+      await api.type("echo ah");
+      await api.until("command_finished");
+      expect((await exec(api.name, "echo no")).status).toBe(409);
+      await api.type("ead\r");
+      await until("the line to run", async () => (await http.screen(api.name)).lines.includes("ahead"));
+      expect(await api.exec("echo after")).toMatchObject({ output: "after", exit_code: 0 });
     });
 
     test("whatever is typed whenever, no two lines run as one and each runs once", async () => {
-      const door = await SessionDoor.shell(http, `${shell}-property`, { shell });
+      const api = await SessionApi.shell(http, `${shell}-property`, { shell });
       const log = join(wsh.dir, `${shell}.log`);
       const seed = Number(process.env.WSH_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
       const random = randomOf(seed);
@@ -89,7 +89,7 @@ for (const shell of shells) {
       const typeSlowly = async (line: string): Promise<void> => {
         for (let at = 0; at < line.length; ) {
           const size = 1 + Math.floor(random() * 12);
-          await door.type(line.slice(at, at + size));
+          await api.type(line.slice(at, at + size));
           at += size;
           if (random() < 0.4) await Bun.sleep(random() * 6);
         }
@@ -104,7 +104,7 @@ for (const shell of shells) {
         for (let at = 0; at < 3; at++) {
           const name = `${before}.${at}`;
           const command = random() < 0.3 ? `sleep 0.00${Math.floor(random() * 9)}; ` : "";
-          const { status, body } = await exec(door.name, `${command}echo ${name} >> ${log}`);
+          const { status, body } = await exec(api.name, `${command}echo ${name} >> ${log}`);
           if (status === 200) {
             expect({ seed, body }).toMatchObject({ body: { state: "finished", exit_code: 0 } });
             ran.push(name);

@@ -37,7 +37,7 @@ class JumpingClock implements Clock {
     };
   }
 
-  /** Somebody sets the time of day. */
+  /** Sets the time of day. */
   setWall(byMs: number): void {
     this.wallTime += byMs;
   }

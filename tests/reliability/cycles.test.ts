@@ -57,7 +57,7 @@ test(
     expect(readdirSync(wsh.instance.namesDir).sort()).toEqual([expect.stringMatching(/^@s\d+\.w\d+$/), "stays"]);
     expect(readdirSync(wsh.instance.hostsDir).filter((file) => file.endsWith(".sock"))).toHaveLength(1);
     // Threads of the runtime's own pool come and go.
-    await until("descriptors to be given back", () => descriptorsOf(server.pid) <= before.server.descriptors + 2);
+    await until("descriptors to be closed", () => descriptorsOf(server.pid) <= before.server.descriptors + 2);
     expect(descriptorsOf(host)).toBeLessThanOrEqual(before.host.descriptors + 1);
     expect(threadsOf(server.pid)).toBeLessThanOrEqual(before.server.threads + 4);
     expect(memoryOf(server.pid) - memory.server).toBeLessThan(MOOD_KIB);

@@ -6,18 +6,18 @@ import type { Http } from "./http.ts";
 type Fields = Readonly<Record<string, unknown>>;
 export type RunAnswer = RunResult & { readonly screen: { readonly lines: readonly string[] }; decided_by: string };
 
-export class SessionDoor {
+export class SessionApi {
   constructor(
     readonly http: Http,
     readonly name: string,
   ) {}
 
   /** Makes the session and waits for its shell's first prompt. */
-  static async shell(http: Http, name: string, fields: Fields = {}): Promise<SessionDoor> {
+  static async shell(http: Http, name: string, fields: Fields = {}): Promise<SessionApi> {
     await http.create({ name, ...fields });
-    const door = new SessionDoor(http, name);
-    await door.until("prompt");
-    return door;
+    const api = new SessionApi(http, name);
+    await api.until("prompt");
+    return api;
   }
 
   exec(command: string, fields: Fields = {}): Promise<ExecResult> {

@@ -87,7 +87,7 @@ async function works(wsh: Wsh): Promise<void> {
 
 /** Waits until a process has no more descriptors open than that; a leak would be one for each client. */
 function givenBack(pid: number, most: number): Promise<unknown> {
-  return until("descriptors to be given back", () => descriptorsOf(pid) <= most).catch((error) => {
+  return until("descriptors to be closed", () => descriptorsOf(pid) <= most).catch((error) => {
     throw new Error(`${error.message}: ${descriptorsOf(pid)} are open, not ${most}`);
   });
 }

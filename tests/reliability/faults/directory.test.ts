@@ -48,7 +48,7 @@ test("a name that was taken meanwhile is not stolen back", async () => {
     const all = await wsh.list();
     return all.some(({ pid }) => pid === old.pid) ? all : null;
   });
-  // Whoever was first has the name; the other one has a number, or was refused.
+  // The first one has the name; the other one has a number, or was refused.
   expect(new Set(list.map(({ name }) => name)).size).toBe(list.length);
   expect(list).toHaveLength(young === null ? 1 : 2);
 });
