@@ -387,8 +387,8 @@ test("metrics are what Prometheus reads", async () => {
   expect(text).toContain("wsh_sessions_running 1\n");
   expect(text).toContain("wsh_websockets 1\n");
   expect(text).toContain('wsh_refused_total{code="auth_invalid"} 1\n');
-  expect(text).toContain('wsh_calls_total{operation="session.get",api="http",result="ok"} 1\n');
-  expect(text).toContain('wsh_calls_total{operation="sessions.list",api="ws",result="ok"} 1\n');
+  expect(text).toContain('wsh_calls_total{operation="session.get",door="http",result="ok"} 1\n');
+  expect(text).toContain('wsh_calls_total{operation="sessions.list",door="ws",result="ok"} 1\n');
   expect(text).toMatch(/wsh_call_duration_seconds_bucket\{operation="session\.get",le="\+Inf"\} 1\n/);
 });
 

@@ -1,5 +1,5 @@
 /**
- * Every operation, at every api, with what nobody means to send: names of Object's own, numbers beyond all numbers, text
+ * Every operation, through every interface, with what nobody means to send: names of Object's own, numbers beyond all numbers, text
  * that is no URI, nesting without end. It is understood or refused with a code; nothing breaks inside.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";

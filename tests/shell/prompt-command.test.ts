@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout } from "bun:test";
 import { Http } from "../support/http.ts";
 import { testWith } from "../support/programs.ts";
-import { SessionDoor } from "../support/session-api.ts";
+import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -22,20 +22,20 @@ describe("PROMPT_COMMAND", () => {
       await using wsh = new Wsh();
       await wsh.server();
       const http = new Http({ unix: wsh.instance.httpSocket });
-      const door = await SessionDoor.shell(http, "typed", { shell: "bash" });
-      await door.type(`${assignment}; echo set\r`);
+      const api = await SessionApi.shell(http, "typed", { shell: "bash" });
+      await api.type(`${assignment}; echo set\r`);
       const first = await until("its record", async () => {
-        const record = (await door.commands())[0];
+        const record = (await api.commands())[0];
         return record?.state === "finished" && record;
       });
       // The record of what took our hook away says what it does not know, unless it is right.
-      const { text } = await door.output(`command=${first.id}`);
+      const { text } = await api.output(`command=${first.id}`);
       if (text?.includes("PC1")) {
         expect(first.verified).toBe(false);
         expect(first.warnings?.join()).toContain("PROMPT_COMMAND");
       }
       for (const word of ["one", "two"]) {
-        const result = await door.exec(`echo ${word}`);
+        const result = await api.exec(`echo ${word}`);
         expect(result).toMatchObject({ output: word, exit_code: 0 });
         expect(result.verified).toBeUndefined();
         expect(result.warnings ?? []).toEqual([]);
@@ -48,11 +48,11 @@ describe("PROMPT_COMMAND", () => {
     await using wsh = new Wsh();
     await wsh.server();
     const http = new Http({ unix: wsh.instance.httpSocket });
-    const door = await SessionDoor.shell(http, "assigned", { shell: "bash" });
-    const result = await door.exec("PROMPT_COMMAND=('echo PC1'); echo mine");
+    const api = await SessionApi.shell(http, "assigned", { shell: "bash" });
+    const result = await api.exec("PROMPT_COMMAND=('echo PC1'); echo mine");
     expect(result).toMatchObject({ exit_code: 0, verified: false });
     expect(result.warnings?.join()).toContain("PROMPT_COMMAND");
-    expect(await door.exec("unset PROMPT_COMMAND; echo none")).toMatchObject({ output: "none" });
-    expect((await door.exec("echo after")).warnings ?? []).toEqual([]);
+    expect(await api.exec("unset PROMPT_COMMAND; echo none")).toMatchObject({ output: "none" });
+    expect((await api.exec("echo after")).warnings ?? []).toEqual([]);
   });
 });
