@@ -29,7 +29,7 @@ describe("PROMPT_COMMAND", () => {
         return record?.state === "finished" && record;
       });
       // The record of what took our hook away says what it does not know, unless it is right.
-      const { text } = await api.output(`command=${first.id}`);
+      const { text } = await api.output(`command_id=${first.id}`);
       if (text?.includes("PC1")) {
         expect(first.verified).toBe(false);
         expect(first.warnings?.join()).toContain("PROMPT_COMMAND");
