@@ -1,5 +1,5 @@
 /** Rendered output without an emulator. */
-import type { TerminalText, TextPosition } from "../../src/pane/ports.ts";
+import type { TerminalText, TextPosition } from "../../src/pane/text/text.ts";
 
 /** Lines of text with a cursor at their end; history forgets on request. */
 export class FakeText implements TerminalText {

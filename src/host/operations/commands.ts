@@ -3,7 +3,7 @@
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { cutOutput } from "../../pane/text/kept-lines.ts";
+import { cutOutput } from "../../pane/text/cut-output.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
 import { type CommandRecord, type ExecResult, type StepResult, stepsOf } from "../../protocol/commands.ts";
 import { condition } from "../../protocol/conditions.ts";

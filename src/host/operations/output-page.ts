@@ -4,7 +4,8 @@
  */
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { cutOutput, grepLines, type KeptLines, tailLines } from "../../pane/text/kept-lines.ts";
+import { cutOutput, grepLines, tailLines } from "../../pane/text/cut-output.ts";
+import type { KeptLines } from "../../pane/text/kept-lines.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Format } from "../../protocol/screen.ts";

@@ -1,5 +1,6 @@
 /**
- * The commands that ran at the session's prompt: when each began and ended, how, and what it printed (design §6.2).
+ * The commands that ran at the shell's prompt: when each began and ended, how, and what it printed (docs/protocol.md,
+ * Commands).
  *
  * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the child's end.
  * Only D ends a command; a prompt without D, while the shell's own group holds the terminal, ends it with exit code null;
@@ -15,10 +16,23 @@
 import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord, CommandState } from "../../protocol/commands.ts";
 import type { PtyExit } from "../../pty/port.ts";
-import type { RetiredLines, ShellMark, TerminalText, TextPosition } from "../ports.ts";
-import type { ShellPhase } from "../state/classify.ts";
-import { type KeptLines, PackedLines, signalOfExitCode } from "../text/kept-lines.ts";
+import type { ShellMark } from "../ports.ts";
+import { nextPhase, type ShellPhase } from "../state/shell-phase.ts";
+import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
+import type { RetiredLines, TerminalText, TextPosition } from "../text/text.ts";
+import { signalOfExitCode } from "./exit-signal.ts";
+import {
+  type Comparison,
+  compare,
+  cutCommand,
+  doubt,
+  doubtsOf,
+  type Entry,
+  MAX_COMMAND_LINE,
+  type Sent,
+  settleSent,
+} from "./log-entry.ts";
 
 export interface CommandLogLimits {
   /** Records kept. */
@@ -36,9 +50,6 @@ export const defaultCommandLogLimits: CommandLogLimits = {
   totalBytes: 8 * 1024 * 1024,
 };
 
-/** Characters of a command line that are kept. */
-const MAX_COMMAND_LINE = 65_536;
-
 const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
 const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
 
@@ -51,7 +62,7 @@ export interface CommandLogPort {
   shellHoldsTerminal(): boolean | null;
 }
 
-export interface RecorderEvents {
+export interface CommandLogEvents {
   /** C: a command began. */
   started(record: CommandRecord): void;
   /** It ended, was lost, or the child ended under it. */
@@ -64,39 +75,9 @@ export interface RecorderEvents {
   commandLine(from: TextPosition, to: TextPosition): void;
 }
 
-interface Entry {
-  record: CommandRecord;
-  readonly startedAt: number;
-  /** Rows that had been lost by then. */
-  readonly scrolledAway: number;
-  /** What exec has sent, when it did. */
-  readonly sent: Sent | null;
-  /** What stood between B and C, and what the shell says that it ran: what is compared with `sent`. */
-  readonly shown: string | null;
-  said: string | null;
-  /** Whether its marks were, and each came in time. */
-  verified: boolean;
-  /** What keeps its result from being exact, as it becomes known. */
-  readonly doubts: string[];
-  /** While it runs, what it has printed; once it has ended, what is kept of that. */
-  output: RunningOutput | PackedLines;
-}
-
-/** A command that exec types. */
-export interface Sent {
-  readonly command: string;
-  /** The line as the editor is to hold it. */
-  readonly line: string;
-}
-
-/** Whether what ran is what was sent. `open`: the shell may still say. `ran` is null where nothing tells. */
-export type Comparison =
-  | { readonly kind: "same"; readonly ran?: null }
-  | { readonly kind: "open" | "differs"; readonly ran: string | null };
-
 export class CommandLog {
   private readonly entries = new Map<number, Entry>();
-  private readonly listeners = new Set<Partial<RecorderEvents>>();
+  private readonly listeners = new Set<Partial<CommandLogEvents>>();
   private running: Entry | null = null;
   private heldBytes = 0;
   private lastId = 0;
@@ -197,7 +178,7 @@ export class CommandLog {
   }
 
   /** Listens until disposed. */
-  on(events: Partial<RecorderEvents>): Disposable {
+  on(events: Partial<CommandLogEvents>): Disposable {
     this.listeners.add(events);
     return { [Symbol.dispose]: () => void this.listeners.delete(events) };
   }
@@ -237,7 +218,7 @@ export class CommandLog {
         break;
       case "D":
         this.status = { exitCode: mark.exitCode, offset: mark.offset };
-        if (mark.params?.late === "1") this.doubt(LATE_END);
+        if (mark.params?.late === "1" && this.running !== null) doubt(this.running, LATE_END);
         if (this.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
         this.current = "ended";
         break;
@@ -308,12 +289,12 @@ export class CommandLog {
     const start = mark.position;
     const { expected } = this;
     const shown = expected !== null && expected.line.length > MAX_COMMAND_LINE ? null : this.typedLine(start);
-    const line = (expected?.command ?? mark.commandLine ?? shown)?.slice(0, MAX_COMMAND_LINE);
+    const line = expected?.command ?? mark.commandLine ?? shown;
     const id = ++this.lastId;
     const entry: Entry = {
       record: {
         id,
-        command: line ?? null,
+        command: line === null ? null : cutCommand(line),
         cwd: this.port.cwd(),
         state: "running",
         started_at: clock.wall(),
@@ -351,19 +332,8 @@ export class CommandLog {
     const entry = this.running ?? (this.current === "ended" ? this.entries.get(this.lastId) : undefined);
     if (command === null || entry === undefined) return;
     entry.said = command;
-    if (entry.sent !== null) this.settleSent(entry);
-    else entry.record = { ...entry.record, command: command.slice(0, MAX_COMMAND_LINE) };
-  }
-
-  /** Says in the record whether what ran is what was sent, as far as it is known. */
-  private settleSent(entry: Entry): void {
-    const { sent: _earlier, ...record } = entry.record;
-    const { sent, verified } = entry;
-    if (sent === null) return;
-    const { kind, ran = null } = compare(entry);
-    if (kind === "same") entry.record = { ...record, command: sent.command.slice(0, MAX_COMMAND_LINE), verified };
-    else if (ran === null) entry.record = { ...record, verified: false };
-    else entry.record = { ...record, command: ran.slice(0, MAX_COMMAND_LINE), verified: false, sent: sent.command };
+    if (entry.sent !== null) settleSent(entry);
+    else entry.record = { ...entry.record, command: cutCommand(command) };
   }
 
   /** What stands between B and C, until the shell says what it runs. */
@@ -393,7 +363,7 @@ export class CommandLog {
     entry.output = packed;
     this.heldBytes += packed.bytes;
     const count = kept.head.length + kept.tail.length + kept.omitted;
-    const warnings = this.doubts(entry);
+    const warnings = doubtsOf(entry, this.port.text);
     entry.record = {
       ...entry.record,
       ...(warnings.length > 0 ? { warnings } : {}),
@@ -406,32 +376,9 @@ export class CommandLog {
       last_line_id: Math.max(entry.record.first_line_id, position.index > 0 ? position.line : position.line - 1),
       output_lines: count,
     };
-    this.settleSent(entry);
+    settleSent(entry);
     this.limit();
     this.emit((listener) => listener.finished?.(entry.record));
-  }
-
-  /** The running command's result is not exact. */
-  private doubt(why: string): void {
-    const entry = this.running;
-    if (entry === null || entry.doubts.includes(why)) return;
-    entry.doubts.push(why);
-    entry.verified = false;
-    entry.record = { ...entry.record, verified: false };
-  }
-
-  /** Why the screen does not show all that a command has printed. */
-  private doubts({ scrolledAway, doubts: known }: Entry): string[] {
-    const { text } = this.port;
-    const lost = text.scrolledAway - scrolledAway;
-    const doubts = [...known];
-    if (text.alternate) {
-      doubts.push("the command ended on the alternate screen: what it showed there is not in the output");
-    }
-    if (lost > 0) {
-      doubts.push(`${lost} rows left a scroll region that the terminal was given: they are not in the output`);
-    }
-    return doubts;
   }
 
   private limit(): void {
@@ -448,42 +395,7 @@ export class CommandLog {
     }
   }
 
-  private emit(call: (listener: Partial<RecorderEvents>) => void): void {
+  private emit(call: (listener: Partial<CommandLogEvents>) => void): void {
     for (const listener of [...this.listeners]) call(listener);
-  }
-}
-
-function compare({ sent, shown, said }: Pick<Entry, "sent" | "shown" | "said">): Comparison {
-  if (sent === null) return { kind: "same" };
-  if (said !== null) return isSame(sent.line, said) ? { kind: "same" } : { kind: "differs", ran: said };
-  return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
-}
-
-/** Blanks apart, which shells change in their histories, the line is the one that ran. */
-function isSame(line: string, ran: string): boolean {
-  if (line === ran) return true;
-  const blanks = /\s+/g;
-  return line.replace(blanks, " ").trim() === ran.replace(blanks, " ").trim();
-}
-
-/** The same of what the terminal shows, where a line is wrapped and a tab is blanks. */
-function isShown(line: string, shown: string | null): boolean {
-  const blanks = /\s+/g;
-  return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");
-}
-
-function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {
-  switch (kind) {
-    case "A":
-      return "drawing";
-    case "B":
-      return "prompt";
-    case "C":
-      return "running";
-    case "D":
-      return "ended";
-    case "E":
-    case "L":
-      return phase;
   }
 }

@@ -13,12 +13,12 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import type { DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { TerminalText, TextPosition } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
+import { type CutOutput, cutOutput } from "../text/cut-output.ts";
 import type { EchoTracker } from "../text/echo.ts";
-import { type CutOutput, cutOutput } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
+import type { TerminalText, TextPosition } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 
 /** Time between two looks that must agree before silence counts as an end, in ms: longer than a change of programs. */

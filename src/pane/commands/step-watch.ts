@@ -6,8 +6,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
-import type { TerminalText } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
+import type { TerminalText } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 
 /** After an input that began no command, how long a new prompt must stand before that counts as the end, in ms. */

@@ -11,12 +11,10 @@ import type { ForegroundFacts, ProcessFacts } from "../../platform/foreground.ts
 import type { DecidedFrom } from "../../protocol/commands.ts";
 import type { SessionState } from "../../protocol/session.ts";
 import type { PtyFlags } from "../../pty/port.ts";
+import type { ShellPhase } from "./shell-phase.ts";
 
 /** Silence after which a raw terminal counts as at rest where only flags are known, in ms. */
 export const REST_MS = 300;
-
-/** Where the session's own shell is, by its marks. `drawing`: a prompt has begun, its end was not seen (yet). */
-export type ShellPhase = "none" | "drawing" | "prompt" | "running" | "ended";
 
 export interface ProgramKnowledge {
   /** Null where the kernel does not tell. */

@@ -9,9 +9,11 @@ import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import { type ForegroundFacts, readForeground } from "../../platform/foreground.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { ProgramPort, TerminalText } from "../ports.ts";
-import { classify, type ProgramKnowledge, type ProgramState, type ShellPhase } from "./classify.ts";
+import type { ProgramPort } from "../ports.ts";
+import type { TerminalText } from "../text/text.ts";
+import { classify, type ProgramKnowledge, type ProgramState } from "./classify.ts";
 import { type Lasting, lastingOf } from "./lasting.ts";
+import type { ShellPhase } from "./shell-phase.ts";
 
 /** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
 export const PAUSE_MS = 30;

@@ -10,7 +10,8 @@
 
 import type { Clock } from "../../base/clock.ts";
 import type { PtyFlags } from "../../pty/port.ts";
-import type { TerminalText, TextPosition } from "../ports.ts";
+import type { Mask } from "./masks.ts";
+import type { TerminalText, TextPosition } from "./text.ts";
 
 /** Input lines that wait for their echo; a longer paste is remembered by its first lines. */
 const MAX_LINES = 64;
@@ -22,12 +23,6 @@ const ECHO_MS = 10_000;
 const MAX_DISTANCE = 500;
 /** Lines that have masks; older ones have scrolled out of every wait's interest. */
 const MAX_MASKED = 1_024;
-
-/** Characters from `start` up to `end` of a line are echo. */
-export interface Mask {
-  readonly start: number;
-  readonly end: number;
-}
 
 interface Expected {
   readonly text: string;

@@ -1,17 +1,9 @@
 /**
- * Rendered output, kept head and tail, and how it is cut for a reader. Pure data and functions over lines.
+ * Rendered output of which head and tail are kept.
  *
  * A HeadTail takes lines in order and keeps the first and the last within a budget of bytes; what falls between is only
  * counted. Whatever a program prints, it never holds more than its budget and one line over it.
  */
-import { constants } from "node:os";
-
-export interface CutOutput {
-  readonly text: string;
-  /** Lines left out between head and tail. */
-  readonly omittedLines: number;
-}
-
 /** Lines of output, first and last. */
 export interface KeptLines {
   readonly head: readonly string[];
@@ -42,7 +34,7 @@ export class PackedLines {
 }
 
 /** UTF-8 bytes of a line with its newline. */
-function cost(line: string): number {
+export function cost(line: string): number {
   return Buffer.byteLength(line) + 1;
 }
 
@@ -165,78 +157,4 @@ export function trimBlanks(text: string): string {
   let end = text.length;
   while (end > 0 && text.charCodeAt(end - 1) === 32) end--;
   return end === text.length ? text : text.slice(0, end);
-}
-
-/** The longest part of `text` from its start (or end) of at most `limit` UTF-8 bytes, characters kept whole. */
-export function clip(text: string, limit: number, from: "start" | "end"): string {
-  const bytes = Math.max(0, Math.floor(limit));
-  if (Buffer.byteLength(text) <= bytes) return text;
-  const all = Buffer.from(text);
-  if (from === "start") {
-    let end = bytes;
-    while (end > 0 && ((all[end] ?? 0) & 0xc0) === 0x80) end--;
-    return all.toString("utf8", 0, end);
-  }
-  let start = all.length - bytes;
-  while (start < all.length && ((all[start] ?? 0) & 0xc0) === 0x80) start++;
-  return all.toString("utf8", start);
-}
-
-/**
- * Lines as one text of at most `limit` UTF-8 bytes: everything when it fits, else whole lines from the start and from the
- * end, with a line between them that says how many are missing (it is not counted in the limit).
- */
-export function cutOutput(lines: KeptLines, limit: number): CutOutput {
-  const { head, tail, omitted } = lines;
-  if (omitted === 0) {
-    const text = [...head, ...tail].join("\n");
-    if (Buffer.byteLength(text) <= limit) return { text, omittedLines: 0 };
-  }
-  const all = omitted === 0 ? [...head, ...tail] : null;
-  const front = takeLines(all ?? head, limit / 2, "start");
-  const back = takeLines(all === null ? tail : all.slice(front.length), limit / 2, "end");
-  const total = head.length + tail.length + omitted;
-  const omittedLines = total - front.length - back.length;
-  if (front.length === 0 && back.length === 0) {
-    // A line longer than the limit, or no limit at all: its two ends are still worth more than nothing.
-    return { text: limit <= 0 ? "" : clipEnds(all ?? (tail.length > 0 ? tail : head), limit), omittedLines };
-  }
-  return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
-}
-
-function clipEnds(lines: readonly string[], limit: number): string {
-  const text = lines.join("\n");
-  return `${clip(text, limit / 2, "start")} … ${clip(text, limit / 2, "end")}`;
-}
-
-function takeLines(lines: readonly string[], bytes: number, from: "start" | "end"): string[] {
-  const taken: string[] = [];
-  let left = bytes;
-  for (let n = 0; n < lines.length; n++) {
-    const line = lines[from === "start" ? n : lines.length - 1 - n] ?? "";
-    left -= cost(line);
-    if (left < 0) break;
-    taken.push(line);
-  }
-  return from === "start" ? taken : taken.reverse();
-}
-
-/** The last `count` of the lines. What lies in the omitted middle cannot be had. */
-export function tailLines(lines: KeptLines, count: number): KeptLines {
-  if (lines.tail.length >= count) return { head: [], tail: lines.tail.slice(lines.tail.length - count), omitted: 0 };
-  if (lines.omitted > 0) return { head: [], tail: lines.tail, omitted: 0 };
-  const all = [...lines.head, ...lines.tail];
-  return { head: [], tail: all.slice(Math.max(0, all.length - count)), omitted: 0 };
-}
-
-/** The kept lines for which `matches` holds; what was omitted is not searched and stays counted. */
-export function grepLines(lines: KeptLines, matches: (line: string) => boolean): KeptLines {
-  return { head: lines.head.filter(matches), tail: lines.tail.filter(matches), omitted: lines.omitted };
-}
-
-const signalNames = new Map<number, string>(Object.entries(constants.signals).map(([name, number]) => [number, name]));
-
-/** The signal that a shell's exit code reports (128 + number); null when it is an ordinary code. */
-export function signalOfExitCode(code: number | null): string | null {
-  return code === null || code <= 128 ? null : (signalNames.get(code - 128) ?? null);
 }

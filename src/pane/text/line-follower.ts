@@ -5,8 +5,8 @@
  * It remembers nothing but the place up to which it has come, and a line that is still being written.
  */
 
-import type { RetiredLines, TerminalText, TextPosition } from "../ports.ts";
 import { trimBlanks } from "./kept-lines.ts";
+import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 /** Characters of one line that wait for its end; of a longer one the pieces come out as they are. */
 const LONGEST_LINE = 65_536;

@@ -1,9 +1,8 @@
 /** Output between two places of the screen and history, as lines. Pure readings of the rendered text. */
 
-import type { TerminalText, TextPosition } from "../ports.ts";
-import { openPieces } from "../waiting/pattern.ts";
-import type { Mask } from "./echo.ts";
 import { HeadTail, type KeptLines } from "./kept-lines.ts";
+import { type Mask, openPieces } from "./masks.ts";
+import type { TerminalText, TextPosition } from "./text.ts";
 
 /**
  * Lines from one place up to another. What is no longer kept counts as omitted.

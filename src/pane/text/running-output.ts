@@ -3,8 +3,8 @@
  * and the rest is read from screen and history when somebody asks. A cleared screen begins it anew. Bounded by bytes.
  */
 
-import type { RetiredLines, TerminalText, TextPosition } from "../ports.ts";
 import { HeadTail, type KeptLines, trimBlanks } from "./kept-lines.ts";
+import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
 export class RunningOutput {
   private readonly taken: HeadTail;

@@ -3,7 +3,7 @@
  * output cursor. The places are kept for the newest chunks and marks, as cells of a logical line, which no reflow changes.
  */
 import type { Position, TerminalModel } from "../../terminal/model.ts";
-import type { TerminalText, TextPosition } from "../ports.ts";
+import type { TerminalText, TextPosition } from "./text.ts";
 
 /** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
 const REMEMBERED = 2_048;

@@ -6,9 +6,9 @@
  * seen there, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
  */
 
-import type { RenderedLine, RetiredLines, TerminalText, TextPosition } from "../ports.ts";
-import type { Mask } from "../text/echo.ts";
-import { type Budget, type Finder, type Match, openPieces } from "./pattern.ts";
+import { type Mask, openPieces } from "../text/masks.ts";
+import type { RenderedLine, RetiredLines, TerminalText, TextPosition } from "../text/text.ts";
+import type { Budget, Finder, Match } from "./pattern.ts";
 
 export interface ScanMatch extends Match {
   /** Null on the alternate screen. */

@@ -3,7 +3,6 @@
  * no pattern can hold up a terminal by backtracking; one that is costly all the same is stopped by its budget.
  */
 import { WshError } from "../../protocol/errors.ts";
-import type { Mask } from "../text/echo.ts";
 
 /** Characters of one line that a pattern sees; of a longer line, its end. */
 const MAX_SEARCHED = 16_384;
@@ -63,19 +62,6 @@ export async function regexFinder(pattern: string, flags: string): Promise<Finde
     for (let n = 1; n <= matcher.groupCount(); n++) groups.push(matcher.group(n));
     return { text: matcher.group() ?? "", groups };
   };
-}
-
-/** What is left of a line from `from` on when the masked places are taken out: the pieces in which a match may lie. */
-export function openPieces(length: number, from: number, masks: readonly Mask[]): Mask[] {
-  const pieces: Mask[] = [];
-  let start = from;
-  for (const mask of masks) {
-    if (mask.end <= start) continue;
-    if (mask.start > start) pieces.push({ start, end: Math.min(mask.start, length) });
-    start = mask.end;
-  }
-  if (start < length || (start === 0 && length === 0)) pieces.push({ start, end: length });
-  return pieces;
 }
 
 /** What a pattern has cost; over its budget it is stopped. */

@@ -16,10 +16,10 @@ import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Activity } from "../activity.ts";
 import type { CommandLog } from "../commands/command-log.ts";
-import type { RetiredLines, TerminalText } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";
+import type { RetiredLines, TerminalText } from "../text/text.ts";
 import { OutputScan, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./pattern.ts";
 

@@ -2,8 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { CommandLog, type CommandLogLimits } from "../../../src/pane/commands/command-log.ts";
-import type { RetiredLines, ShellMark } from "../../../src/pane/ports.ts";
-import { cutOutput, grepLines, HeadTail, signalOfExitCode, tailLines } from "../../../src/pane/text/kept-lines.ts";
+import { signalOfExitCode } from "../../../src/pane/commands/exit-signal.ts";
+import type { ShellMark } from "../../../src/pane/ports.ts";
+import { cutOutput, grepLines, tailLines } from "../../../src/pane/text/cut-output.ts";
+import { HeadTail } from "../../../src/pane/text/kept-lines.ts";
+import type { RetiredLines } from "../../../src/pane/text/text.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LivePane } from "../../support/live-pane.ts";
 

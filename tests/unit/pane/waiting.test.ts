@@ -4,7 +4,8 @@ import { type Clock, systemClock } from "../../../src/base/clock.ts";
 
 import { defaultCommandLimits } from "../../../src/pane/commands/commands.ts";
 import { EchoTracker, echoLines } from "../../../src/pane/text/echo.ts";
-import { Budget, openPieces, regexFinder } from "../../../src/pane/waiting/pattern.ts";
+import { openPieces } from "../../../src/pane/text/masks.ts";
+import { Budget, regexFinder } from "../../../src/pane/waiting/pattern.ts";
 import { FakeText } from "../../support/fake-text.ts";
 import { failure, LivePane } from "../../support/live-pane.ts";
 import { isMissing } from "../../support/programs.ts";

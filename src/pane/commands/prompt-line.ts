@@ -1,0 +1,164 @@
+/**
+ * The line at the shell's prompt, as exec needs it: shown by the pane's own shell, empty by its editor's own word, and
+ * held against all other input. What else stands there is refused by name, or thrown away where the caller asks for that.
+ */
+
+import type { Clock } from "../../base/clock.ts";
+import { Wait } from "../../base/deadline.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { InputHold } from "../input-gate.ts";
+import type { ExecTarget, IntegratedShell } from "../ports.ts";
+import type { StateObserver } from "../state/observer.ts";
+import type { CommandLog } from "./command-log.ts";
+import type { LineEditor, LineState } from "./line-editor.ts";
+import { obstacleTo, watchObstacle } from "./prompt-obstacle.ts";
+
+/** How long a shell may take to show its first prompt, or the next one after a command, in ms. */
+const PROMPT_MS = 5_000;
+/** How long a caller that does not wait still gets the prompt after the command before, in ms. */
+const SOON_MS = 1_000;
+/** How long a shell that was interrupted at its prompt may take to show the next one, in ms. */
+const TAKEN_BACK_MS = 500;
+/** Characters of a line that a message shows. */
+const SHOWN_CHARS = 80;
+export const CTRL_C = Uint8Array.of(3);
+
+export interface LineRequest {
+  /** What stands at the prompt is thrown away. */
+  readonly clearLine: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface LinePort {
+  readonly clock: Clock;
+  readonly target: ExecTarget;
+  readonly log: CommandLog;
+  readonly observer: StateObserver;
+  readonly editor: LineEditor;
+}
+
+export class PromptLine {
+  constructor(private readonly port: LinePort) {}
+
+  /** Presses Ctrl+C and waits for the next prompt. */
+  async interrupt(hold: InputHold): Promise<void> {
+    const prompt = this.promptComes(this.port.clock.now() + TAKEN_BACK_MS, undefined);
+    await hold.write(CTRL_C);
+    await prompt;
+  }
+
+  /**
+   * Holds all other input back and makes sure that the line at the shell's prompt is empty, by its editor's own word.
+   * @returns the hold, for as long as the line is empty or ours, and what to type before the command
+   */
+  async empty(request: LineRequest, deadline: number): Promise<{ readonly hold: InputHold; readonly before: string }> {
+    const { editor, target, log } = this.port;
+    for (;;) {
+      const shell = await this.atPrompt(deadline, request.signal);
+      if (!(await editor.pasted())) throw this.refused({ kind: "pasting" });
+      // The prompt may be gone meanwhile: it is looked for again.
+      if (log.phase !== "prompt") continue;
+      const hold = target.hold();
+      let isOurs = false;
+      try {
+        let line = await editor.ask(hold, shell);
+        if (request.clearLine && (line.kind === "text" || line.kind === "open" || line.kind === "silent")) {
+          line = await this.cleared(hold, shell, line);
+        }
+        if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
+        if (line.kind === "left") continue;
+        if (line.kind !== "empty") throw this.refused(line);
+        isOurs = true;
+        return { hold, before: line.before };
+      } finally {
+        if (!isOurs) hold[Symbol.dispose]();
+      }
+    }
+  }
+
+  /** Empties the line by the editor's own key; what that cannot empty is interrupted. */
+  private async cleared(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
+    const { editor } = this.port;
+    let now = line;
+    if (line.kind === "text") {
+      await editor.clear(hold, shell);
+      now = await editor.ask(hold, shell);
+    }
+    if (now.kind !== "text" && now.kind !== "open" && now.kind !== "silent") return now;
+    await this.interrupt(hold);
+    return await editor.ask(hold, shell);
+  }
+
+  private refused(line: Exclude<LineState, { kind: "empty" | "left" }>): WshError {
+    switch (line.kind) {
+      case "text": {
+        const shown = shortened(line.text);
+        return new WshError("prompt_not_empty", `the line at the prompt holds '${shown}'`, { line: line.text });
+      }
+      case "open":
+        return new WshError("prompt_not_empty", "a command, a search or a list has been begun at the prompt");
+      case "pasting":
+        return new WshError("prompt_not_empty", "a paste at the prompt has not ended");
+      case "silent":
+        return new WshError("prompt_not_empty", "the shell's line editor does not say that its line is empty", {
+          hint: "A key sequence or a paste may be half typed, or a question open: look at the screen; clear_line (--clear-line) interrupts it.",
+        });
+      case "busy":
+        return new WshError("not_at_prompt", "the shell shows its prompt and does not read its input");
+      case "lines":
+        return new WshError("no_shell_integration", "the shell at the prompt has no line editor that could be asked");
+    }
+  }
+
+  /** Waits until the pane's shell shows its prompt; refuses when something else is there. */
+  private async atPrompt(deadline: number, signal: AbortSignal | undefined): Promise<IntegratedShell> {
+    const { target, log, clock, observer } = this.port;
+    observer.requireRunning();
+    observer.observe();
+    if (target.shell === null && target.replacedBy === null) {
+      const reason = target.integrationReason ?? "it does not run a shell that wsh knows";
+      throw new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
+    }
+    // A caller who does not wait still gets what is about to be: the prompt after the command before.
+    const until = Math.min(Math.max(deadline, clock.now() + SOON_MS), clock.now() + PROMPT_MS);
+    while (log.phase !== "prompt") {
+      if (log.phase === "running") throw this.notAtPrompt();
+      const came = await this.promptComes(until, signal);
+      if (came) continue;
+      const obstacle = obstacleTo(this.port, observer.observe());
+      if (obstacle !== null) throw obstacle;
+      observer.requireRunning();
+      if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
+      if (log.active) throw this.notAtPrompt();
+      throw new WshError("no_shell_integration", "the shell has shown no prompt of its integration yet");
+    }
+    if (log.shellHoldsTerminal() === false) throw this.notAtPrompt();
+    const { shell } = target;
+    if (shell !== null) return shell;
+    throw new WshError("no_shell_integration", `'${target.replacedBy}' is no shell whose line editor can be asked`);
+  }
+
+  /** The next prompt, or false at the deadline, at the program's end, and when the caller is gone. */
+  promptComes(until: number, signal: AbortSignal | undefined): Promise<boolean> {
+    const { log, clock } = this.port;
+    const left = until - clock.now();
+    if (left <= 0) return Promise.resolve(false);
+    const wait = new Wait({ clock, ms: left, signal }, () => false);
+    const came = (): void => wait.end(true);
+    const never = (): void => wait.end(false);
+    wait.own(log.on({ prompt: came, started: came, exited: never }), watchObstacle(this.port, never));
+    return wait.promise;
+  }
+
+  private notAtPrompt(): WshError {
+    const state = this.port.observer.observe();
+    const running = this.port.log.runningCommand?.command ?? state.foreground?.name ?? "a program";
+    const process = state.foreground?.name ?? null;
+    const message = `the shell is not at its prompt: '${running}' runs (${state.state}: ${state.why})`;
+    return new WshError("not_at_prompt", message, { running, process, state: state.state });
+  }
+}
+
+export function shortened(line: string): string {
+  return line.length > SHOWN_CHARS ? `${line.slice(0, SHOWN_CHARS)}…` : line;
+}

@@ -1,0 +1,64 @@
+/** The results of an exec's steps, from the record of the command or from the text where there is no record. */
+
+import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/commands.ts";
+import { cutOutput } from "../text/cut-output.ts";
+import type { KeptLines } from "../text/kept-lines.ts";
+import { linesBetween } from "../text/lines-between.ts";
+import type { TerminalText, TextPosition } from "../text/text.ts";
+import type { CommandLog } from "./command-log.ts";
+
+export interface ResultsPort {
+  readonly text: TerminalText;
+  readonly log: CommandLog;
+  /** Directory of the shell now. */
+  cwd(): string | null;
+}
+
+export class StepResults {
+  constructor(private readonly port: ResultsPort) {}
+
+  skipped(step: Step): StepResult {
+    return {
+      ...(step.name === undefined ? {} : { name: step.name }),
+      state: "skipped",
+      exit_code: null,
+      signal: null,
+      output: "",
+      omitted_lines: 0,
+      duration_ms: null,
+      cwd: null,
+      command_id: null,
+      output_cursor: this.port.text.offset,
+    };
+  }
+
+  ofRecord(step: Step, state: ExecState, record: CommandRecord, limit: number): StepResult {
+    const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
+    return {
+      ...this.skipped(step),
+      ...outputOf(kept, limit),
+      state: record.state === "lost" || record.state === "replaced" ? record.state : state,
+      exit_code: record.exit_code,
+      signal: record.signal,
+      ...(record.verified ? {} : { verified: false }),
+      duration_ms: record.duration_ms,
+      cwd: this.port.cwd() ?? record.cwd,
+      command_id: record.id,
+      output_cursor: record.output_end ?? this.port.text.offset,
+    };
+  }
+
+  /** A step without a record: what came after its input. */
+  ofText(step: Step, state: ExecState, exitCode: number | null, from: TextPosition, limit: number): StepResult {
+    const { text } = this.port;
+    const promptAt = this.port.log.promptStart;
+    const to = promptAt !== null && promptAt.line > from.line ? promptAt : text.position();
+    const kept = linesBetween(text, { line: from.line + 1, index: 0 }, to, limit);
+    return { ...this.skipped(step), ...outputOf(kept, limit), state, exit_code: exitCode, cwd: this.port.cwd() };
+  }
+}
+
+function outputOf(kept: KeptLines, limit: number): Pick<StepResult, "output" | "omitted_lines"> {
+  const { text, omittedLines } = cutOutput(kept, limit);
+  return { output: text, omitted_lines: omittedLines };
+}

@@ -1,0 +1,22 @@
+/** Where a shell is between its prompt and the end of a command, by the marks of its integration. */
+import type { ShellMark } from "../ports.ts";
+
+/** Where the pane's own shell is, by its marks. `drawing`: a prompt has begun, its end was not seen (yet). */
+export type ShellPhase = "none" | "drawing" | "prompt" | "running" | "ended";
+
+/** The phase after a mark. */
+export function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhase {
+  switch (kind) {
+    case "A":
+      return "drawing";
+    case "B":
+      return "prompt";
+    case "C":
+      return "running";
+    case "D":
+      return "ended";
+    case "E":
+    case "L":
+      return phase;
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Kept lines as a reader gets them: the whole within a limit of bytes, or head and tail with a count of what lies
+ * between; the last lines only; those that match. Pure functions; characters and lines stay whole wherever they can.
+ */
+import { cost, type KeptLines } from "./kept-lines.ts";
+
+export interface CutOutput {
+  readonly text: string;
+  /** Lines left out between head and tail. */
+  readonly omittedLines: number;
+}
+
+/** The longest part of `text` from its start (or end) of at most `limit` UTF-8 bytes, characters kept whole. */
+function clip(text: string, limit: number, from: "start" | "end"): string {
+  const bytes = Math.max(0, Math.floor(limit));
+  if (Buffer.byteLength(text) <= bytes) return text;
+  const all = Buffer.from(text);
+  if (from === "start") {
+    let end = bytes;
+    while (end > 0 && ((all[end] ?? 0) & 0xc0) === 0x80) end--;
+    return all.toString("utf8", 0, end);
+  }
+  let start = all.length - bytes;
+  while (start < all.length && ((all[start] ?? 0) & 0xc0) === 0x80) start++;
+  return all.toString("utf8", start);
+}
+
+/**
+ * Lines as one text of at most `limit` UTF-8 bytes: everything when it fits, else whole lines from the start and from the
+ * end, with a line between them that says how many are missing (it is not counted in the limit).
+ */
+export function cutOutput(lines: KeptLines, limit: number): CutOutput {
+  const { head, tail, omitted } = lines;
+  if (omitted === 0) {
+    const text = [...head, ...tail].join("\n");
+    if (Buffer.byteLength(text) <= limit) return { text, omittedLines: 0 };
+  }
+  const all = omitted === 0 ? [...head, ...tail] : null;
+  const front = takeLines(all ?? head, limit / 2, "start");
+  const back = takeLines(all === null ? tail : all.slice(front.length), limit / 2, "end");
+  const total = head.length + tail.length + omitted;
+  const omittedLines = total - front.length - back.length;
+  if (front.length === 0 && back.length === 0) {
+    // A line longer than the limit, or no limit at all: its two ends are still worth more than nothing.
+    return { text: limit <= 0 ? "" : clipEnds(all ?? (tail.length > 0 ? tail : head), limit), omittedLines };
+  }
+  return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
+}
+
+function clipEnds(lines: readonly string[], limit: number): string {
+  const text = lines.join("\n");
+  return `${clip(text, limit / 2, "start")} … ${clip(text, limit / 2, "end")}`;
+}
+
+function takeLines(lines: readonly string[], bytes: number, from: "start" | "end"): string[] {
+  const taken: string[] = [];
+  let left = bytes;
+  for (let n = 0; n < lines.length; n++) {
+    const line = lines[from === "start" ? n : lines.length - 1 - n] ?? "";
+    left -= cost(line);
+    if (left < 0) break;
+    taken.push(line);
+  }
+  return from === "start" ? taken : taken.reverse();
+}
+
+/** The last `count` of the lines. What lies in the omitted middle cannot be had. */
+export function tailLines(lines: KeptLines, count: number): KeptLines {
+  if (lines.tail.length >= count) return { head: [], tail: lines.tail.slice(lines.tail.length - count), omitted: 0 };
+  if (lines.omitted > 0) return { head: [], tail: lines.tail, omitted: 0 };
+  const all = [...lines.head, ...lines.tail];
+  return { head: [], tail: all.slice(Math.max(0, all.length - count)), omitted: 0 };
+}
+
+/** The kept lines for which `matches` holds; what was omitted is not searched and stays counted. */
+export function grepLines(lines: KeptLines, matches: (line: string) => boolean): KeptLines {
+  return { head: lines.head.filter(matches), tail: lines.tail.filter(matches), omitted: lines.omitted };
+}

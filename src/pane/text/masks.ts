@@ -1,0 +1,20 @@
+/** Places of a line that are echo of input, and what is left of the line without them. */
+
+/** Characters from `start` up to `end` of a line are echo. */
+export interface Mask {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is left of a line from `from` on when the masked places are taken out: the pieces in which a match may lie. */
+export function openPieces(length: number, from: number, masks: readonly Mask[]): Mask[] {
+  const pieces: Mask[] = [];
+  let start = from;
+  for (const mask of masks) {
+    if (mask.end <= start) continue;
+    if (mask.start > start) pieces.push({ start, end: Math.min(mask.start, length) });
+    start = mask.end;
+  }
+  if (start < length || (start === 0 && length === 0)) pieces.push({ start, end: length });
+  return pieces;
+}
