@@ -15,12 +15,13 @@
 import * as v from "valibot";
 import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
-import { type Attach, AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
+import { type Attach, AttachEventSchema, type PersonDevice, type ScrollbackChoice } from "../protocol/attach.ts";
 import { StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection } from "../wire/connection.ts";
 import { type Answers, Probe } from "./color-probe.ts";
 import { endSignals, type Outcome, outcomeOf } from "./outcome.ts";
+import { outerName } from "./outer-name.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
 import { type ColorSetting, capsFor, takesControlStrings } from "./paint/modes.ts";
 import { SessionView } from "./view.ts";
@@ -74,6 +75,11 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
     terminalTakes = await client.end();
   }
   return { ...ended, terminalTakes };
+}
+
+function outerField(device: PersonDevice | null): { readonly outer?: string } {
+  const outer = device === null ? null : outerName(device);
+  return outer === null ? {} : { outer };
 }
 
 type Ended = Pick<AttachResult, "outcome" | "name">;
@@ -151,6 +157,7 @@ class Client {
         no_color: (process.env.NO_COLOR ?? "") !== "",
         prefix: options.prefix?.label ?? null,
         ...(terminal.device === null ? {} : { terminal: terminal.device }),
+        ...outerField(terminal.device),
       } satisfies Attach,
       this.context,
     );

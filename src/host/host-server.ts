@@ -242,7 +242,7 @@ export class HostServer implements PeerHandler {
   private async attach(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
-    const stream = new code.TerminalStream(session, peer, request.input, this.policy);
+    const stream = new code.TerminalStream(session, peer, request.input, { ...this.policy, known: code.known });
     // Known before it has begun: keys and a new size may come at once, and so may the end.
     this.streams.set(peer, stream);
     await stream.start();

@@ -61,6 +61,10 @@ interface Stat {
   readonly tty: number;
   readonly foreground: number;
   readonly threads: number;
+  /** Of its process session. */
+  readonly session: number;
+  /** When it started, in clock ticks since the system did. */
+  readonly started: number;
 }
 
 function readText(path: string): string | null {
@@ -78,7 +82,7 @@ export function parseStat(text: string): Stat | null {
   const close = text.lastIndexOf(")");
   if (open < 0 || close < open) return null;
   const rest = text.slice(close + 2).split(" ");
-  const [state = "", ppid, group, , tty, foreground] = rest;
+  const [state = "", ppid, group, session, tty, foreground] = rest;
   return {
     pid: Number(text.slice(0, open)),
     name: text.slice(open + 1, close),
@@ -88,10 +92,12 @@ export function parseStat(text: string): Stat | null {
     tty: Number(tty),
     foreground: Number(foreground),
     threads: Number(rest[17]),
+    session: Number(session),
+    started: Number(rest[19]),
   };
 }
 
-function statOf(pid: number): Stat | null {
+export function statOf(pid: number): Stat | null {
   const text = readText(`/proc/${pid}/stat`);
   return text === null ? null : parseStat(text);
 }

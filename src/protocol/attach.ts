@@ -2,9 +2,12 @@
 import * as v from "valibot";
 import { SideSchema } from "./size.ts";
 
-/** History that is played into the outer terminal's own scrollback before the screen: all, none, or the newest N lines. */
+/**
+ * History that is written into the outer terminal's own scrollback before the screen: what is new since that terminal last
+ * detached, all, none, or the newest N lines.
+ */
 export const ScrollbackChoiceSchema = v.union([
-  v.picklist(["all", "none"]),
+  v.picklist(["new", "all", "none"]),
   v.pipe(v.number(), v.integer(), v.minValue(0)),
 ]);
 export type ScrollbackChoice = v.InferOutput<typeof ScrollbackChoiceSchema>;
@@ -33,6 +36,8 @@ export const AttachSchema = v.object({
   relay: v.optional(v.boolean(), true),
   /** Overlays and panels are shown without colours (NO_COLOR); programs keep theirs. */
   no_color: v.optional(v.boolean(), false),
+  /** Names the terminal, as long as it has its scrollback; absent where that cannot be told from another's. */
+  outer: v.optional(v.pipe(v.string(), v.maxLength(256))),
   /** What the person calls the prefix key; null when there is none. */
   prefix: v.nullable(v.string()),
   /** The terminal, if the host may open it itself and carry keys and the program's bytes without the client. */

@@ -308,6 +308,11 @@ export class TerminalModel {
 
   /** Rows from a place that was the top of the normal screen to its top now, oldest first: the newest `limit`. */
   rowsAbove(since: Position, limit: number): Row[] {
+    return this.newestRows(this.countAbove(since, limit));
+  }
+
+  /** How many rows that is. */
+  countAbove(since: Position, limit: number): number {
     const { hot, history } = this.emulator;
     const first = hot.indexOf(since);
     // Older ones are packed already: how many, is seen row by row.
@@ -319,7 +324,7 @@ export class TerminalModel {
         if (id > since.line || (id === since.line && offset + cell >= since.col)) packed++;
       }
     }
-    return this.newestRows(Math.min(limit, hot.above - first + packed));
+    return Math.max(0, Math.min(limit, hot.above - first + packed));
   }
 
   /** The newest `limit` rows above the normal screen, as they would be painted, oldest first. */

@@ -22,7 +22,11 @@ export function register(program: Command): void {
       "Show a session in this terminal and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows help.\n" +
         "Exit code: 0 after detaching, the program's own when it ended.",
     )
-    .option("--scrollback <lines>", "history to put into this terminal's scrollback: all, none, or N lines", "all")
+    .option(
+      "--scrollback <lines>",
+      "history to put into this terminal's scrollback: new (since it detached), all, none, or N lines",
+      "new",
+    )
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
     .option("--read-only", "watch only: send no keys, never decide the size")
     .action(async (name: string, flags: AttachFlags, command: Command) => {
@@ -57,9 +61,9 @@ function refuseMirror({ httpSocket }: Instance, name: string): void {
 
 /** @throws WshError invalid_request */
 function scrollbackOf(text: string): ScrollbackChoice {
-  if (text === "all" || text === "none") return text;
+  if (text === "new" || text === "all" || text === "none") return text;
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new WshError("invalid_request", `'${text}' is not an amount of scrollback`, {
-    hint: "Give all, none, or a number.",
+    hint: "Give new, all, none, or a number.",
   });
 }

@@ -23,6 +23,7 @@ import { withColors } from "../../terminal/profile.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
+import type { KnownTerminals } from "./known-terminals.ts";
 import { forProgram } from "./pane-mouse.ts";
 import { Presentation } from "./presentation.ts";
 
@@ -45,6 +46,7 @@ export class TerminalStream implements Viewer {
   size: Size;
   help = false;
   private readonly scrollback: ScrollbackChoice;
+  private readonly outer: string | undefined;
   private readonly terminal: PersonTerminal | null;
   private readonly presentation: Presentation;
   private readonly keys: KeyReader;
@@ -61,11 +63,12 @@ export class TerminalStream implements Viewer {
     private readonly session: Session,
     private readonly peer: Peer,
     input: unknown,
-    private readonly policy: AttachPolicy,
+    private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
   ) {
     const attach = v.parse(AttachSchema, input);
     this.readOnly = attach.read_only;
     this.scrollback = attach.scrollback;
+    this.outer = attach.outer;
     this.size = { rows: attach.rows, cols: attach.cols };
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     this.presentation = new Presentation(session, peer, this.terminal, this, {
@@ -162,7 +165,10 @@ export class TerminalStream implements Viewer {
 
   private finish(reason: ViewerEnd): void {
     if (this.over) return;
-    this.presentation.leave();
+    const seen = this.presentation.leave();
+    if (seen !== null && this.outer !== undefined && reason.reason === "detached") {
+      this.policy.known.remember(this.outer, this.session.pane.terminal, seen);
+    }
     this.close();
     this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
     this.peer.finish();
@@ -202,11 +208,24 @@ export class TerminalStream implements Viewer {
       this.peer.send(messageTypes.event, { event: "opened" });
     }
     this.tellKeyboard();
-    const { scrollback } = this;
-    presentation.begin(scrollback === "all" ? Number.POSITIVE_INFINITY : scrollback === "none" ? 0 : scrollback);
+    presentation.begin(this.historyRows());
     const { exit } = session;
     if (this.ending !== null) this.end(this.ending);
     else if (exit !== null) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
+  }
+
+  /** Rows above the screen that go to the terminal's own scrollback first. */
+  private historyRows(): number {
+    switch (this.scrollback) {
+      case "new":
+        return this.policy.known.newRows(this.outer, this.session.pane.terminal);
+      case "all":
+        return Number.POSITIVE_INFINITY;
+      case "none":
+        return 0;
+      default:
+        return this.scrollback;
+    }
   }
 
   private resized(size: Size): void {

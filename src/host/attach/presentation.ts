@@ -18,6 +18,7 @@ import type { Session } from "../session.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
+import type { Seen } from "./known-terminals.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
 
@@ -170,9 +171,20 @@ export class Presentation {
     else this.paintInstead();
   }
 
-  /** The end: what is drawn over and beside the program goes, its screen stays in view. */
-  leave(): void {
-    if (this.current === "paint") this.paintNow(true);
+  /**
+   * The end: what is drawn over and beside the program goes, its screen stays in view.
+   * @returns what the terminal has of the session then; null when that is not certain
+   */
+  leave(): Seen | null {
+    const { pending, session, outer } = this;
+    const { terminal } = session.pane;
+    const painted = this.current === "paint";
+    if (painted) this.paintNow(true);
+    if (pending > 0 || !this.options.scrollback) return null;
+    if (!painted) return { top: terminal.top, screen: true };
+    const { reached } = this.painter.scrollback;
+    const fits = outer.size.rows === terminal.rows && outer.size.cols === terminal.cols;
+    return reached === null ? null : { top: reached, screen: fits && !terminal.alternate };
   }
 
   close(): void {

@@ -51,6 +51,11 @@ export class ScrollbackFeed {
     return rows.map((row) => (row.length > cols ? row.slice(0, cols) : row));
   }
 
+  /** The client's scrollback has every line before this place; null while some wait. */
+  get reached(): Position | null {
+    return this.waiting.length > 0 ? null : this.top;
+  }
+
   /** Lines are to go there that a client which is relayed to from now on would never get. */
   get owes(): boolean {
     return this.waiting.length > 0 || (this.fills && isAfter(this.terminal.top, this.top));

@@ -5,7 +5,10 @@
  * nothing waits.
  */
 
+import type { KnownTerminals } from "../attach/known-terminals.ts";
+
 export interface Streams {
+  readonly known: KnownTerminals;
   readonly TerminalStream: typeof import("../attach/attached-terminal.ts").TerminalStream;
   readonly StreamClient: typeof import("./stream-client.ts").StreamClient;
   readonly CommandStream: typeof import("./command-stream.ts").CommandStream;
@@ -36,12 +39,13 @@ export class StreamCode {
   }
 
   private async loadOnce(): Promise<Streams> {
-    const [{ TerminalStream }, { StreamClient }, { CommandStream }] = await Promise.all([
+    const [{ TerminalStream }, { KnownTerminals }, { StreamClient }, { CommandStream }] = await Promise.all([
       import("../attach/attached-terminal.ts"),
+      import("../attach/known-terminals.ts"),
       import("./stream-client.ts"),
       import("./command-stream.ts"),
     ]);
-    this.now = { TerminalStream, StreamClient, CommandStream };
+    this.now = { known: new KnownTerminals(), TerminalStream, StreamClient, CommandStream };
     // The requests that wait go on before this.
     setImmediate(() => {
       const { early } = this;
