@@ -310,7 +310,7 @@ describe("records", () => {
     rawSocket.close();
     await until("the raw connection's line", () => lines().some(({ msg }) => msg === "ws.raw"));
     const said = lines();
-    expect(said.find(({ msg, api }) => msg === "input.send" && api === "http")).toMatchObject({
+    expect(said.find(({ msg, door }) => msg === "input.send" && door === "http")).toMatchObject({
       token: "robot",
       peer: "127.0.0.1",
       target: "s",
@@ -319,7 +319,7 @@ describe("records", () => {
       ts: expect.stringMatching(/Z$/),
     });
     expect(said.find(({ msg }) => msg === "server.persist.set")).toMatchObject({ result: "access_denied" });
-    expect(said.find(({ msg, api }) => msg === "input.send" && api === "ws")).toMatchObject({ token: "robot" });
+    expect(said.find(({ msg, door }) => msg === "input.send" && door === "ws")).toMatchObject({ token: "robot" });
     const subscribed = said
       .filter(({ msg }) => msg === "ws.subscribe")
       .map(({ result, target }) => ({ result, target }));
