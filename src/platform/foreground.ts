@@ -148,6 +148,21 @@ function processLink(pid: number, name: "cwd" | "exe"): string | null {
 }
 
 /**
+ * The same for a shell that itself holds the terminal and waits for its input, without a scan of /proc: a few reads. It
+ * names no other member of the shell's group, so it is for a shell at its prompt, of whose state others say nothing.
+ * @returns null in every other case
+ */
+export function readShellInput(shellPid: number): ForegroundFacts | null {
+  if (process.platform !== "linux") return null;
+  const shell = statOf(shellPid);
+  if (shell === null || shell.foreground !== shell.pid || shell.group !== shell.pid) return null;
+  const path = ttyPath(shell.tty);
+  const own = factsOf(shell, shell.tty, path);
+  if (path === null || own.activity !== "reading_tty") return null;
+  return { group: shell.group, shellGroup: shell.group, members: [own], ancestors: [], unread: unreadInput(path) };
+}
+
+/**
  * Facts about the terminal of the session's child.
  * @returns null where the kernel does not offer them: not Linux, or the child has ended
  */
@@ -170,7 +185,8 @@ export function readForeground(shellPid: number): ForegroundFacts | null {
     group: shell.foreground,
     shellGroup: shell.group,
     members,
-    ancestors: ancestorsOf(members[0], shellPid, shell.foreground),
+    // Nothing stands between the shell and its own group.
+    ancestors: shell.foreground === shell.group ? [] : ancestorsOf(members[0], shellPid, shell.foreground),
     unread: path === null ? null : unreadInput(path),
   };
 }

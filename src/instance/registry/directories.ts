@@ -86,6 +86,12 @@ export interface FileNames {
   readonly ended: readonly string[];
 }
 
+/** Ids of everything that is named like a host's socket, the oldest first: one call, however many there are. */
+export function hostIds(instance: Instance): readonly number[] {
+  const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
+  return ids.map(Number).sort((a, b) => a - b);
+}
+
 export function fileNames(instance: Instance): FileNames {
   const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
   const hosts = new Set(ids);

@@ -1,42 +1,67 @@
 /**
- * The registry as a long-lived reader sees it: read again only when one of its directories has changed, which two lstat
- * calls tell. A directory that changed a moment ago may change again within the same tick of the kernel's clock, so it
- * counts as unchanged only once its last change is older than that.
+ * The registry as a long-lived reader sees it: read again only when a directory has changed, which an lstat tells. A
+ * directory that changed a moment ago may change again within the same tick of the kernel's clock, so it counts as
+ * unchanged only once its last change is older than that. Which hosts exist is one call however many there are; their
+ * names cost an lstat for each host and name, and are for readers that cannot ask a host itself.
  */
 import fs from "node:fs";
 import { checkRuntimeDir, type Instance } from "../paths.ts";
-import type { SessionEntry } from "./directories.ts";
+import { hostIds, type SessionEntry } from "./directories.ts";
 import { listSessions } from "./registry.ts";
 
 /** Age of a change, in ms, at which the next one certainly has another time: ticks are 1 to 10 ms. */
 const TICK_MS = 50;
 
-export class RegistryView {
+/** What was read of some directories, valid while they do not change. */
+class Reading<T> {
   private stamp: string | null = null;
-  private known: readonly SessionEntry[] = [];
+  private value: readonly T[] = [];
 
-  constructor(private readonly instance: Instance) {}
+  constructor(
+    private readonly directories: readonly string[],
+    private readonly read: () => readonly T[],
+  ) {}
 
-  /** All hosts in order of creation, as of now. */
-  entries(): readonly SessionEntry[] {
-    if (!checkRuntimeDir(this.instance)) return [];
+  now(): readonly T[] {
+    // Taken before: what changes while it is read is read again.
     const stamp = this.stampNow();
-    if (stamp !== null && stamp === this.stamp) return this.known;
-    this.known = listSessions(this.instance);
-    // Taken before: what changed while it was read is read again.
-    this.stamp = stamp;
-    return this.known;
+    if (stamp === null || stamp !== this.stamp) {
+      this.value = this.read();
+      this.stamp = stamp;
+    }
+    return this.value;
   }
 
-  /** Identity and last change of both directories; null when the last change is too young to tell anything. */
+  /** Identity and last change of each directory; null when the last change is too young to tell anything. */
   private stampNow(): string | null {
     const newest = Date.now() - TICK_MS;
     const parts: string[] = [];
-    for (const path of [this.instance.hostsDir, this.instance.namesDir]) {
+    for (const path of this.directories) {
       const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
       if (stat === undefined || Number(stat.mtimeMs) > newest) return null;
       parts.push(`${stat.dev}:${stat.ino}:${stat.mtimeNs}:${stat.ctimeNs}`);
     }
     return parts.join(" ");
+  }
+}
+
+export class RegistryView {
+  private readonly hosts: Reading<number>;
+  private readonly sessions: Reading<SessionEntry>;
+
+  constructor(private readonly instance: Instance) {
+    const { hostsDir, namesDir } = instance;
+    this.hosts = new Reading([hostsDir], () => hostIds(instance));
+    this.sessions = new Reading([hostsDir, namesDir], () => listSessions(instance));
+  }
+
+  /** Ids of everything that is named like a host's socket, in order of creation, as of now. */
+  ids(): readonly number[] {
+    return checkRuntimeDir(this.instance) ? this.hosts.now() : [];
+  }
+
+  /** All hosts with their names, in order of creation, as of now. */
+  entries(): readonly SessionEntry[] {
+    return checkRuntimeDir(this.instance) ? this.sessions.now() : [];
   }
 }

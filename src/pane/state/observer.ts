@@ -1,13 +1,13 @@
 /**
  * Looks at a session's program when that can tell something: on demand, and for those who watch, when output pauses.
  *
- * A look costs a scan of /proc, so there is none while output flows, none while nobody watches, and while nothing changes
+ * A look costs a scan of /proc unless a shell shows its prompt, so there is none while output flows, none while nobody watches, and while nothing changes
  * they become rare. `touched` runs per chunk and per input: it notes the time and, for watchers, sees to one timer.
  */
 
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
-import { type ForegroundFacts, readForeground } from "../../platform/foreground.ts";
+import { type ForegroundFacts, readForeground, readShellInput } from "../../platform/foreground.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramPort } from "../ports.ts";
 import type { TerminalText } from "../text/text.ts";
@@ -114,7 +114,7 @@ export class StateObserver {
     if (!exited) this.port.checkShell?.();
     const { pid } = program;
     return {
-      facts: exited || pid === null ? null : (this.port.readFacts ?? readForeground)(pid),
+      facts: exited || pid === null ? null : this.factsOf(pid),
       flags: exited ? null : program.flags(),
       alternate: text.alternate,
       phase: shell.phase,
@@ -123,6 +123,13 @@ export class StateObserver {
       awaitsPrompt: this.port.awaitsPrompt?.() ?? false,
       exited,
     };
+  }
+
+  private factsOf(pid: number): ForegroundFacts | null {
+    const { readFacts, shell } = this.port;
+    if (readFacts !== undefined) return readFacts(pid);
+    // Most looks find a shell at its prompt: those need no scan.
+    return (shell.phase === "prompt" ? readShellInput(pid) : null) ?? readForeground(pid);
   }
 
   /** What the program is doing, if output has paused, so that waiting may rely on it; else null. */

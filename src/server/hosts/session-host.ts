@@ -44,7 +44,8 @@ export class Host {
   isDropped = false;
 
   constructor(
-    readonly entry: SessionEntry,
+    /** What the registry says of it; its ids and name only once it was asked for them. */
+    public entry: SessionEntry,
     server: string,
   ) {
     this.info = placeholder(entry, server);
@@ -123,6 +124,7 @@ export class Host {
   /** What the registry says of a host that has not said more itself. */
   registeredAs(entry: SessionEntry): void {
     const { name, ended } = entry;
+    this.entry = entry;
     if (this.connection === null && name !== null) {
       this.info = { ...this.info, ...idsOf(entry), name, running: !ended };
     }
@@ -162,7 +164,7 @@ function idsOf({ id, session }: SessionEntry): Pick<SessionInfo, "id" | "pane_id
   return { id: session === null ? pane_id : sessionId(session), pane_id };
 }
 
-/** What is known of a host that has not said hello: its ids and name. */
+/** What is known of a host that has not said hello: its ids and name, where the registry has told them. */
 function placeholder(entry: SessionEntry, server: string): SessionInfo {
   return {
     ...idsOf(entry),

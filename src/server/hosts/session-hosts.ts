@@ -4,9 +4,9 @@
  * answer is `unresponsive` until it does, and nobody waits for it twice. A host whose connection ends without a word of
  * farewell has crashed.
  */
+import fs from "node:fs";
 import * as v from "valibot";
-import type { Instance } from "../../instance/paths.ts";
-import type { SessionEntry } from "../../instance/registry/directories.ts";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { cleanStale, isRegistered } from "../../instance/registry/registry.ts";
 import { RegistryView } from "../../instance/registry/registry-view.ts";
 import { watchRegistry } from "../../instance/registry/registry-watch.ts";
@@ -24,11 +24,6 @@ const NOTICE_MS = 30;
 const LIST_PATIENCE_MS = 1_000;
 /** How long the first hello of a host is waited for: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
-
-export interface HostEvent {
-  readonly host: Host;
-  readonly event: WireEvent;
-}
 
 export interface HostsListener {
   created(info: SessionInfo): void;
@@ -141,15 +136,25 @@ export class Hosts {
     return Promise.all(this.all.map((host) => this.infoOf(host)));
   }
 
-  /** Reads the registry, connects to hosts that are new, and forgets those that never answered and are gone. */
-  async scan(): Promise<void> {
-    const entries = this.registry.entries();
-    const registered = new Set(entries.map(({ id }) => id));
+  /**
+   * Reads the registry, connects to hosts that are new, and forgets those that never answered and are gone. A host that is
+   * connected says its name itself, so with none that hangs this is one system call, however many hosts there are.
+   */
+  private async scan(): Promise<void> {
+    const ids = this.registry.ids();
+    const registered = new Set(ids);
     for (const [id, host] of this.hosts) {
-      if (host.connection === null && !registered.has(id)) this.hosts.delete(id);
+      if (host.connection !== null) continue;
+      if (registered.has(id)) this.nameByRegistry(host);
+      else this.hosts.delete(id);
     }
-    for (const entry of entries) this.hosts.get(entry.id)?.registeredAs(entry);
-    await Promise.all(entries.filter(({ id }) => this.isNew(id)).map((entry) => this.open(entry)));
+    await Promise.all(ids.filter((id) => this.isNew(id)).map((id) => this.open(id)));
+  }
+
+  /** What the registry says of a host that does not say it itself. */
+  private nameByRegistry(host: Host): void {
+    const entry = this.registry.entries().find(({ id }) => id === host.entry.id);
+    if (entry !== undefined) host.registeredAs(entry);
   }
 
   /** The registry changed: whoever asks reads it then, so that others hear of a crowd's changes together. */
@@ -188,24 +193,27 @@ export class Hosts {
     return ended;
   }
 
-  private open(entry: SessionEntry): Promise<void> {
-    const promise = this.opening.get(entry.id) ?? this.connect(entry).finally(() => this.opening.delete(entry.id));
-    this.opening.set(entry.id, promise);
-    // A hanging host must not hold up whoever scans.
+  private open(id: number): Promise<void> {
+    const promise = this.opening.get(id) ?? this.connect(id).finally(() => this.opening.delete(id));
+    this.opening.set(id, promise);
+    // A hanging host must not hold up a scan.
     return Promise.race([promise, Bun.sleep(LIST_PATIENCE_MS)]);
   }
 
-  private async connect(entry: SessionEntry, again = true): Promise<void> {
-    const host = new Host(entry, this.hostname);
+  private async connect(id: number, again = true): Promise<void> {
+    const socket = hostSocket(this.instance, id);
+    if (!isSocket(socket)) return;
+    const host = new Host({ id, socket, session: null, window: null, name: null, ended: false }, this.hostname);
     const started = performance.now();
     // A hanging host is listed meanwhile; one that answers at once never shows as such.
     const slow = setTimeout(() => {
+      this.nameByRegistry(host);
       host.trouble = unavailable(host.info.name);
-      this.hosts.set(entry.id, host);
+      this.hosts.set(id, host);
     }, LIST_PATIENCE_MS / 2);
     try {
       const { connection, hello } = await Connection.open(
-        entry.socket,
+        socket,
         "server",
         { message: (message) => this.receive(host, message), close: () => this.lost(host) },
         HELLO_PATIENCE_MS,
@@ -213,7 +221,7 @@ export class Hosts {
       host.connection = connection;
       host.trouble = null;
       host.learn(hello.info, null);
-      this.hosts.set(entry.id, host);
+      this.hosts.set(id, host);
       // Events come from here on: what happened since the hello is in the answer.
       await askInfo(host, connection);
       connection.rest();
@@ -221,33 +229,34 @@ export class Hosts {
     } catch (thrown) {
       const error = WshError.from(thrown);
       const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
-      if (error.code !== "host_version" && !(await this.isThere(entry))) {
-        this.hosts.delete(entry.id);
+      if (error.code !== "host_version" && !(await this.isThere(id))) {
+        this.hosts.delete(id);
         return;
       }
       // It was between bind(2) and listen(2), or another has taken its place.
-      if (error.code !== "host_version" && wasQuick && again) return this.connect(entry, false);
+      if (error.code !== "host_version" && wasQuick && again) return this.connect(id, false);
+      this.nameByRegistry(host);
       host.trouble = error.code === "host_version" ? error : unavailable(host.info.name);
-      this.hosts.set(entry.id, host);
-      this.retryLater(entry);
+      this.hosts.set(id, host);
+      this.retryLater(id);
     } finally {
       clearTimeout(slow);
     }
   }
 
-  /** Whether somebody is at a host's socket, who may only have no room for us now; a dead one's files are removed. */
-  private async isThere(entry: SessionEntry): Promise<boolean> {
-    await cleanStale(this.instance, [entry.id]);
-    return isRegistered(this.instance, entry.id);
+  /** Whether a process listens at a host's socket, which may only have no room for us now; a dead one's files are removed. */
+  private async isThere(id: number): Promise<boolean> {
+    await cleanStale(this.instance, [id]);
+    return isRegistered(this.instance, id);
   }
 
   /**
    * A host that hung is asked again when it may have come back, one of another version whether it is still there; it
    * costs one connection attempt every few seconds.
    */
-  private retryLater(entry: SessionEntry): void {
+  private retryLater(id: number): void {
     const timer = setTimeout(() => {
-      if (this.hosts.get(entry.id)?.connection === null) void this.open(entry);
+      if (this.hosts.get(id)?.connection === null) void this.open(id);
     }, HELLO_PATIENCE_MS);
     timer.unref();
   }
@@ -323,6 +332,10 @@ function holds({ info, entry }: Host, id: string): boolean {
   if (info.id === id) return true;
   if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
   return info.windows.some((window) => window.id === id);
+}
+
+function isSocket(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
 /** The host's info; from its answer on the host tells when that is overtaken. */

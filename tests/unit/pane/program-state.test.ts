@@ -9,7 +9,7 @@ import {
   type ProgramKnowledge,
   type ProgramState,
 } from "../../../src/pane/state/classify.ts";
-import { type ForegroundFacts, readForeground } from "../../../src/platform/foreground.ts";
+import { type ForegroundFacts, readForeground, readShellInput } from "../../../src/platform/foreground.ts";
 import { isMissing } from "../../support/programs.ts";
 
 /** ICANON and ECHO of termios c_lflag on Linux. */
@@ -275,6 +275,16 @@ describe.if(process.platform === "linux")("the state of a program", () => {
     using terminal = new Terminal(["dash", "-i"]);
     const state = await terminal.reaches((now) => now.state === "prompt");
     expect(state.relay).toBeNull();
+  });
+
+  test("a shell that reads its terminal is seen without a scan as with one; a program in its foreground is not", async () => {
+    using terminal = new Terminal();
+    await terminal.reaches((state) => state.state === "prompt" && state.settled);
+    expect(readShellInput(terminal.child.pid)).toEqual(readForeground(terminal.child.pid));
+    expect(readShellInput(terminal.child.pid)?.members).toHaveLength(1);
+    terminal.type("sleep 60\r");
+    await terminal.reaches((state) => state.foreground?.name === "sleep");
+    expect(readShellInput(terminal.child.pid)).toBeNull();
   });
 
   test("input that nobody has read yet is not an answer that is awaited", async () => {
