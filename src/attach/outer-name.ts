@@ -5,7 +5,7 @@
  * `sudo` starts us, the name is another each time, and the terminal counts as new.
  */
 import fs from "node:fs";
-import { statOf } from "../platform/foreground.ts";
+import { statOf } from "../platform/proc.ts";
 import type { PersonDevice } from "../protocol/attach.ts";
 
 /** Null where the system does not tell (no /proc), or when the terminal is not that of our process session. */

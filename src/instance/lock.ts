@@ -7,7 +7,7 @@
  */
 
 import fs from "node:fs";
-import { tryFlock } from "../platform/libc.ts";
+import { tryFlock } from "../platform/descriptors.ts";
 import { WshError } from "../protocol/errors.ts";
 import { refused } from "./refused.ts";
 

@@ -4,7 +4,7 @@
  * select(2). The limit is the process's, so it is lowered only around the spawn, which is synchronous.
  */
 
-import { libc } from "./tty-libc.ts";
+import { libc } from "./tty-calls.ts";
 
 /** RLIMIT_NOFILE: asm-generic/resource.h, sys/resource.h of macOS. */
 const RLIMIT_NOFILE = process.platform === "darwin" ? 8 : 7;

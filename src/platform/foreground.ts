@@ -1,5 +1,5 @@
 /**
- * What the Linux kernel says about the programs that hold a terminal (design §6.3, platform.md "Program state").
+ * What the Linux kernel says about the programs that hold a terminal (docs/architecture.md, State of a program).
  *
  * Reads /proc only: the foreground group (field 8 of /proc/SHELL/stat), its members, and what each of their threads is
  * blocked in; a read, poll, select or epoll counts as waiting for input only when one of its descriptors is this very
@@ -8,8 +8,9 @@
  */
 import fs from "node:fs";
 import { type BlockedCall, type BlockedIn, blockedByChannel, parseSyscall } from "./blocked-syscall.ts";
-import { readableBytes } from "./libc.ts";
-import { libc, POLLIN } from "./tty-libc.ts";
+import { readableBytes } from "./descriptors.ts";
+import { parseStat, readText, type Stat, statOf } from "./proc.ts";
+import { libc, POLLIN } from "./tty-calls.ts";
 
 /** Threads of one process that are looked at; a program with more does not read its terminal in the last of them. */
 const MAX_THREADS = 64;
@@ -52,99 +53,11 @@ export interface ForegroundFacts {
   readonly unread: number | null;
 }
 
-interface Stat {
-  readonly pid: number;
-  readonly name: string;
-  readonly state: string;
-  readonly ppid: number;
-  readonly group: number;
-  readonly tty: number;
-  readonly foreground: number;
-  readonly threads: number;
-  /** Of its process session. */
-  readonly session: number;
-  /** When it started, in clock ticks since the system did. */
-  readonly started: number;
-}
-
-function readText(path: string): string | null {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch {
-    // Ended meanwhile, or another user's: both are "cannot be had".
-    return null;
-  }
-}
-
-/** Fields of /proc/PID/stat (proc(5)); the name may hold blanks and parentheses, so the last one ends it. */
-export function parseStat(text: string): Stat | null {
-  const open = text.indexOf("(");
-  const close = text.lastIndexOf(")");
-  if (open < 0 || close < open) return null;
-  const rest = text.slice(close + 2).split(" ");
-  const [state = "", ppid, group, session, tty, foreground] = rest;
-  return {
-    pid: Number(text.slice(0, open)),
-    name: text.slice(open + 1, close),
-    state,
-    ppid: Number(ppid),
-    group: Number(group),
-    tty: Number(tty),
-    foreground: Number(foreground),
-    threads: Number(rest[17]),
-    session: Number(session),
-    started: Number(rest[19]),
-  };
-}
-
-export function statOf(pid: number): Stat | null {
-  const text = readText(`/proc/${pid}/stat`);
-  return text === null ? null : parseStat(text);
-}
-
 /** Path of the device that the kernel numbers `tty` (major 136 to 143 are the pseudo terminals). */
 function ttyPath(tty: number): string | null {
   const major = (tty >> 8) & 0xfff;
   const minor = (tty & 0xff) | ((tty >> 12) & 0xfff00);
   return major >= 136 && major <= 143 ? `/dev/pts/${(major - 136) * 256 + minor}` : null;
-}
-
-/** What a process runs: two starts of one file have different stacks. */
-export interface ProcessImage {
-  readonly executable: string;
-  /** Where its stack begins (field 28 of stat); "0" where the kernel hides it. */
-  readonly stack: string;
-}
-
-/** Index of field 28 among the fields of stat behind the name. */
-const START_STACK = 25;
-
-/** Null when it cannot be known. */
-export function processImage(pid: number): ProcessImage | null {
-  const executable = processExecutable(pid);
-  const text = executable === null ? null : readText(`/proc/${pid}/stat`);
-  if (executable === null || text === null) return null;
-  const stack = text.slice(text.lastIndexOf(")") + 2).split(" ")[START_STACK] ?? "0";
-  return { executable: executable.replace(/ \(deleted\)$/, ""), stack };
-}
-
-/** Path of the file that a process runs; null when it cannot be known. */
-export function processExecutable(pid: number): string | null {
-  return processLink(pid, "exe");
-}
-
-/** Directory of a process; null when it cannot be known. */
-export function processCwd(pid: number): string | null {
-  return processLink(pid, "cwd");
-}
-
-function processLink(pid: number, name: "cwd" | "exe"): string | null {
-  try {
-    return fs.readlinkSync(`/proc/${pid}/${name}`);
-  } catch {
-    // Ended, another user's, or no /proc.
-    return null;
-  }
 }
 
 /**

@@ -4,7 +4,7 @@
  * shell anew (`exec bash -l`) is noticed too. A look costs two reads of /proc; without /proc nothing is noticed.
  */
 import fs from "node:fs";
-import { type ProcessImage, processImage } from "./foreground.ts";
+import { type ProcessImage, processImage } from "./proc.ts";
 
 export interface ShellImagePort {
   /** Process of the session's program; null when it has ended. */

@@ -3,13 +3,14 @@
  * was given a processor. Takes about 0.005 ms. Null or false where the kernel does not tell (other systems, no accounting).
  */
 import fs from "node:fs";
+import { readText, statOf } from "./proc.ts";
 
 /** Links of a directory that holds one directory more than its own and its parent's. */
 const LINKS_OF_ONE = 3;
 
 /** A text that changes whenever the process's first thread runs; null when that is not known. */
 export function runsOf(pid: number): string | null {
-  const text = read(`/proc/${pid}/schedstat`)?.trim();
+  const text = readText(`/proc/${pid}/schedstat`)?.trim();
   // All zero where the kernel keeps no account.
   return text === undefined || text.startsWith("0 0 0") ? null : text;
 }
@@ -29,21 +30,11 @@ export function hasOneThread(pid: number): boolean {
  * status, which also tells of processor time; that is read where the word is hidden.
  */
 export function restOf(pid: number): "asleep" | "stopped" | "other" {
-  const channel = read(`/proc/${pid}/wchan`) ?? "0";
+  const channel = readText(`/proc/${pid}/wchan`) ?? "0";
   if (channel === "do_epoll_wait" || channel === "ep_poll") return "asleep";
   if (channel === "do_signal_stop") return "stopped";
   if (channel !== "0") return "other";
-  const text = read(`/proc/${pid}/stat`) ?? "";
-  // The name may hold anything, so the last parenthesis ends it (proc(5)).
-  const state = text.charAt(text.lastIndexOf(")") + 2);
+  const state = statOf(pid)?.state;
   if (state === "S") return "asleep";
   return state === "T" || state === "t" ? "stopped" : "other";
-}
-
-function read(path: string): string | undefined {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch {
-    return undefined; // ended, or no /proc
-  }
 }

@@ -3,30 +3,22 @@
  * either, so that a line feed of the program stays a line feed. (Node's raw mode keeps output processing on.) The saved
  * settings are opaque bytes: nothing here depends on a system's layout of them.
  */
-import { dlopen, ptr } from "bun:ffi";
+import { ptr } from "bun:ffi";
 import { WshError } from "../protocol/errors.ts";
-import { libraryNames } from "./libc.ts";
+import { onFirstUse, openLibc } from "./libc.ts";
 
 /** Room for a struct termios of any system, in bytes; the largest known has 72. */
 const TERMIOS_BYTES = 256;
 /** TCSANOW, the same number on Linux and macOS. */
 const TCSANOW = 0;
 
-function open() {
-  let failure: unknown;
-  for (const name of libraryNames) {
-    try {
-      return dlopen(name, {
-        tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
-        tcsetattr: { args: ["i32", "i32", "ptr"], returns: "i32" },
-        cfmakeraw: { args: ["ptr"], returns: "void" },
-      }).symbols;
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw new WshError("internal_error", `none of ${libraryNames.join(", ")} can be loaded`, {}, { cause: failure });
-}
+const open = onFirstUse(() =>
+  openLibc({
+    tcgetattr: { args: ["i32", "ptr"], returns: "i32" },
+    tcsetattr: { args: ["i32", "i32", "ptr"], returns: "i32" },
+    cfmakeraw: { args: ["ptr"], returns: "void" },
+  }),
+);
 
 /** How a terminal was set before, and how it is put back. */
 export interface RawMode {
@@ -38,13 +30,13 @@ export interface RawMode {
 
 /** @throws WshError when the descriptor is no terminal */
 export function rawMode(fd: number): RawMode {
-  const libc = open();
+  const { tcgetattr, tcsetattr, cfmakeraw } = open();
   const saved = new Uint8Array(TERMIOS_BYTES);
-  if (libc.tcgetattr(fd, ptr(saved)) !== 0) throw new WshError("invalid_request", `descriptor ${fd} is no terminal`);
+  if (tcgetattr(fd, ptr(saved)) !== 0) throw new WshError("invalid_request", `descriptor ${fd} is no terminal`);
   const raw = saved.slice();
-  libc.cfmakeraw(ptr(raw));
+  cfmakeraw(ptr(raw));
   return {
-    enter: () => void libc.tcsetattr(fd, TCSANOW, ptr(raw)),
-    leave: () => void libc.tcsetattr(fd, TCSANOW, ptr(saved)),
+    enter: () => void tcsetattr(fd, TCSANOW, ptr(raw)),
+    leave: () => void tcsetattr(fd, TCSANOW, ptr(saved)),
   };
 }

@@ -7,7 +7,7 @@
  * It is the main thread that has short turns; what it starts has the usual ones. Where the kernel knows nothing of it, and
  * for a host that was started with a policy or a priority of its own, nothing is done.
  */
-import { libc } from "./tty-libc.ts";
+import { libc } from "./tty-calls.ts";
 
 /** In ns: a handful of keys; the kernel takes no less than 0.1 ms. */
 const SHORT_NS = 200_000n;

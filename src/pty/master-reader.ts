@@ -7,7 +7,7 @@
  * child may close its terminal and open it again. Paused or closed, nothing is delivered.
  */
 
-import { libc } from "../platform/tty-libc.ts";
+import { libc } from "../platform/tty-calls.ts";
 import type { Master } from "./master.ts";
 
 /** Interval between attempts to read a terminal that has hung up, in ms; rare, so slow. */

@@ -6,8 +6,8 @@
  */
 
 import { readdirSync, readFileSync } from "node:fs";
-import { duplicate } from "../platform/libc.ts";
-import { libc, POLLIN, POLLOUT } from "../platform/tty-libc.ts";
+import { duplicate } from "../platform/descriptors.ts";
+import { libc, POLLIN, POLLOUT } from "../platform/tty-calls.ts";
 import type { PtyFlags } from "./port.ts";
 
 const darwin = process.platform === "darwin";

@@ -13,7 +13,7 @@
 
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
-import { duplicate } from "../platform/libc.ts";
+import { duplicate } from "../platform/descriptors.ts";
 
 /** Pause before the next try when a resting connection takes nothing, in ms: its reader empties 200 KB faster than that. */
 const FIRST_RETRY_MS = 1;

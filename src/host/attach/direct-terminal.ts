@@ -13,7 +13,7 @@
 import fs from "node:fs";
 import tty from "node:tty";
 import { TerminalOutput } from "../../platform/terminal-writer.ts";
-import { libc } from "../../platform/tty-libc.ts";
+import { libc } from "../../platform/tty-calls.ts";
 import type { PersonDevice } from "../../protocol/attach.ts";
 import { SignalledInput } from "./signalled-input.ts";
 import { ClientProcess } from "./terminal-owner.ts";

@@ -7,7 +7,7 @@
  * no longer than through a stream (m: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup sends no
  * signal: whose terminal it is gets SIGHUP.
  */
-import { libc } from "../../platform/tty-libc.ts";
+import { libc } from "../../platform/tty-calls.ts";
 
 const SIGNAL = "SIGURG";
 /** fcntl(2) of Linux. */

@@ -5,8 +5,8 @@
  * pid is of another namespace, nothing is known and the client counts as holding its terminal.
  */
 import fs from "node:fs";
-import { parseStat } from "../../platform/foreground.ts";
-import { libc } from "../../platform/tty-libc.ts";
+import { parseStat } from "../../platform/proc.ts";
+import { libc } from "../../platform/tty-calls.ts";
 import type { PersonDevice } from "../../protocol/attach.ts";
 
 const SPACE = 0x20;

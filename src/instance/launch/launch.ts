@@ -9,8 +9,8 @@
 import fs from "node:fs";
 import { resolve } from "node:path";
 import { orUntil } from "../../base/deadline.ts";
+import { detachStdio } from "../../platform/descriptors.ts";
 import { nofileVariable, originalNofile } from "../../platform/inherited-file-limit.ts";
-import { detachStdio } from "../../platform/libc.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { withLock } from "../lock.ts";
 import { openLogFile } from "../log/log.ts";

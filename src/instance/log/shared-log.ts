@@ -4,7 +4,7 @@
  * whether it is still the one at the path, so that it is moved once. A line goes into the file that is at the path.
  */
 import fs from "node:fs";
-import { tryFlock } from "../../platform/libc.ts";
+import { tryFlock } from "../../platform/descriptors.ts";
 import { LineWriter } from "./line-writer.ts";
 import { formatLine, largestLogBytes, openLogFile } from "./log.ts";
 

@@ -7,7 +7,7 @@
 
 import fs from "node:fs";
 import { dirname } from "node:path";
-import { tryConnect } from "../../platform/libc.ts";
+import { tryConnect } from "../../platform/unix-socket.ts";
 import { maxSocketPathBytes } from "../paths.ts";
 
 export type SocketState = "alive" | "dead" | "absent" | "not_a_socket";

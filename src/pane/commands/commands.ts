@@ -5,7 +5,8 @@
  */
 
 import type { Clock } from "../../base/clock.ts";
-import { processCwd, processExecutable, readTerminalReader } from "../../platform/foreground.ts";
+import { readTerminalReader } from "../../platform/foreground.ts";
+import { processCwd, processExecutable } from "../../platform/proc.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";

@@ -1,15 +1,11 @@
 /**
- * The few C library calls that Bun has no API for, on the descriptor of a terminal's master side. Loaded on first use
- * (~0.3 ms). Every call is non-blocking or returns at once, but for `pollWithin`, which takes as long as its caller says.
+ * Calls of the C library on a terminal's descriptors, its processes and its limits. Every call is non-blocking or returns at once, but for `pollWithin`, which takes as long as its caller says.
  *
  * read, pread, write, poll, tcgetattr, tcgetpgrp, getpgid and ptsname take a fixed number of arguments. ioctl is
  * variadic: on Apple silicon its variable arguments travel on the stack, which the padded signature reproduces.
  */
 
-import { dlopen } from "bun:ffi";
-import { libraryNames } from "./libc.ts";
-
-const darwin = process.platform === "darwin";
+import { isDarwin, onFirstUse, openLibc } from "./libc.ts";
 
 const fixed = {
   read: { args: ["i32", "ptr", "usize"], returns: "i32" },
@@ -52,40 +48,26 @@ function inMs(poll: (watched: Int32Array, n: number, ms: number) => number): Pol
   return (watched, us) => poll(watched, 1, Math.ceil(us / 1_000));
 }
 
-function load() {
-  for (const [at, name] of libraryNames.entries()) {
-    try {
-      const { symbols } = dlopen(name, fixed);
-      if (darwin && process.arch === "arm64") {
-        const { ioctl } = dlopen(name, { ioctl: { args: padded, returns: "i32" } }).symbols;
-        const call = (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, 0, 0, 0, 0, 0, 0, data);
-        return { ...symbols, ioctl: call, pollWithin: inMs(symbols.poll), syscall: null, fcntl: null };
-      }
-      const { ioctl } = dlopen(name, { ioctl: { args: plain, returns: "i32" } }).symbols;
-      const own = darwin ? null : dlopen(name, linux).symbols;
-      return {
-        ...symbols,
-        ioctl: (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, data),
-        pollWithin: own === null ? inMs(symbols.poll) : inNs(own.ppoll),
-        syscall: own?.syscall ?? null,
-        fcntl: own?.fcntl ?? null,
-      };
-    } catch (error) {
-      if (at === libraryNames.length - 1) throw error;
-    }
+function open() {
+  const symbols = openLibc(fixed);
+  if (isDarwin && process.arch === "arm64") {
+    const { ioctl } = openLibc({ ioctl: { args: padded, returns: "i32" } });
+    const call = (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, 0, 0, 0, 0, 0, 0, data);
+    return { ...symbols, ioctl: call, pollWithin: inMs(symbols.poll), syscall: null, fcntl: null };
   }
-  throw new Error(`no C library among ${libraryNames.join(", ")}`);
+  const { ioctl } = openLibc({ ioctl: { args: plain, returns: "i32" } });
+  const own = isDarwin ? null : openLibc(linux);
+  return {
+    ...symbols,
+    ioctl: (fd: number, request: number, data: Uint16Array) => ioctl(fd, request, data),
+    pollWithin: own === null ? inMs(symbols.poll) : inNs(own.ppoll),
+    syscall: own?.syscall ?? null,
+    fcntl: own?.fcntl ?? null,
+  };
 }
 
-export type Libc = ReturnType<typeof load>;
-
-let loaded: Libc | undefined;
-
-/** @throws Error when no C library can be opened */
-export function libc(): Libc {
-  loaded ??= load();
-  return loaded;
-}
+/** @throws WshError internal_error when no C library can be opened */
+export const libc = onFirstUse(open);
 
 /** poll.h. */
 export const POLLIN = 0x1;
