@@ -40,6 +40,8 @@ const STOP_MS = 20;
 export interface AttachOptions {
   /** Of the session's host. */
   readonly socket: string;
+  /** Of the session that this process runs in; null outside. */
+  readonly around: string | null;
   readonly scrollback: ScrollbackChoice;
   readonly altScreen: boolean;
   readonly readOnly: boolean;
@@ -158,6 +160,7 @@ class Client {
         prefix: options.prefix?.label ?? null,
         ...(terminal.device === null ? {} : { terminal: terminal.device }),
         ...outerField(terminal.device),
+        ...(options.around === null ? {} : { around: options.around }),
       } satisfies Attach,
       this.context,
     );

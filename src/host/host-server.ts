@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import type { AuditLog } from "../instance/audit/audit-log.ts";
 import { directly } from "../instance/audit/direct-audit.ts";
+import type { ShownInSchema } from "../protocol/attach.ts";
 import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Message, messageTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
@@ -29,6 +30,7 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.ping",
   "host.watch",
   "host.caller_gone",
+  "host.shown_in",
   "host.help",
   "host.written",
   "host.keys",
@@ -140,6 +142,8 @@ export class HostServer implements PeerHandler {
       case "host.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
         return {};
+      case "host.shown_in":
+        return this.shownIn(session);
       case "host.attach":
       case "host.help":
       case "host.written":
@@ -162,6 +166,16 @@ export class HostServer implements PeerHandler {
     if (this.feed === null) return {};
     const { info, listing } = this.feed.answer();
     return { ...info, listing };
+  }
+
+  private shownIn({ name }: Session): v.InferOutput<typeof ShownInSchema> {
+    const code = this.code.now;
+    const around = new Set<string>();
+    for (const stream of code === null ? [] : this.streams.values()) {
+      if (code !== null && stream instanceof code.TerminalStream && stream.around !== undefined)
+        around.add(stream.around);
+    }
+    return { name, shown_in: [...around] };
   }
 
   private async streaming(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {

@@ -38,11 +38,16 @@ export const AttachSchema = v.object({
   no_color: v.optional(v.boolean(), false),
   /** Names the terminal, as long as it has its scrollback; absent where that cannot be told from another's. */
   outer: v.optional(v.pipe(v.string(), v.maxLength(256))),
+  /** Socket of the session that the client runs in; absent outside. */
+  around: v.optional(v.pipe(v.string(), v.maxLength(4096))),
   /** What the person calls the prefix key; null when there is none. */
   prefix: v.nullable(v.string()),
   /** The terminal, if the host may open it itself and carry keys and the program's bytes without the client. */
   terminal: v.optional(PersonDeviceSchema),
 });
+
+/** Answer to `host.shown_in`: the sockets of the sessions in which clients run that show this one. */
+export const ShownInSchema = v.object({ name: v.string(), shown_in: v.array(v.string()) });
 export type Attach = v.InferInput<typeof AttachSchema>;
 
 export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema });

@@ -1,6 +1,5 @@
 /** `wsh attach`: this terminal at a session that exists. */
 import type { Command } from "commander";
-import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -38,7 +37,6 @@ export function register(program: Command): void {
       if (target.kind === "session" && target.window !== undefined) {
         (await SessionClient.open(instance, name))[Symbol.dispose]();
       }
-      refuseMirror(instance, entry.name ?? name);
       const { exitCode } = await attachHere(instance, {
         name: entry.name ?? name,
         socket: entry.socket,
@@ -49,14 +47,6 @@ export function register(program: Command): void {
       });
       process.exitCode = exitCode;
     });
-}
-
-/** A session that shows itself would draw itself for ever. @throws WshError nested_session */
-function refuseMirror({ httpSocket }: Instance, name: string): void {
-  if (process.env.WSH_SESSION !== name || process.env.WSH_SOCKET !== httpSocket) return;
-  throw new WshError("nested_session", `this terminal is in session '${name}' already`, {
-    hint: "Detach first, or attach from another terminal.",
-  });
 }
 
 /** @throws WshError invalid_request */

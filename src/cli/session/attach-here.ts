@@ -5,6 +5,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { visible } from "../../protocol/visible.ts";
 import { settingsOf } from "../instance.ts";
+import { refuseMirror, sessionAround } from "./mirrors.ts";
 
 export interface Ended {
   readonly outcome: Outcome;
@@ -13,11 +14,18 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "prefix" | "colors"> & { readonly name: string },
+  options: Omit<AttachOptions, "prefix" | "colors" | "around"> & { readonly name: string },
 ): Promise<Ended> {
+  const around = sessionAround(process.env);
+  if (around !== null) await refuseMirror(around, options);
   const settings = await settingsOf(instance);
   const prefix = parsePrefix(settings.values.prefix_key);
-  const { outcome, name, terminalTakes } = await attach({ ...options, prefix, colors: settings.values.colours });
+  const { outcome, name, terminalTakes } = await attach({
+    ...options,
+    around,
+    prefix,
+    colors: settings.values.colours,
+  });
   if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
 }

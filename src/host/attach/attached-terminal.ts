@@ -43,6 +43,8 @@ export interface AttachPolicy {
 export class TerminalStream implements Viewer {
   readonly id = nextViewerId++;
   readonly readOnly: boolean;
+  /** Socket of the session that its client runs in. */
+  readonly around: string | undefined;
   size: Size;
   help = false;
   private readonly scrollback: ScrollbackChoice;
@@ -67,6 +69,7 @@ export class TerminalStream implements Viewer {
   ) {
     const attach = v.parse(AttachSchema, input);
     this.readOnly = attach.read_only;
+    this.around = attach.around;
     this.scrollback = attach.scrollback;
     this.outer = attach.outer;
     this.size = { rows: attach.rows, cols: attach.cols };
