@@ -122,7 +122,8 @@ export class HostServer implements PeerHandler {
       result = WshError.from(thrown).code;
       throw thrown;
     } finally {
-      audit.write({ operation, input, context, result, ms: performance.now() - began });
+      const reached = { id: session.id, pane_id: session.pane.id };
+      audit.write({ operation, input, context, reached, result, ms: performance.now() - began });
     }
   }
 

@@ -4,7 +4,7 @@
  * directory is deleted under it, it binds again.
  */
 import * as v from "valibot";
-import type { AuditLog } from "../instance/audit/audit-log.ts";
+import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
 import { HostSpecSchema } from "../instance/launch/host-spec.ts";
 import { reportFailure, reportReady } from "../instance/launch/launch.ts";
@@ -108,13 +108,18 @@ async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnT
   const caller = { kind: "cli", id: "cli", name: "wsh" };
   const context = { caller, via: directly, ...(session === undefined ? {} : { session }) };
   let result = "ok";
+  let reached: AuditRecord["reached"];
   try {
-    return await createSession(options);
+    const made = await createSession(options);
+    reached = { id: made.session.id, pane_id: made.session.pane.id };
+    return made;
   } catch (thrown) {
     result = WshError.from(thrown).code;
     throw thrown;
   } finally {
-    audit?.write({ operation: "sessions.create", input: create, context, result, ms: performance.now() - began });
+    const ms = performance.now() - began;
+    const ids = reached === undefined ? {} : { reached };
+    audit?.write({ operation: "sessions.create", input: create, context, ...ids, result, ms });
   }
 }
 

@@ -9,6 +9,12 @@ import type { OperationInput, OperationName, OperationOutput, ParsedInput } from
 
 export type Progress = (update: { readonly state: string; readonly lastLine: string }) => void;
 
+/** The session and pane that a target led to. */
+export interface Reached {
+  readonly id: string;
+  readonly pane_id: string;
+}
+
 export interface CallContext {
   readonly signal: AbortSignal;
   readonly access: Access;
@@ -20,6 +26,8 @@ export interface CallContext {
   readonly via?: { readonly token: string; readonly peer: string | null };
   /** Id of the one session that the caller may touch (a token made for it); absent: all. */
   readonly only?: string;
+  /** Hears which session the call concerns, as soon as that is known: its name may be another's by the end. */
+  readonly reached?: (ids: Reached) => void;
 }
 
 /** Session operations name their target in `session`. */

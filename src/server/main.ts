@@ -80,16 +80,17 @@ function reporting({ logger }: GatewayOptions, { lifecycle, announcements }: Gat
     created(session) {
       lifecycle.used();
       announcements.created(session);
-      logger.debug("session found", { name: session.name, id: session.id });
+      logger.debug("session found", { name: session.name, id: session.id, pane: session.pane_id });
     },
     event(session, event, leaving) {
-      if (event.event !== "info") logger.debug(event.event, { name: session.name, id: session.id });
+      if (event.event !== "info")
+        logger.debug(event.event, { name: session.name, id: session.id, pane: session.pane_id });
       // The answer that told a waiter leaves first.
       if (event.event === "session_end_told") setTimeout(() => lifecycle.changed(), ANSWER_MS);
       announcements.event(session, event, leaving);
     },
     destroyed(session, reason, exit) {
-      logger.info("session ended", { name: session.name, id: session.id, reason, ...exit });
+      logger.info("session ended", { name: session.name, id: session.id, pane: session.pane_id, reason, ...exit });
       announcements.destroyed(session, reason, exit);
       lifecycle.changed();
     },

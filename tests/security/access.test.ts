@@ -314,6 +314,8 @@ describe("records", () => {
       token: "robot",
       peer: "127.0.0.1",
       target: "s",
+      session_id: expect.stringMatching(/^@s\d+$/),
+      pane_id: expect.stringMatching(/^@\d+$/),
       result: "ok",
       input_hmac: expect.stringMatching(/^[0-9a-f]{64}$/),
       ts: expect.stringMatching(/Z$/),

@@ -19,6 +19,8 @@ export interface AuditRecord {
     /** Target, as the caller named it. */
     readonly session?: string;
   };
+  /** What the target led to: the name may be another's by now. */
+  readonly reached?: { readonly id: string; readonly pane_id: string };
   /** Error code, or "ok". */
   readonly result: string;
   readonly ms: number;
@@ -49,7 +51,7 @@ export function auditLog(file: string, key: string): AuditLog {
     const json = JSON.stringify(input ?? {});
     return { bytes: Buffer.byteLength(json), hmac: hasher().update(json).digest("hex") };
   };
-  const write = ({ operation, input, context, result, ms, typed, left_out }: AuditRecord): void => {
+  const write = ({ operation, input, context, reached, result, ms, typed, left_out }: AuditRecord): void => {
     const { bytes, hmac } = typed ?? digestOf(input);
     log.info(operation, {
       token: context.via?.token ?? context.caller.id,
@@ -57,6 +59,8 @@ export function auditLog(file: string, key: string): AuditLog {
       door: context.caller.kind,
       caller: context.caller.name ?? context.caller.id,
       target: context.session ?? null,
+      session_id: reached?.id ?? null,
+      pane_id: reached?.pane_id ?? null,
       result,
       ms: Math.round(ms * 10) / 10,
       input_bytes: bytes,

@@ -20,6 +20,7 @@ export const createSession = tool({
   parameters: v.object(createFields),
   output: v.object({
     session: v.string(),
+    id: v.string(),
     name: v.string(),
     pid: v.nullable(v.number()),
     rows: v.number(),
@@ -28,8 +29,8 @@ export const createSession = tool({
     output_cursor: v.number(),
   }),
   run: async (parameters, ask) => {
-    const { name, pid, rows, cols, tags, output_cursor } = await ask("sessions.create", parameters);
-    return { session: name, name, pid, rows, cols, tags, output_cursor };
+    const { id, name, pid, rows, cols, tags, output_cursor } = await ask("sessions.create", parameters);
+    return { session: name, id, name, pid, rows, cols, tags, output_cursor };
   },
 });
 

@@ -2,13 +2,14 @@
  * Watches every call that comes through any door: what it was, how it ended, how long it took. The call itself is not
  * touched. What watches must be quick and must not throw.
  */
-import type { Call, CallContext } from "../../operations/call.ts";
+import type { Call, CallContext, Reached } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 export interface CallRecord {
   readonly operation: string;
   readonly input: unknown;
   readonly context: CallContext & { readonly session?: string };
+  readonly reached?: Reached;
   /** Error code, or "ok". */
   readonly result: string;
   readonly ms: number;
@@ -21,13 +22,21 @@ export function recorded(call: Call, sinks: readonly ((record: CallRecord) => vo
   return async (operation, input, context) => {
     const began = performance.now();
     let result = "ok";
+    let reached: Reached | undefined;
+    const hearing: typeof context = {
+      ...context,
+      reached: (ids) => {
+        reached = ids;
+      },
+    };
     try {
-      return await call(operation, input, context);
+      return await call(operation, input, hearing);
     } catch (thrown) {
       result = WshError.from(thrown).code;
       throw thrown;
     } finally {
-      const record = { operation, input, context, result, ms: performance.now() - began };
+      const ms = performance.now() - began;
+      const record = { operation, input, context, result, ms, ...(reached === undefined ? {} : { reached }) };
       for (const sink of sinks) sink(record);
     }
   };

@@ -32,6 +32,7 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     if (context.only !== undefined) requireOwnBusiness(name, input);
     requireUsable(input);
     const host = await hosts.find(context.session, context.only);
+    context.reached?.(host.info);
     const { access, caller, signal } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
     return (await host.request(name, input, { access, caller, signal })) as never;

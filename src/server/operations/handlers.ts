@@ -21,7 +21,11 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
       const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
       return input.all ? tagged : tagged.filter((info) => info.running);
     },
-    "sessions.create": create,
+    "sessions.create": async (input, context) => {
+      const made = await create(input, context);
+      context.reached?.(made);
+      return made;
+    },
     "servers.list": async (_, { only }) => [await ownEntry(hosts, state, only)],
     "servers.get": async ({ hostname }, { only }) => {
       requireOwnServer(state, hostname);

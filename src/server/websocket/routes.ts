@@ -72,7 +72,7 @@ export class WebSocketRoutes {
         hasher: audit.hasher(),
         write: (typed: { bytes: number; hmac: string }) => {
           const ms = performance.now() - began;
-          audit.write({ operation: "ws.raw", input: null, context, result: "ok", ms, typed });
+          audit.write({ operation: "ws.raw", input: null, context, reached: host.info, result: "ok", ms, typed });
         },
       };
       const endpoint = await RawSocket.open(host, { access, caller }, access, snapshot, record);
