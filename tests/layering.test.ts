@@ -150,9 +150,6 @@ const knownElsewhere: readonly string[] = [
   "src/operations/server.ts",
   "src/operations/sessions.ts",
   "src/operations/terminal.ts",
-  "src/pane/commands/run.ts",
-  "src/pane/state/classify.ts",
-  "src/pane/waiting/waiters.ts",
   "src/platform/foreground.ts",
   "src/protocol/commands.ts",
   "src/protocol/conditions.ts",
@@ -172,10 +169,6 @@ const knownElsewhere: readonly string[] = [
   "src/server/websocket/server-socket.ts",
   "src/server/websocket/session-socket.ts",
   "src/server/websocket/websockets.ts",
-  "src/session/drawing/element-store.ts",
-  "src/session/drawing/element.ts",
-  "src/session/keyboard.ts",
-  "src/session/viewers.ts",
 ];
 
 test("nothing points at a document outside the repository", async () => {

@@ -1,7 +1,7 @@
 /**
- * The one way to a program's input. Whoever writes (people, calls, answers to queries, reports) does so in turn; a holder
- * keeps everybody else's bytes back for a moment, in order, and writes alone. What was kept back goes out behind the
- * holder's own when the last hold ends. It is bounded as all waiting input is: more is refused to whoever writes it.
+ * The one way to a program's input. Writers (people, calls, answers to queries, reports) take turns; a holder
+ * keeps all other bytes back for a moment, in order, and writes alone. What was kept back goes out behind the
+ * holder's own when the last hold ends. It is bounded as all waiting input is: more is refused with an error.
  */
 import { WshError } from "../protocol/errors.ts";
 import { INPUT_LIMIT_BYTES } from "../pty/input-queue.ts";
@@ -56,7 +56,7 @@ export class InputGate {
     return done.promise;
   }
 
-  /** Keeps everybody else's input back until disposed. One at a time. */
+  /** Keeps all other input back until disposed. One at a time. */
   hold(): InputHold {
     if (this.holder !== null) throw new Error("the input is held already");
     const hold: InputHold = {
@@ -81,7 +81,7 @@ export class InputGate {
     const { kept } = this;
     this.kept = [];
     this.keptBytes = 0;
-    // The queue of the terminal keeps the order: nobody has to wait for the one before.
+    // The queue of the terminal keeps the order: no write has to wait for the one before.
     for (const { bytes, done } of kept) void this.pass(bytes).then(done.resolve, done.reject);
   }
 

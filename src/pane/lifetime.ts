@@ -2,7 +2,7 @@
  * How the program of a pane ends, and how it is started again. It ends by itself, because it is asked to (`end`), or to
  * make room for its successor (`restart`); each end but the last is reported once, after the last output. What lets a
  * program that is held at its start go on is here too. How long the result of an ended program is kept is decided by
- * whoever owns the pane, from the events `exited`, `endTold` and `abandoned`.
+ * the owner of the pane, from the events `exited`, `endTold` and `abandoned`.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -14,7 +14,7 @@ import type { PaneEvents } from "./types.ts";
 import type { Silence } from "./waiting/silence.ts";
 
 /** How a program ended that never ran. */
-export const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
+const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
 
 export interface LifetimePort {
   readonly program: Program;
@@ -78,13 +78,13 @@ export class PaneLifetime {
     };
   }
 
-  /** The follower that was waited for reads now, or nobody waits for one any more. */
+  /** The awaited follower reads now, or none is awaited any more. */
   followed(): void {
     this.unfollowed?.[Symbol.dispose]();
     this.unfollowed = null;
   }
 
-  /** A caller that waited has its answer; it tells of the program's end, if that has come. */
+  /** A caller that waited has its answer, which says that the program has ended if it has. */
   endTold(): void {
     if (this.port.program.exit === null || this.told) return;
     this.told = true;

@@ -247,7 +247,7 @@ export class Pane {
     return this.exit === null ? this.commands.state().state : "exited";
   }
 
-  /** What it does, and how long that lasts of itself. */
+  /** What it does, and how long that lasts unless an event ends it. */
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
     if (this.exit !== null) return { state: "exited", lasting: "reported" };
     const { state, lasting } = this.commands.stateLasting();

@@ -28,14 +28,14 @@ export interface ShellMark {
   readonly position: TextPosition;
 }
 
-/** The process side of a session. */
+/** The process side of a pane. */
 export interface ProgramPort {
-  /** Pid of the session's child, the shell as a rule; null when it has ended. */
+  /** Pid of the program, a shell as a rule; null when it has ended. */
   readonly pid: number | null;
   flags(): PtyFlags | null;
   /** Process group that holds the terminal; null when unknown. */
   foreground(): number | null;
-  /** Set when the child has ended and its last output was parsed. */
+  /** Set when the program has ended and its last output was parsed. */
   readonly exit: PtyExit | null;
 }
 
@@ -44,7 +44,7 @@ export type IntegratedShell = Exclude<ShellKind, "other">;
 
 /** What exec types a command with. */
 export interface ExecTarget {
-  /** The shell at the session's prompt; null without integration. */
+  /** The shell at the prompt; null without integration. */
   readonly shell: IntegratedShell | null;
   /** Why there is no integration, when there is none. */
   readonly integrationReason: string | null;
@@ -52,11 +52,11 @@ export interface ExecTarget {
   readonly replacedBy: string | null;
   /** Mode 2004, as the shell has set it now. */
   readonly bracketedPaste: boolean;
-  /** Sends bytes to the program, in order with all other input, without counting as what somebody typed. */
+  /** Sends bytes to the program, in order with all other input, without counting as typed input. */
   write(bytes: Uint8Array): Promise<void>;
   /** Keeps all other input back until disposed. */
   hold(): InputHold;
-  /** Somebody's paste has begun and is not over. */
+  /** A paste has begun and has not ended. */
   readonly isPasting: boolean;
   /** The kernel has not taken all input yet. */
   readonly isWriting: boolean;

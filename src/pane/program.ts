@@ -1,7 +1,7 @@
 /**
- * A pane: one program on one PTY, and the emulator that shows it. It owns both and joins them: output goes to the
- * emulator and is acknowledged when parsed, answers of the emulator go back as input when somebody reads them. The emulator outlives the program
- * (a restart gives it the next one), so that cursors into the output only ever grow.
+ * One program on one PTY, and the emulator that shows it. It owns both and joins them: output goes to the emulator and
+ * is acknowledged when parsed; what the emulator answers is reported, and reaches the program through the input gate.
+ * The emulator outlives the program (a restart gives it the next one), so that cursors into the output only ever grow.
  */
 
 import { WshError } from "../protocol/errors.ts";
@@ -60,7 +60,7 @@ export class Program {
   /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
   private generation = 0;
   private readonly holds = new Set<object>();
-  /** Parsed, and not acknowledged yet because somebody holds the program. */
+  /** Parsed, and not acknowledged yet because the program is held. */
   private owed = 0;
   /** The last output was the echo of a key, or could have been. */
   private echoes = true;
@@ -118,7 +118,7 @@ export class Program {
   }
 
   /**
-   * Somebody typed: does what is to be done `before` the program's answer is parsed, while the program works on it. One
+   * A person typed: runs `before` before the program's answer is parsed, while the program works on it. One
    * that answers with more than an echo is not waited for: it goes on, and is better read when it has come further.
    */
   answered(before: () => void): void {
@@ -222,7 +222,7 @@ export class Program {
   }
 
   /**
-   * Tells of the echo of a key before it is parsed, which takes longer than everything else on its way. Only where no
+   * Reports the echo of a key before it is parsed, which takes longer than everything else on its way. Only where no
    * byte waits for the emulator and no sequence is open.
    */
   private show(bytes: Uint8Array): void {
@@ -231,7 +231,7 @@ export class Program {
     if (this.taken !== this.terminal.offset || !this.echoes) return;
     let now = true;
     void this.terminal.atRest(() => {
-      // Who has to wait for the end of a sequence comes too late.
+      // Behind an unfinished sequence it would come too late.
       if (!now) return;
       this.shown = bytes;
       this.sink.ahead(bytes);
@@ -261,7 +261,7 @@ export class Program {
 
   private live(): Pty {
     if (this.ended !== null || this.current === null) {
-      throw new WshError("session_ended", `the program of pane ${this.id} has ended`, {
+      throw new WshError("session_ended", `the program of pane '${this.id}' has ended`, {
         exit_code: this.ended?.code ?? null,
         signal: this.ended?.signal ?? null,
       });

@@ -7,7 +7,7 @@
  */
 import type { Clock } from "../base/clock.ts";
 
-/** Time between two looks, in ms: who asks and reads is seen reading by the first. */
+/** Time between two checks, in ms: a program that asks and reads is seen reading by the first. */
 const LOOK_MS = 3;
 /**
  * Looks without output in between after which an answer goes out even where the kernel does not show a reader (ssh,

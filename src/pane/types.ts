@@ -12,7 +12,7 @@ import type { CommandLimits } from "./commands/commands.ts";
 import type { ObserverPort } from "./state/observer.ts";
 
 /** What the program is: a shell, or the one command that runs instead of it. */
-export interface PaneShell {
+interface PaneShell {
   readonly kind: ShellKind;
   /** The command that runs instead of a shell, when one does: all its output is that command's. */
   readonly command: string | null;

@@ -1,7 +1,8 @@
 /**
- * Who gets the keys that a person types: the program (passthrough), or the agent that captured the keyboard (contract
- * §7.5). A capture always has an owner and ends with it: with its connection, or when its lease runs out. A server that
- * died has a little time to come back and claim what its callers held. Captured keys are kept in a ring, read by cursor.
+ * Who gets the keys that a person types: the program (passthrough), or the agent that captured the keyboard
+ * (docs/protocol.md, Keyboard). A capture always has an owner and ends with it: with its connection, or when its lease
+ * runs out. A server that died has a little time to come back and claim what its callers held. Captured keys are kept in
+ * a ring, read by cursor.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -17,9 +18,9 @@ import {
 } from "../keys/decode.ts";
 import { WshError } from "../protocol/errors.ts";
 
-/** Captured keys that are kept for readers (contract §3.5.1). */
+/** Captured keys that are kept for readers (docs/protocol.md, Keyboard). */
 const RING = 256;
-/** Callers whose place in the ring is known; of more, whoever has read least recently begins anew. */
+/** Callers whose place in the ring is known; of more, the one that read least recently begins anew. */
 const READERS = 256;
 /** How long a capture outlives the connection that brought it, in ms: time for a restarted server to claim it again. */
 const RECLAIM_MS = 5_000;
@@ -53,7 +54,7 @@ export interface TypedKey {
 
 export interface KeyboardPort {
   readonly clock: Clock;
-  /** Whether anybody wants to hear of keys while they go to the program. */
+  /** Whether a subscriber hears of keys while they go to the program. */
   overheard(): boolean;
   typed(key: TypedKey): void;
   modeChanged(mode: InputMode): void;
@@ -66,7 +67,7 @@ interface Holding {
   end: Disposable | null;
   /** Clock time at which a lease ends; null without one. */
   until: number | null;
-  /** Its connection is gone: whoever comes back under the same name has another id. */
+  /** Its connection is gone: the owner comes back under the same name with another id. */
   lost: boolean;
 }
 
@@ -104,7 +105,7 @@ export class Keyboard {
 
   /**
    * Takes the keyboard, or keeps it: repeating renews the lease.
-   * @throws WshError input_captured when somebody else holds it
+   * @throws WshError input_captured when another caller holds it
    */
   capture(owner: KeyboardOwner, leaseMs: number): void {
     const held = this.holding;
@@ -120,7 +121,7 @@ export class Keyboard {
     if (held === null) this.port.modeChanged("capture");
   }
 
-  /** Gives the keyboard back to the program. Idempotent. */
+  /** The program gets the keys again. Idempotent. */
   release(): void {
     if (this.holding === null) return;
     this.holding.end?.[Symbol.dispose]();
@@ -182,7 +183,7 @@ export class Keyboard {
     this.decoders.delete(viewer);
   }
 
-  /** Where a caller goes on reading who does not say. */
+  /** Where a caller goes on reading that does not say where. */
   cursor(id: string): number {
     return this.cursors.get(id) ?? this.lastSeq;
   }

@@ -1,6 +1,6 @@
 /**
  * A session: its identity (id, name, tags), the window that people and callers see, the terminals that show it, what is
- * drawn over it and who has its keys. It joins these parts, refers to its pane without owning it, and knows no
+ * drawn over it and who gets its keys. It joins these parts, refers to its pane without owning it, and knows no
  * transport: the session's process turns what it emits into frames and what arrives into calls.
  */
 
@@ -143,7 +143,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.pane.exit;
   }
 
-  /** What lists show of it, and how long its state lasts of itself. */
+  /** What lists show of it, and how long its state lasts unless an event ends it. */
   listing(): { readonly info: SessionInfo; readonly lasting: Lasting } {
     const { state, lasting } = this.pane.stateLasting();
     return { info: this.info(state), lasting };
@@ -210,7 +210,7 @@ export class Session<P extends PaneRef = PaneRef> {
   async setSize(size: Size, force: boolean): Promise<void> {
     if (!force && this.viewers.decide) {
       const { rows, cols } = this.size;
-      const message = `the size of session '${this.name}' (${cols}x${rows}) is decided by who is attached`;
+      const message = `attached terminals decide the size of session '${this.name}' (${cols}x${rows})`;
       throw new WshError("size_held", message, { rows, cols });
     }
     this.viewers.impose(size);
@@ -234,7 +234,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.events.emit("listed", undefined);
   }
 
-  /** A person typed at an attached terminal: counts as activity, whoever gets the keys. */
+  /** A person typed at an attached terminal: counts as activity even while the keys are captured. */
   typed(viewer: number, bytes: Uint8Array): void {
     const { pane } = this;
     pane.activity.record();

@@ -1,7 +1,7 @@
 /**
- * The terminals that people look through, and the size that the session takes from them (contract §10.5). `latest`: the
- * terminal that attached, typed or changed its size last decides; `smallest`: everybody sees everything. Read-only
- * terminals never decide. A size that was set through an API holds until a terminal acts. Pure bookkeeping: applying
+ * The attached terminals, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
+ * terminal that attached, typed or changed its size last decides; `smallest`: the session fits into each of them.
+ * Read-only terminals never decide. A size that was set through an API holds until a terminal acts. Pure bookkeeping: applying
  * the size is the session's.
  */
 import type { Size } from "../protocol/size.ts";
@@ -81,7 +81,7 @@ export class Viewers {
     return this.order.flatMap((id) => this.viewers.get(id) ?? []);
   }
 
-  /** The size that was asked for last; null when nobody asks, and the session keeps the one it has. */
+  /** The size that was asked for last; null when none was asked for, and the session keeps its size. */
   size(): Size | null {
     if (this.imposed !== null) return this.imposed;
     const asked = this.deciding;

@@ -1,5 +1,5 @@
 /**
- * The environment of a session's program: the caller's, without what belongs to the caller's own terminal or to wsh's
+ * The environment of a pane's program: the caller's, without what belongs to the caller's own terminal or to wsh's
  * own processes, with what tells the program where it is. Overrides win over everything but wsh's own variables.
  */
 import { WshError } from "../protocol/errors.ts";
@@ -47,7 +47,7 @@ const foreignPrefix =
   /^(?:TMUX(?:_|$)|ZELLIJ(?:_|$)|KITTY_|WEZTERM_|ITERM_|KONSOLE_|GHOSTTY_|VSCODE_|TERM_PROGRAM|TERM_FEATURES|BUN_INSTALL_CACHE|WSH_SHELL_|WSH_MCP_)/;
 
 /**
- * The child's whole environment.
+ * The program's whole environment.
  * @throws WshError `invalid_request` when an override's name or value cannot stand in an environment
  */
 export function childEnvironment(

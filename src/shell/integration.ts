@@ -1,6 +1,6 @@
 /**
  * The shell-integration scripts as data: embedded in the executable, written by the caller into a directory of its own
- * (0700, files 0600) from which shells read them. The names fix how `launch.ts` refers to them; nothing here does I/O.
+ * (0700, files 0600) from which shells read them. The names fix how `plan.ts` refers to them; nothing here does I/O.
  */
 import bash from "./scripts/wsh.bash" with { type: "text" };
 import fish from "./scripts/wsh.fish" with { type: "text" };

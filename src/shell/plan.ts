@@ -1,8 +1,8 @@
 /**
- * Decides how a session's program is started: which file, under which argv[0], with which arguments and environment,
+ * Decides how a pane's program is started: which file, under which argv[0], with which arguments and environment,
  * and whether shell integration goes in. Pure: the file system is seen through `findExecutable` only.
  *
- * Without a command the session is the person's shell, a login shell as in tmux. A command that is no more than a
+ * Without a command the program is the person's shell, a login shell as in tmux. A command that is no more than a
  * known shell's name or path is that shell; any other runs as `$SHELL -c` with neither job control nor rc files.
  */
 import { WshError } from "../protocol/errors.ts";
@@ -23,7 +23,7 @@ export interface ShellRequest {
 }
 
 export interface ShellFacts {
-  /** Environment that the child will get before the plan's changes; SHELL, ZDOTDIR, ENV and so on are read from it. */
+  /** Environment that the program will get before the plan's changes; SHELL, ZDOTDIR, ENV and so on are read from it. */
   readonly env: Readonly<Record<string, string>>;
   /** Absolute directory that holds `integrationFiles()`. */
   readonly scriptsDir: string;
@@ -45,7 +45,7 @@ export interface ShellPlan {
   readonly args: readonly string[];
   /** argv[0] where it is not `file`: a login shell's is "-bash". */
   readonly argv0?: string;
-  /** Variables to add to the child's environment. */
+  /** Variables to add to the program's environment. */
   readonly set: Readonly<Record<string, string>>;
   /** Variables to take out of it. */
   readonly unset: readonly string[];
@@ -63,7 +63,7 @@ export interface ShellFailure {
 }
 
 /** Names that a request may use instead of a path. */
-export const supportedShells = ["bash", "zsh", "fish", "sh", "pwsh"] as const;
+const supportedShells = ["bash", "zsh", "fish", "sh", "pwsh"] as const;
 
 const fallbackShell = "/bin/sh";
 
@@ -116,7 +116,7 @@ function isSupportedName(name: string): boolean {
 
 /**
  * The shell's absolute path, or why there is none.
- * @param isOwn it was taken from $SHELL, which nobody may have thought of
+ * @param isOwn it was taken from $SHELL, which the caller may not have had in mind
  */
 function resolveShell(wanted: string, facts: ShellFacts, isOwn: boolean): string | WshError {
   const isPath = wanted.includes("/");

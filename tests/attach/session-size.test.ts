@@ -62,7 +62,7 @@ describe("a size from an API", () => {
     await using _person = await EmulatorTerminal.attach(wsh, "s", { rows: 20, cols: 60 });
     const { code, stderr } = await wsh.run("resize", "s", "100x30");
     expect(code).not.toBe(0);
-    expect(stderr).toContain("the size of session 's' (60x20) is decided by who is attached");
+    expect(stderr).toContain("attached terminals decide the size of session 's' (60x20)");
     expect(stderr).toContain("force");
     expect(await sizeOf(wsh, "s")).toBe("60x20");
   });

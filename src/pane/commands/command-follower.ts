@@ -1,6 +1,6 @@
 /**
- * Somebody who follows one command: the next one that starts, or one by its id that may be running or over already. Gets
- * its output from the first byte, then its record; a part that was too long to be kept before it was followed is counted.
+ * A reader that follows one command: the next one that starts, or one by its id that may be running or over already. It
+ * gets the output from the first byte, then the record; a part that was too long to be kept before it was followed is counted.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -13,7 +13,7 @@ import type { CommandLog } from "./command-log.ts";
 export interface FollowSink {
   /** Rendered text, as a rule whole lines. */
   text(text: string): void;
-  /** Lines that nobody has any more. */
+  /** Lines that are not kept any more. */
   omitted(lines: number): void;
   /** After the last text. */
   ended(record: CommandRecord): void;

@@ -2,12 +2,12 @@
  * The commands that ran at the shell's prompt: when each began and ended, how, and what it printed (docs/protocol.md,
  * Commands).
  *
- * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the child's end.
+ * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the program's end.
  * Only D ends a command; a prompt without D, while the shell's own group holds the terminal, ends it with exit code null;
- * the child's end ends it with the child's code. Once a mark with the session's nonce was seen, marks without it count
+ * the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it count
  * for nothing but the state of a shell inside what runs.
  *
- * Output is what the screen and history show at the end, from the place where C stood to the place where D stands; a
+ * Output is what the screen and history show at the end, from the place of C to the place of D; a
  * command that clears the screen begins anew at its top. Lines that history lets go of are taken as they go, so no limit
  * of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
  * goes first, then the oldest record.
@@ -65,11 +65,11 @@ export interface CommandLogPort {
 export interface CommandLogEvents {
   /** C: a command began. */
   started(record: CommandRecord): void;
-  /** It ended, was lost, or the child ended under it. */
+  /** It ended, was lost, or the program ended under it. */
   finished(record: CommandRecord): void;
   /** B: the shell takes input. */
   prompt(): void;
-  /** The session's child has ended, and its last command with it. */
+  /** The pane's program has ended, and its last command with it. */
   exited(): void;
   /** The command line has been taken: everything between the two places is the echo of input. */
   commandLine(from: TextPosition, to: TextPosition): void;
@@ -94,7 +94,7 @@ export class CommandLog {
     private readonly limits: CommandLogLimits = defaultCommandLogLimits,
   ) {}
 
-  /** Where the session's shell is. */
+  /** Where the pane's shell is. */
   get phase(): ShellPhase {
     return this.current;
   }
@@ -104,7 +104,7 @@ export class CommandLog {
     return this.innerPhase;
   }
 
-  /** Whether marks with the session's nonce were seen. */
+  /** Whether marks with the pane's nonce were seen. */
   get verified(): boolean {
     return this.sawVerified;
   }
@@ -240,7 +240,7 @@ export class CommandLog {
   }
 
   /**
-   * The session's child has ended and its last output was parsed.
+   * The pane's program has ended and its last output was parsed.
    * @param isCodeOfCommand whether its code is that of the command which ran, as after `exit 3`
    */
   exited({ code, signal }: PtyExit, isCodeOfCommand = true): void {

@@ -1,7 +1,6 @@
 /**
- * Everything that a session knows about its program, joined: activity's neighbour. It owns the command records, the
- * echo of input, the observer of the program's state, the waits, exec and run; the session feeds it what happens, in
- * stream order: marks and retired lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
+ * What a pane knows of its program's commands, joined. It owns the command records, the echo of input, the observer of
+ * the program's state, the waits, exec and run; the pane feeds it what happens, in stream order: marks and retired lines while a chunk is parsed, then `chunk`. Input is announced before it is written.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -25,7 +24,7 @@ import { LineEditor } from "./line-editor.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, Stop } from "./stop.ts";
 
-/** When a command that runs is looked at for having replaced the shell, in ms from the look before: most do so at once. */
+/** When a running command is checked for having replaced the shell, in ms from the check before: most do so at once. */
 const CHECK_MS = [50, 250, 1_000, 5_000] as const;
 
 /**
@@ -143,12 +142,12 @@ export class Commands {
     this.waiters.bell(this.port.text.offset);
   }
 
-  /** Somebody types (API input, an attached terminal): call before the program can have answered. `flags` were read before. */
+  /** Input is typed (by an API or an attached terminal): call before the program can have answered. `flags` were read before. */
   typing(bytes: Uint8Array, flags = this.port.program.flags()): void {
     this.note(bytes, flags);
   }
 
-  /** The child has ended, perhaps since we hung up; call when its last output was parsed and `program.exit` is set. */
+  /** The program has ended, perhaps since we hung up; call when its last output was parsed and `program.exit` is set. */
   exited(exit: PtyExit, isHungUp = false): void {
     const { shellFile = null } = this.port;
     const { shell } = this.port.target;
@@ -157,7 +156,7 @@ export class Commands {
     this.waiters.exited();
   }
 
-  /** The session is going away. */
+  /** The pane is going away. */
   dispose(reason: WshError): void {
     this.waiters.dispose(reason);
     this.observer.dispose();
@@ -173,7 +172,7 @@ export class Commands {
     return this.observer.observe();
   }
 
-  /** The same, and how long it lasts of itself. */
+  /** The same, and how long it lasts unless an event ends it. */
   stateLasting(): ReturnType<StateObserver["observeLasting"]> {
     return this.observer.observeLasting();
   }
@@ -183,7 +182,7 @@ export class Commands {
     return this.image.replacedBy;
   }
 
-  /** Directory of the session's shell: the kernel's word where it gives it, else what the shell reported. */
+  /** Directory of the shell: as the kernel shows it, else as the shell reported it. */
   cwd(): string | null {
     const { pid } = this.port.program;
     return (pid === null ? null : processCwd(pid)) ?? this.port.cwd();
@@ -223,7 +222,7 @@ export class Commands {
     if (this.image.look()) this.log.replaced();
   }
 
-  /** A command may put another program in the shell's place, and nobody may look for long. */
+  /** A command may put another program in the shell's place, and it may be long until the next observation. */
   private checkSoon(id: number, n: number): void {
     const delay = CHECK_MS[n];
     if (delay === undefined || this.port.shellFile === null || this.port.shellFile === undefined) return;

@@ -15,7 +15,7 @@ import { type ResultsPort, StepResults } from "./step-results.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
 import { type Leader, type Stop, stopCommand } from "./stop.ts";
 
-/** How long a command may take to begin, so that a caller who does not wait learns its id all the same, in ms. */
+/** How long a command may take to begin, so that a caller that does not wait learns its id all the same, in ms. */
 const BEGIN_MS = 1_000;
 /** How long the shell may take to say what it ran, when a command has ended, in ms. */
 const EVIDENCE_MS = 500;
@@ -42,7 +42,7 @@ export interface ExecOutcome {
 export interface ExecPort extends LinePort, ResultsPort {
   /** Who leads the group in the foreground. */
   leader(): Leader | null;
-  /** Writes what exec types past what is held back, known as such to all who look for echo. */
+  /** Writes what exec types past what is held back, known as input where echo is masked. */
   send(bytes: Uint8Array, hold: InputHold): Promise<void>;
 }
 

@@ -3,7 +3,7 @@
  *
  * The screen is no evidence of a line: text stands in it that is not in the line, and the other way round. So the editor
  * itself is asked, by a private key that our shell integration has bound; it answers with a mark that carries the
- * session's nonce. A key is sent only while all other input is held back and the shell is seen reading with nothing
+ * pane's nonce. A key is sent only while all other input is held back and the shell is seen reading with nothing
  * unread: whatever was typed before has been taken by then, and nothing else can come between the answer and what
  * follows it. Keys are numbered, so that a late answer is not taken for one to a later question.
  */

@@ -18,7 +18,7 @@ export interface Entry {
   readonly scrolledAway: number;
   /** What exec has sent, when it did. */
   readonly sent: Sent | null;
-  /** What stood between B and C, and what the shell says that it ran: what is compared with `sent`. */
+  /** The text between B and C, and what the shell says that it ran: what is compared with `sent`. */
   readonly shown: string | null;
   said: string | null;
   /** Whether its marks were, and each came in time. */

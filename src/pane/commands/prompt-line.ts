@@ -119,7 +119,7 @@ export class PromptLine {
       const reason = target.integrationReason ?? "it does not run a shell that wsh knows";
       throw new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
     }
-    // A caller who does not wait still gets what is about to be: the prompt after the command before.
+    // A caller that does not wait still gets the prompt that is about to follow the command before.
     const until = Math.min(Math.max(deadline, clock.now() + SOON_MS), clock.now() + PROMPT_MS);
     while (log.phase !== "prompt") {
       if (log.phase === "running") throw this.notAtPrompt();

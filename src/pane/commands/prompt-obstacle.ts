@@ -1,6 +1,7 @@
 /**
- * Why a session's shell will show no prompt, where that can be seen: it has become another program, its startup files
- * run something that waits, or the terminal has no room for it. Without this an exec would wait for a prompt as long as a slow start may take.
+ * Why a pane's shell will show no prompt, where that can be seen: it has become another program, its startup files run
+ * something that waits, or the terminal has no room for it. Without this an exec would wait for a prompt as long as a
+ * slow start may take.
  */
 
 import type { Clock } from "../../base/clock.ts";

@@ -1,5 +1,6 @@
 /**
- * Types input into whatever is there and returns when what it started has an end (tools.md, wsh_run_command).
+ * Types input into the program, whatever it is, and returns when what the input started has an end (docs/protocol.md,
+ * Commands).
  *
  * An end is, in this order: a shell command finished; the program waits for input again, having read what was sent; or
  * silence, and then only if nothing is known to be working: a quiet `sleep` is waited for until the deadline. All of it
@@ -212,7 +213,7 @@ class Run implements Disposable {
     else this.confirmIdle(state);
   }
 
-  /** One look may fall between two programs, when nobody holds the terminal: it takes two that agree. */
+  /** One observation may fall between two programs, when no group holds the terminal: two must agree. */
   private confirmIdle(state: ProgramState): void {
     const now = this.port.clock.now();
     const program = state.foreground?.pid ?? null;

@@ -1,6 +1,6 @@
 /**
- * Ends a command that runs at the session's prompt, without ending the shell: an interrupt reaches the foreground group,
- * and only a group that is not the shell's own is killed. Whether it has ended is told by the shell, as always.
+ * Ends a command that runs at the shell's prompt, without ending the shell: an interrupt reaches the foreground group,
+ * and only a group that is not the shell's own is killed. Only the shell's mark says that it has ended, as always.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -11,12 +11,12 @@ import type { CommandLog } from "./command-log.ts";
 
 /** How long an interrupted or killed command has to end, in ms. */
 const STOP_MS = 2_000;
-/** How often it is looked whether it goes on with something that the signal did not reach, in ms. */
+/** Interval between checks for a part of the command that the signal did not reach, in ms. */
 const LOOP_MS = STOP_MS / 20;
 
 export type Stop = "interrupt" | "kill";
 
-/** Who leads the group in the foreground, and the file that it runs; null where that is not known. */
+/** The leader of the group in the foreground, and the file that it runs; null where that is not known. */
 export interface Leader {
   readonly pid: number;
   readonly executable: string | null;

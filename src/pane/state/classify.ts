@@ -1,8 +1,8 @@
 /**
- * What a program is doing, judged from what is known about it (design §6.3). Pure: the same knowledge gives the same
+ * What a program is doing, judged from what is known about it (docs/architecture.md, State of a program). Pure: the same knowledge gives the same
  * answer, and the answer says what it rests on.
  *
- * In order: an ended child; a prompt by the shell's marks; the alternate screen; a password (lines without echo); what
+ * In order: an ended program; a prompt by the shell's marks; the alternate screen; a password (lines without echo); what
  * the kernel says about every member of the foreground group; and where the kernel says nothing, flags and silence.
  * `settled` is what waiting may rely on: the program has been seen waiting for input that has not come.
  */
@@ -14,7 +14,7 @@ import type { PtyFlags } from "../../pty/port.ts";
 import type { ShellPhase } from "./shell-phase.ts";
 
 /** Silence after which a raw terminal counts as at rest where only flags are known, in ms. */
-export const REST_MS = 300;
+const REST_MS = 300;
 
 export interface ProgramKnowledge {
   /** Null where the kernel does not tell. */
@@ -27,7 +27,7 @@ export interface ProgramKnowledge {
   readonly inner: ShellPhase;
   /** Age of the last output or input in ms. */
   readonly quietMs: number;
-  /** The session's shell tells when it shows a prompt, and has shown none yet: what it reads is no command. */
+  /** The shell reports its prompts, and has shown none yet: what it reads is no command. */
   readonly awaitsPrompt?: boolean;
   readonly exited: boolean;
 }
@@ -36,7 +36,7 @@ export interface ProgramKnowledge {
  * ready: waits for input. working: on a processor, in disk wait, asleep until a time, or waiting for a process that is
  * not known. waiting: for something that may never come (a server). unknown: nothing can be said.
  */
-export type Doing = "ready" | "working" | "waiting" | "unknown";
+type Doing = "ready" | "working" | "waiting" | "unknown";
 
 export interface ProgramState {
   readonly state: Exclude<SessionState, "unresponsive">;
@@ -149,7 +149,7 @@ export function classify(known: ProgramKnowledge): ProgramState {
   const name = describe(foreground);
 
   if (known.exited) {
-    const why = "the session's program has ended";
+    const why = "the pane's program has ended";
     return { ...base, state: "exited", why, decidedFrom: "process", doing: "ready", settled: true };
   }
   if (known.phase === "prompt" && ownShell) {
@@ -261,8 +261,8 @@ function byFlags(flags: PtyFlags | null, quietMs: number, base: Base, phase: She
 }
 
 /**
- * What a group does that does not read the terminal. Whoever waits for a child or for another member waits for what the
- * others do; when all do so, the child is one that is not known, and is taken to be working.
+ * What a group does that does not read the terminal. A member that waits for a child or for another member waits for
+ * what the others do; when all do so, the child is one that is not known, and is taken to be working.
  */
 function membersDo(members: readonly ProcessFacts[]): Exclude<Doing, "ready"> | "hidden" {
   const does = members.map((member) => member.activity);

@@ -1,12 +1,12 @@
 /**
- * How long a program's state lasts of itself. Pure. Whoever keeps a copy of a state must know what could change it without
- * a word: a state that rests on what processes do lasts until one of them does something.
+ * How long a program's state lasts unless an event ends it. Pure. A holder of a copy must know what could change the
+ * state without an event: one that rests on what processes do lasts until one of them does something.
  */
 import type { SessionState } from "../../protocol/session.ts";
 import type { ProgramKnowledge } from "./classify.ts";
 
 /**
- * `reported`: until output, input or the program's end, which the session itself brings about or sees.
+ * `reported`: until output, input or the program's end, which the pane itself causes or sees.
  * A pid: until that process runs again; it is the only one in the foreground, and blocked until its terminal has input.
  * Null: it may change at any moment, or what it rests on is not known.
  */

@@ -1,8 +1,9 @@
 /**
- * Looks at a session's program when that can tell something: on demand, and for those who watch, when output pauses.
+ * Observes a pane's program when that can show something new: on demand, and for watchers when output pauses.
  *
- * A look costs a scan of /proc unless a shell shows its prompt, so there is none while output flows, none while nobody watches, and while nothing changes
- * they become rare. `touched` runs per chunk and per input: it notes the time and, for watchers, sees to one timer.
+ * An observation scans /proc unless a shell shows its prompt, so there is none while output flows, none without watchers,
+ * and they become rare while nothing changes. `touched` runs per chunk and per input: it notes the time and, for
+ * watchers, sets one timer.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -16,7 +17,7 @@ import { type Lasting, lastingOf } from "./lasting.ts";
 import type { ShellPhase } from "./shell-phase.ts";
 
 /** Silence after the last output or input before a look, in ms: longer than a program takes between two writes. */
-export const PAUSE_MS = 30;
+const PAUSE_MS = 30;
 /**
  * How long after input a program may go without answering it before it counts as at rest all the same, in ms. On a busy
  * machine the kernel hands input on late, and until then the program is seen waiting for it as before.
@@ -78,7 +79,7 @@ export class StateObserver {
     if (this.watchers.size > 0) this.alarm.set(this.lastTouch + PAUSE_MS);
   }
 
-  /** Whether the child has ended. */
+  /** Whether the program has ended. */
   get exited(): boolean {
     return this.port.program.exit !== null;
   }
@@ -88,7 +89,7 @@ export class StateObserver {
     const { exit } = this.port.program;
     if (exit === null) return;
     const { code, signal } = exit;
-    throw new WshError("session_ended", "the session's program has ended", { exit_code: code, signal });
+    throw new WshError("session_ended", "the pane's program has ended", { exit_code: code, signal });
   }
 
   /** Age of the last output or input in ms. */
@@ -101,7 +102,7 @@ export class StateObserver {
     return classify(this.known());
   }
 
-  /** The same, and how long it lasts of itself. */
+  /** The same, and how long it lasts unless an event ends it. */
   observeLasting(): { readonly state: ProgramState; readonly lasting: Lasting } {
     const known = this.known();
     const state = classify(known);

@@ -1,7 +1,7 @@
 /**
- * Tells the echo of input from output, so that nobody who waits for a text is answered by what was just typed.
+ * Tells the echo of input from output, so that a wait for a text does not end with what was just typed.
  *
- * Input is remembered by line. Its echo is looked for where the cursor stood when it was sent, and when it does not come
+ * Input is remembered by line. Its echo is looked for where the cursor was when it was sent, and when it does not come
  * there (type-ahead, several lines at once), at the end of the lines that follow; what is found is masked by place.
  * Nothing is masked that does not equal the input, so output is hidden only where it repeats, at that very place, what
  * was typed. Passwords are not remembered: a terminal that takes lines without echo shows none.
@@ -28,7 +28,7 @@ interface Expected {
   readonly text: string;
   /** Where it must begin; null when it is looked for at the end of lines. */
   at: TextPosition | null;
-  /** First line that is looked at, and the last. */
+  /** First line that is searched, and the last. */
   from: number;
   to: number;
   readonly until: number;

@@ -1,5 +1,5 @@
 /**
- * All that a command prints, for somebody who wants every line of it: rendered text, each line once and whole, in order,
+ * Follows everything that a command prints, for a reader of every line: rendered text, each line once and whole, in order,
  * however soon history lets go of it. Lines come out when the cursor has left them, or when they leave history within
  * the chunk that brought them; the rest comes at the command's end, up to the mark that the shell set there.
  * It remembers nothing but the place up to which it has come, and a line that is still being written.

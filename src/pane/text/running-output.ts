@@ -1,6 +1,6 @@
 /**
  * What a running command has printed so far: from the place where it began, lines are taken as history lets go of them,
- * and the rest is read from screen and history when somebody asks. A cleared screen begins it anew. Bounded by bytes.
+ * and the rest is read from screen and history on request. A cleared screen begins it anew. Bounded by bytes.
  */
 
 import { HeadTail, type KeptLines, trimBlanks } from "./kept-lines.ts";

@@ -1,5 +1,5 @@
 /**
- * The terminal's output as the command domain reads it: logical lines of text, and where the cursor stood at a given
+ * The terminal's output as the command domain reads it: logical lines of text, and where the terminal's cursor was at a given
  * output cursor. The places are kept for the newest chunks and marks, as cells of a logical line, which no reflow changes.
  */
 import type { Position, TerminalModel } from "../../terminal/model.ts";
@@ -36,7 +36,7 @@ export class PaneText implements TerminalText {
     this.note(this.terminal.offset, this.terminal.position());
   }
 
-  /** Where the cursor stood at a place inside the chunk that is being parsed, such as a mark; in order. */
+  /** Where the cursor was at a place inside the chunk that is being parsed, such as a mark; in order. */
   note(offset: number, { line, col }: Position): void {
     const at = this.noted % REMEMBERED;
     this.offsets[at] = offset;

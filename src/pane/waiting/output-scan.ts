@@ -1,6 +1,6 @@
 /**
- * Follows a session's output for one condition on text: sees each line once it changes, from a place in the output on,
- * and never what stood there before or what is echo of input.
+ * Follows a pane's output for one condition on text: sees each line once it changes, from a place in the output on,
+ * and never what was there before or what is echo of input.
  *
  * Lines that scroll by are seen in order, once; lines on the screen again whenever their text differs from what was last
  * seen there, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
@@ -24,9 +24,9 @@ export interface ScanSource {
 /** From where output counts, and how the screen looked there: fixed at once, though the pattern may be loaded later. */
 export interface ScanOrigin {
   readonly since: TextPosition;
-  /** Lines of the screen that stood there before. */
+  /** Lines of the screen that were there before. */
   readonly before: ReadonlyMap<number, string>;
-  /** Rows of the alternate screen that stood there before. */
+  /** Rows of the alternate screen that were there before. */
   readonly rows: readonly string[];
 }
 
@@ -52,9 +52,9 @@ export class OutputScan {
   private readonly seen: Map<number, string>;
   private readonly since: TextPosition;
   private rows: readonly string[];
-  /** Next line that was never looked at. */
+  /** Next line that was never searched. */
   private next: number;
-  /** Whether the part of the first line that stood there before has been rewritten since. */
+  /** Whether the part of the first line that was there before has been rewritten since. */
   private rewritten = false;
 
   constructor(
@@ -69,12 +69,12 @@ export class OutputScan {
     this.next = origin.since.line;
   }
 
-  /** Looks at what is new. Called after each chunk of output. */
+  /** Searches what is new. Called after each chunk of output. */
   scan(): ScanMatch | null {
     return this.scanScreen() ?? this.scanAlternate();
   }
 
-  /** Lines leave, or pieces of long ones: looked at unless they were after an earlier chunk. */
+  /** Lines leave, or pieces of long ones: searched unless they were after an earlier chunk. */
   scanRetired(lines: RetiredLines): ScanMatch | null {
     for (let index = 0; index < lines.count; index++) {
       const id = lines.id(index);

@@ -29,7 +29,7 @@ export function textFinder(wanted: string): Finder {
 
 /** @throws WshError invalid_request when the pattern is not RE2 syntax */
 export async function regexFinder(pattern: string, flags: string): Promise<Finder> {
-  // Loaded at first use: a session in which nobody waits for a pattern does not pay for the engine.
+  // Loaded at first use: a pane without waits for a pattern does not pay for the engine.
   const { RE2JS } = await import("re2js");
   let bits = 0;
   if (flags.includes("i")) bits |= RE2JS.CASE_INSENSITIVE;

@@ -1,10 +1,10 @@
 /**
- * Everybody who waits for something in a session, and the one engine that answers them (design §6.3, tools.md).
+ * All pending waits of a pane, and the one engine that ends them (docs/protocol.md, Conditions).
  *
  * Level conditions (prompt, waiting_for_input, password, exited, idle) are judged when output has paused; edge conditions
- * (command_finished, text, regex, bell) when their event comes, if it came after `since`. The session tells the engine
- * what happens; nothing is polled but, while somebody waits for a state and output has paused, the facts about it.
- * A wait ends exactly once: with its condition, its deadline, its owner's signal, the child's end, or the session's.
+ * (command_finished, text, regex, bell) when their event comes, if it came after `since`. The pane tells the engine
+ * what happens; nothing is polled except, while a wait for a state is pending and output has paused, the facts about it.
+ * A wait ends exactly once: with its condition, its deadline, its owner's signal, the program's end, or the pane's.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -38,7 +38,7 @@ export interface WaitRequest {
 
 export interface WaitOutcome {
   readonly decidedBy: DecidedBy;
-  /** What the program was doing when the wait ended; null when it was not looked at for it. */
+  /** What the program was doing when the wait ended; null when the wait needed no check of it. */
   readonly state: ProgramState | null;
   readonly outputCursor: number;
   readonly match?: string;
@@ -136,7 +136,7 @@ export class Waiters {
     return this.begin(request, since, scans);
   }
 
-  /** Output was parsed. Runs per chunk; costs nothing while nobody waits for text. */
+  /** Output was parsed. Runs per chunk; costs nothing while no wait is for text. */
   chunk(): void {
     const { text, echo, observer } = this.port;
     observer.output();
@@ -147,7 +147,7 @@ export class Waiters {
     for (const waiter of [...this.waiters]) this.scan(waiter, (scan) => scan.scan());
   }
 
-  /** History lets go of lines. Runs per slice of a flood; costs nothing while nobody waits for text. */
+  /** History lets go of lines. Runs per slice of a flood; costs nothing while no wait is for text. */
   retired(lines: RetiredLines): void {
     for (const waiter of [...this.waiters]) {
       if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(lines));
@@ -162,7 +162,7 @@ export class Waiters {
     }
   }
 
-  /** The child has ended and its records are closed: nothing more can come. */
+  /** The program has ended and its records are closed: nothing more can come. */
   exited(): void {
     this.port.observer.touched();
     for (const waiter of [...this.waiters]) waiter.settle("exited");

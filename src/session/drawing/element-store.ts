@@ -1,10 +1,11 @@
 /**
- * The overlays and panels of one session, their focus, and the screen mode that scopes them (contract §7.2, §7.6).
+ * The overlays and panels of one session, their focus, and the screen mode that scopes them (docs/protocol.md, Drawing
+ * and Screen mode).
  *
  * Owns the elements and their timers; only this class changes them, and each change is whole or not at all: every
  * check comes before the first effect. What must stay true: a focused id is always that of a focusable element that
  * exists; z counters never go back; counts, and the bytes of all texts, stay within the limits; every real change is
- * told once, and says whether the panels' layout or the focus changed with it. Nothing is told after `dispose`.
+ * reported once, and says whether the panels' layout or the focus changed with it. Nothing is reported after `dispose`.
  */
 
 import { type Layout, layoutPanels } from "../../compositor/panel-layout.ts";
@@ -25,28 +26,17 @@ import {
 } from "../../protocol/drawing.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
-import { type Stored, type StoredOverlay, type StoredPanel, showOverlay, showPanel } from "./element.ts";
+import {
+  type ElementChange,
+  type ElementKind,
+  type ElementStoreOptions,
+  type Stored,
+  type StoredOverlay,
+  type StoredPanel,
+  showOverlay,
+  showPanel,
+} from "./element.ts";
 import { checkPieces, checkTotal, mergeWrites, textBytes, updateSpansById } from "./element-text.ts";
-
-export type ElementKind = "overlay" | "panel";
-
-export interface ElementChange {
-  /** The panels may have to be laid out anew: one came, went, moved, or the screen mode did. */
-  readonly layout: boolean;
-  /** The focused element is another one now, or none. */
-  readonly focus: boolean;
-  /** `screen_mode` reads differently now. */
-  readonly mode: boolean;
-}
-
-/** What the store needs from the world. */
-export interface ElementStoreOptions {
-  readonly newId: () => string;
-  /** Runs `expire` once after so many milliseconds, unless the returned function is called before. */
-  readonly schedule: (delayMs: number, expire: () => void) => () => void;
-  readonly onChange: (change: ElementChange) => void;
-  readonly limits?: ElementLimits;
-}
 
 const I32_MAX = 2_147_483_647;
 const nothing: ElementChange = { layout: false, focus: false, mode: false };
@@ -91,7 +81,7 @@ export class ElementStore {
 
   /** Leaves alt mode and removes what was made in it, unless it is shown on either screen. */
   exitAlt(): void {
-    if (!this.#agentAlt) throw new WshError("not_in_alt_screen", "nobody has entered alt screen mode");
+    if (!this.#agentAlt) throw new WshError("not_in_alt_screen", "the session is not in alt screen mode");
     this.#switchMode(() => {
       this.#agentAlt = false;
       for (const element of this.#all()) if (element.ofAgentAlt && element.mode === "alt") this.#drop(element);

@@ -1,10 +1,37 @@
 /**
- * An overlay or panel as the store keeps it, and as clients get it.
+ * An overlay or panel as the store keeps it, and as clients get it; what the store reports and needs.
  *
- * Only the store changes what is kept here. What must stay true: what is given out is plain data of the contract's
- * form, with unset keys absent, and does not change afterwards.
+ * Only the store changes what is kept here. What must stay true: what is handed out is plain data of the wire's
+ * form (docs/protocol.md, Drawing), with unset keys absent, and does not change afterwards.
  */
-import type { ElementScreenMode, ElementSpan, Overlay, Panel, RegionWrite } from "../../protocol/drawing.ts";
+import type {
+  ElementLimits,
+  ElementScreenMode,
+  ElementSpan,
+  Overlay,
+  Panel,
+  RegionWrite,
+} from "../../protocol/drawing.ts";
+
+export type ElementKind = "overlay" | "panel";
+
+export interface ElementChange {
+  /** The panels may have to be laid out anew: one came, went, moved, or the screen mode did. */
+  readonly layout: boolean;
+  /** The focused element is another one now, or none. */
+  readonly focus: boolean;
+  /** `screen_mode` reads differently now. */
+  readonly mode: boolean;
+}
+
+/** What the store needs from the world. */
+export interface ElementStoreOptions {
+  readonly newId: () => string;
+  /** Runs `expire` once after so many milliseconds, unless the returned function is called before. */
+  readonly schedule: (delayMs: number, expire: () => void) => () => void;
+  readonly onChange: (change: ElementChange) => void;
+  readonly limits?: ElementLimits;
+}
 
 /** Spans and writes are replaced, never changed in place: what was handed out stays as it was. */
 export interface Stored {
@@ -38,13 +65,13 @@ export interface StoredPanel extends Stored {
   visible: boolean;
 }
 
-/** An overlay as it is given to clients (contract §7.1). */
+/** An overlay as clients get it (docs/protocol.md, Drawing). */
 export function showOverlay(overlay: StoredOverlay): Overlay {
   const { id, x, y, z, width, height } = overlay;
   return { id, x, y, z, width, height, ...shown(overlay) };
 }
 
-/** A panel as it is given to clients. */
+/** A panel as clients get it. */
 export function showPanel(panel: StoredPanel): Panel {
   const { id, position, height, z, visible } = panel;
   return { id, position, height, z, visible, ...shown(panel) };

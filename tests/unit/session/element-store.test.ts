@@ -4,7 +4,8 @@ import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import * as elements from "../../../src/protocol/drawing.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
-import { type ElementChange, ElementStore } from "../../../src/session/drawing/element-store.ts";
+import type { ElementChange } from "../../../src/session/drawing/element.ts";
+import { ElementStore } from "../../../src/session/drawing/element-store.ts";
 
 const box = { x: 1, y: 2, width: 10, height: 3, spans: [] };
 const strip = { position: "top", height: 2 } as const;
