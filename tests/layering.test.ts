@@ -112,7 +112,6 @@ test("no file of src is too long", async () => {
 /** Where else than in src/platform the code asks which system it runs on. */
 const askPlatform: readonly string[] = [
   "cli/commands/setup.ts",
-  "cli/doctor/checks.ts",
   "host/attach/terminal-owner.ts",
   "instance/paths.ts",
   "instance/registry/directories.ts",

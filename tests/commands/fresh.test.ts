@@ -221,7 +221,7 @@ describe("wsh exec", () => {
     });
     expect(await stubborn.exited).toBe(130);
     await refused;
-    expect(await new Response(stubborn.stderr).text()).toMatch(/goes on in session 'exec-\d+'/);
+    expect(await new Response(stubborn.stderr).text()).toMatch(/is still running in session 'exec-\d+'/);
   });
 
   test("a session that is ended under it gives 125", async () => {

@@ -200,7 +200,7 @@ async function watch(
 }
 
 function sayItGoesOn({ name }: SessionClient): void {
-  complain(`the command goes on in session '${name}'`);
+  complain(`the command is still running in session '${name}'`);
 }
 
 /** The session was ended while its command ran: how the command ended is not known. Anything else is thrown on. */

@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
 import { WshError } from "../../protocol/errors.ts";
-import { say } from "../print.ts";
+import { print, say, table } from "../print.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
 import { launchFor } from "../setup/mcp-command.ts";
@@ -48,7 +48,7 @@ export function setupCommand(program: Command): void {
       const options = command.optsWithGlobals<SetupOptions>();
       const places: Places = { home: homedir(), cwd: process.cwd(), platform: process.platform, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
-      await say(host === undefined ? overview(places) : configure(host, options, places));
+      await (host === undefined ? print(overview(places)) : say(configure(host, options, places)));
     });
 }
 
@@ -95,15 +95,7 @@ function overview(places: Places): string {
     stateIn(host, "user", places),
     stateIn(host, "project", places),
   ]);
-  const table = [["HOST", "NAME", "HERE", "USER", "PROJECT"], ...rows];
-  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
-  const lines = table.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
-  return `${lines.join("\n")}\n\nwsh setup HOST writes it; --dry-run shows the change first.\n`;
+  return `${table([["HOST", "NAME", "HERE", "USER", "PROJECT"], ...rows])}\nwsh setup HOST writes it; --dry-run shows the change first.\n`;
 }
 
 function isInstalled(host: AiHost, places: Places): boolean {

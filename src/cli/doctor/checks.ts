@@ -41,11 +41,6 @@ export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
 function system(): Finding[] {
   const limit = /^Max open files\s+(\d+)/m.exec(read("/proc/self/limits"))?.[1];
   const findings = [ok("system", `wsh ${VERSION}, ${os.type()} ${os.release()} ${os.arch()}`)];
-  if (process.platform === "linux" && !fs.existsSync("/proc/self/stat")) {
-    findings.push(
-      note("system", "/proc is not mounted", "What a quiet program waits for is then judged by its terminal's flags."),
-    );
-  }
   if (!fs.existsSync("/dev/ptmx")) {
     findings.push(wrong("system", "there is no /dev/ptmx", "Mount devpts: no terminal can be made without it."));
   }
@@ -146,7 +141,7 @@ function server(instance: Instance): Finding[] {
   const info = readServerInfo(instance);
   const isAlive = probeSocket(instance.httpSocket) === "alive";
   const sessions = sessionCount(instance);
-  if (!isAlive) return [ok("server", `none runs; ${sessions}`)];
+  if (!isAlive) return [ok("server", `not running; ${sessions}`)];
   if (info !== null && info.version !== VERSION) {
     const text = `the server is wsh ${info.version}, this is ${VERSION}; ${sessions}`;
     return [note("server", text, "Restart it (kill it and start it again): sessions go on.")];
@@ -175,7 +170,7 @@ function shells(): Finding[] {
 
 function terminal(): Finding[] {
   const { TERM = "", COLORTERM = "", LANG = "", LC_ALL = "", LC_CTYPE = "" } = process.env;
-  if (process.stdout.isTTY !== true) return [ok("terminal", "standard output is none")];
+  if (process.stdout.isTTY !== true) return [ok("terminal", "standard output is not a terminal")];
   const size = `${process.stdout.columns}x${process.stdout.rows}`;
   const findings = [ok("terminal", `TERM=${TERM || "unset"} COLORTERM=${COLORTERM || "unset"}, ${size}`)];
   if (TERM === "" || TERM === "dumb") {
