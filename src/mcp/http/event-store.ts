@@ -1,6 +1,7 @@
 /**
  * The newest messages of one HTTP session's streams, so that a client whose connection broke can resume with
- * Last-Event-ID. Bounded by number and bytes; what has been dropped cannot be resumed from.
+ * Last-Event-ID. Bounded by number and bytes; what has been dropped cannot be resumed from, and is told from what was
+ * never sent.
  */
 import type { EventId, EventStore, JSONRPCMessage, StreamId } from "@modelcontextprotocol/server";
 
@@ -29,6 +30,16 @@ export class RecentEvents implements EventStore {
       this.bytes -= this.events.shift()?.bytes ?? 0;
     }
     return id;
+  }
+
+  /** Why no stream can resume after the event; null when one can. */
+  refusal(id: EventId): string | null {
+    if (this.events.some((event) => event.id === id)) return null;
+    const wasSent = /^(0|[1-9]\d*)$/.test(id) && Number(id) < this.next;
+    const why = wasSent
+      ? `event ${id} is no longer kept: of each session the newest ${MAX_EVENTS} are, in ${MAX_BYTES} bytes`
+      : `this session has sent no event '${id}'`;
+    return `Cannot resume: ${why}. Open a stream without Last-Event-ID and read again what you follow.`;
   }
 
   async getStreamIdForEventId(id: EventId): Promise<StreamId | undefined> {

@@ -16,7 +16,7 @@ import { UnreadHints } from "./unread-hints.ts";
 const DEFAULT_IDLE_MS = 30 * 60 * 1000;
 /** How often unused sessions are looked for, in ms, while there are any. */
 const SWEEP_MS = 60 * 1000;
-/** Sessions at once, unless a setting says otherwise (contract §1.2). */
+/** Sessions at once, unless a setting says otherwise (docs/protocol.md, Limits). */
 const DEFAULT_MAX_SESSIONS = 256;
 /** When a client whose stream broke should try again, in ms. */
 const RETRY_MS = 3_000;
@@ -25,6 +25,7 @@ interface Session {
   readonly id: string;
   readonly tokenId: string;
   readonly transport: WebStandardStreamableHTTPServerTransport;
+  readonly events: RecentEvents;
   readonly close: () => Promise<void>;
   /** Ids of requests that were not answered yet: another with the same id could not be told from them. */
   readonly unanswered: Set<string | number>;
@@ -68,6 +69,9 @@ export class HttpSessions {
   async other(request: Request, identity: HttpIdentity): Promise<Response> {
     const found = this.find(request, identity, null);
     if (found instanceof Response) return found;
+    const last = request.method === "GET" ? request.headers.get("last-event-id") : null;
+    const refusal = last === null ? null : found.events.refusal(last);
+    if (refusal !== null) return jsonRpcError(400, -32000, refusal);
     const response = await this.serve(found, request, undefined);
     const wasDeleted = request.method === "DELETE" && response.ok;
     return wasDeleted ? new Response(null, { status: 202 }) : response;
@@ -84,13 +88,14 @@ export class HttpSessions {
     const caller = callerFor(`mcp:${id}`, true, request.url, identity);
     const server = createMcpServer(this.options, caller);
     const subscriptions = registerSubscriptions(server, this.options.changes, this.options.call, identity.only);
+    const events = new RecentEvents();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => id,
       onsessionclosed: () => {
         const session = this.sessions.get(id);
         if (session !== undefined) void this.end(session);
       },
-      eventStore: new RecentEvents(),
+      eventStore: events,
       retryInterval: RETRY_MS,
     });
     const unanswered = new Set<string | number>();
@@ -110,6 +115,7 @@ export class HttpSessions {
       id,
       tokenId: tokenIdOf(identity),
       transport,
+      events,
       close,
       unanswered,
       hints,
