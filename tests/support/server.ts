@@ -57,8 +57,11 @@ export class Gateway extends Wsh {
       const info: { addresses?: string[]; pid?: number } = await Bun.file(this.instance.infoFile).json();
       return info.pid === child.pid ? (info.addresses?.[0] ?? "none") : null;
     });
-    // It says where it will be found before it can be.
-    await until("the server to answer", async () => (await this.fetch("/health").catch(() => null))?.ok);
+    // It says where it will be found before it can be. A connection that is kept may lead to an earlier server.
+    await until(
+      "the server to answer",
+      async () => (await this.fetch("/health", { keepalive: false }).catch(() => null))?.ok,
+    );
   }
 
   get logFile(): string {
