@@ -7,7 +7,7 @@ import * as v from "valibot";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
 import { HostSpecSchema } from "../instance/launch/host-spec.ts";
-import { reportFailure, reportReady } from "../instance/launch/launch.ts";
+import { reportFailure, reportReady } from "../instance/launch/report.ts";
 import { installScripts } from "../instance/launch/script-files.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";

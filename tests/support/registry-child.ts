@@ -1,7 +1,7 @@
 /** A child process for tests of the instance layer; the first argument says what it does. */
 
 import fs from "node:fs";
-import { reportFailure, reportReady } from "../../src/instance/launch/launch.ts";
+import { reportFailure, reportReady } from "../../src/instance/launch/report.ts";
 import { withLock } from "../../src/instance/lock.ts";
 import { resolveInstance } from "../../src/instance/paths.ts";
 import { claimSession } from "../../src/instance/registry/register.ts";

@@ -135,7 +135,7 @@ function requireTerminal({ c }: OpenFlags): void {
 }
 
 async function startBeside(instance: Instance, { bind, token }: OpenFlags): Promise<void> {
-  const { startServer } = await import("../../instance/launch/launch.ts");
+  const { startServer } = await import("../../instance/launch/server.ts");
   await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });
 }
 

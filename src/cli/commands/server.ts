@@ -65,7 +65,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       if (flags.ensure === true) return ensure(instance, flags);
       if (flags.report !== true) return serve(instance, flags, () => {});
-      const { reportFailure, reportReady } = await import("../../instance/launch/launch.ts");
+      const { reportFailure, reportReady } = await import("../../instance/launch/report.ts");
       let reported = false;
       try {
         await serve(instance, flags, (info) => {
@@ -139,7 +139,7 @@ async function serve(
 }
 
 async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {
-  const { startServer } = await import("../../instance/launch/launch.ts");
+  const { startServer } = await import("../../instance/launch/server.ts");
   const { readServerInfo } = await import("../../instance/server-info.ts");
   await startServer(instance, { bind: flags.bind, token: flags.token });
   const info = readServerInfo(instance);

@@ -3,10 +3,9 @@
  * environment.
  */
 import * as v from "valibot";
+import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
-import { startHost } from "../../instance/launch/launch.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
-import { originalNofile } from "../../platform/inherited-file-limit.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -30,19 +29,8 @@ export async function startSession(
   naming: HostSpec["naming"],
   { followed = false }: { readonly followed?: boolean } = {},
 ): Promise<Started> {
-  const nofile = originalNofile();
-  const spec: HostSpec = {
-    socket: instance.httpSocket,
-    starter: "cli",
-    create,
-    naming,
-    followed,
-    env: Object.fromEntries(
-      Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
-    ),
-    cwd: process.cwd(),
-    nofile,
-  };
+  const starter = { starter: "cli" as const, naming, followed, env: process.env, cwd: process.cwd() };
+  const spec = hostSpecOf(instance, create, starter);
   const report = v.parse(ReportSchema, await startHost(instance, spec));
   report.warnings.forEach(warn);
   const { pane_id } = report.info;

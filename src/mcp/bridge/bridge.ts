@@ -5,7 +5,7 @@
  * sent again; nothing is buffered without limit. It imports no SDK, so that the first answer comes at once.
  */
 
-import { startServer } from "../../instance/launch/launch.ts";
+import { startServer } from "../../instance/launch/server.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";

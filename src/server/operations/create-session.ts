@@ -1,11 +1,10 @@
 /** Creating a session for a caller of the gateway, who gives environment and directory, or finding the one that is there. */
 import os from "node:os";
 import * as v from "valibot";
-import type { HostSpecSchema } from "../../instance/launch/host-spec.ts";
-import { type ReadyReport, startHost } from "../../instance/launch/launch.ts";
+import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
+import type { ReadyReport } from "../../instance/launch/launch.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
-import { originalNofile } from "../../platform/inherited-file-limit.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
@@ -25,16 +24,13 @@ export async function createSession(
   const wanted = if_exists === "attach" && typeof create.name === "string" ? checkSessionName(create.name) : null;
   const existing = wanted === null ? null : await findLive(hosts, wanted);
   if (existing !== null) return existing;
-  const spec: v.InferInput<typeof HostSpecSchema> = {
-    socket: state.instance.httpSocket,
+  const spec = hostSpecOf(state.instance, create, {
     starter: "server",
-    nofile: originalNofile(),
-    max_sessions: state.limits.max_sessions,
-    create,
     naming: "number",
-    env: definedOnly(context.env ?? process.env),
+    max_sessions: state.limits.max_sessions,
+    env: context.env ?? process.env,
     cwd: context.cwd ?? os.homedir(),
-  };
+  });
   let ready: ReadyReport;
   try {
     ready = await startHost(state.instance, spec);
@@ -50,12 +46,6 @@ export async function createSession(
   await hosts.find(info.id);
   // Its caller has read nothing yet, whatever its shell has printed by now.
   return { ...info, output_cursor: 0 };
-}
-
-function definedOnly(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
 }
 
 async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | null> {

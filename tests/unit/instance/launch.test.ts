@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
 import { join } from "node:path";
-import { selfCommand, startHost, startServer } from "../../../src/instance/launch/launch.ts";
+import { startHost } from "../../../src/instance/launch/host.ts";
+import { selfCommand } from "../../../src/instance/launch/launch.ts";
+import { startServer } from "../../../src/instance/launch/server.ts";
 import { prepareRuntimeDir, resolveInstance } from "../../../src/instance/paths.ts";
 import { listenerPid, probeSocket } from "../../../src/instance/registry/socket-probe.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../../../src/instance/server-info.ts";

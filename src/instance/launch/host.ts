@@ -1,0 +1,54 @@
+/** Starting a session's process: what it is told, and what it reports. */
+
+import type * as v from "valibot";
+import { originalNofile } from "../../platform/inherited-file-limit.ts";
+import type { Instance } from "../paths.ts";
+import type { HostSpecSchema } from "./host-spec.ts";
+import {
+  childEnv,
+  launch,
+  openLog,
+  type ReadyReport,
+  readyTimeoutMs,
+  type SpawnOptions,
+  selfCommand,
+} from "./launch.ts";
+
+type Spec = v.InferInput<typeof HostSpecSchema>;
+
+/** For whom a session is made, and by whom. */
+export interface HostStarter extends Pick<Spec, "starter" | "cwd" | "naming" | "followed" | "max_sessions"> {
+  /** The caller's environment, for the child. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a new session process is told. */
+export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ...starter }: HostStarter): Spec {
+  // Before the environment is read: it takes WSH_NOFILE out of it.
+  const nofile = originalNofile();
+  const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return {
+    ...starter,
+    socket: instance.httpSocket,
+    create,
+    env: Object.fromEntries(given),
+    nofile,
+  };
+}
+
+/**
+ * Starts a session process, which gets the spec as JSON on stdin.
+ * @returns its report without `ok`
+ * @throws WshError its own, or session_create_failed when it died or did not report
+ */
+export async function startHost(instance: Instance, spec: unknown, options: SpawnOptions = {}): Promise<ReadyReport> {
+  return launch({
+    command: (options.command ?? selfCommand)(["host"]),
+    env: childEnv(instance, options),
+    stdin: JSON.stringify(spec),
+    log: openLog(instance, instance.hostLog),
+    timeoutMs: options.timeoutMs ?? readyTimeoutMs,
+    failure: "session_create_failed",
+    what: "the session process",
+  });
+}
