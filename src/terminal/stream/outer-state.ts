@@ -67,7 +67,7 @@ const PASSED_CSI: ReadonlySet<string> = new Set([
   "=u",
 ]);
 /** Escape sequences of two characters that the emulator obeys, by the second. */
-const PASSED_ESCAPES: ReadonlySet<number> = new Set([..."78=>cDEHMno\\"].map((c) => c.charCodeAt(0)));
+const PASSED_ESCAPES: ReadonlySet<number> = new Set([..."78=>cDEHMno"].map((c) => c.charCodeAt(0)));
 /** Designations of a character set. */
 const DESIGNATES: ReadonlySet<number> = new Set([..."()*+-."].map((c) => c.charCodeAt(0)));
 /** OSC numbers of which nothing in the picture depends but the colours, which are put back after detaching. */
@@ -111,18 +111,29 @@ export function passesCsi(bytes: Uint8Array, body: number, finalAt: number, key:
  * emulator remembers some that reach no terminal (DECLRMM, DECSCLM).
  */
 function keepKnownModes(bytes: Uint8Array, from: number, to: number, known: ReadonlySet<number>): boolean {
-  const foreign: (readonly [start: number, end: number])[] = [];
-  let any = false;
-  for (let start = from; start < to; ) {
-    let end = start;
-    let isNumber = true;
-    for (; end < to && bytes[end] !== SEMICOLON; end++) isNumber &&= isDigit(bytes[end]);
-    if (isNumber && known.has(firstNumber(bytes, start, end))) any = true;
-    else foreign.push([start, end]);
-    start = end + 1;
+  let kept = 0;
+  let foreign = 0;
+  for (let start = from; start < to; start = parameterEnd(bytes, start, to) + 1) {
+    if (isMode(bytes, start, to, known)) kept++;
+    else foreign++;
   }
-  if (any) for (const [start, end] of foreign) bytes.fill(ZERO, start, end);
-  return any;
+  if (kept === 0 || foreign === 0) return kept > 0;
+  for (let start = from; start < to; start = parameterEnd(bytes, start, to) + 1) {
+    if (!isMode(bytes, start, to, known)) bytes.fill(ZERO, start, parameterEnd(bytes, start, to));
+  }
+  return true;
+}
+
+function parameterEnd(bytes: Uint8Array, start: number, to: number): number {
+  let end = start;
+  while (end < to && bytes[end] !== SEMICOLON) end++;
+  return end;
+}
+
+function isMode(bytes: Uint8Array, start: number, to: number, known: ReadonlySet<number>): boolean {
+  const end = parameterEnd(bytes, start, to);
+  for (let p = start; p < end; p++) if (!isDigit(bytes[p])) return false;
+  return known.has(firstNumber(bytes, start, end));
 }
 
 function firstNumber(bytes: Uint8Array, from: number, to: number): number {

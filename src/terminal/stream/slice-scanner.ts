@@ -31,8 +31,14 @@ const ESC = 0x1b;
 const CAN = 0x18;
 const SUB = 0x1a;
 const ENQ = 0x05;
+const DEL = 0x7f;
+const BRACKET = 0x5b;
+const C1_CSI = 0x9b;
 const STRING_TERMINATOR = Uint8Array.of(ESC, 0x5c);
 const CANCEL = Uint8Array.of(CAN);
+/** Marks, joiners, emoji and flags, Hangul. */
+const JOINING =
+  /^(?:[\p{M}\p{Extended_Pictographic}\p{RI}\p{Emoji_Modifier}\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb]|\u200c|\u200d)/u;
 const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 
 interface Slice {
@@ -64,6 +70,8 @@ export class RestScanner {
   /** The sequence that is read has more in it than its own characters, or begins with a C1 control. */
   private isDirty = false;
   private title: Uint8Array | null = null;
+  /** The last slice ended with something that clients do not get. */
+  private endsInCut = false;
 
   constructor(
     private readonly classify: Classifier,
@@ -87,6 +95,25 @@ export class RestScanner {
   /** The next slice of `bytes` from `from`. */
   next(bytes: Uint8Array, from: number): Slice {
     if (this.open !== null) return this.resume(this.open, bytes, from);
+    const slice = this.scan(bytes, from);
+    if (slice.end > from) this.endsInCut = this.followsCut(bytes, from, slice.end, slice.edits);
+    return slice;
+  }
+
+  /** Whether a control or sequence that clients do not get is the last before `at` that means anything to the emulator. */
+  private followsCut(bytes: Uint8Array, from: number, at: number, edits: readonly Edit[]): boolean {
+    let end = at;
+    for (let k = edits.length - 1; ; k--) {
+      while (end > from && bytes[end - 1] === DEL) end--;
+      if (end === from) return this.endsInCut;
+      const edit = edits[k];
+      if (edit === undefined || edit.end !== end || edit.start === end || edit.put.length > 0) return false;
+      if (parts(bytes, edit.start, end)) return true;
+      end = edit.start;
+    }
+  }
+
+  private scan(bytes: Uint8Array, from: number): Slice {
     const edits: Edit[] = [];
     const limit = Math.min(bytes.length, from + WRAPPED_ROWS_PER_SLICE * this.cols);
     this.rows = 0;
@@ -116,6 +143,9 @@ export class RestScanner {
         edits.push({ start: i, end, put: controlsIn(bytes, i, end) });
       } else if (c === 0x0e || c === 0x0f) {
         return { end, edits, unfinished: false, shift: c === 0x0e ? 1 : 0, title: null };
+      } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joins(bytes, i, end)) {
+        // What was cut kept the character apart from the one before, in the emulator.
+        edits.push({ start: i, end: i, put: STRING_TERMINATOR });
       }
       i = end;
     }
@@ -157,6 +187,8 @@ export class RestScanner {
     // Of its end, a backslash or the second half of a C1 control is left.
     const contents = ending === "proper" ? text.subarray(0, text.length - (bytes[end - 1] === 0x5c ? 1 : 2)) : text;
     bytes.fill(0, start, end);
+    // As the ESC did, it ends a sequence that is unfinished before it.
+    bytes[start] = CAN;
     if (ending === "cancelled") {
       edits.push({ start, end, put: NOTHING });
       return "keep";
@@ -318,6 +350,28 @@ export class RestScanner {
     this.sequence.end = end;
     return end;
   }
+}
+
+/**
+ * Whether what stands here parts characters in the emulator. Bytes that are no character do not, nor does ST in C1, nor a
+ * control sequence that a C1 control cuts off.
+ */
+function parts(bytes: Uint8Array, start: number, end: number): boolean {
+  const first = bytes[start] ?? 0;
+  if (first >= 0x80 && !(isC1(bytes, start) && bytes[start + 1] !== 0x9c)) return false;
+  if (!isC1(bytes, end)) return true;
+  const last = bytes[end - 1] ?? 0;
+  const isBegun = end - start === 1 || (end - start === 2 && (last === BRACKET || last === C1_CSI));
+  return !isBegun && (last < 0x20 || last >= 0x40);
+}
+
+function isC1(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0xc2 && (bytes[at + 1] ?? 0xff) <= 0x9f;
+}
+
+/** Whether a character may join the one before it. */
+function joins(bytes: Uint8Array, start: number, end: number): boolean {
+  return JOINING.test(Buffer.from(bytes.subarray(start, end)).toString());
 }
 
 /** A sequence in its canonical form. */

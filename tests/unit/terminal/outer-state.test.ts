@@ -34,6 +34,14 @@ const queries = [
   "\x1b[?u",
   "\x1b]133;A;wsh=N\x07",
   "\u009b6n",
+  "\x1bktitle\x1b\\",
+  "\x1b]66;s=2;big\x07",
+  "\x1b]1337;File=inline=1:AAAA\x07",
+  "\x1b]5113;ac=send\x1b\\",
+  "\x1b[42;1;1;3;3$x",
+  "\x1b[2;5s",
+  "\x1b[?3h",
+  "\x1bV",
 ];
 /** What stays open, until something ends it. */
 const unfinished = [
@@ -52,12 +60,26 @@ const unfinished = [
   "\x1b_apc",
   "\x1b^pm",
   "\x1bXsos",
+  "\x1bkname",
   "\u009b3",
   "\u009d0;c1",
   "\x1b[3\xff1",
 ];
 const endings = ["m", "\x07", "\x1b\\", "\x18", "\x1a", "\u009c", "\r\n", "é", "H", "\x1b[m", "K", "\x7f", "\0", "漢"];
-const text = ["plain", "rm -rf important\r\n", "second line\r\n", "0", " ", "漢字", "e\u0301", "r", "5", "\b", "\t"];
+const text = [
+  "\u0301",
+  "plain",
+  "rm -rf important\r\n",
+  "second line\r\n",
+  "0",
+  " ",
+  "漢字",
+  "e\u0301",
+  "r",
+  "5",
+  "\b",
+  "\t",
+];
 const whole = [
   "\x1b[31m",
   "\x1b[2;5H",

@@ -112,6 +112,12 @@ describe("what the emulator does not obey reaches no client", () => {
     });
   }
 
+  test("a mark that the question kept apart from its base stays apart", async () => {
+    expect((await take(["a\x1b[6n\u0301", "b\x1b[6n", "\u0301", "c\x1b[6nd"])).passed).toBe(
+      "a\x1b\\\u0301b\x1b\\\u0301cd",
+    );
+  });
+
   test("of several modes, the others stay", async () => {
     expect((await take(["\x1b[?1;3;25h\x1b[?3;1l\x1b[4;2h"])).passed).toBe("\x1b[?1;0;25h\x1b[?0;1l\x1b[4;0h");
   });
