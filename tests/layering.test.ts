@@ -65,9 +65,9 @@ test("protocol and operations do no input or output", async () => {
   }
 });
 
-test("the gateway and the attach client never load the emulator", async () => {
+test("the gateway, the attach client and a session never load the emulator", async () => {
   const graph = (await importGraph(src)).filter(({ dynamic }) => !dynamic);
-  for (const start of ["server/main.ts", "attach/attach.ts"]) {
+  for (const start of ["server/main.ts", "attach/attach.ts", "session/session.ts"]) {
     const seen = new Set([start]);
     for (const file of seen) {
       for (const { from, to } of graph) if (from === file) seen.add(to);
