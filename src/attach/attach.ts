@@ -44,6 +44,8 @@ export interface AttachOptions {
   readonly around: string | null;
   readonly scrollback: ScrollbackChoice;
   readonly altScreen: boolean;
+  /** Titles of programs reach the terminal. */
+  readonly titles: boolean;
   readonly readOnly: boolean;
   readonly prefix: Prefix | null;
   readonly colors: ColorSetting;
@@ -114,7 +116,7 @@ class Client {
     private readonly connection: Connection,
     private readonly options: AttachOptions,
   ) {
-    this.terminal = new OuterTerminal({ altScreen: options.altScreen });
+    this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
     const caps = capsFor(process.env, options.colors);
     this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
     this.keys = new KeyReader(options.prefix, {

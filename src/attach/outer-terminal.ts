@@ -9,7 +9,14 @@ import { type RawMode, rawMode } from "../platform/raw-mode.ts";
 import { TerminalOutput } from "../platform/terminal-writer.ts";
 import type { LastingChange, PersonDevice } from "../protocol/attach.ts";
 import type { Size } from "../protocol/size.ts";
-import { capsFromEnvironment, restoreTerminal, saveOwnModes, undoLasting } from "./paint/modes.ts";
+import {
+  capsFromEnvironment,
+  restoreTerminal,
+  restoreTitle,
+  saveOwnModes,
+  saveTitle,
+  undoLasting,
+} from "./paint/modes.ts";
 
 /** Size of a terminal that does not say one (contract §2.2). */
 const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
@@ -22,6 +29,8 @@ const CANCEL = "\x18";
 export interface TerminalOptions {
   /** Draws on the terminal's alternate screen. */
   readonly altScreen: boolean;
+  /** Programs may set its title, which is put back at the end. */
+  readonly titles: boolean;
 }
 
 export interface TerminalInput {
@@ -180,7 +189,7 @@ export class OuterTerminal {
    * cursor's line, so that the session's screen overwrites nothing.
    */
   private opening(): string {
-    const own = this.answers ? saveOwnModes : "";
+    const own = this.answers ? saveOwnModes + (this.options.titles ? saveTitle : "") : "";
     return this.options.altScreen
       ? `${own}\x1b[?1049h\x1b[H\x1b[2J`
       : `${own}${"\r\n".repeat(this.size.rows)}\x1b[H\x1b[2J`;
@@ -193,7 +202,11 @@ export class OuterTerminal {
   private closing(): Uint8Array {
     const caps = capsFromEnvironment(process.env);
     const { keyboardFlags, answers: ownModes } = this;
-    if (this.options.altScreen) return restoreTerminal(caps, { alternate: "own", ownModes, keyboardFlags });
+    const title = ownModes && this.options.titles ? restoreTitle : "";
+    if (this.options.altScreen) {
+      const restored = restoreTerminal(caps, { alternate: "own", ownModes, keyboardFlags });
+      return new Uint8Array(Buffer.concat([restored, Buffer.from(title)]));
+    }
     const undone = undoLasting(this.changes, this.size.cols);
     const modes = restoreTerminal(caps, { alternate: false, ownModes, keyboardFlags });
     const restored = undone + new TextDecoder().decode(modes);
@@ -201,7 +214,7 @@ export class OuterTerminal {
     const inPlace = `\x1b7${restored}\x1b8\x1b(B\x0f\x1b[m\x1b7\x1b[?1049l`;
     // Blanks up to the last column wrap only when the cursor was not at the first.
     const ownLine = `${" ".repeat(this.size.cols - 1)}\r\x1b[J`;
-    return new TextEncoder().encode(inPlace + ownLine);
+    return new TextEncoder().encode(inPlace + ownLine + title);
   }
 
   /** The same terminal, opened by its path without blocking; null where that does not lead to it. */

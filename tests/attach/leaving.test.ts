@@ -172,3 +172,21 @@ test("modes that are on no screen of ours do not reach the terminal; those besid
   const set = terminal.bytes.slice(terminal.bytes.lastIndexOf("\n", terminal.bytes.indexOf("set\r\n")));
   expect(set.slice(0, set.indexOf("set\r\n"))).toEndWith("\x1b[?00;2004;0000h\x1b[?1000l\x1b%G");
 });
+
+describe.skipIf(!hasTmux)("the title of the person's terminal", () => {
+  for (const flags of ["", " --alt-screen"]) {
+    test(`is its own again after detaching${flags}`, async () => {
+      await using wsh = new Wsh();
+      await using person = await PersonTerminal.open(wsh);
+      await wsh.session("s");
+      await person.type("printf '\\033]2;mine\\033\\\\'");
+      await until("the terminal to have its title", async () => (await person.fact("pane_title")) === "mine");
+      await person.type(`wsh attach s${flags}`);
+      await person.sees(/^\$$/m);
+      await person.type("printf '\\033]2;of a program\\033\\\\'");
+      await until("the program's title", async () => (await person.fact("pane_title")) === "of a program");
+      await person.detach();
+      await until("its own title again", async () => (await person.fact("pane_title")) === "mine");
+    });
+  }
+});

@@ -151,6 +151,13 @@ const OWN_MODES = "1007;1034;1035;1036;1039";
 export const saveOwnModes = `\x1b[?${OWN_MODES}s`;
 const restoreOwnModes = `\x1b[?${OWN_MODES}r`;
 
+/**
+ * Keep the title and put it back (XTWINOPS 22 and 23, window and icon); who does not know them ignores them. A program
+ * that is left between its own two has put another on top: then that one is put back, as its end would have done.
+ */
+export const saveTitle = "\x1b[22;0t";
+export const restoreTitle = "\x1b[23;0t";
+
 /** Kitty's keyboard levels: more than any terminal keeps. */
 const ALL_LEVELS = 99;
 
