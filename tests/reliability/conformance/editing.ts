@@ -74,5 +74,6 @@ export const editingCases: readonly Case[] = [
   { name: "SL shifts left", input: `${FIVE}␛[2 @`, shows: ["aaa", "bbb", "ccc", "ddd", "eee"] },
   { name: "SR shifts right", input: `${FIVE}␛[2 A`, shows: ["  aaaaa", "  bbbbb", "  ccccc", "  ddddd", "  eeeee"] },
   { name: "DECSCA and DECSED protect cells", input: '␛[1"qab␛[0"qcd␛[?2J', shows: ["ab"] },
+  { name: "SPA and EPA protect cells from ED", input: "␛Vab␛Wcd␛[2J", shows: ["ab"] },
   { name: "DECSEL keeps protected cells", input: 'xy␛[1"qab␛[0"qcd␛[?2K', shows: ["  ab"] },
 ];

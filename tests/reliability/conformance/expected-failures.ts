@@ -10,6 +10,8 @@ export const expectedFailures: Readonly<Record<string, string>> = {
   "SGR 38:2 without a colour space":
     "read as ISO 8613-6 writes it, with a colour space; the common form has semicolons",
   "DECSCL resets the terminal": "a reset for a level that nothing else depends on would only lose the screen",
+  "SPA and EPA protect cells from ED": "other terminals know DECSCA or neither, and would erase what stays here",
+  "reverse wrap over a line end (1045)": "xterm.js goes back over wrapped lines alone, as xterm's own mode 45",
   "DECRQSS of left and right margins that were set": "nothing wraps or scrolls there, so they are not claimed",
   "DECRQM 69 after ESC [?69h": "no left and right margins in xterm.js; programs that found them claimed would use them",
   "colours of CIE": "they need the measured properties of a screen; no program is known that sets them",

@@ -27,6 +27,7 @@ export const textCases: readonly Case[] = [
     input: "␛[?45h0123456789X\b\bY",
     shows: ["012345678Y", "X"],
   },
+  { name: "reverse wrap over a line end (1045)", input: "␛[?1045h␛[2;1H\bX", shows: ["         X"] },
   { name: "without reverse wrap BS stops", input: "␛[2;1H\b\bX", shows: ["", "X"] },
   { name: "a wide character takes two cells", input: "漢x", shows: ["漢x"], cursor: [1, 4] },
   {
