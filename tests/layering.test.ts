@@ -101,7 +101,6 @@ test("no file of src is too long", async () => {
 
 /** Where else than in src/platform the code asks which system it runs on. */
 const askPlatform: readonly string[] = [
-  "cli/commands/setup.ts",
   "host/attach/terminal-owner.ts",
   "instance/paths.ts",
   "instance/registry/directories.ts",

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { resolve } from "node:path";
 import { Argument, type Command, Option } from "commander";
+import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { print, say, table } from "../print.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
@@ -46,7 +47,7 @@ export function setupCommand(program: Command): void {
     .option("--remove", "take wsh out of the configuration")
     .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<SetupOptions>();
-      const places: Places = { home: homedir(), cwd: process.cwd(), platform: process.platform, env: process.env };
+      const places: Places = { home: homedir(), cwd: process.cwd(), platform: system, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
       await (host === undefined ? print(overview(places)) : say(configure(host, options, places)));
     });
