@@ -5,15 +5,15 @@
  */
 import { WshError } from "../protocol/errors.ts";
 import { INPUT_LIMIT_BYTES } from "../pty/input-queue.ts";
+import { EditorInput } from "./editor-input.ts";
 
-const PASTE_BEGIN = "\x1b[200~";
-const PASTE_END = "\x1b[201~";
-/** Characters of a paste marker that may stand at the end of one write, its rest in the next. */
-const MARKER_TAIL = PASTE_BEGIN.length - 1;
+const PASTE_END = new TextEncoder().encode("\x1b[201~");
 
 export interface InputHold extends Disposable {
   /** @throws WshError session_ended, input_send_failed */
   write(bytes: Uint8Array): Promise<void>;
+  /** Ends somebody's paste. @throws WshError session_ended, input_send_failed */
+  endPaste(): Promise<void>;
 }
 
 interface Kept {
@@ -25,18 +25,16 @@ export class InputGate {
   private holder: InputHold | null = null;
   private kept: Kept[] = [];
   private keptBytes = 0;
-  /** End of what was written last, as far as a paste marker may begin there. */
-  private tail = "";
-  private pastes = false;
+  /** What everybody but a holder has written. */
+  readonly editor = new EditorInput();
   /** Writes that the kernel has not taken yet. */
   private writing = 0;
 
-  constructor(private readonly write: (bytes: Uint8Array) => Promise<void>) {}
-
-  /** A bracketed paste has begun, and its end was not written yet. */
-  get isPasting(): boolean {
-    return this.pastes;
-  }
+  constructor(
+    private readonly write: (bytes: Uint8Array) => Promise<void>,
+    /** Somebody's input goes out now; not a holder's. */
+    private readonly passing: () => void = () => {},
+  ) {}
 
   /** Bytes of earlier writes are still on their way to the kernel. */
   get isWriting(): boolean {
@@ -61,6 +59,10 @@ export class InputGate {
     if (this.holder !== null) throw new Error("the input is held already");
     const hold: InputHold = {
       write: (bytes) => this.deliver(bytes),
+      endPaste: () => {
+        this.editor.pasteEnded();
+        return this.deliver(PASTE_END);
+      },
       [Symbol.dispose]: () => {
         if (this.holder !== hold) return;
         this.holder = null;
@@ -69,12 +71,6 @@ export class InputGate {
     };
     this.holder = hold;
     return hold;
-  }
-
-  /** Another program reads from here on. */
-  reset(): void {
-    this.tail = "";
-    this.pastes = false;
   }
 
   private release(): void {
@@ -86,24 +82,13 @@ export class InputGate {
   }
 
   private pass(bytes: Uint8Array): Promise<void> {
-    this.notePaste(bytes);
+    this.editor.typed(bytes);
+    this.passing();
     return this.deliver(bytes);
   }
 
   private deliver(bytes: Uint8Array): Promise<void> {
     this.writing++;
     return this.write(bytes).finally(() => this.writing--);
-  }
-
-  /** Runs per input. */
-  private notePaste(bytes: Uint8Array): void {
-    const { tail } = this;
-    if (tail === "" && !bytes.includes(0x1b)) return;
-    const text = tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-    const begin = text.lastIndexOf(PASTE_BEGIN);
-    const end = text.lastIndexOf(PASTE_END);
-    if (begin !== end) this.pastes = begin > end;
-    const start = text.lastIndexOf("\x1b");
-    this.tail = start >= 0 && text.length - start <= MARKER_TAIL ? text.slice(start) : "";
   }
 }

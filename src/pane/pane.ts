@@ -63,6 +63,7 @@ export class Pane {
       reset: (reason) => events.emit("reset", reason),
       resizing: () => events.emit("resizing", undefined),
       ahead: (bytes) => events.emit("ahead", bytes),
+      input: () => this.commands.inputPassed(),
       reply: (bytes) => this.answers.add(bytes),
       retired: (lines) => this.commands.retired(lines),
       // The end of a line that began further up is gone: what is printed there next begins another.
@@ -324,9 +325,7 @@ export class Pane {
       },
       signal: (name) => program.signal(name, "foreground"),
       hold: () => program.input.hold(),
-      get isPasting() {
-        return program.input.isPasting;
-      },
+      typed: program.input.editor,
       get isWriting() {
         return program.input.isWriting;
       },

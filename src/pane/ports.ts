@@ -5,6 +5,7 @@
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { ExecInput } from "../shell/exec-input.ts";
 import type { ShellKind } from "../shell/plan.ts";
+import type { EditorInput } from "./editor-input.ts";
 import type { InputHold } from "./input-gate.ts";
 import type { TextPosition } from "./text/text.ts";
 
@@ -56,8 +57,8 @@ export interface ExecTarget {
   write(bytes: Uint8Array): Promise<void>;
   /** Keeps all other input back until disposed. */
   hold(): InputHold;
-  /** A paste has begun and has not ended. */
-  readonly isPasting: boolean;
+  /** What everybody else has typed. */
+  readonly typed: EditorInput;
   /** The kernel has not taken all input yet. */
   readonly isWriting: boolean;
   /** Signals the terminal's foreground process group. */

@@ -35,6 +35,8 @@ export interface ProgramSink extends TerminalSink {
   exit(exit: PtyExit): void;
   /** The screen is about to be wrapped anew, between two chunks. */
   resizing(): void;
+  /** Somebody's input is given to it; not what exec types. */
+  input(): void;
   /** Output that any terminal shows as it is will be the next chunk, or its beginning. */
   ahead(bytes: Uint8Array): void;
 }
@@ -49,7 +51,10 @@ function possible({ rows, cols }: { readonly rows: number; readonly cols: number
 export class Program {
   readonly terminal: TerminalModel;
   /** Everything that the program is to read goes through here. */
-  readonly input = new InputGate((bytes) => this.write(bytes));
+  readonly input = new InputGate(
+    (bytes) => this.write(bytes),
+    () => this.sink.input(),
+  );
   private current: Pty | null = null;
   private ended: PtyExit | null = null;
   private asked: { readonly rows: number; readonly cols: number };
@@ -186,7 +191,7 @@ export class Program {
   private async launch(spawn: PtySpawn): Promise<void> {
     const generation = ++this.generation;
     this.ended = null;
-    this.input.reset();
+    this.input.editor.reset();
     let parsing: Promise<void> = Promise.resolve();
     let pty: Pty | null = null;
     let early = 0;

@@ -51,6 +51,7 @@ export const defaultCommandLogLimits: CommandLogLimits = {
 };
 
 const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
+const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
 const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
 
 export interface CommandLogPort {
@@ -237,6 +238,12 @@ export class CommandLog {
     if (!(entry?.output instanceof RunningOutput)) return;
     entry.output.erased(top);
     entry.record = { ...entry.record, first_line_id: Math.min(top, entry.record.first_line_id) };
+  }
+
+  /** Somebody types while the command runs, into a terminal that echoes. */
+  typedInto(): void {
+    const entry = this.running;
+    if (entry !== null && !entry.doubts.includes(TYPED_INTO)) entry.doubts.push(TYPED_INTO);
   }
 
   /**

@@ -89,7 +89,13 @@ export class Commands {
     });
     const parts = { text, clock, log: this.log, observer: this.observer, echo: this.echo };
     this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
-    this.log.on({ started: ({ id }) => this.checkSoon(id, 0) });
+    this.log.on({
+      started: ({ id }) => {
+        target.typed.accepted();
+        this.checkSoon(id, 0);
+      },
+      prompt: () => target.typed.prompt(target.shell !== "fish"),
+    });
     this.editor = new LineEditor({
       target,
       log: this.log,
@@ -97,6 +103,7 @@ export class Commands {
       // Where facts are replaced there are none of the kernel's.
       reader: () => (program.pid === null || readFacts !== undefined ? null : readTerminalReader(program.pid)),
       quietMs: () => this.observer.quietMs(),
+      offset: () => text.offset,
     });
     const send = (bytes: Uint8Array, hold: InputHold): Promise<void> => this.send(bytes, (text) => hold.write(text));
     const leader = (): Leader | null => {
@@ -145,6 +152,12 @@ export class Commands {
   /** Input is typed (by an API or an attached terminal): call before the program can have answered. `flags` were read before. */
   typing(bytes: Uint8Array, flags = this.port.program.flags()): void {
     this.note(bytes, flags);
+  }
+
+  /** Somebody's input is given to the program: while a command runs its echo is output like any other. */
+  inputPassed(): void {
+    if (this.log.runningCommand === null || this.port.program.flags()?.echo === false) return;
+    this.log.typedInto();
   }
 
   /** The program has ended, perhaps since we hung up; call when its last output was parsed and `program.exit` is set. */

@@ -28,8 +28,14 @@ const LOOK_MS = 2;
 /** Silence that stands for reading where the kernel does not tell, in ms. */
 const QUIET_MS = 20;
 
-/** A key that was not answered for so long was swallowed, in ms. */
-const LATE_MS = 10_000;
+/** How long the answer of a shell that is busy may take, in ms: one that reads again without an answer has none. */
+const BUSY_ANSWER_MS = 5_000;
+/** A key that was not answered for so long, when the shell has read everything, was swallowed, in ms. */
+const LATE_MS = 1_000;
+/** Rest of somebody's input before the editor is asked, so that a key or a count that is being typed is whole, in ms. */
+const TYPING_MS = 100;
+/** Rest after which an open paste is taken to be all that comes, in ms. */
+const PASTE_MS = 1_000;
 
 const encoder = new TextEncoder();
 /** Places in `ask`. */
@@ -45,13 +51,17 @@ const INSERT = "i";
 
 /**
  * text: the line holds something. open: a command is to go on, or a search or a list is open. silent: no answer. busy: the
- * shell does not read. lines: it reads whole lines, without an editor. left: there is no prompt any more.
+ * shell does not read. lines: it reads whole lines, without an editor. unechoed: it holds nothing, and whether a command is
+ * to go on does not show, since the terminal does not echo. left: there is no prompt any more.
  */
 export type LineState =
   | { readonly kind: "empty"; readonly before: string }
   | { readonly kind: "text"; readonly text: string }
-  | { readonly kind: "open" | "silent" | "busy" | "pasting" | "lines" }
+  | { readonly kind: "open" | "silent" | "busy" | "lines" | "unechoed" | Unfinished }
   | { readonly kind: "left" };
+
+/** Somebody is in the middle of something that the private key would alter. `paste` is at rest, `pasting` may go on. */
+export type Unfinished = "typing" | "half" | "paste" | "pasting";
 
 export interface LineEditorPort {
   readonly target: ExecTarget;
@@ -61,6 +71,8 @@ export interface LineEditorPort {
   reader(): TerminalReader | null;
   /** Age of the last output or input in ms. */
   quietMs(): number;
+  /** Output bytes parsed. */
+  offset(): number;
 }
 
 export class LineEditor {
@@ -78,19 +90,32 @@ export class LineEditor {
     this.answer?.(mark);
   }
 
-  /** Waits until no paste is under way, before input is held back. @returns whether it is over */
-  async pasted(): Promise<boolean> {
-    const { target } = this.port;
-    for (const until = performance.now() + REST_MS; target.isPasting; await pause(LOOK_MS)) {
-      if (performance.now() >= until) return false;
+  /** Waits a moment until whatever somebody types is whole, before input is held back. Null when it is. */
+  async unfinished(shell: IntegratedShell): Promise<Unfinished | null> {
+    const { typed } = this.port.target;
+    for (const began = performance.now(); ; await pause(LOOK_MS)) {
+      const isLate = performance.now() - began >= (typed.isPasting ? PASTE_MS : REST_MS);
+      if (typed.isPasting) {
+        if (typed.quietMs >= PASTE_MS) return "paste";
+        if (isLate) return "pasting";
+      } else if (typed.isUntouched) return null;
+      else if (typed.quietMs < TYPING_MS) {
+        if (isLate) return "typing";
+      } else return typed.isHalfKey(shell) ? "half" : null;
     }
-    return true;
   }
 
   /** What the line holds, all other input being held back by `hold`. */
   async ask(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const rest = await this.untilReading();
     if (rest !== null) return rest;
+    const line = await this.asked(hold, shell);
+    // While a shell still runs the key's function, somebody's Ctrl+C would end that, and not the line.
+    if (line.kind !== "empty" && line.kind !== "left") await this.untilReading();
+    return line;
+  }
+
+  private async asked(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const began = performance.now();
     const until = began + ANSWER_MS;
     // A number whose answer may still come would be taken for this question's.
@@ -111,12 +136,25 @@ export class LineEditor {
   private async press(hold: InputHold, shell: IntegratedShell, number: number, ms: number): Promise<LineState> {
     const { log } = this.port;
     let state: LineState | null = null;
-    using wait = new Wait<LineState>({ ms: Math.max(1, ms) }, () => ({ kind: state === null ? "silent" : "open" }));
+    let answeredAt = 0;
+    const verdict = (): LineState => {
+      if (state === null) return { kind: "silent" };
+      if (this.port.offset() > answeredAt) return { kind: "open" };
+      // The editor has drawn nothing: the terminal does not echo. Only what was typed can have begun a second line.
+      return this.port.target.typed.isUntouched ? state : { kind: "unechoed" };
+    };
+    using wait = new Wait<LineState>({ ms: BUSY_ANSWER_MS }, verdict);
+    const check = (): void => {
+      if (this.isReading() && this.port.quietMs() >= QUIET_MS) wait.end(verdict());
+      else timer = setTimeout(check, QUIET_MS);
+    };
+    let timer = setTimeout(check, Math.max(1, ms));
     this.answer = (mark) => {
       // That of an earlier question. Of two keys of this one either answer counts: between them nothing was typed.
       if (mark.params?.q !== String(number + 1)) return;
       const { redraws } = mark.params ?? {};
       state ??= stateOf(mark);
+      answeredAt = mark.offset;
       if (redraws === undefined || state.kind !== "empty") wait.end(state);
     };
     const left = (): void => wait.end({ kind: "left" });
@@ -129,6 +167,7 @@ export class LineEditor {
       exited: left,
     });
     wait.own(listener, () => {
+      clearTimeout(timer);
       this.answer = null;
     });
     const key = keys[shell].ask[number] ?? keys[shell].ask[0];

@@ -44,7 +44,7 @@ export class PromptLine {
   async interrupt(hold: InputHold): Promise<void> {
     const prompt = this.promptComes(this.port.clock.now() + TAKEN_BACK_MS, undefined);
     await hold.write(CTRL_C);
-    await prompt;
+    if (await prompt) this.port.target.typed.givenUp();
   }
 
   /**
@@ -55,14 +55,17 @@ export class PromptLine {
     const { editor, target, log } = this.port;
     for (;;) {
       const shell = await this.atPrompt(deadline, request.signal);
-      if (!(await editor.pasted())) throw this.refused({ kind: "pasting" });
+      const unfinished = await editor.unfinished(shell);
+      if (unfinished !== null && !(request.clearLine && isClearable(unfinished))) {
+        throw this.refused({ kind: unfinished });
+      }
       // The prompt may be gone meanwhile: it is looked for again.
       if (log.phase !== "prompt") continue;
       const hold = target.hold();
       let isOurs = false;
       try {
-        let line = await editor.ask(hold, shell);
-        if (request.clearLine && (line.kind === "text" || line.kind === "open" || line.kind === "silent")) {
+        let line: LineState = unfinished === null ? await editor.ask(hold, shell) : { kind: unfinished };
+        if (request.clearLine && isClearable(line.kind)) {
           line = await this.cleared(hold, shell, line);
         }
         if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
@@ -80,11 +83,20 @@ export class PromptLine {
   private async cleared(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
     const { editor } = this.port;
     let now = line;
-    if (line.kind === "text") {
+    if (now.kind === "paste") {
+      await hold.endPaste();
+      now = await editor.ask(hold, shell);
+    }
+    if (now.kind === "half") {
+      // A key that quotes the next one makes text of Ctrl+C.
+      await this.interrupt(hold);
+      now = await editor.ask(hold, shell);
+    }
+    if (now.kind === "text") {
       await editor.clear(hold, shell);
       now = await editor.ask(hold, shell);
     }
-    if (now.kind !== "text" && now.kind !== "open" && now.kind !== "silent") return now;
+    if (!isClearable(now.kind)) return now;
     await this.interrupt(hold);
     return await editor.ask(hold, shell);
   }
@@ -97,7 +109,18 @@ export class PromptLine {
       }
       case "open":
         return new WshError("prompt_not_empty", "a command, a search or a list has been begun at the prompt");
+      case "typing":
+        return new WshError("prompt_not_empty", "somebody is typing at the prompt");
+      case "half":
+        return new WshError("prompt_not_empty", "a key was typed in part at the prompt");
+      case "unechoed": {
+        const message = "the terminal does not echo, so it does not show whether a command has been begun";
+        return new WshError("prompt_not_empty", message, {
+          hint: "clear_line (--clear-line) gives up what may have been begun; `stty echo` brings the echo back.",
+        });
+      }
       case "pasting":
+      case "paste":
         return new WshError("prompt_not_empty", "a paste at the prompt has not ended");
       case "silent":
         return new WshError("prompt_not_empty", "the shell's line editor does not say that its line is empty", {
@@ -157,6 +180,11 @@ export class PromptLine {
     const message = `the shell is not at its prompt: '${running}' runs (${state.state}: ${state.why})`;
     return new WshError("not_at_prompt", message, { running, process, state: state.state });
   }
+}
+
+/** What clear_line can throw away. */
+function isClearable(kind: LineState["kind"]): boolean {
+  return ["text", "open", "silent", "half", "paste", "unechoed"].includes(kind);
 }
 
 export function shortened(line: string): string {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
 import { Activity } from "../../../src/pane/activity.ts";
 import { Commands } from "../../../src/pane/commands/commands.ts";
+import { EditorInput } from "../../../src/pane/editor-input.ts";
 import { PaneText } from "../../../src/pane/text/terminal-text.ts";
 import { TerminalModel } from "../../../src/terminal/model.ts";
 import { defaultProfile } from "../../../src/terminal/profile.ts";
@@ -54,8 +55,8 @@ function session(historyLines = 1_000) {
       write: async () => {},
       signal: () => {},
       execInput: () => ({ text: new Uint8Array(), line: "" }),
-      hold: () => ({ write: async () => {}, [Symbol.dispose]: () => {} }),
-      isPasting: false,
+      hold: () => ({ write: async () => {}, endPaste: async () => {}, [Symbol.dispose]: () => {} }),
+      typed: new EditorInput(),
       isWriting: false,
     },
     cwd: () => model.cwd,

@@ -1,0 +1,99 @@
+/**
+ * What was typed at a shell's prompt and may have left its line editor in the middle of something: an open bracketed
+ * paste, or a key that has come in part. Fed with all input but that of a holder, and with what the shell tells.
+ *
+ * An editor that has read the beginning of a paste takes no line and asks for nothing before its end has come. bash and
+ * zsh drop it with the line (Ctrl+C), so that a prompt behind it is free of it; fish keeps it. A paste that began while a
+ * program ran may be that program's, or be read by the editor after the next prompt: it counts for that prompt.
+ */
+
+const PASTE_BEGIN = "\x1b[200~";
+const PASTE_END = "\x1b[201~";
+/** Characters of the end of the input that are looked at: one short of a paste marker. */
+const TAIL_CHARS = PASTE_BEGIN.length - 1;
+
+/** Ends of input after which an editor takes the next key for a part of this one: bash and zsh wait as long as it takes. */
+const halfKeys = {
+  /** A sequence, Ctrl+V and Ctrl+Q (quote the next key), Ctrl+] (search it), Ctrl+X (of two keys). */
+  bash: /(?:\x1b\[[\x20-\x3f]*|\x1bO|(?<!\x16)\x16|(?<!\x11)\x11|\x1d|(?<!\x18)\x18)$/,
+  zsh: /(?:\x1b\[[\x20-\x3f]*|\x1bO|(?<!\x16)\x16|(?<!\x18)\x18)$/,
+  /** fish waits for the rest of a sequence for a moment only. */
+  fish: null,
+} as const;
+
+export class EditorInput {
+  private prompts = 0;
+  private atPrompt = false;
+  /** The prompt whose editor an open paste belongs to; null when none is open. */
+  private pasteOf: number | null = null;
+  private tail = "";
+  private untouched = true;
+  private at = Number.NEGATIVE_INFINITY;
+
+  /** A paste has begun, and neither its end was written yet nor has the editor dropped it. */
+  get isPasting(): boolean {
+    return this.pasteOf !== null;
+  }
+
+  /** Nothing was typed since the last command began: a line that is empty begins no command's second line. */
+  get isUntouched(): boolean {
+    return this.untouched;
+  }
+
+  /** Time since the last input in ms. */
+  get quietMs(): number {
+    return performance.now() - this.at;
+  }
+
+  isHalfKey(shell: keyof typeof halfKeys): boolean {
+    return halfKeys[shell]?.test(this.tail) === true;
+  }
+
+  /** Runs per input. */
+  typed(bytes: Uint8Array): void {
+    this.untouched = false;
+    this.at = performance.now();
+    const text = this.tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+    this.tail = text.slice(-TAIL_CHARS);
+    const begin = text.lastIndexOf(PASTE_BEGIN);
+    const end = text.lastIndexOf(PASTE_END);
+    if (begin > end) this.pasteOf = this.atPrompt ? this.prompts : this.prompts + 1;
+    else if (end > begin) this.pasteOf = null;
+  }
+
+  /** The shell shows a new prompt. @param dropsPaste whether its editor has dropped a paste with the line before */
+  prompt(dropsPaste: boolean): void {
+    this.prompts++;
+    this.atPrompt = true;
+    if (dropsPaste && this.pasteOf !== null && this.pasteOf < this.prompts) this.pasteOf = null;
+  }
+
+  /** The editor has taken a line, which it cannot within a paste. */
+  accepted(): void {
+    this.atPrompt = false;
+    this.pasteOf = null;
+    this.restart();
+  }
+
+  /** The line was given up, with nothing behind it. */
+  givenUp(): void {
+    this.restart();
+  }
+
+  pasteEnded(): void {
+    this.pasteOf = null;
+    this.tail = "";
+  }
+
+  /** Another program reads from here on. */
+  reset(): void {
+    this.atPrompt = false;
+    this.pasteOf = null;
+    this.restart();
+  }
+
+  private restart(): void {
+    this.untouched = true;
+    this.tail = "";
+  }
+}
