@@ -9,8 +9,8 @@
  * told each time, since only then may it write itself. What remains here is painting, the size, and the way back.
  *
  * A person can stop us (`kill -TSTP`, `suspend` of a shell around us): the terminal is put back and the host lets go of
- * it first, so that whoever has it then has it alone; in the foreground again, everything is painted anew. SIGSTOP gives
- * no time for that: then the host notices (see person-terminal.ts), and only the rest is done.
+ * it first, so that the shell then has it alone; in the foreground again, everything is painted anew. SIGSTOP gives
+ * no time for that: then the host notices (host/attach/signalled-input.ts), and only the rest is done.
  */
 import * as v from "valibot";
 import type { Prefix } from "../keys/prefix.ts";
@@ -32,7 +32,7 @@ const OUTPUT_LIMIT = 256 * 1024;
 const INPUT_LIMIT = 1024 * 1024;
 /** How long a host may take to say goodbye, in ms: more than a busy one needs, less than a person notices. */
 const GOODBYE_MS = 300;
-/** How often that is looked at then, in ms. */
+/** Interval between checks whether a queue has emptied, in ms. */
 const INPUT_POLL_MS = 5;
 /** How soon a stop has happened, in ms; one that has not by then is not to be: nobody could continue us. */
 const STOP_MS = 20;
@@ -227,7 +227,7 @@ class Client {
       this.opened = true;
       void this.leaveKeys();
     } else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
-    // Who only looks on has no keyboard to take back.
+    // A read-only terminal has no keyboard to take back.
     else this.keys.captured = event.output.captured && !this.options.readOnly;
   }
 
@@ -261,7 +261,7 @@ class Client {
     if (this.away) this.continued();
   }
 
-  /** Nobody knows what the terminal shows now, and the host does not touch it. */
+  /** What the terminal shows now is unknown, and the host does not touch it. */
   private continued(): void {
     const { connection, terminal } = this;
     terminal.takeAgain();
@@ -289,7 +289,7 @@ class Client {
     this.keysLeft = true;
     // What crosses the connection now is rare, and a person may stay for days.
     this.connection.rest();
-    // Not while somebody else has the terminal; then it is told with the return.
+    // Not while another process has the terminal; then it is told with the return.
     if (!this.away) this.tell("host.keys", {});
   }
 

@@ -18,7 +18,7 @@ import {
   undoLasting,
 } from "./paint/modes.ts";
 
-/** Size of a terminal that does not say one (contract §2.2). */
+/** Size of a terminal that does not say one. */
 const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
 /** How long the last bytes of the session may take, in ms; also those that put the terminal back, after a signal. */
 const FLUSH_MS = 1_000;
@@ -50,7 +50,7 @@ export class OuterTerminal {
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   private restored = false;
   private left = false;
-  /** Somebody else has the terminal, as it was. */
+  /** Another process has the terminal, as it was. */
   private given = false;
   private knownSize: Size = currentSize();
   /** What the session's programs changed for good, to be undone. */
@@ -87,7 +87,7 @@ export class OuterTerminal {
     return this.changes;
   }
 
-  /** As it was when last looked at: asking the system takes its time, and pictures are many. */
+  /** As last asked for: the system call takes its time, and pictures are many. */
   get size(): Size {
     return this.knownSize;
   }
@@ -100,7 +100,7 @@ export class OuterTerminal {
     });
   }
 
-  /** The terminal as it was before, for whoever has it while this process is stopped. */
+  /** The terminal as it was before, for the process that has it while this one is stopped. */
   async giveBack(): Promise<void> {
     await this.flushed();
     this.given = true;

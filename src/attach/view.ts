@@ -54,7 +54,7 @@ export class SessionView {
     if (this.terminal.output.pending === 0) this.paintLatest();
   }
 
-  /** Somebody else has written to the terminal: everything is painted anew. */
+  /** Another process has written to the terminal: everything is painted anew. */
   forget(): void {
     this.shown = null;
   }

@@ -74,7 +74,7 @@ async function begin(): Promise<{
   logger: Logger;
   /** Its shells load our scripts from the runtime directory. */
   scripts: boolean;
-  /** Of the settings, for whoever starts it. */
+  /** Of the settings, for the process that starts it. */
   warnings: readonly string[];
 }> {
   const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
@@ -100,7 +100,7 @@ async function begin(): Promise<{
   return { session, server, instance, ids, logger: named, scripts, warnings };
 }
 
-/** Starts the session, and writes down that somebody at a command line did. */
+/** Starts the session, and records that a command line did. */
 async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnType<typeof createSession> {
   const { create } = options.spec;
   const began = performance.now();

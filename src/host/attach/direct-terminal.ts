@@ -121,7 +121,7 @@ export class PersonTerminal {
     if (!this.closed && this.reader === reader) ended();
   }
 
-  /** Reads no more, and forgets what waits to be written: the terminal is somebody else's. It can be read again. */
+  /** Reads no more, and forgets what waits to be written: another process has the terminal. It can be read again. */
   release(): void {
     this.input?.stop();
     this.input = null;

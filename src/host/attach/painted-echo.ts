@@ -29,7 +29,7 @@ export class PaintedTerminal {
     this.shown = Math.max(this.shown, pictures);
   }
 
-  /** Somebody else has the terminal: nobody knows what it shows until it was painted anew. */
+  /** Another process has the terminal: what it shows is unknown until it was painted anew. */
   lost(): void {
     this.shown = -1;
   }
@@ -39,7 +39,7 @@ export class PaintedTerminal {
     return this.given !== "";
   }
 
-  /** What it was given does not count: all of it is made anew by somebody else. */
+  /** What it was given does not count: all of it is drawn anew. */
   forget(): void {
     this.given = "";
   }

@@ -99,7 +99,7 @@ export class Painter {
     return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
   }
 
-  /** Nobody knows what the client's terminal shows: the next frame is whole. */
+  /** What the client's terminal shows is unknown: the next frame is whole. */
   forget(): void {
     this.shown = null;
   }

@@ -1,6 +1,6 @@
 /**
- * A session that stands back while processors are short lets its program print in bursts with pauses between them: what
- * keeps others waiting is not the host alone but the program, which runs as long as somebody reads. How long the pauses
+ * A session that yields while processors are short lets its program print in bursts with pauses between them: what
+ * keeps others waiting is not the host alone but the program, which runs as long as its output is read. How long the pauses
  * are is found out: they grow while the host waits long for a processor, and shrink while it does not.
  */
 import { type ProcessorTime, processorTime, waitedLong } from "../../platform/processor-time.ts";

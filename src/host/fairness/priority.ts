@@ -1,9 +1,9 @@
 /**
- * A session that has flooded for a while, with nobody looking at it, stands back for others where they crowd the processors:
+ * A session that has flooded for a while, with no terminal attached, yields to others where they crowd the processors:
  * its host gets less of them, in turns of the usual length, and in the worst crowd reads its program in bursts
- * (`flood-pace.ts`). Alone it does not, since it would only be slower (m: a flood took 1.85 s instead of 1.7). Of 16
+ * (pacing.ts). Alone it does not, since it would only be slower (m: a flood took 1.85 s instead of 1.7). Of 16
  * floods on two cores a call to a quiet session took 47 ms before, then 4 to 8 with the lower weight alone, now 2 to 3
- * (m). When the flood is over, or somebody attaches or asks, all is as before.
+ * (m). When the flood is over, or a terminal attaches or a request comes, all is as before.
  *
  * Linux groups processes by process session and shares the processor among the groups; a host has a session of its own,
  * so it is the group whose weight counts, and that may be lowered and raised again without privileges (sched(7),
@@ -15,15 +15,15 @@ import { processorTime, waitedLong } from "../../platform/processor-time.ts";
 import { takeShortTurns } from "../../platform/scheduling.ts";
 import type { FloodPace } from "./pacing.ts";
 
-/** How often the rate is looked at, in ms, while there is output. */
+/** Interval between two measurements of the rate, in ms, while there is output. */
 const WINDOW_MS = 250;
 /** Bytes in a window that make it one of a flood: 512 KB a second, as much as one of many floods gets through. */
 const FLOOD_BYTES = 128 * 1024;
-/** A window with less ends it: who stands back gets less through. */
+/** A window with less ends it: a session that yields gets less through. */
 const CALM_BYTES = 16 * 1024;
 /** A flood of so many windows is no burst, and of so many without one it is over: one second, longer than any pause. */
 const PATIENCE_WINDOWS = 4;
-/** The nice value of a group that stands back: a third of the usual weight, so that it still answers beside busy others. */
+/** The nice value of a group that yields: a third of the usual weight, so that it still answers beside busy others. */
 const BACK = 5;
 const USUAL = 0;
 const GROUP = "/proc/self/autogroup";
@@ -36,7 +36,7 @@ const CROWD = 4;
 export class FloodPriority {
   private timer: Timer | null = null;
   private bytes = 0;
-  /** Windows that were one of a flood, and those since then that were not, while it stands back. */
+  /** Windows that were one of a flood, and those since then that were not, while it yields. */
   private windows = 0;
   private calm = 0;
   private nice = USUAL;
@@ -47,7 +47,7 @@ export class FloodPriority {
 
   /**
    * @param attended whether a person is looking, who would be the one to wait
-   * @param prepare what is better done before the host stands back
+   * @param prepare what is better done before the session yields
    */
   constructor(
     private readonly attended: () => boolean,
@@ -57,7 +57,7 @@ export class FloodPriority {
     takeShortTurns(true);
   }
 
-  /** Somebody waits for an answer of this host, until the function that is returned is called. */
+  /** A request waits for its answer, until the function that is returned is called. */
   asked(): () => void {
     this.requests++;
     if (this.nice !== USUAL && setGroup(USUAL)) this.nice = USUAL;
@@ -79,7 +79,7 @@ export class FloodPriority {
   private look(): void {
     const flows = this.bytes >= (this.nice === USUAL ? FLOOD_BYTES : CALM_BYTES);
     this.bytes = 0;
-    // A window of a session that stands back may be nothing but a pause.
+    // A window of a session that yields may be nothing but a pause.
     this.calm = flows || this.nice === USUAL ? 0 : this.calm + 1;
     const goesOn = flows || (this.calm > 0 && this.calm < PATIENCE_WINDOWS);
     this.windows = flows ? this.windows + 1 : goesOn ? this.windows : 0;

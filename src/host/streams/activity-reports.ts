@@ -35,7 +35,7 @@ async function follow(session: Session, options: Subscription, sink: ActivitySin
       const screen = session.pane.terminal.screen(sink.format);
       const state = { seq: 0, screen, scrollback_lines: screen.total_lines };
       const idle: StateEvent = { event: "idle", generation, ...state };
-      // Whoever did not ask for `activity` gets the same as a sync too (contract §8.3).
+      // Without `activity` among its events a subscriber gets the same as a sync too (docs/protocol.md, Events).
       sink.state(options.events.includes("activity") ? [idle] : [idle, { event: "sync", ...state }]);
     });
     for (;;) {

@@ -40,7 +40,7 @@ export class ListFeed {
     return listed;
   }
 
-  /** For an event that carries the info: how long its state lasts was not looked at. */
+  /** For an event that carries the info: how long its state lasts was not examined. */
   get passing(): Listing {
     return { change: this.change, host: process.pid, lasting: null };
   }

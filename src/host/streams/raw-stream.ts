@@ -56,7 +56,7 @@ export class RawStream {
       this.end({ reason: "access_denied" });
       return;
     }
-    // Not activity, and past the input mode (contract §8.2).
+    // Not activity, and past the input mode (docs/protocol.md, Raw bytes).
     this.session.pane.sendRaw(message.payload).catch((thrown) => {
       if (WshError.from(thrown).code !== "session_ended") this.end({ reason: "input_refused" });
     });
