@@ -46,7 +46,7 @@ interface Waiting {
   reject(error: WshError): void;
 }
 
-/** @throws WshError auth_required, auth_invalid and the like; server_unavailable when nobody answers */
+/** @throws WshError auth_required, auth_invalid and the like; server_unavailable when no server answers */
 export async function connect(options: ConnectOptions = {}): Promise<WshClient> {
   const socket = new WebSocket(await socketUrl(options));
   const opened = Promise.withResolvers<void>();

@@ -55,7 +55,7 @@ export interface McpCaller {
   /** Where the caller is, for what it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** How it was let in, and the only session that it may touch. */
+  /** How it was admitted, and the only session that it may touch. */
   readonly via?: { readonly token: string; readonly peer: string | null };
   readonly only?: string;
 }

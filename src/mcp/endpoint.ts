@@ -1,6 +1,6 @@
 /**
  * MCP as the gateway sees it: a socket to listen on for bridges, a handler for `/mcp`, and a way to stop. The SDK is
- * loaded by the first caller, so that a server that nobody asks over MCP neither waits for it nor has it in memory.
+ * loaded by the first caller, so that a server without MCP clients neither waits for it nor has it in memory.
  */
 import { bindAside } from "../instance/single-server.ts";
 import type { Call } from "../operations/call.ts";
@@ -19,7 +19,7 @@ export interface McpEndpointOptions {
   readonly maxWaitMs?: number;
   /** Between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
-  /** A session over HTTP that nobody uses ends after this long, in ms. Default half an hour. */
+  /** Time without use after which a session over HTTP ends, in ms. Default half an hour. */
   readonly idleMs?: number;
   /** Sessions over HTTP at once. Default 256. */
   readonly maxSessions?: number;
@@ -56,7 +56,7 @@ export class McpEndpoint {
     this.sockets.push(bindAside(path, (aside) => listenMcp(aside, options)));
   }
 
-  /** Answers a request to `/mcp` that was let in. Its time limit must be off: an answer may be a stream. */
+  /** Answers an admitted request to `/mcp`. Its time limit must be off: an answer may be a stream. */
   async handle(request: Request, identity: HttpIdentity): Promise<Response> {
     this.http ??= this.loadHttp();
     return (await this.http).handle(request, identity);

@@ -11,7 +11,7 @@ const IssuesSchema = v.pipe(
 );
 
 /** The message as it is to be sent. */
-export function withClearError(message: JSONRPCMessage): JSONRPCMessage {
+function withClearError(message: JSONRPCMessage): JSONRPCMessage {
   if (!("error" in message) || message.error.code !== ProtocolErrorCode.InternalError) return message;
   const issues = issuesIn(message.error.message);
   if (issues === null) return message;

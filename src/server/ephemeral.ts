@@ -1,15 +1,15 @@
 /**
- * When an ephemeral server ends by itself (contract §2.5): 30 s after its start if there never was a session, and when
+ * When an ephemeral server ends by itself (docs/architecture.md, When the server ends): 30 s after its start if there never was a session, and when
  * the last session is gone. A connected MCP bridge or server-level WebSocket keeps it; ended sessions count until their
  * grace period is over or a waiter has been told of their end. Persistence is looked at when the decision is made, not before.
  */
 
-/** An ephemeral server that nobody used ends after this long, in ms. */
+/** Time from the start of an ephemeral server to its end when it had no session, in ms. */
 const UNUSED_MS = 30_000;
 
 export interface LifecycleState {
   persistent(): boolean;
-  /** Sessions that run, and ended ones of whose end nobody knows yet. */
+  /** Sessions that run, and ended ones whose end no client has been told of. */
   sessions(): number;
   /** Connections that keep the server: MCP bridges, server-level WebSockets. */
   holders(): number;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { coreOverHttp, skills } from "../../src/mcp/skills/skills.ts";
+import { parseSkill, skills } from "../../src/mcp/skills/skills.ts";
 import { tools } from "../../src/mcp/tools/tools.ts";
 import { operations } from "../../src/operations/table.ts";
 import { StatusSchema } from "../../src/protocol/commands.ts";
@@ -108,6 +108,9 @@ test("the prompts say what they are for, and each names the guide that it builds
     if (skill.name !== "core") expect(skill.text).toContain("`wsh:core`");
   }
 });
+
+/** How to call over HTTP and from the command line: the other form of `core`. */
+const coreOverHttp = parseSkill(readFileSync(join(import.meta.dir, "../../skills/core/HTTP.md"), "utf8"));
 
 test("the two forms of core name each other", () => {
   expect(skills[0]?.text).toContain("`HTTP.md`");

@@ -228,7 +228,7 @@ describe("tokens over TCP", () => {
 
 describe("starting", () => {
   test.each([
-    [["--no-auth", "--bind", "0.0.0.0:0"], "lets everybody run commands"],
+    [["--no-auth", "--bind", "0.0.0.0:0"], "lets anyone who can reach it run commands"],
     [["--token", "short"], "has 5 bytes"],
     [["--bind", "nowhere"], "expected ADDRESS:PORT"],
     [["--tls-cert", "x"], "certificate and its key"],

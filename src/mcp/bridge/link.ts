@@ -43,7 +43,7 @@ export class Link {
     this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? 0);
   }
 
-  /** @throws WshError server_unavailable when nobody listens, or what the server said instead of hello */
+  /** @throws WshError server_unavailable when no server listens, or what the server said instead of hello */
   static async open(path: string, hello: ClientHello, events: LinkEvents): Promise<Link> {
     const link = new Link(events);
     const greeted = link.hello?.promise;
@@ -64,7 +64,7 @@ export class Link {
     );
     try {
       await greeted;
-      // Between two calls of an agent lie minutes: nobody is to be woken in them.
+      // Minutes pass between two calls of an agent: nothing wakes this process in them.
       if (!link.isLost) link.wire.rest();
       return link;
     } finally {

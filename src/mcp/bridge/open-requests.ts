@@ -83,7 +83,7 @@ export class OpenRequests {
     return this.open.has(id);
   }
 
-  /** Those whose answer somebody waits for; a listen has none until it is cancelled. */
+  /** Those whose answer the client waits for; a listen has none until it is cancelled. */
   get awaited(): number {
     return [...this.open.values()].filter(({ message }) => message.method !== "subscriptions/listen").length;
   }

@@ -8,7 +8,7 @@ export interface OutputEvents {
   full(): void;
   /** Less than the limit waits again. */
   room(): void;
-  /** Nobody reads any more. */
+  /** The reader is gone. */
   gone(): void;
 }
 

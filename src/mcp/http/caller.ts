@@ -5,7 +5,7 @@ import type { Changes } from "../resources/changes.ts";
 
 export interface McpHttpOptions extends McpSettings {
   readonly changes: Changes;
-  /** A session that nobody uses ends after this long, in ms. Default half an hour. */
+  /** Time without use after which a session ends, in ms. Default half an hour. */
   readonly idleMs?: number;
   /** Sessions at once; past it the one unused for longest ends. Default 256. */
   readonly maxSessions?: number;
@@ -13,7 +13,7 @@ export interface McpHttpOptions extends McpSettings {
   readonly callerGone?: (id: string) => void;
 }
 
-/** As whom a request was let in. */
+/** As whom a request was admitted. */
 export interface HttpIdentity {
   readonly access: Access;
   readonly tokenName: string;

@@ -1,7 +1,7 @@
 /**
- * The HTTP door: `/mcp`, Streamable HTTP in both eras. Requests of the era without sessions are served one by one; the
+ * MCP over HTTP: `/mcp`, Streamable HTTP in both eras. Requests of the era without sessions are served one by one; the
  * others belong to a session, which ends by DELETE or after a time without use. What a client accepts decides the form
- * of the answer: a stream of events where it lists them, else one JSON body (contract §9.2).
+ * of the answer: a stream of events where it lists them, else one JSON body (docs/mcp-tools.md, Over HTTP).
  * Authentication and the limit of bodies stand before this, in the gateway.
  */
 import { createMcpHandler, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";

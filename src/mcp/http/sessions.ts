@@ -12,7 +12,7 @@ import { RecentEvents } from "./event-store.ts";
 import { jsonRpcError, onEnd } from "./responses.ts";
 import { UnreadHints } from "./unread-hints.ts";
 
-/** A session that nobody uses ends after this long, in ms, unless a setting says otherwise. */
+/** Time without use after which a session ends, in ms, unless a setting says otherwise. */
 const DEFAULT_IDLE_MS = 30 * 60 * 1000;
 /** How often unused sessions are looked for, in ms, while there are any. */
 const SWEEP_MS = 60 * 1000;

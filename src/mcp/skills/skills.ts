@@ -4,7 +4,6 @@
  * folder, and the first sentence of its description is the one that the prompt list shows.
  */
 import agentOrchestration from "../../../skills/agent-orchestration/SKILL.md" with { type: "text" };
-import coreHttp from "../../../skills/core/HTTP.md" with { type: "text" };
 import core from "../../../skills/core/SKILL.md" with { type: "text" };
 import driveProcess from "../../../skills/drive-process/SKILL.md" with { type: "text" };
 import generativeUi from "../../../skills/generative-ui/SKILL.md" with { type: "text" };
@@ -45,6 +44,3 @@ export const skills: readonly Skill[] = [
   inputCapture,
   generativeUi,
 ].map(parseSkill);
-
-/** How to call over HTTP and from the command line: the other form of `core`. */
-export const coreOverHttp: Skill = parseSkill(coreHttp);

@@ -1,5 +1,5 @@
 /**
- * The door for bridges: `NAME.mcp.sock`. After a hello line each way a connection is a conversation of JSON-RPC lines. A
+ * The socket for bridges: `NAME.mcp.sock`. After a hello line each way a connection is a conversation of JSON-RPC lines. A
  * connection is one caller; what it owns ends with it. The conversation's code, and the SDK with it, is loaded by the
  * first connection: most servers never have one, and it costs 20 ms and 25 MB.
  */
@@ -126,7 +126,7 @@ class BridgeConnection implements WireEvents {
   private async converse(caller: McpCaller, rest: Uint8Array): Promise<void> {
     const { Talk, options } = await this.load();
     if (!this.isOpen) return;
-    // Between two calls of an agent lie minutes: nobody is to be woken in them.
+    // Minutes pass between two calls of an agent: nothing wakes this process in them.
     this.wire.rest();
     const conversation = new Talk(this.wire, caller, options);
     this.conversation = conversation;

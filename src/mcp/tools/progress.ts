@@ -60,7 +60,7 @@ async function describe(ask: Ask, session: string | undefined): Promise<string> 
 }
 
 /** One line without control characters. */
-export function printable(text: string): string {
+function printable(text: string): string {
   return text
     .replace(/[\p{Cc}\p{Cf}]+/gu, " ")
     .trim()

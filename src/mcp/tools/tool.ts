@@ -77,7 +77,7 @@ function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record
   return parse(schema, given, { hint: "The tool's schema says what each parameter takes." });
 }
 
-/** The session that a tool acts on (design §3, "Targets"). */
+/** The session that a tool acts on (docs/protocol.md, Names and targets). */
 export const SessionField = v.pipe(v.string(), v.description("session: name, name:window.pane, or @id"));
 
 /** What every successful action says first. */

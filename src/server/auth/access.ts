@@ -9,9 +9,9 @@ import type { GuardPolicy } from "./guard.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { TokenStore } from "./token-store.ts";
 
-/** Shortest token that may be given by hand, in bytes (contract §11.1). */
+/** Shortest token that may be given by hand, in bytes (docs/security.md, Tokens). */
 const SHORTEST_TOKEN_BYTES = 16;
-/** Requests a second and address where others than this machine's programs can ask (contract §11.5). */
+/** Requests a second and address on an address that other machines can reach (docs/security.md, TCP). */
 const EXPOSED_RATE = 100;
 
 export interface AccessOptions {
@@ -55,14 +55,18 @@ export function createAccess(options: AccessOptions): Access {
   };
 }
 
-/** Null: no token in force; "none": nobody can ask over TCP. */
+/** Null: no token in force; "none": there is no TCP. */
 function tokensOf(options: AccessOptions): TokenStore | "none" | null {
   const { token, bind, noAuth, force } = options;
   if (noAuth) {
     if (isExposed(bind) && !force) {
-      throw new WshError("invalid_request", `--no-auth on ${bind?.host} lets everybody run commands as you`, {
-        hint: "Bind to 127.0.0.1, or give --force as well.",
-      });
+      throw new WshError(
+        "invalid_request",
+        `--no-auth on ${bind?.host} lets anyone who can reach it run commands as you`,
+        {
+          hint: "Bind to 127.0.0.1, or give --force as well.",
+        },
+      );
     }
     return null;
   }

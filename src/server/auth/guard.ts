@@ -1,5 +1,5 @@
 /**
- * Who may come in over TCP: pure decisions over a request's headers (contract §11, design §8). The Unix socket needs
+ * Which requests over TCP are admitted: pure decisions over their headers (docs/security.md, TCP). The Unix socket needs
  * none of this: its file is 0600 in a 0700 directory. Order: Host (DNS rebinding), Origin and Sec-Fetch-Site (other
  * pages), then the token.
  */
@@ -19,7 +19,7 @@ export type Verdict =
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 
-/** A caller who was let in. */
+/** A caller that was admitted. */
 export type Admitted = Extract<Verdict, { ok: true }>;
 
 export interface KnownToken {

@@ -7,7 +7,7 @@ import { randomToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Admitted } from "./guard.ts";
 
-/** How long a ticket is good for, in ms (contract §11.2). */
+/** Time for which a ticket is valid, in ms (docs/security.md, Tickets). */
 const TICKET_LIFE_MS = 30_000;
 
 interface Ticket {

@@ -1,7 +1,7 @@
 /**
  * The documentation at /docs: one page, written as Markdown from the OpenAPI document and the WebSocket's events, and as
  * HTML for browsers. Everything comes from this server; the only style sheet stands beside it, as the content security
- * policy wants. Pure text; made when somebody asks.
+ * policy wants. Pure text; made at a request.
  */
 
 import type { JsonSchema } from "../../operations/json-schema.ts";

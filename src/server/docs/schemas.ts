@@ -1,7 +1,7 @@
 /**
  * JSON Schema for the OpenAPI document, from the schemas that validate and type the operations. What several operations
  * share becomes a named component. Every field gets a description: its schema's own where it has one, else the one that
- * its name has everywhere. Pure; used when somebody asks for the document.
+ * its name has everywhere. Pure; used when the document is requested.
  */
 import * as v from "valibot";
 import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../../operations/json-schema.ts";

@@ -1,4 +1,4 @@
-/** What hosts report, as server-level WebSockets hear it (contract §8.4). Pure. */
+/** What session processes report, as server-level WebSockets are told it (docs/protocol.md, Events). Pure. */
 
 import type { WireEvent } from "../../protocol/control.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
@@ -31,7 +31,7 @@ export const lifecycleEvents = {
     return { event: "session_destroyed", params: { name: session.name, reason, ...exit, session } };
   },
 
-  /** A rename, or tags that changed; null for what concerns nobody outside. */
+  /** A rename, or tags that changed; null for what is not reported to clients. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {

@@ -13,7 +13,7 @@ import type { Connection, RequestContext } from "../../wire/connection.ts";
 
 /** A request without an answer for this long is followed by a ping, in ms: half of what a host has to answer it. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
-/** How often it is looked whether a host is still there for whom a request goes on waiting, in ms. */
+/** Interval between pings while a request is unanswered, in ms. */
 const PING_AGAIN_MS = 10_000;
 
 /** The gateway's own requests. */
@@ -36,9 +36,9 @@ export class Host {
   trouble: WshError | null = null;
   /** Said before the connection ended, so that its end is no crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
-  /** Somebody who waited for its program's end was told of it. */
+  /** A client that waited for its program's end was told of it. */
   endTold = false;
-  /** It was asked to end, or has ended: nobody finds it any more, though its process may take a while. */
+  /** It was asked to end, or has ended: it cannot be found any more, though its process may take a while. */
   isLeaving = false;
   /** The gateway itself ends the connection. */
   isDropped = false;
@@ -146,12 +146,12 @@ export class Host {
     const { name } = this.info;
     if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
     if (this.isDropped) return new WshError("server_unavailable", "the server ends");
-    return new WshError("host_crashed", `the host of session '${name}' has died`);
+    return new WshError("host_crashed", `the session process of '${name}' has died`);
   }
 }
 
 export function unavailable(name: string): WshError {
-  return new WshError("host_unavailable", `the host of session '${name}' does not answer`);
+  return new WshError("host_unavailable", `the session process of '${name}' does not answer`);
 }
 
 export function unresponsive(info: SessionInfo): SessionInfo {

@@ -1,7 +1,7 @@
 /**
  * The gateway's view of the hosts: one connection to each, its newest SessionInfo, and what the hosts report. It holds no
  * session state of its own: everything here can be thrown away and read again from the registry. A host that does not
- * answer is `unresponsive` until it does, and nobody waits for it twice. A host whose connection ends without a word of
+ * answer is `unresponsive` until it does, and no list waits for it twice. A host whose connection ends without a word of
  * farewell has crashed.
  */
 import fs from "node:fs";
@@ -18,7 +18,7 @@ import { type EndReason, requirePane, type SessionInfo } from "../../protocol/se
 import { Connection } from "../../wire/connection.ts";
 import { CONTEXT, Host, unavailable, unresponsive } from "./session-host.ts";
 
-/** Time from a change of the registry to its reading, in ms, where nobody asks: 250 sessions take 3 ms. */
+/** Time from a change of the registry to its reading, in ms, when no request asks earlier. */
 const NOTICE_MS = 30;
 /** How long a list waits for a host that was not known to hang, in ms: long for a busy machine, short for a person. */
 const LIST_PATIENCE_MS = 1_000;
@@ -88,7 +88,7 @@ export class Hosts {
     return [...this.hosts.values()].sort((a, b) => a.entry.id - b.entry.id);
   }
 
-  /** Sessions that run, and ended ones of whose end nobody has been told yet. */
+  /** Sessions that run, and ended ones whose end no client has been told of. */
   get unfinished(): number {
     return this.known.filter((host) => host.info.running || !host.endTold).length;
   }
@@ -157,7 +157,7 @@ export class Hosts {
     if (entry !== undefined) host.registeredAs(entry);
   }
 
-  /** The registry changed: whoever asks reads it then, so that others hear of a crowd's changes together. */
+  /** The registry changed. A request reads it at once; without one, changes that come together are read together. */
   private noticed(): void {
     this.reading ??= setTimeout(() => {
       this.reading = null;

@@ -24,7 +24,7 @@ export function parseBind(text: string): Bind | null {
   return { host, port };
 }
 
-/** The system reads `0`, `127.1` and `0x7f.1` as addresses, too; nobody who reads them sees which. */
+/** The system reads `0`, `127.1` and `0x7f.1` as addresses, too; a reader does not see which. */
 function nameOrIPv4(host: string | undefined): string | undefined {
   const isNumber = host !== undefined && /^(0x[0-9a-f]*|\d+)$/i.test(host.split(".").at(-1) ?? "");
   return isNumber && !isIPv4(host) ? undefined : host;

@@ -19,7 +19,7 @@ export function readTls({ cert, key }: TlsFiles): TlsPem {
   const certPem = readPem("certificate", cert, /-----BEGIN CERTIFICATE-----/);
   const keyPem = readPem("key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/);
   try {
-    // The two must belong together: found out where nobody is turned away meanwhile.
+    // The two must belong together; tried on a port of its own, so that no client is refused meanwhile.
     const trial = { hostname: "127.0.0.1", port: 0, tls: { cert: certPem, key: keyPem } };
     void Bun.serve({ ...trial, fetch: () => new Response(null, { status: 404 }) }).stop(true);
   } catch (cause) {

@@ -1,6 +1,6 @@
 /**
  * Figures of the gateway in the text form that Prometheus reads (exposition format 0.0.4). Counting is an increment a call;
- * what has a present value is asked for when somebody looks.
+ * a present value is read when the figures are asked for.
  */
 import { VERSION } from "../../protocol/version.ts";
 import type { CallRecord } from "./observed-call.ts";

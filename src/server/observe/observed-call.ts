@@ -1,5 +1,5 @@
 /**
- * Watches every call that comes through any door: what it was, how it ended, how long it took. The call itself is not
+ * Watches every call over any transport: what it was, how it ended, how long it took. The call itself is not
  * touched. What watches must be quick and must not throw.
  */
 import type { Call, CallContext, Reached } from "../../operations/call.ts";

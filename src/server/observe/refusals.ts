@@ -1,4 +1,4 @@
-/** Requests that were not let in, in the audit log: as many as a person reads, so that trying tokens erases no history. */
+/** Refused requests in the audit log: no more than a person reads, so that trying tokens erases no history. */
 import type { AuditLog } from "../../instance/audit/audit-log.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
 import type { Refused } from "../http/context.ts";

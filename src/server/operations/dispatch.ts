@@ -1,5 +1,5 @@
 /**
- * Routes a call to what handles it: server operations here, session operations to their host, unopened. One door for
+ * Routes a call to what handles it: server operations here, session operations to their session process, unparsed. The one way in for
  * HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
 import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../../operations/call.ts";

@@ -1,5 +1,5 @@
 /**
- * JSON over a WebSocket: requests in order, answers with their ids, events in between (contract §8.3). Both levels share
+ * JSON over a WebSocket: requests in order, answers with their ids, events in between (docs/protocol.md, JSON for one session). Both levels share
  * this: a request is parsed here, its method looked up in the operation table, its answer written. Requests run one after
  * the other; those that wait for something in a session begin in order and answer later. Everything that runs ends with
  * the connection.
@@ -156,7 +156,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     return this.socket === null || this.socket.sendText(text) !== -1;
   }
 
-  /** @param unknown fields of the request that nobody knows */
+  /** @param unknown fields of the request that its operation does not have */
   protected answer({ id, method }: JsonRequest, result: unknown, unknown: readonly string[] = []): void {
     const warnings = unknown.length === 0 ? {} : { warnings: unknownFieldWarnings(unknown) };
     this.send({ ...(id === undefined ? {} : { id }), method, result: result ?? {}, ...warnings });
@@ -201,7 +201,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     };
   }
 
-  /** What the door does itself stands in the audit log as calls do. */
+  /** What the endpoint does itself is recorded in the audit log as calls are. */
   private async recorded({ method, params, session }: JsonRequest, done: Promise<void>): Promise<void> {
     const began = performance.now();
     const { signal } = this;

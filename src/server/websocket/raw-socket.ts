@@ -1,4 +1,4 @@
-/** `/sessions/:name/ws/raw`: the program's bytes out as binary frames, whatever comes in typed (contract §8.2). */
+/** `/sessions/:name/ws/raw`: the program's bytes out as binary frames, what clients send typed (docs/protocol.md, Raw bytes). */
 
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";

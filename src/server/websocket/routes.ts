@@ -1,5 +1,5 @@
 /**
- * Mounts the WebSocket doors (contract §8): everything that can refuse a connection does so before it is upgraded, with
+ * Mounts the WebSocket endpoints (docs/protocol.md, WebSockets): everything that can refuse a connection does so before it is upgraded, with
  * the statuses and errors of HTTP. Keeps the list of server-level connections, which hear about all sessions and keep an
  * ephemeral server alive.
  */

@@ -1,6 +1,6 @@
 /**
  * `/ws/json`: every session's methods with `session` beside them, the server's own, and what happens to sessions without
- * asking (contract §8.4). Each subscription has a connection to its host; it follows the session through renames.
+ * asking (docs/protocol.md, JSON for the server). Each subscription has a connection to its host; it follows the session through renames.
  */
 
 import type { Operation } from "../../operations/define.ts";
@@ -13,6 +13,7 @@ import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { type JsonRequest, JsonSocket, type JsonSocketOptions, operationOf, parseSubscription } from "./json-socket.ts";
+import { aliasedCalls, aliasedResults } from "./method-aliases.ts";
 
 /** Bytes that wait for a reader before it misses events about sessions; it is told to list them again. */
 const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
@@ -26,57 +27,6 @@ export interface ServerSocketOptions extends JsonSocketOptions {
 interface Subscribed {
   readonly stream: HostStream;
   begun: (() => void) | null;
-}
-
-/** Methods whose parameters say differently what an operation is called with. */
-const shims = methodMap({
-  kill_session: ({ params, session }) => ({
-    operation: "session.kill",
-    session: params.name ?? session,
-    input: {},
-  }),
-  detach_session: ({ params, session }) => ({
-    operation: "session.detach",
-    session: params.name ?? session,
-    input: {},
-  }),
-  rename_session: ({ params, session }) => ({
-    operation: "session.update",
-    session: params.name ?? session,
-    input: { name: params.new_name ?? "" },
-  }),
-  update_tags: ({ params, session }) => ({
-    operation: "session.update",
-    session: params.session ?? session,
-    input: { add_tags: params.add ?? [], remove_tags: params.remove ?? [] },
-  }),
-  set_server_mode: ({ params }) =>
-    typeof params.persistent === "boolean"
-      ? { operation: "server.persist.set", input: { persistent: params.persistent } }
-      : { operation: "server.persist.get", input: {} },
-  list_sessions: ({ params }) => ({
-    operation: "sessions.list",
-    input: Array.isArray(params.tag) || typeof params.tag === "string" || params.all === true ? params : {},
-  }),
-});
-
-type Shim = (request: JsonRequest) => { operation: OperationName; session?: unknown; input: unknown };
-
-/** By a method's name, whatever a client takes for one. */
-function methodMap(shims: Readonly<Record<string, Shim>>): ReadonlyMap<string, Shim> {
-  return new Map(Object.entries(shims));
-}
-
-/** The reference's clients take a session with a server for another machine's. */
-const withoutServer = new Map<string, (result: unknown) => unknown>([
-  ["list_sessions", (list) => (Array.isArray(list) ? list.map(dropServer) : list)],
-  ["update_tags", dropServer],
-]);
-
-function dropServer(session: unknown): unknown {
-  if (typeof session !== "object" || session === null) return session;
-  const { server: _, ...rest } = session as Readonly<Record<string, unknown>>;
-  return rest;
 }
 
 export class ServerSocket extends JsonSocket {
@@ -118,9 +68,9 @@ export class ServerSocket extends JsonSocket {
     operation: Operation<OperationName>;
     session: string | undefined;
   } {
-    const shim = shims.get(request.method)?.(request);
-    const operation = shim === undefined ? operationOf(request.method) : getOperation(shim.operation);
-    const session = shim === undefined ? request.session : shim.session;
+    const alias = aliasedCalls.get(request.method)?.(request);
+    const operation = alias === undefined ? operationOf(request.method) : getOperation(alias.operation);
+    const session = alias === undefined ? request.session : alias.session;
     const isServers = operation?.scope === "server";
     if (!isServers && typeof session !== "string") {
       throw new WshError("session_required", `'${request.method}' needs a session`);
@@ -130,11 +80,11 @@ export class ServerSocket extends JsonSocket {
   }
 
   protected override input(request: JsonRequest): unknown {
-    return shims.get(request.method)?.(request).input ?? request.params;
+    return aliasedCalls.get(request.method)?.(request).input ?? request.params;
   }
 
   protected override result(method: string, result: unknown): unknown {
-    return withoutServer.get(method)?.(result) ?? result;
+    return aliasedResults.get(method)?.(result) ?? result;
   }
 
   private async subscribe(request: JsonRequest, target: string): Promise<void> {

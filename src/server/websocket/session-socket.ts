@@ -1,4 +1,4 @@
-/** `/sessions/:name/ws/json`: one session's methods and events (contract §8.3). It follows the session, not its name. */
+/** `/sessions/:name/ws/json`: one session's methods and events (docs/protocol.md, JSON for one session). It follows the session, not its name. */
 
 import type { Operation } from "../../operations/define.ts";
 import type { OperationName } from "../../operations/table.ts";

@@ -1,10 +1,10 @@
 /**
  * What all WebSockets of the gateway share: Bun's one handler for all listeners, keep-alive, and the limits of a
- * connection. What a connection means is its door's business. A peer that leaves a ping unanswered is closed; a peer that
- * does not read makes `send` say so, and what it is sent is the door's decision; past the queue limit it is dropped.
+ * connection. What a connection means is its endpoint's business. A peer that leaves a ping unanswered is closed; a peer that
+ * does not read makes `send` say so, and what it is sent is the endpoint's decision; past the queue limit it is dropped.
  */
 
-/** Longest message from a client (contract §1.2); past it the connection is dropped. */
+/** Longest message from a client (docs/protocol.md, Limits); past it the connection is dropped. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 export interface KeepAlive {
@@ -90,7 +90,7 @@ export class WebSockets {
     this.open.get(endpoint)?.socket.close(closeCodes.policy, "token revoked");
   }
 
-  /** Says goodbye to everybody. */
+  /** Closes every connection, with the reason. */
   closeAll(reason: string): void {
     const close = closeReason(reason);
     for (const { socket } of this.open.values()) socket.close(close.code, close.reason);
