@@ -255,9 +255,6 @@ __wsh_hook() {
 # (a quoted insert, a lone ESC before), a key leaves its rest in the line: the next one takes that out.
 __wsh_ask() {
   builtin local wsh_line="${READLINE_LINE-}"
-  if [[ ${PROMPT_COMMAND[*]+${PROMPT_COMMAND[*]@a}} != *r* ]]; then
-    __wsh_arrange
-  fi
   if [[ $wsh_line == *'[937'[123]z* ]]; then
     wsh_line=${wsh_line//$'\e['937[123]z/}
     wsh_line=${wsh_line//'[937'[123]z/}
@@ -275,6 +272,8 @@ __wsh_ask() {
   wsh_line=${wsh_line//;/\\x3b}
   wsh_line=${wsh_line//[[:cntrl:]]/ }
   builtin printf '\e]633;L;%s;%s;q=%s;length=%s;map=%s;redraws=1\a' "$wsh_line" "${__wsh_text[nonce]}" "$1" "$wsh_length" "$2" >/dev/tty
+  # What was assigned at the prompt. Last, since a readonly PROMPT_COMMAND ends the function here.
+  __wsh_arrange
   builtin return 0
 }
 
