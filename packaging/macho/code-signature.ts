@@ -72,7 +72,7 @@ export function readMachO(bytes: Uint8Array): MachO {
 }
 
 /** The SHA-256 code directory. @throws Error naming what is wrong with the signature */
-export function codeDirectoryOf({ bytes, signature }: MachO): CodeDirectory {
+function codeDirectoryOf({ bytes, signature }: MachO): CodeDirectory {
   const view = viewOf(bytes);
   const base = signature.offset;
   if (view.getUint32(base) !== CSMAGIC_EMBEDDED_SIGNATURE) throw new Error("the signature is no embedded signature");
