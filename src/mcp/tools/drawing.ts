@@ -31,7 +31,7 @@ const ListField = v.optional(v.pipe(v.boolean(), v.description("list what there 
 const common = {
   list: ListField,
   focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
-  ttl_ms: field(v.number(), "goes by itself after this long"),
+  ttl_ms: field(v.number(), "removed after this long, in ms"),
   screen_mode: field(
     ElementScreenModeSchema,
     "shown on the normal screen, on that of a full-screen program (alt), or both",
@@ -176,7 +176,7 @@ export const inputMode = tool({
   annotations: makesOrChanges,
   parameters: v.object({
     session: SessionField,
-    mode: field(v.picklist(["capture", "release"]), "take or give back the keyboard"),
+    mode: field(v.picklist(["capture", "release"]), "take or release the keyboard"),
     focus: field(v.string(), "id of a focusable overlay or panel that the keys are meant for"),
     unfocus: v.optional(v.pipe(v.boolean(), v.description("mean the keys for nothing in particular")), false),
     read: v.optional(v.pipe(v.boolean(), v.description("return captured keys")), false),

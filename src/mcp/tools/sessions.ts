@@ -100,7 +100,7 @@ export const manageSession = tool({
     tags: TagsField,
     rows: v.optional(v.pipe(sideFrom(1), v.description("for resize"))),
     cols: v.optional(v.pipe(sideFrom(2), v.description("for resize"))),
-    force: v.optional(v.pipe(v.boolean(), v.description("for resize: although somebody is attached")), false),
+    force: v.optional(v.pipe(v.boolean(), v.description("for resize: even while a person is attached")), false),
     signal: v.optional(v.pipe(v.string(), v.description("for signal: INT, TERM, HUP, KILL …"))),
   }),
   output: v.object({ success: v.boolean(), status: v.string(), session: v.string() }),
