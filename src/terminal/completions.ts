@@ -57,6 +57,11 @@ export class Completions {
     this.sides.reset();
   }
 
+  /** Nothing is left to do, as after nearly every slice. */
+  get isDone(): boolean {
+    return !this.eraseAbove && this.afterwards === "" && this.passed === "";
+  }
+
   /** What the slice left to do, done by `feed`; returns what other terminals need of it, null as a rule. */
   finish(feed: (bytes: Uint8Array) => void): Uint8Array | null {
     if (this.eraseAbove) {

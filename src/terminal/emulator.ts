@@ -157,7 +157,10 @@ export class Emulator {
     this.sliceEnd = end;
     try {
       this.feed(slice);
-      if (!this.tidyAfter) return this.parts.completions.finish((bytes) => this.feed(bytes));
+      if (!this.tidyAfter) {
+        const { completions } = this.parts;
+        return completions.isDone ? null : completions.finish((bytes) => this.feed(bytes));
+      }
       this.tidyAfter = false;
       return this.tidy();
     } catch (error) {
