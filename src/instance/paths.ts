@@ -1,16 +1,16 @@
 /**
- * Where an instance keeps its things. Resolving is pure and cheap; nothing is created or looked at. Before anything in
- * the runtime directory is used, its owner, mode and kind are checked: whoever could put a socket there could answer
- * for us. Readers use checkRuntimeDir (absent means: nothing runs), writers prepareRuntimeDir.
+ * Where an instance keeps its files. Resolving is pure and cheap; nothing is created or read. Before anything in the
+ * runtime directory is used, its owner, mode and kind are checked (owned-files.ts). Readers use checkRuntimeDir (absent
+ * means: nothing runs), writers prepareRuntimeDir.
  * Sockets sit in one directory, so their longest possible path is checked once, when the instance is resolved.
  */
 
 import fs from "node:fs";
 import os from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { errorCode } from "../base/errno.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkInstanceName, defaultInstanceName } from "../protocol/names.ts";
+import { checkOwnDir, ensureOwnDir, ownUid } from "./owned-files.ts";
 
 /** Longest socket path in bytes: sun_path without its final NUL. */
 export const maxSocketPathBytes = process.platform === "darwin" ? 103 : 107;
@@ -150,10 +150,6 @@ function homeDir(env: InstanceSource["env"]): string | null {
   }
 }
 
-function ownUid(): number {
-  return process.getuid?.() ?? 0;
-}
-
 /** WshError socket_path_too_long when the system cannot bind or connect to the path. */
 export function checkSocketPath(path: string): void {
   const bytes = Buffer.byteLength(path);
@@ -178,64 +174,4 @@ export function prepareRuntimeDir(instance: Instance): void {
 export function prepareStateDir(instance: Instance): void {
   if (instance.stateDir.startsWith(join(instance.runtimeDir, homelessDir))) ensureOwnDir(instance.runtimeDir);
   ensureOwnDir(instance.stateDir);
-}
-
-/** Creates a directory 0700 where it is missing. WshError when that fails or when what is there is not ours alone. */
-export function ensureOwnDir(path: string): void {
-  // Another process may remove the directory between the check and its creation, or create it first: look again.
-  for (let attempt = 0; attempt < 2; attempt += 1) {
-    if (checkOwnDir(path)) return;
-    try {
-      fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      fs.mkdirSync(path, { mode: 0o700 });
-      fs.chmodSync(path, 0o700); // a strange umask may have taken our own bits
-    } catch (error) {
-      if (errorCode(error) === "EEXIST") continue;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new WshError("runtime_dir_unusable", `${path} cannot be created: ${reason}`, {}, { cause: error });
-    }
-  }
-  if (!checkOwnDir(path)) throw new WshError("runtime_dir_unusable", `${path} vanished while it was being created`);
-}
-
-function checkOwnDir(path: string): boolean {
-  const stat = lstat(path);
-  if (stat === null) return false;
-  if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
-  if (!stat.isDirectory()) throw unsafe(path, "is not a directory");
-  if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
-  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
-  return true;
-}
-
-/**
- * Whether a file of ours is at the path. WshError unsafe_path when it is something else, a symbolic link, another
- * user's, or readable by others.
- */
-export function checkOwnFile(path: string): boolean {
-  const stat = lstat(path);
-  if (stat === null) return false;
-  if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
-  if (!stat.isFile()) throw unsafe(path, "is not a file");
-  if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
-  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
-  return true;
-}
-
-function lstat(path: string): fs.Stats | null {
-  try {
-    return fs.lstatSync(path);
-  } catch (error) {
-    const code = errorCode(error);
-    if (code === "ENOENT") return null;
-    throw new WshError("runtime_dir_unusable", `${path} cannot be examined: ${code}`, {}, { cause: error });
-  }
-}
-
-function unsafe(path: string, why: string): WshError {
-  return new WshError("unsafe_path", `${path} ${why}`);
-}
-
-function octal(mode: number): string {
-  return (mode & 0o777).toString(8).padStart(4, "0");
 }

@@ -9,7 +9,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkOwnFile, type Instance, prepareStateDir } from "../paths.ts";
+import { checkOwnFile } from "../owned-files.ts";
+import { type Instance, prepareStateDir } from "../paths.ts";
 import { refused } from "../refused.ts";
 
 /** 32 characters of 62 are 190 bits. */

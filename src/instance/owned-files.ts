@@ -1,0 +1,74 @@
+/**
+ * Files and directories that must be this user's alone: whoever could put a socket, a token or a lock there could answer
+ * for us. Owner, mode and kind are checked before anything in them is used; a symbolic link is refused.
+ */
+import fs from "node:fs";
+import { dirname } from "node:path";
+import { errorCode } from "../base/errno.ts";
+import { WshError } from "../protocol/errors.ts";
+
+/** Creates a directory 0700 where it is missing. WshError when that fails or when what is there is not ours alone. */
+export function ensureOwnDir(path: string): void {
+  // Another process may remove the directory between the check and its creation, or create it first: look again.
+  for (let attempt = 0; attempt < 2; attempt += 1) {
+    if (checkOwnDir(path)) return;
+    try {
+      fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      fs.mkdirSync(path, { mode: 0o700 });
+      fs.chmodSync(path, 0o700); // a strange umask may have taken our own bits
+    } catch (error) {
+      if (errorCode(error) === "EEXIST") continue;
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new WshError("runtime_dir_unusable", `${path} cannot be created: ${reason}`, {}, { cause: error });
+    }
+  }
+  if (!checkOwnDir(path)) throw new WshError("runtime_dir_unusable", `${path} vanished while it was being created`);
+}
+
+/** Whether a directory of ours is at the path. @throws WshError unsafe_path when something else is */
+export function checkOwnDir(path: string): boolean {
+  const stat = lstat(path);
+  if (stat === null) return false;
+  if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
+  if (!stat.isDirectory()) throw unsafe(path, "is not a directory");
+  if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
+  return true;
+}
+
+/**
+ * Whether a file of ours is at the path. WshError unsafe_path when it is something else, a symbolic link, another
+ * user's, or readable by others.
+ */
+export function checkOwnFile(path: string): boolean {
+  const stat = lstat(path);
+  if (stat === null) return false;
+  if (stat.isSymbolicLink()) throw unsafe(path, "is a symbolic link");
+  if (!stat.isFile()) throw unsafe(path, "is not a file");
+  if (stat.uid !== ownUid()) throw unsafe(path, `belongs to user ${stat.uid}, not to ${ownUid()}`);
+  if ((stat.mode & 0o077) !== 0) throw unsafe(path, `is open to others (mode ${octal(stat.mode)})`);
+  return true;
+}
+
+function lstat(path: string): fs.Stats | null {
+  try {
+    return fs.lstatSync(path);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT") return null;
+    throw new WshError("runtime_dir_unusable", `${path} cannot be examined: ${code}`, {}, { cause: error });
+  }
+}
+
+function unsafe(path: string, why: string): WshError {
+  return new WshError("unsafe_path", `${path} ${why}`);
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, "0");
+}
+
+/** This user's id. */
+export function ownUid(): number {
+  return process.getuid?.() ?? 0;
+}
