@@ -49,7 +49,7 @@ export interface Instance {
   readonly configNamed: boolean;
 }
 
-export interface InstanceFlags {
+interface InstanceFlags {
   /** -L, --server-name */
   readonly serverName?: string | undefined;
   /** --socket DIR/NAME.http.sock */

@@ -11,7 +11,7 @@ import { errorCode } from "../base/errno.ts";
 import type { Instance } from "./paths.ts";
 import { refused } from "./refused.ts";
 
-export const serverInfoSchema = v.object({
+const serverInfoSchema = v.object({
   /** The running server's process; null after it has ended in order. */
   pid: v.nullable(v.pipe(v.number(), v.integer(), v.minValue(1))),
   version: v.string(),

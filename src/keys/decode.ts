@@ -5,30 +5,11 @@
  * bytes of all events and the rest, put together, are the bytes that were read; nothing is dropped or invented; what
  * is kept is bounded. A lone Escape may begin a sequence, so it waits in the rest until the caller, after its timeout
  * (tens of milliseconds), asks for `flushKeys`. Runs once per read and per byte of typing.
- * Names are those of input events (contract §7.5), so they can be sent back by `encodeKeys`.
+ * Names are those of input events (docs/keys.md, In events), so they can be sent back by `encodeKeys`.
  */
+
 import { parseCsi, parseSs3 } from "./sequences.ts";
-
-export type Modifier = "ctrl" | "alt" | "shift";
-
-export interface ParsedKey {
-  /** A key name such as `ArrowUp`, or the character (space is `" "`). */
-  readonly key: string;
-  readonly modifiers: readonly Modifier[];
-}
-
-/**
- * `release` is a key going up, `modifier` a modifier or lock key by itself: said only to a program that asked for them,
- * and never a key press.
- */
-export type InputKind = "key" | "release" | "modifier" | "mouse" | "paste" | "focus" | "reply";
-
-export interface InputEvent {
-  readonly raw: Uint8Array;
-  /** null when the bytes are no key, or none that has a name. */
-  readonly parsed: ParsedKey | null;
-  readonly kind: InputKind;
-}
+import type { InputEvent, InputKind, ParsedKey } from "./types.ts";
 
 export interface KeyState {
   /** Bytes of an unfinished sequence, character or paste. */
@@ -104,7 +85,7 @@ function next(bytes: Buffer, at: number, flush: boolean): Step {
   return nextCharacter(bytes, at, flush);
 }
 
-/** A single byte, as contract §7.5 has it. */
+/** A single byte, as docs/keys.md, In events, has it. */
 function parseByte(byte: number): ParsedKey | null {
   if (byte === 0x09) return plain("Tab");
   if (byte === 0x0d) return plain("Enter");

@@ -105,7 +105,7 @@ export function encodeKeys(names: readonly string[], modes: KeyModes): Uint8Arra
 }
 
 /** The sequence of one key, as text (every byte of it is ASCII unless the key is another character). */
-export function encodeKey({ key, modifiers }: Key, modes: KeyModes): string {
+function encodeKey({ key, modifiers }: Key, modes: KeyModes): string {
   if ("char" in key) return encodeCharacter(key.char, modifiers, modes);
   const byte = controlKeys[key.named];
   if (byte !== undefined) return encodeControlKey(byte, modifiers, modes);

@@ -14,7 +14,7 @@ const MOTION = 32;
 const WHEEL = 64;
 const RELEASE = 3;
 
-export interface MouseReport {
+interface MouseReport {
   /** Button bits as the encodings have them, without X10's 32. */
   readonly button: number;
   /** 1-based. */
@@ -29,7 +29,7 @@ const utf8 = new TextDecoder();
 const utf8Encoder = new TextEncoder();
 
 /** Reads one mouse event; null when the bytes are something else. */
-export function parseMouse(bytes: Uint8Array): MouseReport | null {
+function parseMouse(bytes: Uint8Array): MouseReport | null {
   const text = latin1.decode(bytes);
   if (text.startsWith("\x1b[M")) return parseX10(bytes.subarray(3));
   const match = /^\x1b\[(<?)(\d{1,9});(\d{1,9});(\d{1,9})([Mm])$/.exec(text);

@@ -7,8 +7,8 @@
  * and modifier keys by themselves pass by between the two presses.
  */
 import { WshError } from "../protocol/errors.ts";
-import type { InputEvent, ParsedKey } from "./decode.ts";
 import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
+import type { InputEvent, ParsedKey } from "./types.ts";
 
 export interface Prefix {
   readonly key: ParsedKey;
@@ -32,14 +32,6 @@ export type PrefixAction =
   | { readonly type: "release" }
   | { readonly type: "detach" }
   | { readonly type: "help" };
-
-/** What the person reads on prefix `?`. */
-export const prefixHelp = [
-  ["prefix", "detach"],
-  ["?", "this help"],
-  ["l", "send the prefix key itself"],
-  ["other keys", "send both"],
-] as const;
 
 /**
  * Reads the setting `prefix_key`: a key name with Ctrl or Alt, a function key, or `none`.

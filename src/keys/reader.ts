@@ -3,8 +3,9 @@
  * questions are taken out, all else goes on as it came, in order, one piece for each read. Runs once per read; text
  * without control characters, such as a large paste, is passed on unread.
  */
-import { decodeKeys, flushKeys, type InputEvent, initialKeyState, isWaiting } from "./decode.ts";
+import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "./decode.ts";
 import { initialPrefixState, type Prefix, prefixKey } from "./prefix.ts";
+import type { InputEvent } from "./types.ts";
 
 /** How long a lone Escape may be the beginning of a sequence, in ms: a terminal writes a sequence at once. */
 const ESCAPE_MS = 10;

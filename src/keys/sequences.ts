@@ -5,7 +5,7 @@
  * Pure. What must stay true: a sequence that is no key is never given a key's name, and one key has one name however
  * it was said (Ctrl+\ is the same as 0x1c, `CSI 92;5u` and `CSI 27;5;92~`).
  */
-import type { InputKind, Modifier, ParsedKey } from "./decode.ts";
+import type { InputKind, Modifier, ParsedKey } from "./types.ts";
 
 const letterKeys: Readonly<Record<string, string>> = {
   A: "ArrowUp",

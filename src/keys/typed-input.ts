@@ -2,7 +2,7 @@
 import { WshError } from "../protocol/errors.ts";
 import { encodeKeys, type KeyModes } from "./encode.ts";
 
-/** Longest decoded input (contract §1.2). */
+/** Longest decoded input (docs/protocol.md, Limits). */
 const MAX_INPUT_BYTES = 1024 * 1024;
 const encoder = new TextEncoder();
 const PASTE_BEGIN = encoder.encode("\x1b[200~");

@@ -7,8 +7,6 @@ import type { Operation } from "./define.ts";
 import { misplacedArray, unusable } from "./misplaced-array.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
 
-export type Progress = (update: { readonly state: string; readonly lastLine: string }) => void;
-
 /** The session and pane that a target led to. */
 export interface Reached {
   readonly id: string;

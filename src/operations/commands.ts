@@ -1,4 +1,4 @@
-/** Operations on commands: running them, waiting, reading what they printed (tools.md "Command tools", contract §3.5.1). */
+/** Operations on commands: running them, waiting, reading what they printed (docs/protocol.md, Commands). */
 import * as v from "valibot";
 import {
   CommandRecordSchema,

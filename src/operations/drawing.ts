@@ -1,4 +1,4 @@
-/** Operations on what is drawn over and beside a session's terminal, and on who gets its keys (contract §3.6–3.9, §7). */
+/** Operations on what is drawn over and beside a session's terminal, and on who gets its keys (docs/protocol.md, Drawing). */
 import * as v from "valibot";
 import { WaitMsSchema } from "../protocol/conditions.ts";
 import {
@@ -23,7 +23,7 @@ const ScreenModeSchema = v.object({ mode: v.picklist(["normal", "alt"]) });
 
 /** Longest lease of a keyboard that a caller without a connection may take, in ms: ten minutes. */
 const MAX_LEASE_MS = 600_000;
-/** Lease when the caller says nothing, in ms (tools.md). */
+/** Lease when the caller names none, in ms (docs/protocol.md, Keyboard). */
 const DEFAULT_LEASE_MS = 120_000;
 
 /** A key that a person pressed while the keyboard was captured. */

@@ -23,7 +23,7 @@ export function descriptionOf(field: v.GenericSchema): string | undefined {
   return v.getDescription(field) ?? (isSchema(inner) ? descriptionOf(inner) : undefined);
 }
 
-export function isSchema(value: unknown): value is v.GenericSchema {
+function isSchema(value: unknown): value is v.GenericSchema {
   return isRecord(value) && value.kind === "schema";
 }
 

@@ -1,10 +1,10 @@
-/** Operations of the server itself (contract §3.2–3.3, §6.4). */
+/** Operations of the server itself (docs/protocol.md, Operations). */
 import * as v from "valibot";
 import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { IdleInputSchema, IdleOutputSchema } from "./terminal.ts";
 
-/** A server as `/servers` lists it (contract §12.2); the only one is the server that is asked. */
+/** A server as `/servers` lists it; the only one is the server that is asked. */
 const ServerEntrySchema = v.object({
   hostname: v.string(),
   address: v.pipe(v.string(), v.description("'local': the server that answers")),

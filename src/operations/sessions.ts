@@ -1,4 +1,4 @@
-/** Operations on sessions as wholes: making, listing, renaming, ending (contract §3.4). */
+/** Operations on sessions as wholes: making, listing, renaming, ending (docs/protocol.md, Sessions). */
 import * as v from "valibot";
 import {
   CreatedSessionSchema,

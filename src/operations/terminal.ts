@@ -1,4 +1,4 @@
-/** Operations on a session's terminal: typing, looking, waiting for quiet (contract §3.5, §5, §6). */
+/** Operations on a session's terminal: typing, reading, waiting for silence (docs/protocol.md, Terminal data). */
 import * as v from "valibot";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "../protocol/conditions.ts";
 import { FormatSchema, ScreenSchema, ScrollbackSchema } from "../protocol/screen.ts";
@@ -6,7 +6,7 @@ import { SessionStateSchema } from "../protocol/session.ts";
 import { operation } from "./define.ts";
 
 /** Largest page of a scrollback query; more is silently capped. */
-export const MAX_SCROLLBACK_LIMIT = 10_000;
+const MAX_SCROLLBACK_LIMIT = 10_000;
 
 export const FormatField = v.optional(
   v.pipe(FormatSchema, v.description("styled: spans with colours and attributes; plain: text")),
@@ -35,7 +35,7 @@ export const IdleOutputSchema = v.object({
   signal: v.nullable(v.string()),
 });
 
-export const SendInputSchema = v.object({
+const SendInputSchema = v.object({
   data: v.optional(v.pipe(v.string(), v.description("what to type, as it is; no newline is added"))),
   encoding: v.optional(v.pipe(v.picklist(["utf8", "base64"]), v.description("of data")), "utf8"),
   keys: v.optional(

@@ -28,7 +28,7 @@ const READABLE = 1;
  * child: waiting for another process. waiting: for something else (a socket, a pipe, a lock). stopped: by a signal.
  * hidden: the kernel does not tell.
  */
-export type ProcessActivity = "reading_tty" | "working" | "child" | "waiting" | "stopped" | "hidden";
+type ProcessActivity = "reading_tty" | "working" | "child" | "waiting" | "stopped" | "hidden";
 
 export interface ProcessFacts {
   readonly pid: number;

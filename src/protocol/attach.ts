@@ -6,14 +6,14 @@ import { SideSchema } from "./size.ts";
  * History that is written into the outer terminal's own scrollback before the screen: what is new since that terminal last
  * detached, all, none, or the newest N lines.
  */
-export const ScrollbackChoiceSchema = v.union([
+const ScrollbackChoiceSchema = v.union([
   v.picklist(["new", "all", "none"]),
   v.pipe(v.number(), v.integer(), v.minValue(0)),
 ]);
 export type ScrollbackChoice = v.InferOutput<typeof ScrollbackChoiceSchema>;
 
 /** A terminal as the system knows it, so that another process can tell whether it has opened the same one. */
-export const PersonDeviceSchema = v.object({
+const PersonDeviceSchema = v.object({
   path: v.string(),
   /** Of stat(2): st_dev, st_ino, st_rdev. */
   device: v.number(),

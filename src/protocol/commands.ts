@@ -15,11 +15,11 @@ export const MAX_OUTPUT_LIMIT = 1_048_576;
 export const MAX_STEPS = 100;
 /** Commands that one exec runs side by side. */
 export const MAX_PARALLEL = 10;
-/** UTF-8 bytes of one command (contract §1.2). */
-export const MAX_COMMAND_BYTES = 1_048_576;
+/** UTF-8 bytes of one command (docs/protocol.md, Limits). */
+const MAX_COMMAND_BYTES = 1_048_576;
 
 /** How a command stands. `lost`: its end was not seen and never will be. `replaced`: it put another program in the place of the shell. */
-export const CommandStateSchema = v.picklist(["running", "finished", "lost", "replaced"]);
+const CommandStateSchema = v.picklist(["running", "finished", "lost", "replaced"]);
 export type CommandState = v.InferOutput<typeof CommandStateSchema>;
 
 export const CommandRecordSchema = v.object({
@@ -149,17 +149,16 @@ export const OutputResultSchema = v.object({
 export type OutputResult = v.InferOutput<typeof OutputResultSchema>;
 
 /** Where a statement about the program comes from: the kernel, the terminal's flags and silence, or shell marks. */
-export const DecidedFromSchema = v.picklist(["kernel", "flags", "marks", "process"]);
+const DecidedFromSchema = v.picklist(["kernel", "flags", "marks", "process"]);
 export type DecidedFrom = v.InferOutput<typeof DecidedFromSchema>;
 
-export const ForegroundSchema = v.object({
+const ForegroundSchema = v.object({
   pid: v.number(),
   name: v.string(),
   command_line: v.string(),
 });
-export type Foreground = v.InferOutput<typeof ForegroundSchema>;
 
-export const ShellIntegrationSchema = v.object({
+const ShellIntegrationSchema = v.object({
   active: v.boolean(),
   shell: v.nullable(v.string()),
   /** Why there is none. */

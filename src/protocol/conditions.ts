@@ -1,5 +1,6 @@
 /**
- * What a caller can wait for, and how the answer says what decided (tools.md, "Conditions"). One list for every door.
+ * What a caller can wait for, and how the answer says what decided (docs/protocol.md, Conditions): one list for every
+ * transport.
  *
  * Level conditions (prompt, waiting_for_input, password, exited, idle) hold when they are true now; edge conditions
  * (command_finished, text, regex, bell) count only what came after `since`.
@@ -8,16 +9,16 @@ import * as v from "valibot";
 import { CommandRecordSchema } from "./commands.ts";
 import { SessionStateSchema } from "./session.ts";
 
-/** Every wait and silence is capped here without notice (contract §1.2). */
+/** Every wait and silence is capped here without notice (docs/protocol.md, Conventions). */
 export const MAX_WAIT_MS = 300_000;
 /** Callers give up at 60 s; half of it leaves room to answer. */
 export const DEFAULT_WAIT_MS = 30_000;
-/** Silence that counts as idle when nobody says otherwise (contract §6.2). */
+/** Silence that counts as idle when nobody says otherwise (docs/protocol.md, Silence). */
 export const DEFAULT_IDLE_MS = 2_000;
 /** Conditions in one wait; more is a mistake, not a need. */
-export const MAX_CONDITIONS = 32;
+const MAX_CONDITIONS = 32;
 /** Characters of a text or pattern: longer than any line that is worth waiting for. */
-export const MAX_PATTERN_LENGTH = 1_024;
+const MAX_PATTERN_LENGTH = 1_024;
 
 const clampWait = (ms: number): number => Math.min(MAX_WAIT_MS, ms);
 
@@ -38,8 +39,8 @@ export const simpleConditions = [
   "bell",
 ] as const;
 
-export const SimpleConditionSchema = v.picklist(simpleConditions);
-export type SimpleCondition = v.InferOutput<typeof SimpleConditionSchema>;
+const SimpleConditionSchema = v.picklist(simpleConditions);
+type SimpleCondition = v.InferOutput<typeof SimpleConditionSchema>;
 
 export const ConditionSchema = v.union(
   [
@@ -72,7 +73,7 @@ export function condition(input: ConditionInput): Condition {
   return input;
 }
 
-export const DecidedBySchema = v.picklist([...simpleConditions, "idle", "text", "regex", "timeout", "cancelled"]);
+const DecidedBySchema = v.picklist([...simpleConditions, "idle", "text", "regex", "timeout", "cancelled"]);
 export type DecidedBy = v.InferOutput<typeof DecidedBySchema>;
 
 export const WaitSchema = v.object({
@@ -94,7 +95,6 @@ export const WaitSchema = v.object({
     DEFAULT_WAIT_MS,
   ),
 });
-export type Wait = v.InferOutput<typeof WaitSchema>;
 
 export const WaitResultSchema = v.object({
   session: v.nullable(v.string()),

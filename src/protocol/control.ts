@@ -37,7 +37,6 @@ export const ResponseSchema = v.union([
   v.object({ id: v.number(), error: v.looseObject({ code: v.string(), message: v.string() }) }),
   v.object({ id: v.number(), result: v.unknown() }),
 ]);
-export type Response = v.InferOutput<typeof ResponseSchema>;
 
 export const CancelSchema = v.object({ id: v.number() });
 
@@ -80,5 +79,5 @@ export const StreamEndSchema = v.object({
 });
 export type StreamEnd = v.InferOutput<typeof StreamEndSchema>;
 
-/** Silence after which a process at the other end of a Unix socket counts as hanging, in ms (contract §4.2). */
+/** Silence after which a process at the other end of a Unix socket counts as hanging, in ms (docs/protocol.md, Between processes). */
 export const PEER_TIMEOUT_MS = 5_000;

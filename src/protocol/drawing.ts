@@ -1,8 +1,8 @@
 /**
- * Overlays and panels as every door takes and gives them (contract §3.8, §3.9, §7.1).
+ * Overlays and panels in the form of every transport (docs/protocol.md, Drawing).
  *
  * Owns the schemas and the limits. What must stay true: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a
- * background as a colour or {bg}; null for unset), output is always the contract's form, and every input schema can
+ * background as a colour or {bg}; null for unset), output always has one form, and every input schema can
  * be described as JSON schema. Counts and sizes are checked by the store, since the code of that error depends on
  * whether something is made or changed.
  */

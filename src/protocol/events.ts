@@ -1,5 +1,5 @@
 /**
- * What a WebSocket hears without asking again (contract §8.3, §8.4): the events of a session that a client subscribed to,
+ * What a WebSocket hears without asking again (docs/protocol.md, Events): the events of a session that a client subscribed to,
  * and the server's own about sessions that come and go. `seq` counts a subscription's events from 1, without gaps; what
  * describes a state rather than a change (`sync`, `idle`, `running`) has 0.
  */
@@ -10,8 +10,8 @@ import { OverlaySchema, PanelSchema } from "./drawing.ts";
 import { FormatSchema, LineSchema, ScreenSchema } from "./screen.ts";
 import { EndReasonSchema, SessionInfoSchema } from "./session.ts";
 
-/** Time between two reports of a changing screen unless the subscriber says otherwise, in ms (contract §8.3). */
-export const DEFAULT_INTERVAL_MS = 100;
+/** Time between two reports of a changing screen unless the subscriber says otherwise, in ms (docs/protocol.md, Events). */
+const DEFAULT_INTERVAL_MS = 100;
 /** Typed keys and commands that wait for a slow reader; a person types a few a second. */
 export const MAX_QUEUED_EVENTS = 256;
 
@@ -181,7 +181,7 @@ export const LifecycleEventSchema = v.variant("event", [
 export type LifecycleEvent = v.InferOutput<typeof LifecycleEventSchema>;
 
 /** A reader was too slow: how many events of a kind that cannot be joined it missed. */
-export const LaggedSchema = v.object({
+const LaggedSchema = v.object({
   type: v.picklist(["lagged", "input_lagged"]),
   skipped: v.number(),
   session: v.optional(v.string()),

@@ -230,7 +230,7 @@ export function typedInPlace(prev: Frame | null, next: Frame, update: FrameUpdat
 }
 
 /** Whether two sets of modes are the same. */
-export function sameModes(a: FrameModes, b: FrameModes): boolean {
+function sameModes(a: FrameModes, b: FrameModes): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 

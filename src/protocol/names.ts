@@ -7,17 +7,15 @@
 
 import { WshError } from "./errors.ts";
 
-/** Longest session name, window name and tag, in characters (ASCII, so also bytes). */
-export const maxNameLength = 64;
-/** Longest instance name, in characters: short, because it is part of socket paths of at most 103 bytes. */
-export const maxInstanceNameLength = 32;
 /** The instance that is meant when none is named. */
 export const defaultInstanceName = "default";
 /** The name that plain `wsh` gives its session while nobody else has it. */
 export const defaultSessionName = "default";
 
 /** `.` and `..` are steps in a path, which clients take out of an address before they send it. */
+/** Session name, window name or tag. */
 const namePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
+/** Short, because it is part of socket paths of at most 103 bytes. */
 const instancePattern = /^[A-Za-z0-9_-]{1,32}$/;
 /** `@7` a pane, `@w5` a window, `@s3` a session. */
 const idPattern = /^@([sw]?)(0|[1-9][0-9]{0,9})$/;
@@ -25,7 +23,7 @@ const indexPattern = /^(0|[1-9][0-9]{0,8})$/;
 /** How much of a refused value a message repeats, in characters. */
 const quotedLength = 80;
 
-export function isSessionName(text: string): boolean {
+function isSessionName(text: string): boolean {
   return namePattern.test(text);
 }
 

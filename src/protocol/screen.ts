@@ -1,4 +1,4 @@
-/** What a terminal shows, as every door says it (contract §5). Validated where it enters, plain data everywhere else. */
+/** What a terminal shows, in the form of every transport (docs/protocol.md, Terminal data). Validated where it enters, plain data everywhere else. */
 import * as v from "valibot";
 
 /** A palette colour 0–255, or 24-bit. */
@@ -30,7 +30,7 @@ export type Format = v.InferOutput<typeof FormatSchema>;
 export const LineSchema = v.union([v.string(), v.array(SpanSchema)]);
 export type Line = v.InferOutput<typeof LineSchema>;
 
-export const CursorSchema = v.object({ row: v.number(), col: v.number(), visible: v.boolean() });
+const CursorSchema = v.object({ row: v.number(), col: v.number(), visible: v.boolean() });
 
 export const ScreenSchema = v.object({
   epoch: v.number(),

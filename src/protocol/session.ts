@@ -1,4 +1,4 @@
-/** Sessions as every door says them (contract §3.4). */
+/** Sessions, in the form of every transport (docs/protocol.md, Sessions). */
 
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
@@ -143,14 +143,11 @@ export const CreateSessionSchema = v.object({
 export const CreatedSessionSchema = v.object({ ...SessionInfoSchema.entries, output_cursor: v.number() });
 export type CreatedSession = v.InferOutput<typeof CreatedSessionSchema>;
 
-export type CreateSession = v.InferOutput<typeof CreateSessionSchema>;
-
 export const UpdateSessionSchema = v.object({
   name: v.optional(v.pipe(v.string(), v.description("the new name"))),
   add_tags: v.optional(TagsSchema, []),
   remove_tags: v.optional(TagsSchema, []),
 });
-export type UpdateSession = v.InferOutput<typeof UpdateSessionSchema>;
 
 /** Why a session is gone. */
 export const EndReasonSchema = v.picklist(["exited", "killed", "host_crashed", "server_stopped"]);

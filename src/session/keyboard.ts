@@ -7,15 +7,8 @@
 
 import type { Clock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
-import {
-  decodeKeys,
-  flushKeys,
-  type InputEvent,
-  initialKeyState,
-  isWaiting,
-  type KeyState,
-  type ParsedKey,
-} from "../keys/decode.ts";
+import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../keys/decode.ts";
+import type { InputEvent, ParsedKey } from "../keys/types.ts";
 import { WshError } from "../protocol/errors.ts";
 
 /** Captured keys that are kept for readers (docs/protocol.md, Keyboard). */

@@ -3,7 +3,8 @@
  * terminals, output of programs. Briefly in every run, for minutes with WSH_TEST_FULL=1.
  */
 import { expect, test } from "bun:test";
-import { decodeKeys, flushKeys, type InputEvent, initialKeyState } from "../../src/keys/decode.ts";
+import { decodeKeys, flushKeys, initialKeyState } from "../../src/keys/decode.ts";
+import type { InputEvent } from "../../src/keys/types.ts";
 import { WshError } from "../../src/protocol/errors.ts";
 import { encodeMessage, type Message, MessageDecoder, messageJson } from "../../src/protocol/messages.ts";
 import { parseRequest, parseSubscription } from "../../src/server/websocket/json-socket.ts";

@@ -16,7 +16,7 @@ import { refused } from "../refused.ts";
 /** 32 characters of 62 are 190 bits. */
 const tokenLength = 32;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/** Shortest token that is accepted from a file that somebody else wrote, in characters (contract §11.1: 16 bytes). */
+/** Shortest token that is accepted from a file that another program wrote, in characters (docs/security.md, Tokens). */
 const shortestToken = 16;
 
 /** `length` random alphanumerics from the system's generator, each equally likely. */

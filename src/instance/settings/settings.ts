@@ -25,7 +25,7 @@ import {
 const largestConfigBytes = 256 * 1024;
 /** Shortest piece of a setting's name that counts as meant, in characters. */
 const shortestPart = 3;
-/** Keys that the file may hold for several machines (contract §12.1) and that have no effect yet. */
+/** Keys that the file may hold for several machines and that have no effect yet. */
 const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
 
 export type SettingOrigin =
@@ -107,7 +107,7 @@ function pick(name: SettingName, { flags, env }: SettingSources, config: ConfigT
   return { value: undefined, origin: { from: "default" } };
 }
 
-/** The contract's place for the host name: `[server] hostname`. */
+/** Where the file may name the host: `[server] hostname`. */
 function serverHostname(config: ConfigText | null): unknown {
   const server = config?.values.server;
   return typeof server === "object" && server !== null && "hostname" in server ? server.hostname : undefined;

@@ -9,7 +9,7 @@ import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 
 /** How a setting's text (environment, flag) becomes its value. */
-export type SettingKind = "integer" | "boolean" | "choice" | "text" | "list";
+type SettingKind = "integer" | "boolean" | "choice" | "text" | "list";
 
 /** What is known of a setting beside its schema. */
 export interface SettingFacts {

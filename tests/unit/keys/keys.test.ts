@@ -1,17 +1,10 @@
 /** Keys by name reach the program as a terminal would send them, and keys of a terminal are read back by name. */
 import { describe, expect, test } from "bun:test";
-import {
-  decodeKeys,
-  flushKeys,
-  type InputEvent,
-  initialKeyState,
-  isWaiting,
-  type KeyState,
-  type ParsedKey,
-} from "../../../src/keys/decode.ts";
+import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../../../src/keys/decode.ts";
 import { encodeKeys, type KeyModes } from "../../../src/keys/encode.ts";
 import { translateMouse } from "../../../src/keys/mouse.ts";
 import { initialPrefixState, type PrefixAction, parsePrefix, prefixKey } from "../../../src/keys/prefix.ts";
+import type { InputEvent, ParsedKey } from "../../../src/keys/types.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
 import { seededRandom } from "../../support/terminals/outer-screen.ts";
 

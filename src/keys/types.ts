@@ -1,0 +1,22 @@
+/** What a person types, as subscribers and captured keys are told of it (docs/keys.md, In events). */
+
+export type Modifier = "ctrl" | "alt" | "shift";
+
+export interface ParsedKey {
+  /** A key name such as `ArrowUp`, or the character (space is `" "`). */
+  readonly key: string;
+  readonly modifiers: readonly Modifier[];
+}
+
+/**
+ * `release` is a key going up, `modifier` a modifier or lock key by itself: said only to a program that asked for them,
+ * and never a key press.
+ */
+export type InputKind = "key" | "release" | "modifier" | "mouse" | "paste" | "focus" | "reply";
+
+export interface InputEvent {
+  readonly raw: Uint8Array;
+  /** null when the bytes are no key, or none that has a name. */
+  readonly parsed: ParsedKey | null;
+  readonly kind: InputKind;
+}
