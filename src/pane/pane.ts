@@ -323,7 +323,8 @@ export class Pane {
         await program.send(bytes);
         this.activity.record();
       },
-      signal: (name) => program.signal(name, "foreground"),
+      interrupt: () => void program.signal("SIGINT", "foreground"),
+      kill: () => program.signal("SIGKILL", "job"),
       hold: () => program.input.hold(),
       typed: program.input.editor,
       get isWriting() {

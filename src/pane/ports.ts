@@ -61,8 +61,10 @@ export interface ExecTarget {
   readonly typed: EditorInput;
   /** The kernel has not taken all input yet. */
   readonly isWriting: boolean;
-  /** Signals the terminal's foreground process group. */
-  signal(name: NodeJS.Signals): void;
+  /** SIGINT for the group that holds the terminal. */
+  interrupt(): void;
+  /** Kills the group that holds the terminal, unless it is the shell's own. @returns whether it did */
+  kill(): boolean;
   /** What makes the shell run `command` as one command. */
   execInput(command: string): ExecInput;
 }

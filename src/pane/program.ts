@@ -6,7 +6,7 @@
 
 import { WshError } from "../protocol/errors.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS } from "../protocol/size.ts";
-import type { Pty, PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
+import type { Pty, PtyExit, PtyOpen, PtySpawn, SignalTarget } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import { isEcho } from "../terminal/stream/plain-bytes.ts";
@@ -150,8 +150,8 @@ export class Program {
   }
 
   /** @throws WshError session_ended */
-  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
-    this.live().signal(name, to);
+  signal(name: NodeJS.Signals, to: SignalTarget): boolean {
+    return this.live().signal(name, to);
   }
 
   /** Ends what still runs and starts the same program again, at the size that the pane has now. */

@@ -65,6 +65,9 @@ export interface PtyAnswer {
   deliver(): void;
 }
 
+/** The group that holds the terminal; the same unless it is the child's own (a shell at its prompt); the child's group; the child. */
+export type SignalTarget = "foreground" | "job" | "group" | "child";
+
 export interface Pty {
   readonly pid: number;
   /** Path of the terminal device (`/dev/pts/3`), null when it cannot be found. */
@@ -84,7 +87,8 @@ export interface Pty {
   resize(rows: number, cols: number): void;
   flags(): PtyFlags | null;
   /** Signals the foreground process group of the terminal, the child's own group, or the child alone. */
-  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void;
+  /** @returns whether there was anything to signal */
+  signal(name: NodeJS.Signals, to: SignalTarget): boolean;
   /** Process group that holds the terminal; null when unknown. */
   foreground(): number | null;
   /** Hangs up and frees everything; does not wait for the child, and no event comes any more. Idempotent. */

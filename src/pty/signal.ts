@@ -1,6 +1,6 @@
 /** Signals to what runs in a terminal, the same for every adapter that knows its child's pid. */
 
-import type { Pty } from "./port.ts";
+import type { Pty, SignalTarget } from "./port.ts";
 
 /**
  * A process group that is gone already is no error: it is what the caller wants. Once the child has been waited for, its
@@ -10,14 +10,17 @@ export function sendSignal(
   pty: Pick<Pty, "pid" | "foreground">,
   reaped: boolean,
   name: NodeJS.Signals,
-  to: "foreground" | "group" | "child",
-): void {
-  const target = to === "foreground" ? pty.foreground() : reaped ? null : pty.pid;
-  if (target === null) return;
+  to: SignalTarget,
+): boolean {
+  // Looked up once: between two looks the child may have taken the terminal back.
+  const holder = to === "foreground" || to === "job" ? pty.foreground() : reaped ? null : pty.pid;
+  const target = to === "job" && holder === pty.pid ? null : holder;
+  if (target === null) return false;
   try {
     // The child leads a session and so a group of its own: its group's id is its pid.
     process.kill(to === "child" ? target : -target, name);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
+  return true;
 }

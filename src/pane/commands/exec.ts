@@ -231,7 +231,7 @@ export class Exec {
     const limit = request.outputLimit;
     const { record } = watch;
     if (record === null) {
-      if (request.onTimeout !== "leave") target.signal("SIGINT");
+      if (request.onTimeout !== "leave") target.interrupt();
       return this.results.ofText(step, "running", null, from, limit);
     }
     const stopped = request.onTimeout === "leave" ? null : await this.stop(record.id, request.onTimeout);

@@ -23,7 +23,7 @@ export interface Leader {
 }
 
 export interface StopPort {
-  readonly target: Pick<ExecTarget, "signal">;
+  readonly target: Pick<ExecTarget, "interrupt" | "kill">;
   leader(): Leader | null;
   readonly log: CommandLog;
   readonly clock: Clock;
@@ -44,10 +44,10 @@ export async function stopCommand(
   });
   const known = log.get(id);
   if (known !== null && known.state !== "running") return { record: known, by: how };
-  const by = how === "kill" && log.shellHoldsTerminal() === false ? "kill" : "interrupt";
   let metShell = log.shellHoldsTerminal() === true;
   let met = port.leader();
-  target.signal(by === "kill" ? "SIGKILL" : "SIGINT");
+  const by = how === "kill" && target.kill() ? "kill" : "interrupt";
+  if (by === "interrupt") target.interrupt();
   let record: CommandRecord | null = null;
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
     record = await orUntil<CommandRecord | null>(ended.promise, { clock, ms: LOOP_MS }, () => null);
@@ -60,7 +60,7 @@ export async function stopCommand(
     met = now;
     const missed = early || ((metShell || how === "kill") && log.shellHoldsTerminal() === false);
     if (missed) metShell = false;
-    if (by === "kill" || missed) target.signal("SIGINT");
+    if (by === "kill" || missed) target.interrupt();
   }
   return record === null ? null : { record, by };
 }

@@ -13,7 +13,15 @@ import type { IPty } from "bun-pty";
 import { withOpenFiles } from "../../platform/child-file-limit.ts";
 import { InputQueue } from "../input-queue.ts";
 import { Master } from "../master.ts";
-import { type Pty, type PtyEvents, type PtyExit, type PtyOpen, type PtySpawn, QUANTUM_BYTES } from "../port.ts";
+import {
+  type Pty,
+  type PtyEvents,
+  type PtyExit,
+  type PtyOpen,
+  type PtySpawn,
+  QUANTUM_BYTES,
+  type SignalTarget,
+} from "../port.ts";
 import { sendSignal } from "../signal.ts";
 
 /**
@@ -122,9 +130,9 @@ class BunPtyPty implements Pty {
     return this.#master.foreground();
   }
 
-  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
+  signal(name: NodeJS.Signals, to: SignalTarget): boolean {
     this.#signalled = true;
-    sendSignal(this, this.#exit !== undefined, name, to);
+    return sendSignal(this, this.#exit !== undefined, name, to);
   }
 
   dispose(): void {

@@ -23,6 +23,7 @@ import {
   type PtyOpen,
   type PtySpawn,
   QUANTUM_BYTES,
+  type SignalTarget,
 } from "../port.ts";
 import { sendSignal } from "../signal.ts";
 
@@ -121,8 +122,8 @@ class BunTerminalPty implements Pty {
     return this.#master.foreground();
   }
 
-  signal(name: NodeJS.Signals, to: "foreground" | "group" | "child"): void {
-    sendSignal(this, this.#exit !== undefined, name, to);
+  signal(name: NodeJS.Signals, to: SignalTarget): boolean {
+    return sendSignal(this, this.#exit !== undefined, name, to);
   }
 
   dispose(): void {

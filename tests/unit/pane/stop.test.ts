@@ -4,6 +4,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import type { CommandLog } from "../../../src/pane/commands/command-log.ts";
 import { type Leader, stopCommand } from "../../../src/pane/commands/stop.ts";
 import type { CommandRecord } from "../../../src/protocol/commands.ts";
+import { sendSignal } from "../../../src/pty/signal.ts";
 
 const SHELL = "/bin/bash";
 
@@ -22,8 +23,9 @@ function command(leaders: readonly Leader[], endsAt: number) {
     shellHoldsTerminal: () => false,
   } as unknown as CommandLog;
   const target = {
-    signal(name: NodeJS.Signals) {
-      sent.push(name);
+    kill: () => false,
+    interrupt() {
+      sent.push("SIGINT");
       if (sent.length === endsAt) finished?.({ ...record, state: "finished" });
     },
   };
@@ -47,4 +49,21 @@ test("and one that takes its time is not told twice", async () => {
   const { sent, stop } = command([{ pid: 7, executable: "/bin/sleep" }], 2);
   expect(await stop()).toBeNull();
   expect(sent).toEqual(["SIGINT"]);
+});
+
+test("and a kill never meets the shell, whoever holds the terminal by then", () => {
+  const killed: number[] = [];
+  const real = process.kill;
+  process.kill = (pid) => killed.push(pid) > 0;
+  try {
+    const holders = [
+      { pid: 5, foreground: () => 5 },
+      { pid: 5, foreground: () => 9 },
+      { pid: 5, foreground: () => null },
+    ];
+    expect(holders.map((pty) => sendSignal(pty, false, "SIGKILL", "job"))).toEqual([false, true, false]);
+  } finally {
+    process.kill = real;
+  }
+  expect(killed).toEqual([-9]);
 });
