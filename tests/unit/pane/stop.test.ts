@@ -54,7 +54,10 @@ test("and one that takes its time is not told twice", async () => {
 test("and a kill never meets the shell, whoever holds the terminal by then", () => {
   const killed: number[] = [];
   const real = process.kill;
-  process.kill = (pid) => killed.push(pid) > 0;
+  process.kill = (pid) => {
+    killed.push(pid);
+    return true;
+  };
   try {
     const holders = [
       { pid: 5, foreground: () => 5 },
