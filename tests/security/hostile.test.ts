@@ -16,8 +16,8 @@ let serverId = "";
 let hostSocket = "";
 beforeAll(async () => {
   gateway = await Gateway.start();
-  const { id } = await gateway.create({ name: "s" });
-  hostSocket = `${gateway.instance.hostsDir}/${id.slice(1)}.sock`;
+  const { pane_id } = await gateway.create({ name: "s" });
+  hostSocket = `${gateway.instance.hostsDir}/${pane_id.slice(1)}.sock`;
   serverId = (await (await gateway.unix("/server/info")).json()).server_id;
 });
 afterAll(async () => {
@@ -84,7 +84,7 @@ describe("bodies", () => {
     ["500 KB of open brackets", "/sessions", "[".repeat(500_000), 400, "invalid_request"],
     ["a prototype", "/sessions", '{"__proto__":{"name":"x"},"constructor":1,"rows":"x"}', 422, "invalid_request"],
     ["a path as name", "/sessions", '{"name":"../../etc/passwd"}', 400, "invalid_session_name"],
-    ["a dot", "/sessions", '{"name":".."}', 201, null],
+    ["a dot", "/sessions", '{"name":".."}', 400, "invalid_session_name"],
     ["a NUL in a name", "/sessions", '{"name":"a\\u0000b"}', 400, "invalid_session_name"],
     ["65 characters", "/sessions", `{"name":"${"n".repeat(65)}"}`, 400, "invalid_session_name"],
     ["a NUL in a command", "/sessions", '{"command":"a\\u0000b"}', 400, "invalid_request"],
