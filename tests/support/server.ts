@@ -108,7 +108,7 @@ export class Gateway extends Wsh {
   }
 
   /** Makes a session: a plain shell with the prompt `$ `, unless told otherwise. */
-  async create(fields: Readonly<Record<string, unknown>> = {}): Promise<{ name: string; id: string }> {
+  async create(fields: Readonly<Record<string, unknown>> = {}): Promise<{ name: string; id: string; pane_id: string }> {
     const response = await this.unix("/sessions", {
       json: { shell: "/bin/sh", env: { ENV: this.shellFile }, ...fields },
     });
