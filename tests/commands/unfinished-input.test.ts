@@ -96,3 +96,9 @@ testWith("bash")("bash: a terminal without echo", async () => {
   expect(await api.exec("stty echo; echo seen", { clear_line: true })).toMatchObject({ output: "seen" });
   expect(await api.exec("echo after")).toMatchObject({ output: "after" });
 });
+
+testWith("bash")("bash: an IFS that splits numbers", async () => {
+  const api = await SessionApi.shell(http, "split", { shell: "bash" });
+  await api.exec("IFS=0");
+  expect(await api.exec("echo whole")).toMatchObject({ output: "whole", exit_code: 0 });
+});

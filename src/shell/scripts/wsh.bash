@@ -165,7 +165,7 @@ __wsh_wrap() {
 # are read twice: escapes first, then expansions. A last backslash would take our first character with it in the first
 # reading, one that is left over from a pair would quote our `$` in the second, and a last `$` would make `$$` of it.
 __wsh_seam() {
-  builtin local wsh_slashes=${1##*[!\\]} wsh_left
+  builtin local wsh_slashes="${1##*[!\\]}" wsh_left
   wsh_seam=''
   if ((${#wsh_slashes} % 2 == 1)); then
     wsh_seam=\\
@@ -266,7 +266,7 @@ __wsh_ask() {
     READLINE_POINT=0
     builtin return 0
   fi
-  builtin local wsh_length=${#wsh_line}
+  builtin local wsh_length="${#wsh_line}"
   wsh_line=${wsh_line:0:256}
   wsh_line=${wsh_line//\\/\\\\}
   wsh_line=${wsh_line//;/\\x3b}
@@ -279,7 +279,7 @@ __wsh_ask() {
 
 # Binds the keys, once and again where the editor was replaced. ble.sh has a `bind` of its own for its own keymaps.
 __wsh_keys() {
-  builtin local wsh_bind='builtin bind' wsh_map wsh_kind wsh_n
+  builtin local IFS=' ' wsh_bind='builtin bind' wsh_map wsh_kind wsh_n
   if [[ -n ${BLE_ATTACHED-} ]] && builtin declare -F ble/builtin/bind >/dev/null; then
     wsh_bind=ble/builtin/bind
   fi
