@@ -124,10 +124,12 @@ export class PromptLine {
         return new WshError("prompt_not_empty", "a paste at the prompt has not ended");
       case "silent":
         return new WshError("prompt_not_empty", "the shell's line editor does not say that its line is empty", {
-          hint: "A key sequence or a paste may be half typed, or a question open: look at the screen; clear_line (--clear-line) interrupts it.",
+          hint: "A key sequence or a paste may be half typed, or a question open: look at the screen; clear_line (--clear-line) interrupts it. Ctrl+Q goes on after Ctrl+S.",
         });
       case "busy":
-        return new WshError("not_at_prompt", "the shell shows its prompt and does not read its input");
+        return new WshError("not_at_prompt", "the shell shows its prompt and does not read its input", {
+          hint: "It may be busy; where Ctrl+S has stopped the terminal, Ctrl+Q goes on.",
+        });
       case "lines":
         return new WshError("no_shell_integration", "the shell at the prompt has no line editor that could be asked");
     }
