@@ -357,8 +357,9 @@ describe("wsh without a terminal", () => {
   test("inside a session attach refuses that very session, which would show itself for ever", async () => {
     await using own = new Wsh();
     await own.session("mirror");
+    const [{ pane_id: pane } = { pane_id: "" }] = await own.list();
     await own.session("other", "--", "exit 5");
-    const env = { WSH_SESSION: "mirror", WSH_SOCKET: own.instance.httpSocket };
+    const env = { WSH_SESSION: "mirror", WSH_PANE: pane, WSH_SOCKET: own.instance.httpSocket };
     const refused = await own.runWith({ env }, "attach", "mirror");
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("in session 'mirror' already") });
     expect((await own.runWith({ env }, "attach", "other")).stderr).not.toContain("already");
