@@ -169,10 +169,7 @@ for (const shell of shells) {
       });
       const { state, exit_code, signal } = await api.exec("sleep 50", { ...limit, on_timeout: "kill" });
       // A shell that has not given the terminal to its command yet is never killed: the command is interrupted then.
-      expect([
-        ["killed", 137, "SIGKILL"],
-        ["interrupted", 130, "SIGINT"],
-      ]).toContainEqual([state, exit_code, signal]);
+      expect(["killed 137 SIGKILL", "interrupted 130 SIGINT"]).toContain(`${state} ${exit_code} ${signal}`);
       const loop = isFish ? "while true; sleep 0.01; end" : "while :; do sleep 0.01; done";
       expect(["interrupted", "killed"]).toContain((await api.exec(loop, { ...limit, on_timeout: "kill" })).state ?? "");
       const left = await api.exec("sleep 0.4; echo done", { max_wait_ms: 50 });
