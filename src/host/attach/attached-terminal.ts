@@ -1,8 +1,8 @@
 /**
- * One attached terminal, as the session process serves it: its connection, its keys, its size, and its end. What it is
- * shown is its presentation's (presentation.ts). Where the session process could open the person's terminal itself, keys
- * come from there, once the client has told that it reads no more; else they come over the connection, and both ways go
- * through one reader of the prefix key. Whatever ends it, the terminal decides no size and holds no keyboard any more.
+ * One attached terminal in the session process: its connection, keys, size and end. presentation.ts decides what it
+ * shows. Where the session process could open the person's terminal itself, it reads keys there once the client has
+ * stopped reading them; until then, or otherwise, keys come over the connection. Both ways share one reader of the
+ * prefix key. After the end, the terminal decides no size and holds no keyboard.
  */
 import * as v from "valibot";
 import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
@@ -27,16 +27,16 @@ import type { KnownTerminals } from "./known-terminals.ts";
 import { forProgram } from "./pane-mouse.ts";
 import { Presentation } from "./presentation.ts";
 
-/** How long a terminal may take for the last bytes of a program, in ms. */
+/** Longest wait for a terminal to take the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
-/** Sizes that follow each other within this time, in ms, as while a window is dragged, count as one. */
+/** Sizes that follow each other within this time, in ms, count as one: a window is being dragged. */
 const RESIZE_MS = 16;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
   /** Whether titles that programs set reach the person's terminal. */
   readonly titles: boolean;
-  /** Whether clipboard writes of programs do. */
+  /** Whether programs' clipboard writes reach it. */
   readonly clipboard: boolean;
 }
 
@@ -54,13 +54,13 @@ export class TerminalStream implements Viewer {
   private readonly keys: KeyReader;
   private readonly ends: (() => void)[] = [];
   private over = false;
-  /** The session ended this stream before it had begun: first it shows what there is. */
+  /** The session ended this stream before it had begun: the stream first shows the session's screen. */
   private ending: ViewerEnd | null = null;
   private resizeTimer: Timer | null = null;
-  /** What the client was last told of the keyboard. */
+  /** What the client was last told about the keyboard. */
   private toldCaptured: boolean | null = null;
 
-  /** @throws what the schema finds wrong with `input` */
+  /** @throws when `input` does not match the schema */
   constructor(
     private readonly session: Session,
     private readonly peer: Peer,
@@ -114,7 +114,7 @@ export class TerminalStream implements Viewer {
     }
   }
 
-  /** The person asked what the prefix key can do, or has seen it. */
+  /** The person asked for the list of prefix keys, or has seen it. */
   showHelp(input: unknown): void {
     this.help = v.parse(HelpSchema, input).shown;
     this.presentation.reconsider();
@@ -126,7 +126,7 @@ export class TerminalStream implements Viewer {
     this.presentation.written({ bytes, pictures });
   }
 
-  /** The client reads no more keys. */
+  /** The client has stopped reading keys. */
   takeKeys(): void {
     if (this.over) return;
     void this.terminal?.read(
@@ -136,12 +136,12 @@ export class TerminalStream implements Viewer {
     );
   }
 
-  /** The terminal is not the client's for now: nothing is read or written there until it takes it up again. */
+  /** The client does not hold the terminal now: nothing is read or written there until it resumes. */
   release(): void {
     if (!this.over) this.presentation.release();
   }
 
-  /** What the person's terminal looks like: the newest one's colours are what programs are told. */
+  /** The person's terminal reports its look: programs are told the colours of the newest terminal. */
   learnColors(input: unknown): void {
     const { terminal } = this.session.pane;
     terminal.setProfile(withColors(terminal.profile, v.parse(TerminalColorsSchema, input)));
@@ -155,13 +155,13 @@ export class TerminalStream implements Viewer {
     return this.resizeTimer !== null;
   }
 
-  /** What is drawn goes; what the program has shown stays in view. */
+  /** Removes what is drawn; the program's screen stays in view. */
   end(reason: ViewerEnd): void {
     if (this.over) return;
     this.ending = reason;
     const { terminal } = this;
     if (this.presentation.mode === "opening") return;
-    // What the program printed last is shown first, if its terminal takes it.
+    // The program's last output is shown first, if the terminal takes it.
     if (terminal === null || terminal.output.pending === 0) this.finish(reason);
     else void terminal.output.emptied(LAST_BYTES_MS).then(() => this.finish(reason));
   }
@@ -177,7 +177,7 @@ export class TerminalStream implements Viewer {
     this.peer.finish();
   }
 
-  /** The connection is gone, or the stream is over: nothing more is sent and nothing is kept. */
+  /** The connection is gone, or the stream is over: sends nothing more and keeps nothing. */
   close(): void {
     if (this.over) return;
     this.over = true;
@@ -253,7 +253,7 @@ export class TerminalStream implements Viewer {
     this.presentation.reconsider();
   }
 
-  /** A client that does not read is told when it does. */
+  /** A client that falls behind is told once it reads again. */
   private tellKeyboard(): void {
     const captured = this.session.keyboard.mode === "capture";
     // A read-only terminal has no keyboard to take back.

@@ -1,14 +1,14 @@
 /**
- * The terminal of a person who is attached, opened by the host itself: what a relayed program prints goes straight to it,
- * and keys come straight from it, so that an echo crosses no other process. The client keeps it in raw mode, paints on it,
- * and puts it back in the end; both never write at one time (see attach.ts).
+ * An attached person's terminal, opened by the session process itself: a relayed program's output goes straight to it,
+ * and keys come straight from it, so an echo crosses no other process. The client keeps it in raw mode, paints on it,
+ * and restores it at the end; the two never write at the same time (see attach.ts).
  *
- * It is opened without blocking and only if it is the very device that the client has: a path can lead elsewhere in
- * another mount namespace. A terminal that takes nothing holds up nobody: what waits is `pending`.
+ * It is opened without blocking, and only if it is the same device that the client has: a path can lead elsewhere in
+ * another mount namespace. A terminal that takes nothing blocks nothing: its bytes stay `pending`.
  *
- * It is the client's only while the client runs in the foreground. Nobody tells when a client is stopped, so its state is
- * read before every read of keys, and now and then while something is written: what is typed after it was stopped is the
- * shell's and stays where it is, until the client takes its terminal up again.
+ * The client holds it only while it runs in the foreground. No event reports that a client was stopped, so its state is
+ * read before every read of keys, and from time to time during writes. What is typed after the stop belongs to the
+ * shell and is left unread until the client resumes.
  */
 import fs from "node:fs";
 import tty from "node:tty";
@@ -18,21 +18,21 @@ import type { PersonDevice } from "../../protocol/attach.ts";
 import { SignalledInput } from "./signalled-input.ts";
 import { ClientProcess } from "./terminal-owner.ts";
 
-/** Interval between checks whose terminal it is, while much is written there, in ms: one takes 4 µs (m). */
+/** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (m). */
 const LOOK_MS = 10;
 /**
- * How long everything else waits when an echo was written, in µs: the kernel may have to hand it to the terminal on this
- * very processor, and does so as soon as nobody needs it.
+ * Pause of everything else after an echo was written, in µs: the kernel may have to pass it to the terminal on this
+ * processor, and does so as soon as the processor is idle.
  */
 const HANDOVER_US = 40;
-/** A descriptor to be waited for that is none, as struct pollfd. */
+/** A poll descriptor that waits for nothing, as struct pollfd. */
 const NOTHING = Int32Array.of(-1, 0);
 
 export class PersonTerminal {
   readonly output: TerminalOutput;
   private input: SignalledInput | null = null;
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
-  /** Settled when the last reader has let go of the descriptor. */
+  /** Settled when the last reader has released the descriptor. */
   private readerGone: Promise<unknown> = Promise.resolve();
   private closed = false;
   private lookedAt = 0;
@@ -61,7 +61,7 @@ export class PersonTerminal {
     return null;
   }
 
-  /** The client may write there now, and so may we. Runs per chunk. */
+  /** Whether the client may write there now, and so may we. Runs per chunk. */
   get isHeld(): boolean {
     if (this.client === null) return true;
     const now = performance.now();
@@ -70,7 +70,7 @@ export class PersonTerminal {
     return this.client.holdsTerminal;
   }
 
-  /** Writes what was typed, and gives the processor away so that it is seen before anything else is done. */
+  /** Writes what was typed, and yields the processor so that it shows before anything else is done. */
   echo(bytes: Uint8Array): void {
     this.output.write(bytes);
     this.handOver();
@@ -80,7 +80,7 @@ export class PersonTerminal {
     libc().pollWithin(NOTHING, HANDOVER_US);
   }
 
-  /** Keys from now on. `ended`: the terminal is gone; `lost`: it is no longer the client's. */
+  /** Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it. */
   async read(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
     await this.readerGone;
     const { client } = this;
@@ -88,7 +88,7 @@ export class PersonTerminal {
     if (client !== null) {
       this.input = SignalledInput.begin(this.fd, {
         mayRead: () => {
-          // The echo need not look again.
+          // The echo need not check again.
           this.lookedAt = performance.now();
           return client.holdsTerminal;
         },
@@ -101,7 +101,10 @@ export class PersonTerminal {
     await this.readStream(keys, ended, lost);
   }
 
-  /** Where nobody tells that keys wait, or nothing is known of the client: what is read while it is stopped is lost. */
+  /**
+   * Fallback where no signal reports waiting keys, or the client's state is unknown: keys read while it is stopped are
+   * lost.
+   */
   private async readStream(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
     const reader = Bun.file(this.fd).stream().getReader();
     this.reader = reader;
@@ -116,12 +119,12 @@ export class PersonTerminal {
         } else lost();
       }
     } catch {
-      // EIO: it was closed on the other side.
+      // EIO: the other side closed it.
     }
     if (!this.closed && this.reader === reader) ended();
   }
 
-  /** Reads no more, and forgets what waits to be written: another process has the terminal. It can be read again. */
+  /** Stops reading and discards pending output: another process has the terminal. Reading can begin again. */
   release(): void {
     this.input?.stop();
     this.input = null;
@@ -130,7 +133,7 @@ export class PersonTerminal {
     this.output.discard();
   }
 
-  /** What waits is forgotten. Idempotent. */
+  /** Discards pending output. Idempotent. */
   close(): void {
     if (this.closed) return;
     this.closed = true;

@@ -1,10 +1,10 @@
-/** Tells a flood, of which a person sees nothing but its end, from work. Runs once per chunk and client. */
+/** Distinguishes a flood, of which a person sees only the end, from work. Runs once per chunk and client. */
 
-/** Output is counted over this time, in ms. */
+/** Length of the window in which output is counted, in ms. */
 export const FLOOD_WINDOW_MS = 50;
 /** More bytes in a window than this is a flood: five megabytes a second. */
 const FLOOD_BYTES = 256 * 1024;
-/** A flood is over when a window had less than this. */
+/** A flood is over when a window had fewer bytes than this. */
 const CALM_BYTES = 16 * 1024;
 
 export class FloodMeter {
@@ -16,7 +16,7 @@ export class FloodMeter {
     return this.flooding;
   }
 
-  /** Counts output; none, to find out whether a flood is over. */
+  /** Counts output; zero bytes check whether a flood is over. */
   count(bytes: number): void {
     const now = performance.now();
     if (now - this.windowStart > FLOOD_WINDOW_MS) {

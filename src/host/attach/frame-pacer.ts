@@ -1,28 +1,29 @@
 /**
- * When the next picture of a painted terminal is made: as often as a screen shows one, after output that is no echo has
- * come to a pause, not in the middle of a synchronized update, and between two chunks. It owns the one timer for that and
- * remembers since when something is to be shown; whether a picture can be made now, and what is in it, is its owner's.
+ * Decides when the next picture of a painted terminal is made: at most at a screen's frame rate, after output other
+ * than echo has paused, outside a synchronized update, and between two chunks. It owns the one timer for that and
+ * remembers since when a picture is due; its owner decides whether a picture can be made now and what it shows.
  */
 
 /** Time between two pictures, in ms: a screen shows sixty a second. */
 export const FRAME_MS = 16;
 /**
- * Output that is no echo of a key goes on, as a rule: a picture waits until nothing came for the first time, in ms, but
- * no longer than the second, since the next one is a frame away (a redraw in many writes: p90 19 ms without, 6 with (m)).
+ * Output that is not the echo of a key usually continues: a picture waits until none came for the first time, in ms,
+ * but no longer than the second, since the next frame is due then (a redraw in many writes: p90 19 ms without, 6 with
+ * (m)).
  */
 const SETTLE_MS = 1;
 const SETTLED_MS = 4;
-/** How long a program may hold back its screen by synchronized output before it is shown all the same, in ms. */
+/** Longest time that a program may hold back its screen by synchronized output, in ms. */
 const SYNCHRONIZED_MS = 150;
 
 export interface FramePacerPort {
-  /** No picture can be made now; whatever ends that calls `soon`. */
+  /** No picture can be made now; the end of that state calls `soon`. */
   isBlocked(): boolean;
   /** The program is in the middle of a synchronized update. */
   isSynchronized(): boolean;
-  /** Runs `make` between two chunks, at once if there is none under way. */
+  /** Runs `make` between two chunks, immediately if no chunk is being parsed. */
   atRest(make: () => void): void;
-  /** Makes a picture, if there is still one to be made; `began` says so. */
+  /** Makes a picture if one is still due; `began` says so. */
   paint(): void;
 }
 
@@ -37,7 +38,7 @@ export class FramePacer {
 
   constructor(private readonly port: FramePacerPort) {}
 
-  /** Nothing is waited for: what is new now would be shown at once. */
+  /** Nothing is pending: new output would be shown at once. */
   get isReady(): boolean {
     return this.timer === null && !this.due && performance.now() >= this.paintedAt + FRAME_MS;
   }
@@ -48,7 +49,7 @@ export class FramePacer {
     this.soon(isEcho ? 0 : SETTLE_MS);
   }
 
-  /** Something is to be shown. @param ms what may still come is waited for so long */
+  /** A picture is due. @param ms how long to wait for more output */
   soon(ms = 0): void {
     if (this.timer !== null || this.due || this.over) return;
     this.dirtySince ??= performance.now();
@@ -57,7 +58,7 @@ export class FramePacer {
     else this.later(wait);
   }
 
-  /** Looks in `ms` whether there is something to show, unless it does so sooner. */
+  /** Checks after `ms` whether a picture is due, unless an earlier check is scheduled. */
   later(ms: number): void {
     this.timer ??= setTimeout(() => {
       this.timer = null;
@@ -72,7 +73,7 @@ export class FramePacer {
     this.dirtySince = null;
   }
 
-  /** Nothing is to be shown any more. */
+  /** Cancels whatever is due. */
   cancel(): void {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;

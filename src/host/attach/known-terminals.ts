@@ -1,13 +1,13 @@
 /**
- * What terminals have of a session's history that were attached before, so that attaching again brings them what is new
- * and nothing twice. For each it keeps the place up to which its scrollback had the session's lines when it detached, and
- * a hash of each line that its screen showed then: one that has changed since is new to it. A terminal is known by what
- * its client says of it (`Attach.outer`); of one that is not, or was forgotten, everything counts as new.
- * Owned by the host's streams; call between chunks.
+ * What previously attached terminals have of a session's history, so that attaching again sends what is new and nothing
+ * twice. Each entry keeps the place up to which the terminal's scrollback had the session's lines when it detached, and
+ * a hash of each line on its screen then: a line that has changed since is new to it. A terminal is identified by what
+ * its client says of it (`Attach.outer`); to one that is unknown or forgotten, everything is new.
+ * Owned by the session process's streams; call between chunks.
  */
 import type { Position, TerminalModel } from "../../terminal/model.ts";
 
-/** Terminals that are remembered, the newest: a screen of hashes each. */
+/** Limit of remembered terminals; the newest are kept, with one screen of hashes each. */
 const MAX_TERMINALS = 32;
 
 /** What a terminal has when it detaches. */
@@ -35,7 +35,7 @@ export class KnownTerminals {
     if (this.marks.size > MAX_TERMINALS && oldest !== undefined) this.marks.delete(oldest);
   }
 
-  /** Rows above the screen that a terminal does not have. */
+  /** Number of rows above the screen that a terminal does not have. */
   newRows(outer: string | undefined, terminal: TerminalModel): number {
     const mark = outer === undefined ? undefined : this.marks.get(outer);
     if (mark === undefined) return Number.POSITIVE_INFINITY;
@@ -45,7 +45,7 @@ export class KnownTerminals {
   }
 }
 
-/** Lines that are not kept have the hash of an empty one. */
+/** Lines that are not kept hash as an empty line. */
 function hashOf(terminal: TerminalModel, line: number): number | bigint {
   return Bun.hash(terminal.line(line) ?? "");
 }

@@ -1,10 +1,11 @@
 /**
- * A person's terminal while a client paints it: what of the pictures it shows, and what was typed since. A typed character
- * goes there without the client, which only has to know of it, so that an echo beside a panel crosses no other process.
+ * Tracks a person's terminal while a client paints it: which of the pictures it shows, and what was typed since. A
+ * typed character goes there directly and the client is only informed, so an echo beside a panel crosses no other
+ * process.
  *
- * What must stay true: the host writes only while the terminal shows every picture that was sent, since the client writes
- * then too, and from the place where the last picture has left the cursor. What it was given before a picture is compared
- * with that picture; when something else came of it, the client paints everything anew.
+ * Invariant: the session process writes only while the terminal shows every picture that was sent (the client writes
+ * until then), and at the place where the last picture left the cursor. What it wrote ahead of a picture is compared
+ * with that picture; if they differ, the client repaints everything.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
@@ -12,51 +13,51 @@ import type { PersonTerminal } from "./direct-terminal.ts";
 const encoder = new TextEncoder();
 
 export class PaintedTerminal {
-  /** Pictures that were sent, and those of them that the terminal shows as far as the client has told. */
+  /** Pictures that were sent, and how many of them the client has reported as shown. */
   private sent = 0;
   private shown = 0;
-  /** What the terminal was given of the next picture already, "" for nothing. */
+  /** The part of the next picture that the terminal already has, "" for nothing. */
   private given = "";
 
-  /** @param terminal null: the client alone writes there */
+  /** @param terminal null: only the client writes there */
   constructor(
     private readonly terminal: PersonTerminal | null,
     private readonly send: (update: FrameUpdate) => void,
   ) {}
 
-  /** The client has painted so many pictures, and nothing waits for the terminal. */
+  /** The client has painted this many pictures, and nothing is pending for the terminal. */
   confirmed(pictures: number): void {
     this.shown = Math.max(this.shown, pictures);
   }
 
-  /** Another process has the terminal: what it shows is unknown until it was painted anew. */
+  /** Another process has the terminal: its content is unknown until it is repainted. */
   lost(): void {
     this.shown = -1;
   }
 
-  /** It has something that no picture has told of yet. */
+  /** Whether it shows something that no picture contains yet. */
   get isAhead(): boolean {
     return this.given !== "";
   }
 
-  /** What it was given does not count: all of it is drawn anew. */
+  /** Discards what was written ahead: everything is repainted. */
   forget(): void {
     this.given = "";
   }
 
-  /** It shows every picture and nothing else, and is ours to write to. */
+  /** Whether it shows every picture and nothing else, and we may write to it. */
   get isCurrent(): boolean {
     const { terminal } = this;
     return terminal !== null && this.shown === this.sent && terminal.output.pending === 0 && terminal.isHeld;
   }
 
-  /** Characters that will most likely be all that is new in the next picture. Only while it is current. */
+  /** Writes characters that will most likely be the only change in the next picture. Only while it is current. */
   give(bytes: Uint8Array): void {
     this.given = Buffer.from(bytes).toString("latin1");
     this.terminal?.echo(bytes);
   }
 
-  /** @param typed all that is new, when that is what was typed */
+  /** @param typed the whole change, when that is what was typed */
   show(update: FrameUpdate, typed: string): void {
     const { given } = this;
     this.given = "";

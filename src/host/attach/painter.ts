@@ -1,7 +1,7 @@
 /**
- * What one painting client is to see, and what of it is news to it. Owns the last picture that the client was sent;
- * which lines its terminal's own scrollback has is its feed's (scrollback-feed.ts). Call between chunks. Runs once per
- * frame and client.
+ * Decides what one painting client sees, and what of it is new to the client. Owns the last picture that the client was
+ * sent; scrollback-feed.ts tracks which lines its terminal's scrollback has. Call between chunks. Runs once per frame
+ * and client.
  */
 
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
@@ -22,32 +22,32 @@ export interface PainterOptions {
   readonly prefix: string;
   /** Whether titles that programs set reach the person's terminal. */
   readonly titles: boolean;
-  /** Whether its terminal has a scrollback to be filled. */
+  /** Whether its terminal has a scrollback to fill. */
   readonly scrollback: boolean;
-  /** The person wants what is drawn over and beside programs without colours. */
+  /** The person wants overlays and panels without colours. */
   readonly plainElements: boolean;
 }
 
 export interface Showing {
   readonly size: Size;
-  /** What the prefix key can do is shown. */
+  /** The list of prefix keys is shown. */
   readonly help: boolean;
-  /** The session's size is said where it is not the client's. */
+  /** The session's size is shown where it differs from the client's. */
   readonly note: boolean;
   readonly flooding: boolean;
-  /** Nothing is drawn over and beside the program's screen. */
+  /** Nothing is drawn over or beside the program's screen. */
   readonly bare: boolean;
 }
 
 export class Painter {
-  /** Where the program's first cell is on the client's terminal, less the panels above: for its mouse. */
+  /** Position of the program's first cell on the client's terminal, less the panels above: for its mouse. */
   offset: Offset = { top: 0, left: 0 };
   readonly scrollback: ScrollbackFeed;
   private shown: Frame | null = null;
   private readonly kept = new KeptFrame();
   /** Epoch of the terminal at the last update. */
   private epoch = 0;
-  /** What a program prints now comes out in the plain style and as it is: seen, and nothing has come since to change it. */
+  /** The program's output now appears in the plain style and unaltered: verified, and nothing has changed it since. */
   private plain = false;
   private bell = false;
   private clipboard: { readonly selection: string; readonly base64: string } | null = null;
@@ -68,7 +68,7 @@ export class Painter {
   }
 
   /**
-   * The client begins to paint: its terminal shows what was relayed up to here, or nothing.
+   * The client begins to paint: its terminal shows what was relayed so far, or nothing.
    * @param history rows above the screen that go to its scrollback first
    */
   begin(history = 0): void {
@@ -83,14 +83,14 @@ export class Painter {
     this.kept.forget();
   }
 
-  /** Output is to be parsed. Runs per chunk. */
+  /** Output is about to be parsed. Runs per chunk. */
   printed(bytes: Uint8Array): void {
     if (this.plain && !bytes.every(isPlain)) this.plain = false;
   }
 
   /**
-   * Whether a terminal that shows the last update may be given these bytes before they are parsed, since they will most
-   * likely be all that is new. What comes of it is compared with the next update's `typed`.
+   * Whether these bytes may go, before they are parsed, to a terminal that shows the last update, since they will most
+   * likely be the only change. The result is compared with the next update's `typed`.
    */
   mayBeTyped(bytes: Uint8Array): boolean {
     const { shown, plain, kept } = this;
@@ -99,19 +99,19 @@ export class Painter {
     return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
   }
 
-  /** What the client's terminal shows is unknown: the next frame is whole. */
+  /** What the client's terminal shows is unknown: the next frame is complete. */
   forget(): void {
     this.shown = null;
   }
 
-  /** Something happened that a client which is relayed to from now on would never hear of. */
+  /** Whether there is a change that a client switched to relaying would never receive. */
   get owes(): boolean {
     return this.bell || this.clipboard !== null || this.scrollback.owes;
   }
 
   /**
-   * The next update; null when nothing changed. `typed` is all that is new on the terminal, when that is what was typed
-   * and a terminal that shows the update before needs to be given nothing else.
+   * Returns the next update; null when nothing changed. `typed` is the whole change, when that is what was typed and a
+   * terminal that shows the previous update needs nothing else.
    */
   next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
     const view = this.compose(showing);

@@ -1,13 +1,13 @@
 /**
- * Input of an attached terminal on its way to a program that has only a part of it, beside panels or scrolled: mouse
- * events are told where the program has its rows, and those elsewhere are not the program's. All else goes on as it came.
+ * Adapts an attached terminal's input for a program that has only a part of the screen, beside panels or scrolled:
+ * mouse events get the program's own coordinates, and those outside it are dropped. Other input passes unchanged.
  */
 
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
 import { translateMouse } from "../../keys/mouse.ts";
 import type { Session } from "../session.ts";
 
-/** What a mouse event begins with. */
+/** Prefix of a mouse event. */
 const ESCAPE = 0x1b;
 
 /** @param offset rows and columns of the session's screen that the terminal does not show, from its top left */

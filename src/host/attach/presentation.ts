@@ -1,14 +1,15 @@
 /**
- * How one attached terminal is shown its session: relayed or painted. It relays (the program's bytes go out as they were
- * parsed) while its size is the session's, nothing is drawn over a program that it can show alone, and it keeps up;
- * otherwise it paints: it gets the newest picture, as often as a screen shows one and its socket takes one. Every switch
- * happens between two chunks, so nothing is lost or repeated. A client that does not keep up costs the session process
- * its outbox and no more.
+ * How one attached terminal shows its session: relayed or painted. It relays (the program's bytes are sent as they were
+ * parsed) while its size is the session's, nothing is drawn over a program that it can show alone, and it keeps up.
+ * Otherwise it paints: it gets the newest picture, at most at a screen's frame rate and as fast as its socket takes
+ * them. Every switch happens between two chunks, so nothing is lost or repeated. A client that does not keep up costs
+ * the session process only its outbox.
  *
  * Where the session process could open the person's terminal itself, the program's bytes go there without the client,
- * once the client has written all that it was sent of a relay. While they do, the client writes nothing: pictures wait
- * until the terminal has taken everything, and a new relay begins through the client again. The echo of a key goes there
- * before it is parsed: relayed, it is left out of the next chunk; beside a panel, it is compared with the next picture.
+ * once the client has written everything relayed so far. During that time the client writes nothing: pictures wait
+ * until the terminal has taken everything, and a new relay begins through the client again. The echo of a key is
+ * written before it is parsed: relayed, it is left out of the next chunk; beside a panel, it is compared with the next
+ * picture.
  */
 import type { LastingChange } from "../../protocol/attach.ts";
 import { messageTypes } from "../../protocol/messages.ts";
@@ -22,9 +23,12 @@ import type { Seen } from "./known-terminals.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
 
-/** Bytes that may wait for a relaying terminal before it is behind: a few screens. */
+/** Limit of bytes pending for a relaying terminal, past which it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
-/** How long a terminal that the session does not fit into says so, in ms: it covers a part of the program's last row. */
+/**
+ * How long a terminal that is too small for the session says so, in ms: the notice covers part of the program's last
+ * row.
+ */
 const NOTE_MS = 4_000;
 
 export interface PresentationOptions extends PainterOptions {
@@ -32,12 +36,12 @@ export interface PresentationOptions extends PainterOptions {
   readonly mayRelay: boolean;
 }
 
-/** What decides besides the session: kept by the owner, who calls `reconsider` when it changes. */
+/** The inputs to the decision besides the session: kept by the owner, who calls `reconsider` on a change. */
 export interface Outer {
   readonly size: Size;
-  /** The person is shown what the prefix key can do. */
+  /** The list of prefix keys is shown. */
   readonly help: boolean;
-  /** A new size is about to be applied: nothing is painted until it was. */
+  /** A new size is about to be applied: nothing is painted until then. */
   readonly isResizing: boolean;
 }
 
@@ -51,15 +55,15 @@ export class Presentation {
   private direct = false;
   /** Bytes that went through the client since it last became a relay. */
   private relayed = 0;
-  /** Bytes at the beginning of the next chunk that the terminal has already. */
+  /** Bytes at the beginning of the next chunk that the terminal already has. */
   private ahead = 0;
-  /** The next chunk is short and moves nothing: what was typed, as a rule. */
+  /** The next chunk is short and moves nothing: usually the echo of what was typed. */
   private isEcho = false;
   private over = false;
-  /** What programs change for good at a terminal that is relayed to, and which of it the client knows. */
+  /** Lasting changes that programs make at a relayed terminal, and which of them the client knows. */
   private lasting: { news(): readonly LastingChange[] };
   private readonly told = new Set<LastingChange>();
-  /** The sizes, of the session and here, that were said last, and for how long they still are. */
+  /** The sizes, of the session and here, that were shown last, and until when they are shown. */
   private noted = "";
   private noteTimer: Timer | null = null;
 
@@ -87,21 +91,21 @@ export class Presentation {
     else this.startPainting(history);
   }
 
-  /** The client has written what it was sent. When nothing more is on its way to it, the terminal is ours. */
+  /** The client has written what it was sent. When nothing more is in transit to it, we may write to the terminal. */
   written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
     this.painted.confirmed(pictures);
     if (this.terminal === null || this.current !== "relay" || this.over) return;
     this.direct ||= bytes === this.relayed && this.peer.outbox.pending === 0;
   }
 
-  /** The terminal is not the client's for now: nothing is written there until it takes it up again. */
+  /** The client does not hold the terminal now: nothing is written there until it resumes. */
   release(): void {
     this.direct = false;
     this.painted.lost();
     this.terminal?.release();
   }
 
-  /** Something that decides between relay and painting may have changed. May be called while a chunk is parsed. */
+  /** A condition for relaying or painting may have changed. May be called while a chunk is parsed. */
   reconsider(): void {
     if (this.over) return;
     if (this.current === "paint") this.pacer.soon();
@@ -118,7 +122,7 @@ export class Presentation {
     this.reconsider();
   }
 
-  /** The echo of a key: it goes out before it is parsed. */
+  /** The echo of a key: written before it is parsed. */
   echoed(bytes: Uint8Array): void {
     this.isEcho = true;
     if (this.pending > 0 || this.outer.isResizing || this.over) return;
@@ -147,7 +151,7 @@ export class Presentation {
     if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
   }
 
-  /** The terminal has another size, and has wrapped its lines in its own way: it is painted anew. */
+  /** The terminal was resized and has wrapped its lines in its own way: it is repainted. */
   resized(): void {
     this.paintInstead();
     this.painter.forget();
@@ -158,22 +162,22 @@ export class Presentation {
     this.painter.scrollback.hold();
   }
 
-  /** The session has taken the size as far as it does. */
+  /** The session has applied the size as far as it can. */
   applied(): void {
     this.painter.scrollback.outerMoved();
     this.pacer.soon();
   }
 
-  /** The session's screen is about to be wrapped anew. */
+  /** The session's screen is about to be rewrapped. */
   beforeResize(): void {
     if (this.current === "paint") this.painter.scrollback.hold();
-    // Painted when it has happened, which is told too.
+    // Painted afterwards, on the event that follows.
     else this.paintInstead();
   }
 
   /**
-   * The end: what is drawn over and beside the program goes, its screen stays in view.
-   * @returns what the terminal has of the session then; null when that is not certain
+   * Ends the presentation: removes what is drawn over and beside the program; its screen stays in view.
+   * @returns what the terminal has of the session then; null when that is uncertain
    */
   leave(): Seen | null {
     const { pending, session, outer } = this;
@@ -193,7 +197,7 @@ export class Presentation {
     clearTimeout(this.noteTimer ?? undefined);
   }
 
-  /** The program's own bytes would show on this terminal what is to be seen. Runs per chunk. */
+  /** Whether the program's own bytes would produce the right screen on this terminal. Runs per chunk. */
   private isAlone(): boolean {
     const { session, outer } = this;
     const { rows, cols } = session.pane.terminal;
@@ -205,18 +209,18 @@ export class Presentation {
     return this.isAlone() && !this.flood.isFlooding && this.pending === 0 && !this.outer.isResizing;
   }
 
-  /** Bytes that wait for the client or for its terminal. */
+  /** Bytes pending for the client or its terminal. */
   private get pending(): number {
     return this.peer.outbox.pending + (this.terminal?.output.pending ?? 0);
   }
 
-  /** From here on the client gets the program's bytes; what it shows is made the session's screen first. */
+  /** Switches the client to the program's bytes; its terminal is first brought to the session's screen. */
   private relay(history: number): void {
     this.current = "relay";
     this.pacer.cancel();
     this.direct = false;
     this.relayed = 0;
-    // What was ahead of the emulator is not on the screen that is made here.
+    // What was written ahead of the emulator is not on the screen built here.
     this.ahead = 0;
     this.painted.forget();
     this.peer.send(messageTypes.event, { event: "relay" });
@@ -255,7 +259,7 @@ export class Presentation {
     this.painter.begin();
   }
 
-  /** A picture will be made of these bytes as soon as they are parsed, and nothing else be new in it. */
+  /** Whether a picture will be made as soon as these bytes are parsed, with nothing else new in it. */
   private isNext(bytes: Uint8Array): boolean {
     const { painted } = this;
     return (
@@ -277,7 +281,7 @@ export class Presentation {
     });
   }
 
-  /** Runs between chunks: a picture, or the program's own bytes from here on. */
+  /** Runs between chunks: makes a picture, or switches to the program's own bytes. */
   private paint(): void {
     if (this.over || this.current !== "paint" || this.outer.isResizing) return;
     this.flood.count(0);
@@ -295,17 +299,17 @@ export class Presentation {
     const next = this.painter.next({ size, help, note, flooding, bare });
     if (next !== null) this.painted.show(next.update, next.typed);
     else if (this.painted.isAhead) {
-      // It was given what did not come: the picture is as it was, the terminal is not.
+      // What was written ahead did not come: the picture is unchanged, the terminal is not.
       this.painter.forget();
       this.pacer.later(FRAME_MS);
     }
     if (bare) return;
     if (this.painter.scrollback.isBehind) this.pacer.later(FRAME_MS);
-    // Silence does not tell that a flood is over: look once more.
+    // Silence does not show that a flood is over: check once more.
     if (flooding) this.pacer.later(FLOOD_WINDOW_MS);
   }
 
-  /** Whether the session's size is said now: for a while whenever it, or the terminal's, has changed. */
+  /** Whether the session's size is shown now: for a while after it, or the terminal's, has changed. */
   private isNoting(): boolean {
     const { rows, cols } = this.session.size;
     const { size } = this.outer;

@@ -1,14 +1,14 @@
 /**
- * Which lines a painted terminal's own scrollback has: every line that leaves the top of the normal screen goes there
- * once, in order, also when the screen grows back over it. On the alternate screen and during a flood they wait; after a
- * flood the newest count. Only where one pane fills the window. Call between chunks; `take` runs once per frame and
- * client.
+ * Tracks which lines a painted terminal's own scrollback has: every line that leaves the top of the normal screen goes
+ * there once, in order, even after the screen grew back over it. On the alternate screen and during a flood they wait;
+ * after a flood only the newest are sent. Used only where one pane fills the window. Call between chunks; `take` runs
+ * once per frame and client.
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
 import type { Position, TerminalModel } from "../../terminal/model.ts";
 
-/** Lines of history that a client may be given when it attaches and cannot be relayed to. */
+/** Limit of history lines sent to a client that attaches and cannot be relayed to. */
 const MAX_HISTORY = 10_000;
 
 export class ScrollbackFeed {
@@ -22,24 +22,26 @@ export class ScrollbackFeed {
     private readonly fills: boolean,
   ) {}
 
-  /** What has left the screen up to here was relayed, or is not wanted. @param history rows that are, all the same */
+  /** What has left the screen so far was relayed, or is not wanted. @param history rows to send all the same */
   begin(history: number): void {
     const { terminal } = this;
     this.top = terminal.top;
     this.waiting = history > 0 && this.fills ? terminal.newestRows(Math.min(history, MAX_HISTORY)) : [];
   }
 
-  /** Before the screen is wrapped anew: what has left it up to here is kept for the next frame. */
+  /** Before the screen is rewrapped: keeps what has left it so far for the next frame. */
   hold(): void {
     if (!this.fills) return;
     const { top } = this.terminal;
-    // Most frames scroll nothing, and to look for what left the screen is to walk through what is kept above it.
+    // Most frames scroll nothing, and finding what left the screen walks through the lines kept above it.
     if (!isAfter(top, this.top)) return;
     this.waiting.push(...this.terminal.rowsAbove(this.top, MAX_SCROLLED));
     this.top = top;
   }
 
-  /** The client's terminal was resized and has moved its own lines as ours: what left the screen is where it belongs. */
+  /**
+   * The client's terminal was resized and moved its lines as we did: what left the screen is already in its scrollback.
+   */
   outerMoved(): void {
     this.top = this.terminal.top;
   }
@@ -51,25 +53,25 @@ export class ScrollbackFeed {
     return rows.map((row) => (row.length > cols ? row.slice(0, cols) : row));
   }
 
-  /** The client's scrollback has every line before this place; null while some wait. */
+  /** The place before which the client's scrollback has every line; null while some wait. */
   get reached(): Position | null {
     return this.waiting.length > 0 ? null : this.top;
   }
 
-  /** Lines are to go there that a client which is relayed to from now on would never get. */
+  /** Whether lines are pending that a client switched to relaying would never get. */
   get owes(): boolean {
     return this.waiting.length > 0 || (this.fills && isAfter(this.terminal.top, this.top));
   }
 
   /**
-   * The screen has grown back over lines that the client's scrollback has: while they leave it again they must not go
-   * there a second time, as they would were it relayed to.
+   * The screen has grown back over lines that the client's scrollback has: when they leave it again they must not be
+   * sent twice, as relaying would.
    */
   get isAhead(): boolean {
     return this.fills && isAfter(this.top, this.terminal.top);
   }
 
-  /** More lines wait than one frame takes. */
+  /** Whether more lines wait than one frame takes. */
   get isBehind(): boolean {
     return this.waiting.length > 0 && !this.terminal.alternate;
   }

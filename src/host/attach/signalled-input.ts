@@ -1,11 +1,11 @@
 /**
- * Keys of a person's terminal, read only once it is known that they are the client's. A stream reads whatever is typed as
- * soon as it is there, and what was meant for the shell of a stopped client could not be put back. So the kernel tells by
- * a signal that input waits (fcntl(2), O_ASYNC), the owner is asked, and then it is read: between the two nobody can type.
+ * Keys of a person's terminal, read only once the client is known to hold it. A stream reads typed input as soon as it
+ * arrives, and input meant for the shell of a stopped client could not be put back. So the kernel signals that input
+ * waits (fcntl(2), O_ASYNC), the owner is checked, and then it is read; nothing can be typed between check and read.
  *
- * One listener serves every terminal of the process; the signal is SIGURG, whose default is to do nothing. An echo takes
+ * One listener serves every terminal of the process; the signal is SIGURG, which by default does nothing. An echo takes
  * no longer than through a stream (m: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup sends no
- * signal: whose terminal it is gets SIGHUP.
+ * such signal: the terminal's controlling process gets SIGHUP.
  */
 import { libc } from "../../platform/tty-calls.ts";
 
@@ -23,10 +23,10 @@ const READ_BYTES = 16 * 1024;
 const TERMIOS_BYTES = 128;
 
 export interface InputPort {
-  /** Whether what waits may be read. Called before every read. */
+  /** Whether waiting input may be read. Called before every read. */
   mayRead(): boolean;
   keys(bytes: Uint8Array): void;
-  /** It may not be read: nothing more is, until another input begins. */
+  /** Input may not be read: reading stops until another input begins. */
   lost(): void;
   /** The terminal is gone. */
   ended(): void;
@@ -45,7 +45,7 @@ export class SignalledInput {
     private readonly port: InputPort,
   ) {}
 
-  /** Null where the kernel tells nothing. @param fd non-blocking, of its own */
+  /** Null where the kernel sends no signal. @param fd non-blocking, not shared */
   static begin(fd: number, port: InputPort): SignalledInput | null {
     const { fcntl } = libc();
     if (fcntl === null || fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
@@ -56,7 +56,7 @@ export class SignalledInput {
       input.stop();
       return null;
     }
-    // What was typed before is not told.
+    // Input typed before is not signalled.
     setImmediate(() => input.take());
     return input;
   }
@@ -79,7 +79,7 @@ export class SignalledInput {
     const length = libc().read(this.fd, buffer, READ_BYTES);
     if (length > 0) {
       port.keys(new Uint8Array(buffer.subarray(0, length)));
-      // What is left is not told again.
+      // The remaining input is not signalled again.
       if (length === READ_BYTES) setImmediate(() => this.take());
     } else if (this.isGone) {
       this.stop();

@@ -1,8 +1,8 @@
 /**
- * The process that a person's terminal was got from, as far as it decides who may read there: a client that was stopped
- * (SIGSTOP tells nobody) or is no longer in the foreground has given the terminal to the shell that started it, and keys
- * are the shell's. The kernel tells it in one read of a file that stays open (4 µs (m)); where there is no /proc, or the
- * pid is of another namespace, nothing is known and the client counts as holding its terminal.
+ * The client process of a person's terminal, as far as it decides who may read there: a client that was stopped (no
+ * event reports SIGSTOP) or is no longer in the foreground has left the terminal to the shell that started it, and keys
+ * are the shell's. One read of a file that stays open shows this (4 µs (m)). Without /proc, or with a pid of another
+ * namespace, nothing is known and the client counts as holding its terminal.
  */
 import fs from "node:fs";
 import { parseStat } from "../../platform/proc.ts";
@@ -11,14 +11,14 @@ import type { PersonDevice } from "../../protocol/attach.ts";
 
 const SPACE = 0x20;
 const CLOSING = 0x29;
-/** States of a process that was stopped, or is by a debugger (proc_pid_stat(5)). */
+/** States of a process that was stopped, by a signal or a debugger (proc_pid_stat(5)). */
 const STOPPED = 0x54;
 const TRACED = 0x74;
 /** Fields after the name: the state is the first of them. */
 const GROUP = 2;
 const FOREGROUND = 5;
 
-/** The first fields of /proc/PID/stat, in bytes: all of it rarely has more than 400. */
+/** Bytes to read of /proc/PID/stat, enough for the first fields: the whole file rarely exceeds 400. */
 const STAT_BYTES = 512;
 
 export class ClientProcess {
@@ -33,12 +33,12 @@ export class ClientProcess {
     this.wasForeground = this.isForeground();
   }
 
-  /** Null where that cannot be had. */
+  /** Null where that is not available. */
   static open({ pid, number }: PersonDevice): ClientProcess | null {
     if (pid === undefined || process.platform !== "linux") return null;
     try {
       const found = new ClientProcess(fs.openSync(`/proc/${pid}/stat`, "r"), pid);
-      // The number of its terminal is the kernel's own, as in st_rdev: another terminal's is another process.
+      // The terminal number is the kernel's own, as in st_rdev: a different number means a different terminal.
       if (found.read()?.tty === number) return found;
       found.close();
     } catch {
@@ -47,12 +47,12 @@ export class ClientProcess {
     return null;
   }
 
-  /** The terminal is the client's to read and write. Runs per key. */
+  /** Whether the client may read and write the terminal. Runs per key. */
   get holdsTerminal(): boolean {
     const { buffer } = this;
     const length = libc().pread(this.fd, buffer, STAT_BYTES, 0);
     if (length <= 0) return false; // ended
-    // The name may have any bytes in it, and ends with the last parenthesis.
+    // The name may contain any bytes and ends with the last parenthesis.
     let at = length;
     while (at > 0 && buffer[at] !== CLOSING) at--;
     at += 2;
@@ -70,7 +70,7 @@ export class ClientProcess {
     return stat !== null && stat.group === stat.foreground;
   }
 
-  /** Null when it has ended. */
+  /** Null when the process has ended. */
   private read(): ReturnType<typeof parseStat> {
     try {
       const length = fs.readSync(this.fd, this.buffer, 0, STAT_BYTES, 0);
@@ -82,7 +82,7 @@ export class ClientProcess {
   }
 }
 
-/** Whether two fields say the same, so many fields after the one at `at`. */
+/** Whether `count` fields after the one at `at` are equal. */
 function areEqual(buffer: Uint8Array, at: number, first: number, second: number): boolean {
   let a = fieldStart(buffer, at, first);
   let b = fieldStart(buffer, at, second);
