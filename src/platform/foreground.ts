@@ -54,7 +54,7 @@ export interface ForegroundFacts {
 }
 
 /** Path of the device that the kernel numbers `tty` (major 136 to 143 are the pseudo terminals). */
-function ttyPath(tty: number): string | null {
+export function ttyPath(tty: number): string | null {
   const major = (tty >> 8) & 0xfff;
   const minor = (tty & 0xff) | ((tty >> 12) & 0xfff00);
   return major >= 136 && major <= 143 ? `/dev/pts/${(major - 136) * 256 + minor}` : null;

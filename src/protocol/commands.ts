@@ -171,7 +171,7 @@ export const StatusSchema = v.object({
   /** Why the state is what it is, for a reader. */
   why: v.string(),
   decided_from: DecidedFromSchema,
-  /** What runs has a terminal of its own inside (ssh, tmux): judged by silence and marks. */
+  /** What runs has a terminal of its own inside (script, ssh, tmux); `why` says how it is judged. */
   relay: v.boolean(),
   foreground: v.nullable(ForegroundSchema),
   cwd: v.nullable(v.string()),

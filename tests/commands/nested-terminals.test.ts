@@ -118,17 +118,55 @@ describe.if(isLinux)("inside the session", () => {
     expect(await api.exec("echo outer")).toMatchObject({ output: "outer" });
   });
 
-  test.skipIf(isMissing("script"))("a program with a terminal of its own is a relay", async () => {
+  test.skipIf(isMissing("script"))("a program that reads in a terminal of its own is seen to wait", async () => {
     const api = await SessionApi.shell(http, "carried", { shell: "bash" });
-    const begun = await api.run(`script -qc 'printf "ask> "; read x; echo got $x' /dev/null\n`, { timeout_ms: 500 });
-    expect(begun.decided_by).toBe("idle");
+    const begun = await api.run(`script -qc 'printf "ask> "; read x; echo got $x' /dev/null\n`);
+    expect(begun).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("ask>") });
     expect(await api.status()).toMatchObject({
       relay: true,
-      state: "running",
-      why: expect.stringContaining("script"),
+      state: "waiting_for_input",
+      decided_from: "kernel",
+      why: expect.stringMatching(/reads a line from the terminal that script carries/),
     });
     expect(await api.run("me\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
+    const asked = await api.run(`script -qc 'printf "pass> "; read -s x; echo' /dev/null\n`);
+    expect(asked).toMatchObject({ decided_by: "password" });
+    expect(await api.run("me\n")).toMatchObject({ decided_by: "command_finished", exit_code: 0 });
   });
+
+  const inner: Readonly<Record<string, { readonly command: string; readonly missing: boolean }>> = {
+    script: { command: "script -q /dev/null", missing: isMissing("script") },
+    "script in script": { command: "script -qc 'script -q /dev/null' /dev/null", missing: isMissing("script") },
+    sudo: { command: "sudo -n -i", missing: !isRoot || isMissing("sudo") },
+  };
+  for (const [name, { command, missing }] of Object.entries(inner)) {
+    test.skipIf(missing)(`a quiet shell inside ${name} ends a wait and a run as soon as it reads`, async () => {
+      const api = await SessionApi.shell(http, `inside-${name.replaceAll(" ", "-")}`, { shell: "bash" });
+      // Longer than the test: silence cannot be what decides.
+      const patient = { timeout_ms: 60_000, max_wait_ms: 60_000 };
+      expect(await api.run(`${command}\n`, patient)).toMatchObject({ decided_by: "waiting_for_input" });
+      expect(await api.status()).toMatchObject({ relay: true, state: "waiting_for_input", decided_from: "kernel" });
+      const waited = await api.wait(["prompt", "waiting_for_input", "password", "exited"]);
+      expect(waited.decided_by).toBe("waiting_for_input");
+      const answered = await api.run("sleep 0.6; echo in''side\n", patient);
+      expect(answered).toMatchObject({
+        decided_by: "waiting_for_input",
+        output: expect.stringMatching(/^inside$/m),
+      });
+      expect(await http.post(`/sessions/${api.name}/exec`, { command: "true" })).toMatchObject({ status: 409 });
+      await api.type("sleep 30\n");
+      await until("the inner command to be seen", async () => (await api.status()).why.startsWith("sleep is working"));
+      await api.press("Ctrl+C");
+      await api.until("waiting_for_input");
+      await api.type("exit\n");
+      await until("the outer shell", async () => {
+        const { state } = await api.status();
+        if (state === "waiting_for_input") await api.type("exit\n");
+        return state === "prompt";
+      });
+      expect(await api.exec("echo outer")).toMatchObject({ output: "outer" });
+    });
+  }
 
   test.skipIf(!isRoot || isMissing("sudo"))("sudo as another user", async () => {
     const api = await SessionApi.shell(http, "sudo", { shell: "bash" });

@@ -7,6 +7,7 @@
  * `settled` is what waiting may rely on: the program has been seen waiting for input that has not come.
  */
 
+import type { CarriedTerminal } from "../../platform/carried-terminal.ts";
 import type { ForegroundFacts, ProcessFacts } from "../../platform/foreground.ts";
 import type { DecidedFrom } from "../../protocol/commands.ts";
 import type { SessionState } from "../../protocol/session.ts";
@@ -19,6 +20,8 @@ const REST_MS = 300;
 export interface ProgramKnowledge {
   /** Null where the kernel does not tell. */
   readonly facts: ForegroundFacts | null;
+  /** The innermost terminal behind what carries one, as far as the kernel tells; null or left out where it does not. */
+  readonly carried?: CarriedTerminal | null;
   /** Null where the terminal does not tell. */
   readonly flags: PtyFlags | null;
   readonly alternate: boolean;
@@ -122,11 +125,16 @@ function carriesTerminal(process: ProcessFacts, alone: boolean): boolean {
   return (tool === "sudo" || tool === "su" || tool === "doas") && alone;
 }
 
+/** The member of a foreground group that carries another terminal, which says more than its own facts. */
+export function carrierOf({ members }: ForegroundFacts): ProcessFacts | null {
+  return members.find((member) => carriesTerminal(member, members.length === 1)) ?? null;
+}
+
 /** Name of the relay in the foreground, and whether facts and flags still speak for what is inside. */
 function findRelay(facts: ForegroundFacts): { name: string; opaque: boolean } | null {
   const { members, ancestors, group, shellGroup } = facts;
-  const carrier = members.find((member) => carriesTerminal(member, members.length === 1));
-  if (carrier !== undefined) return { name: carrier.name, opaque: true };
+  const carrier = carrierOf(facts);
+  if (carrier !== null) return { name: carrier.name, opaque: true };
   if (group === shellGroup) return null;
   const nested = [...members, ...ancestors].find(
     (process) => process.group !== shellGroup && isInteractiveShell(process),
@@ -208,8 +216,32 @@ function behindRelay(known: ProgramKnowledge, base: Base, relay: string): Progra
     const why = `the shell inside ${relay} shows its prompt, by its own marks`;
     return { ...base, state: "waiting_for_input", why, decidedFrom: "marks", doing: "ready", settled: true };
   }
+  const { carried = null } = known;
+  if (carried !== null && carrierOf(carried.facts) === null) return insideRelay(carried, base, relay);
   const why = `${relay} carries another terminal, which cannot be seen into`;
   return { ...base, state: "running", why, decidedFrom: "flags", doing: "unknown", settled: false };
+}
+
+/** What the kernel says about the programs on the other side of a terminal that is carried on this machine. */
+function insideRelay({ facts, flags }: CarriedTerminal, base: Base, relay: string): ProgramState {
+  const reader = facts.members.find((member) => member.activity === "reading_tty");
+  if (reader !== undefined) {
+    const settled = facts.unread === 0;
+    const doing = settled ? "ready" : "working";
+    const secret = flags?.canonical === true && !flags.echo;
+    const what = secret ? "a line without echo" : flags?.canonical === false ? "a key" : "a line";
+    const why = `${reader.name} reads ${what} from the terminal that ${relay} carries`;
+    return { ...base, state: secret ? "password" : "waiting_for_input", why, decidedFrom: "kernel", doing, settled };
+  }
+  const does = membersDo(facts.members);
+  const doing = does === "hidden" ? "unknown" : does;
+  const name = describe(facts.members[0] ?? null);
+  const why = {
+    working: `${name} is working in the terminal that ${relay} carries`,
+    waiting: `${name} waits for something other than input in the terminal that ${relay} carries`,
+    unknown: `${relay} carries another terminal, in which what ${name} does cannot be seen`,
+  }[doing];
+  return { ...base, state: "running", why, decidedFrom: "kernel", doing, settled: false };
 }
 
 function byKernel(

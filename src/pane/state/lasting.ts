@@ -12,8 +12,10 @@ import type { ProgramKnowledge } from "./classify.ts";
  */
 export type Lasting = "reported" | number | null;
 
-export function lastingOf({ exited, facts, phase }: ProgramKnowledge, state: SessionState): Lasting {
+export function lastingOf({ exited, facts, phase, carried }: ProgramKnowledge, state: SessionState): Lasting {
   if (exited) return "reported";
+  // It rests on other processes than those that hold our terminal.
+  if (carried) return null;
   if (facts === null) return phase === "prompt" && state === "prompt" ? "reported" : null;
   const [only, ...others] = facts.members;
   const isWaiting = only?.activity === "reading_tty" && others.length === 0 && facts.unread === 0;

@@ -8,11 +8,12 @@
 
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
+import { type CarriedTerminal, readCarriedTerminal } from "../../platform/carried-terminal.ts";
 import { type ForegroundFacts, readForeground, readShellInput } from "../../platform/foreground.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramPort } from "../ports.ts";
 import type { TerminalText } from "../text/text.ts";
-import { classify, type ProgramKnowledge, type ProgramState } from "./classify.ts";
+import { carrierOf, classify, type ProgramKnowledge, type ProgramState } from "./classify.ts";
 import { type Lasting, lastingOf } from "./lasting.ts";
 import type { ShellPhase } from "./shell-phase.ts";
 
@@ -27,6 +28,8 @@ const ANSWER_MS = 300;
 const CONFIRM_MS = 10;
 /** Longest time between two looks while nothing changes, in ms: how late a silent change can be noticed. */
 const MAX_INTERVAL_MS = 1_000;
+/** Terminals inside terminals that are looked through (script in script); deeper nesting is not. */
+const MAX_CARRIERS = 4;
 
 export interface ObserverPort {
   readonly program: ProgramPort;
@@ -114,8 +117,10 @@ export class StateObserver {
     const exited = program.exit !== null;
     if (!exited) this.port.checkShell?.();
     const { pid } = program;
+    const facts = exited || pid === null ? null : this.factsOf(pid);
     return {
-      facts: exited || pid === null ? null : this.factsOf(pid),
+      facts,
+      carried: facts === null || this.port.readFacts !== undefined ? null : carriedBehind(facts),
       flags: exited ? null : program.flags(),
       alternate: text.alternate,
       phase: shell.phase,
@@ -184,6 +189,24 @@ export class StateObserver {
     for (const watcher of [...this.watchers]) watcher(state);
     if (this.watchers.size > 0) this.alarm.set(now + this.interval);
   }
+}
+
+/**
+ * The terminal behind the one that holds `facts`, behind as many carriers as there are. Only while each carrier has
+ * handed on all that it was given: else what its inner side waits for may be on its way.
+ */
+function carriedBehind(facts: ForegroundFacts): CarriedTerminal | null {
+  let carried: CarriedTerminal | null = null;
+  let outer = facts;
+  for (let depth = 0; depth < MAX_CARRIERS; depth++) {
+    const carrier = carrierOf(outer);
+    if (carrier === null) return carried;
+    if (carrier.activity !== "reading_tty" || outer.unread !== 0) return null;
+    carried = readCarriedTerminal(carrier.pid);
+    if (carried === null) return null;
+    outer = carried.facts;
+  }
+  return null;
 }
 
 function sameState(a: ProgramState, b: ProgramState): boolean {

@@ -110,7 +110,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   reason: "why",
   "LifecycleEvent.reason": "how the session ended",
   region_writes: "text at places inside the box",
-  relay: "what runs has a terminal of its own inside (ssh, tmux): judged by silence and marks",
+  relay: "what runs has a terminal of its own inside (script, ssh, tmux); why says how it is judged",
   removed: "tags that were removed",
   rgb: "24-bit colour",
   row: "row, from 0",
