@@ -1,7 +1,7 @@
 /**
  * When something last happened in a pane (docs/protocol.md, Silence): the generation (a change token, +1 per activity)
- * and the time of the last activity. `record` runs per chunk of output and per input, so it only counts and tells its
- * owner; waits for silence are `Silence`'s.
+ * and the time of the last activity. `record` runs per chunk of output and per input, so it only counts and notifies
+ * its owner; waits for silence are `Silence`'s.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -10,7 +10,7 @@ export class Activity {
   private count = 0;
   private last: number;
 
-  /** @param recorded runs with every activity */
+  /** @param recorded called on every activity */
   constructor(
     private readonly clock: Clock,
     private readonly recorded: () => void = () => {},
@@ -33,7 +33,7 @@ export class Activity {
     return Math.max(0, Math.floor(this.clock.now() - this.last));
   }
 
-  /** Something happened: output was parsed, or input of a kind that counts was taken. */
+  /** Records activity: output was parsed, or input of a kind that counts was accepted. */
   record(): void {
     this.count++;
     this.last = this.clock.now();

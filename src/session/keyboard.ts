@@ -1,7 +1,7 @@
 /**
  * Who gets the keys that a person types: the program (passthrough), or the agent that captured the keyboard
  * (docs/protocol.md, Keyboard). A capture always has an owner and ends with it: with its connection, or when its lease
- * runs out. A server that died has a little time to come back and claim what its callers held. Captured keys are kept in
+ * expires. A restarted server has a little time to claim what its callers held. Captured keys are kept in
  * a ring, read by cursor.
  */
 
@@ -11,11 +11,11 @@ import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from
 import type { InputEvent, ParsedKey } from "../keys/types.ts";
 import { WshError } from "../protocol/errors.ts";
 
-/** Captured keys that are kept for readers (docs/protocol.md, Keyboard). */
+/** Captured keys kept for readers (docs/protocol.md, Keyboard). */
 const RING = 256;
-/** Callers whose place in the ring is known; of more, the one that read least recently begins anew. */
+/** Callers whose place in the ring is remembered; past that, the least recent reader is forgotten. */
 const READERS = 256;
-/** How long a capture outlives the connection that brought it, in ms: time for a restarted server to claim it again. */
+/** How long a capture outlives its connection, in ms: time for a restarted server to claim it again. */
 const RECLAIM_MS = 5_000;
 /** How long a lone Escape may be the beginning of a sequence, in ms. */
 const ESCAPE_MS = 25;
@@ -24,9 +24,9 @@ export type InputMode = "passthrough" | "capture";
 
 export interface KeyboardOwner {
   readonly id: string;
-  /** What a person calls it. */
+  /** The name shown to people. */
   readonly label: string;
-  /** Its id ends with a connection, so no lease is needed. */
+  /** The id ends with its connection, so no lease is needed. */
   readonly connected: boolean;
 }
 
@@ -37,7 +37,7 @@ export interface CapturedKey {
   readonly target?: string;
 }
 
-/** One key or paste of a person, as subscribers hear of it. */
+/** One key or paste typed by a person, as subscribers receive it. */
 export interface TypedKey {
   /** Mode before the key. */
   readonly mode: InputMode;
@@ -47,24 +47,24 @@ export interface TypedKey {
 
 export interface KeyboardPort {
   readonly clock: Clock;
-  /** Whether a subscriber hears of keys while they go to the program. */
+  /** Whether a subscriber is notified of keys that go to the program. */
   overheard(): boolean;
   typed(key: TypedKey): void;
   modeChanged(mode: InputMode): void;
-  /** Element that captured keys are meant for. */
+  /** Element that the captured keys are meant for. */
   focused(): string | null;
 }
 
 interface Holding {
   readonly owner: KeyboardOwner;
   end: Disposable | null;
-  /** Clock time at which a lease ends; null without one. */
+  /** Clock time at which the lease ends; null without one. */
   until: number | null;
-  /** Its connection is gone: the owner comes back under the same name with another id. */
+  /** The connection is gone: the owner may reconnect under the same name with another id. */
   lost: boolean;
 }
 
-/** What a terminal has typed of an unfinished key. */
+/** The unfinished key that a terminal has sent so far. */
 interface Decoder {
   state: KeyState;
   timer: Disposable | null;
@@ -77,7 +77,7 @@ export class Keyboard {
   private leaseMs = 0;
   private readonly decoders = new Map<number, Decoder>();
   private readonly readers = new Set<() => void>();
-  /** Where each caller last read, the one who did so least recently first. */
+  /** Where each caller last read, least recent reader first. */
   private readonly cursors = new Map<string, number>();
 
   constructor(private readonly port: KeyboardPort) {}
@@ -90,14 +90,14 @@ export class Keyboard {
     return this.holding?.owner ?? null;
   }
 
-  /** Time until the lease ends, in ms; null when it does not run out. */
+  /** Time until the lease ends, in ms; null when it does not expire. */
   leaseLeft(): number | null {
     const until = this.holding?.until ?? null;
     return until === null ? null : Math.max(0, Math.round(until - this.port.clock.now()));
   }
 
   /**
-   * Takes the keyboard, or keeps it: repeating renews the lease.
+   * Captures the keyboard, or keeps it: repeating renews the lease.
    * @throws WshError input_captured when another caller holds it
    */
   capture(owner: KeyboardOwner, leaseMs: number): void {
@@ -107,7 +107,7 @@ export class Keyboard {
     }
     held?.end?.[Symbol.dispose]();
     this.holding = { owner, end: null, until: null, lost: false };
-    // What is pressed before the first read is not lost, nor what was not read yet when a lease is renewed.
+    // Keys pressed before the first read are kept, and so are unread keys when a lease is renewed.
     const read = held === null ? undefined : this.cursors.get(held.owner.id);
     this.moveCursor(owner.id, read ?? this.lastSeq);
     if (!owner.connected) this.lease(leaseMs);
@@ -129,7 +129,7 @@ export class Keyboard {
     if (this.holding?.owner.id === id) this.release();
   }
 
-  /** The connection over which these callers came is gone: they may come back over another one. */
+  /** The connection of these callers has closed: they may return over another one. */
   connectionLost(ids: ReadonlySet<string>): void {
     const { holding } = this;
     if (holding === null || !holding.owner.connected || !ids.has(holding.owner.id)) return;
@@ -140,7 +140,7 @@ export class Keyboard {
 
   /**
    * What a person typed at terminal `viewer`.
-   * @param secret it is typed at a password prompt: subscribers hear nothing of it
+   * @param secret typed at a password prompt: subscribers are not notified of it
    * @returns whether it goes to the program
    */
   type(viewer: number, bytes: Uint8Array, secret: boolean): boolean {
@@ -159,7 +159,7 @@ export class Keyboard {
     return !captured;
   }
 
-  /** Something unfinished waits for its end, but not for ever. */
+  /** Something unfinished waits for its end, but not forever. */
   private arm(decoder: Decoder): void {
     decoder.timer = !isWaiting(decoder.state)
       ? null
@@ -176,7 +176,7 @@ export class Keyboard {
     this.decoders.delete(viewer);
   }
 
-  /** Where a caller goes on reading that does not say where. */
+  /** Where a caller that names no position continues to read. */
   cursor(id: string): number {
     return this.cursors.get(id) ?? this.lastSeq;
   }
@@ -197,8 +197,8 @@ export class Keyboard {
   }
 
   /**
-   * As read, but goes on where the caller last read unless told, and waits for a key. A read by the owner renews its
-   * lease; one that was given up meanwhile moves nothing.
+   * As `read`, but continues where the caller last read unless told otherwise, and waits for a key. A read by the owner
+   * renews its lease; a cancelled read moves nothing.
    */
   async await(
     since: number | undefined,

@@ -1,5 +1,5 @@
 /**
- * How a session ends: with its program, after which the result stays readable for a while; by being killed; or early, to
+ * How a session ends: with its program, after which the result stays readable for a while; by a kill; or early, to
  * make room for newer ones. It ends once, with one reason, after the program's last output. What keeps an ended session
  * longer is here too. How the program itself ends is the pane's lifetime.
  */
@@ -11,7 +11,7 @@ import type { PtyExit } from "../pty/port.ts";
 import type { PaneRef, SessionEmitter, SessionRegistry, SessionSettings } from "./types.ts";
 import type { Viewers } from "./viewers.ts";
 
-/** How a program ended of which nothing is known. */
+/** The exit of a program of which nothing is known. */
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
 
 export interface LifetimePort {
@@ -22,7 +22,7 @@ export interface LifetimePort {
   readonly registry: SessionRegistry;
   readonly settings: SessionSettings;
   name(): string;
-  /** The session is over: everything that it owns is released. */
+  /** The session is over: everything it owns is released. */
   over(gone: WshError): void;
 }
 
@@ -44,18 +44,18 @@ export class Lifetime {
     return this.reason !== null;
   }
 
-  /** It was asked to end; why is told when it is over. */
+  /** The session was asked to end; the reason is reported when it is over. */
   get isEnding(): boolean {
     return this.killing !== null;
   }
 
-  /** Its program is being ended, for good or for its successor: nothing may hold it up. */
+  /** The program is being ended, for good or to be replaced: nothing may delay it. */
   get isHangingUp(): boolean {
     return this.killing !== null || this.port.pane.lifetime.isHangingUp;
   }
 
   /**
-   * Starts the program again in the same place; a caller that asks while that is being done gets the same start.
+   * Restarts the program in the same place; a caller that asks during a restart gets that restart.
    * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)
    */
   restart(): Promise<void> {
@@ -74,7 +74,7 @@ export class Lifetime {
     this.port.events.emit("info", undefined);
   }
 
-  /** The caller that started the program does not wait for it any more: once it has ended its result is kept longer. */
+  /** The caller that started the program has stopped waiting: once the program ends, its result is kept longer. */
   private keepLonger(): void {
     this.graceMs = Math.max(this.graceMs, this.port.settings.execGraceMs);
     if (this.graceTimer !== null) this.startGrace();
@@ -88,7 +88,7 @@ export class Lifetime {
     });
   }
 
-  /** A reader is not done: the session's end waits for it. @returns what ends that */
+  /** A reader is not done: the session's end waits for it. @returns what releases it */
   keep(): () => void {
     this.keepers++;
     let kept = true;
@@ -98,14 +98,14 @@ export class Lifetime {
     };
   }
 
-  /** Ends an ended session early, in favour of newer ones. @returns whether it did: not while its result is being read */
+  /** Ends an ended session early, in favour of newer ones. @returns false while its result is being read */
   giveWay(): boolean {
     if (this.graceTimer === null || this.keepers > 0 || this.killing !== null || this.restarting !== null) return false;
     this.destroy("exited");
     return true;
   }
 
-  /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the session is over. */
+  /** Sends SIGHUP and SIGCONT, then SIGKILL after the grace; resolves when the session is over. */
   kill(reason: "killed" | "server_stopped"): Promise<void> {
     this.killing ??= this.endProgram(reason);
     return this.killing;

@@ -1,7 +1,7 @@
 /**
  * A session: its identity (id, name, tags), the window that people and callers see, the terminals that show it, what is
  * drawn over it and who gets its keys. It joins these parts, refers to its pane without owning it, and knows no
- * transport: the session's process turns what it emits into frames and what arrives into calls.
+ * transport: the session process turns what it emits into frames and what arrives into calls.
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
@@ -118,7 +118,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.window.size;
   }
 
-  /** Where panels are on the outer screen, and what they leave the program. */
+  /** Where panels lie on the outer screen, and what they leave for the program. */
   get layout(): Layout {
     return this.window.layout;
   }
@@ -143,7 +143,7 @@ export class Session<P extends PaneRef = PaneRef> {
     return this.pane.exit;
   }
 
-  /** What lists show of it, and how long its state lasts unless an event ends it. */
+  /** What lists show of the session, and how long its state lasts unless an event ends it. */
   listing(): { readonly info: SessionInfo; readonly lasting: Lasting } {
     const { state, lasting } = this.pane.stateLasting();
     return { info: this.info(state), lasting };
@@ -234,7 +234,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.events.emit("listed", undefined);
   }
 
-  /** A person typed at an attached terminal: counts as activity even while the keys are captured. */
+  /** A person typed at an attached terminal: counts as activity even while keys are captured. */
   typed(viewer: number, bytes: Uint8Array): void {
     const { pane } = this;
     pane.activity.record();
@@ -242,7 +242,7 @@ export class Session<P extends PaneRef = PaneRef> {
     if (this.keyboard.type(viewer, bytes, isSecret(flags))) pane.typed(bytes, flags);
   }
 
-  /** A streaming client came or went. */
+  /** A streaming client connected or disconnected. */
   streamOpened(): () => void {
     this.streams++;
     this.events.emit("info", undefined);

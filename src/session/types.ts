@@ -1,6 +1,6 @@
 /**
- * What a session is made from, what it reports, and what it needs of its panes and of the registry: the types that its
- * parts and its process share. Nothing here does anything.
+ * What a session is made from, what it reports, and what it needs from its panes and the registry: the types that its
+ * parts and its process share. Types only.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -17,14 +17,14 @@ import type { SizePolicy } from "./viewers.ts";
 export interface SessionSettings {
   /** How long an ended session stays readable, in ms. */
   readonly graceMs: number;
-  /** The same when the caller that started the program has stopped waiting for it, in ms. */
+  /** How long it stays readable when the caller that started the program has stopped waiting, in ms. */
   readonly execGraceMs: number;
   readonly sizePolicy: SizePolicy;
   readonly elements: ElementLimits;
 }
 
 export interface SessionOptions extends Size {
-  /** The session's own number, and its window's. */
+  /** The number of the session and of its window. */
   readonly id: number;
   readonly windowId: number;
   readonly name: string;
@@ -34,7 +34,7 @@ export interface SessionOptions extends Size {
   readonly clock?: Clock;
 }
 
-/** What a session hears of its panes. */
+/** What a pane reports to its session. */
 interface ShownPaneEvents {
   /** The program entered or left its alternate screen. */
   alternate: boolean;
@@ -44,7 +44,7 @@ interface ShownPaneEvents {
   abandoned: undefined;
 }
 
-/** What a session needs of a pane that it shows. It refers to panes and owns none: a pane may run in another process. */
+/** What a session needs from a pane it shows. It refers to panes and owns none: a pane may run in another process. */
 export interface PaneRef {
   readonly id: string;
   readonly pid: number | null;
@@ -66,15 +66,15 @@ export interface PaneRef {
   state(): SessionState;
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting };
   resize(rows: number, cols: number): Promise<void>;
-  /** What the program has set of its terminal; null when that is unknown. */
+  /** Modes that the program has set on its terminal; null when unknown. */
   flags(): PtyFlags | null;
-  /** A person typed. @param flags what the program had set then */
+  /** A person typed. @param flags the program's modes at that time */
   typed(bytes: Uint8Array, flags: PtyFlags | null): void;
   /** The session is over: pending waits fail with `gone`. */
   release(gone: WshError): void;
 }
 
-/** What a session reports to its listeners. What its program does, its panes report. */
+/** What a session reports to its listeners. Its panes report what the program does. */
 export interface SessionEvents {
   /** Anything in SessionInfo that does not change with every key. */
   info: undefined;
@@ -84,12 +84,12 @@ export interface SessionEvents {
   tagged: { readonly added: readonly string[]; readonly removed: readonly string[]; readonly tags: readonly string[] };
   /** The program has ended; the session stays readable for the grace period. */
   exited: PtyExit;
-  /** It was asked to end: its name is free and it is found no more, whatever its program still does. */
+  /** The session was asked to end: its name is free and it can no longer be found, whatever its program still does. */
   ending: undefined;
   /** The session is over. */
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   resized: Size;
-  /** What is drawn over and beside the terminal, or where, has changed. */
+  /** What is drawn over and beside the terminal has changed or moved. */
   drawn: undefined;
   /** A person typed, as far as others may know. */
   typed: TypedKey & { readonly target?: string };
@@ -97,13 +97,13 @@ export interface SessionEvents {
   screenMode: ScreenMode;
 }
 
-/** How the registry is told; the session's process implements it over the file system. */
+/** How the registry is notified; the session process implements it over the file system. */
 export interface SessionRegistry {
   /** @throws WshError invalid_session_name, session_name_conflict */
   rename(name: string): Promise<void>;
   ended(name: string): Promise<void>;
   live(): Promise<void>;
-  /** The session is found no more, neither by name nor by id. */
+  /** The session can no longer be found, by name or by id. */
   leave(name: string): Promise<void>;
 }
 

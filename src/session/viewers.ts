@@ -1,8 +1,8 @@
 /**
  * The attached terminals, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
  * terminal that attached, typed or changed its size last decides; `smallest`: the session fits into each of them.
- * Read-only terminals never decide. A size that was set through an API holds until a terminal acts. Pure bookkeeping: applying
- * the size is the session's.
+ * Read-only terminals never decide. A size set through an API holds until a terminal acts. Pure bookkeeping: the
+ * session applies the size.
  */
 import type { Size } from "../protocol/size.ts";
 
@@ -25,12 +25,12 @@ export type ViewerEnd =
 
 export class Viewers {
   private readonly viewers = new Map<number, Viewer>();
-  /** Ids of those that decide, in the order in which they last acted, the newest last. */
+  /** Ids of the terminals that decide, in the order in which they last acted, newest last. */
   private order: number[] = [];
   /** The size that an API has set since a terminal last acted. */
   private imposed: Size | null = null;
 
-  /** @param changed one came or went */
+  /** @param changed called when a terminal attaches or detaches */
   constructor(
     private readonly policy: SizePolicy,
     private readonly changed: () => void = () => {},
@@ -66,7 +66,7 @@ export class Viewers {
     this.imposed = size;
   }
 
-  /** A terminal attached, typed or was resized. @returns whether the size may be another one now */
+  /** A terminal attached, typed or was resized. @returns whether the size may have changed */
   acted(id: number): boolean {
     if (this.viewers.get(id)?.readOnly !== false) return false;
     const wasImposed = this.imposed !== null;
@@ -76,12 +76,12 @@ export class Viewers {
     return true;
   }
 
-  /** Those that decide the size, in the order in which they last acted. */
+  /** The terminals that decide the size, in the order in which they last acted. */
   private get deciding(): Viewer[] {
     return this.order.flatMap((id) => this.viewers.get(id) ?? []);
   }
 
-  /** The size that was asked for last; null when none was asked for, and the session keeps its size. */
+  /** The size requested last; null when none was requested and the session keeps its size. */
   size(): Size | null {
     if (this.imposed !== null) return this.imposed;
     const asked = this.deciding;

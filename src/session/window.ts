@@ -1,6 +1,6 @@
 /**
- * A window: the size that its viewers or callers asked for, where panels lie on it, and the pane that gets what they
- * leave. It refers to its pane and does not own it: how the pane starts and ends is not the window's.
+ * A window: the size that its viewers or callers requested, where panels lie on it, and the pane that gets the rest.
+ * It refers to its pane and does not own it: the pane starts and ends on its own.
  *
  * `outer` is the whole size; the pane's is never larger, and the program's terminal follows every change of layout.
  */
@@ -10,13 +10,13 @@ import type { PaneInfo, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PaneRef } from "./types.ts";
 
-/** A terminal smaller than this is a window that was squeezed: programs can do nothing there. */
+/** A terminal smaller than this is a window that was squeezed: programs are unusable there. */
 const USABLE: Size = { rows: 5, cols: 20 };
 
 export interface WindowPort {
   readonly id: string;
   readonly pane: PaneRef;
-  /** Where the session's panels are at an outer size. */
+  /** Where the session's panels lie at an outer size. */
   place(outer: Size): Layout;
 }
 
@@ -39,18 +39,18 @@ export class Window {
     return this.outer;
   }
 
-  /** Where panels are on the outer screen, and what they leave the pane. */
+  /** Where panels lie on the outer screen, and what they leave for the pane. */
   get layout(): Layout {
     return this.placed;
   }
 
-  /** The size after the last terminal has gone, when it is another: not one that only that terminal could bear. */
+  /** The size after the last terminal has gone, if it changes: not one that only that terminal could use. */
   get unattendedSize(): Size | null {
     const { rows, cols } = this.outer;
     return rows < USABLE.rows || cols < USABLE.cols ? this.usable : null;
   }
 
-  /** Sets the outer size. @returns whether it is another one now */
+  /** Sets the outer size. @returns whether it changed */
   async resize(asked: Size): Promise<boolean> {
     const changed = asked.rows !== this.outer.rows || asked.cols !== this.outer.cols;
     this.outer = asked;

@@ -1,6 +1,6 @@
 /**
- * A reader that follows one command: the next one that starts, or one by its id that may be running or over already. It
- * gets the output from the first byte, then the record; a part that was too long to be kept before it was followed is counted.
+ * A reader that follows one command: the next one that starts, or one named by id that may be running or over. It
+ * gets the output from the first byte, then the record; a part that was no longer kept when following began is counted.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -11,11 +11,11 @@ import type { RetiredLines, TerminalText } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 
 export interface FollowSink {
-  /** Rendered text, as a rule whole lines. */
+  /** Rendered text, usually whole lines. */
   text(text: string): void;
-  /** Lines that are not kept any more. */
+  /** Lines that are no longer kept. */
   omitted(lines: number): void;
-  /** After the last text. */
+  /** Called after the last text. */
   ended(record: CommandRecord): void;
 }
 
@@ -54,7 +54,7 @@ export class CommandFollower {
     else this.output = new OutputFollower(options.text, running.end, (text) => sink.text(text));
   }
 
-  /** The command that is followed; null until one starts. */
+  /** The command being followed; null until one starts. */
   get id(): number | null {
     return this.command;
   }

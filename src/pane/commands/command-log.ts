@@ -4,13 +4,13 @@
  *
  * Fed in stream order with the shell's marks, with lines that leave the emulator's hot window, and with the program's end.
  * Only D ends a command; a prompt without D, while the shell's own group holds the terminal, ends it with exit code null;
- * the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it count
- * for nothing but the state of a shell inside what runs.
+ * the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it only
+ * describe the state of a shell inside the running command.
  *
- * Output is what the screen and history show at the end, from the place of C to the place of D; a
- * command that clears the screen begins anew at its top. Lines that history lets go of are taken as they go, so no limit
+ * Output is what the screen and history show at the end, from the place of C to the place of D; after a
+ * command clears the screen, its output starts at the top. Lines are taken as history drops them, so no limit
  * of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
- * goes first, then the oldest record.
+ * is dropped first, then the oldest record.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -43,7 +43,7 @@ export interface CommandLogLimits {
   readonly totalBytes: number;
 }
 
-/** 512 KiB a record is more than a reader of a result takes; 8 MiB in all keeps a busy session within its memory goal. */
+/** 512 KiB a record exceeds what readers of a result take; 8 MiB in all keeps a busy session within its memory goal. */
 export const defaultCommandLogLimits: CommandLogLimits = {
   records: 1_000,
   recordBytes: 512 * 1024,
@@ -64,15 +64,15 @@ export interface CommandLogPort {
 }
 
 export interface CommandLogEvents {
-  /** C: a command began. */
+  /** C: a command started. */
   started(record: CommandRecord): void;
-  /** It ended, was lost, or the program ended under it. */
+  /** The command ended, was lost, or the program ended under it. */
   finished(record: CommandRecord): void;
   /** B: the shell takes input. */
   prompt(): void;
   /** The pane's program has ended, and its last command with it. */
   exited(): void;
-  /** The command line has been taken: everything between the two places is the echo of input. */
+  /** The command line was accepted: everything between the two places is the echo of input. */
   commandLine(from: TextPosition, to: TextPosition): void;
 }
 
@@ -95,12 +95,12 @@ export class CommandLog {
     private readonly limits: CommandLogLimits = defaultCommandLogLimits,
   ) {}
 
-  /** Where the pane's shell is. */
+  /** Phase of the pane's shell. */
   get phase(): ShellPhase {
     return this.current;
   }
 
-  /** Where a shell inside what runs is, by marks that are not trusted. */
+  /** Phase of a shell inside the running command, by marks that are not trusted. */
   get inner(): ShellPhase {
     return this.innerPhase;
   }
@@ -110,7 +110,7 @@ export class CommandLog {
     return this.sawVerified;
   }
 
-  /** Whether any marks that count were seen: there is shell integration. */
+  /** Whether any trusted marks were seen: there is shell integration. */
   get active(): boolean {
     return this.current !== "none";
   }
@@ -125,7 +125,7 @@ export class CommandLog {
     return this.promptBegin;
   }
 
-  /** What the newest D said and where: a shell sends one without a command for text that it refused. */
+  /** What the newest D said, and where: a shell sends one without a command for text that it refused. */
   get lastStatus(): { readonly exitCode: number | null; readonly offset: number } | null {
     return this.status;
   }
@@ -135,12 +135,12 @@ export class CommandLog {
     return this.port.shellHoldsTerminal();
   }
 
-  /** The command that runs, if one does. */
+  /** The running command, if any. */
   get runningCommand(): CommandRecord | null {
     return this.running?.record ?? null;
   }
 
-  /** Records that are kept, oldest first. */
+  /** Records kept, oldest first. */
   list(): CommandRecord[] {
     return [...this.entries.values()].map((entry) => entry.record);
   }
@@ -154,7 +154,7 @@ export class CommandLog {
     return this.get(this.lastId);
   }
 
-  /** Id that the next command will get. */
+  /** Id of the next command. */
   get nextId(): number {
     return this.lastId + 1;
   }
@@ -167,7 +167,7 @@ export class CommandLog {
     return output instanceof PackedLines ? output.lines() : output.collect(this.port.text.position());
   }
 
-  /** The running command's lines that are complete, and the place behind them; null when it does not run. */
+  /** The running command's complete lines, and the place after them; null when it does not run. */
   soFar(id: number): { readonly kept: KeptLines; readonly end: TextPosition } | null {
     const output = this.running?.record.id === id ? this.running.output : null;
     if (!(output instanceof RunningOutput)) return null;
@@ -184,18 +184,18 @@ export class CommandLog {
     return { [Symbol.dispose]: () => void this.listeners.delete(events) };
   }
 
-  /** The next command is this one: exec knows what it sends better than the shell's history does. Null forgets it. */
+  /** The next command is this one: exec knows what it sends better than the shell's history does. Null clears it. */
   expect(sent: Sent | null): void {
     this.expected = sent;
   }
 
-  /** What is known of what ran, beside what exec has sent. */
+  /** What is known of the command that ran, besides what exec sent. */
   comparison(id: number): Comparison {
     const entry = this.entries.get(id);
     return entry === undefined ? { kind: "same" } : compare(entry);
   }
 
-  /** A mark of the stream, when everything before it has been parsed. */
+  /** A mark in the stream, once everything before it has been parsed. */
   mark(mark: ShellMark): void {
     if (mark.verified) this.sawVerified = true;
     if (mark.verified !== this.sawVerified) {
@@ -226,13 +226,13 @@ export class CommandLog {
     }
   }
 
-  /** History lets go of lines. Costs nothing unless a command runs. */
+  /** History drops lines. Costs nothing unless a command runs. */
   retired(lines: RetiredLines): void {
     const output = this.running?.output;
     if (output instanceof RunningOutput) output.retired(lines);
   }
 
-  /** The normal screen was erased and is written anew from line `top` on. */
+  /** The normal screen was erased and is rewritten from line `top` on. */
   erased(top: number): void {
     const entry = this.running;
     if (!(entry?.output instanceof RunningOutput)) return;
@@ -240,7 +240,7 @@ export class CommandLog {
     entry.record = { ...entry.record, first_line_id: Math.min(top, entry.record.first_line_id) };
   }
 
-  /** Somebody types while the command runs, into a terminal that echoes. */
+  /** Input is typed while the command runs, into a terminal that echoes. */
   typedInto(): void {
     const entry = this.running;
     if (entry !== null && !entry.doubts.includes(TYPED_INTO)) entry.doubts.push(TYPED_INTO);
@@ -248,7 +248,7 @@ export class CommandLog {
 
   /**
    * The pane's program has ended and its last output was parsed.
-   * @param isCodeOfCommand whether its code is that of the command which ran, as after `exit 3`
+   * @param isCodeOfCommand whether the code belongs to the command that ran, as after `exit 3`
    */
   exited({ code, signal }: PtyExit, isCodeOfCommand = true): void {
     const entry = this.running;
@@ -265,7 +265,7 @@ export class CommandLog {
     this.emit((listener) => listener.exited?.());
   }
 
-  /** The shell's process runs another program: its command has no end, and marks of another shell count from here. */
+  /** The shell's process runs another program: its command has no end, and marks of another shell count from now on. */
   replaced(): void {
     const { text } = this.port;
     if (this.running !== null) this.end(text.position(), text.offset, null, null, "replaced");

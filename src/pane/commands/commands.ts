@@ -24,12 +24,12 @@ import { LineEditor } from "./line-editor.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, Stop } from "./stop.ts";
 
-/** When a running command is checked for having replaced the shell, in ms from the check before: most do so at once. */
+/** Checks of a running command for having replaced the shell, in ms after the previous one: most do so at once. */
 const CHECK_MS = [50, 250, 1_000, 5_000] as const;
 
 /**
- * Codes with which shells that were hung up end themselves, in the middle of a command. They mean nothing of the command
- * then: zsh's `exit 1` looks the same, and fish tells of its `exit` by a mark. bash ends by the signal.
+ * Exit codes of shells that end themselves after a hangup, in the middle of a command. They say nothing of the command
+ * then: zsh's `exit 1` looks the same, and fish reports its `exit` by a mark. bash ends by the signal.
  */
 const hangupCodes: Readonly<Record<IntegratedShell, number | null>> = { bash: null, zsh: 1, fish: 0 };
 
@@ -38,7 +38,7 @@ export interface CommandLimits extends CommandLogLimits {
   readonly waiters: number;
 }
 
-/** 256 waits are far more than callers need, few enough that a leak of them is noticed. */
+/** 256 waits exceed what callers need, and are few enough that a leak is noticed. */
 export const defaultCommandLimits: CommandLimits = { ...defaultCommandLogLimits, waiters: 256 };
 
 export interface CommandsPort {
@@ -47,10 +47,10 @@ export interface CommandsPort {
   readonly program: ProgramPort;
   readonly target: ExecTarget;
   readonly activity: Activity;
-  /** Directory that the shell has reported, or that the program was started in. */
+  /** Directory that the shell has reported, or in which the program was started. */
   cwd(): string | null;
   readonly limits?: CommandLimits;
-  /** File of the integrated shell that was started; null or absent when the program is none. */
+  /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
   /** Replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
@@ -100,7 +100,7 @@ export class Commands {
       target,
       log: this.log,
       flags: () => program.flags(),
-      // Where facts are replaced there are none of the kernel's.
+      // With replaced facts there are none from the kernel.
       reader: () => (program.pid === null || readFacts !== undefined ? null : readTerminalReader(program.pid)),
       quietMs: () => this.observer.quietMs(),
       offset: () => text.offset,
@@ -115,30 +115,30 @@ export class Commands {
     this.runs = new Runs({ ...parts, type });
   }
 
-  /** A mark of the shell integration, when what came before it has been parsed. */
+  /** A mark of the shell integration, once what came before it has been parsed. */
   mark(mark: ShellMark): void {
     if (mark.verified) this.image.shown();
     if (mark.kind !== "L") this.log.mark(mark);
-    // A shell that has our integration without this session's nonce answers all the same; nothing it says is verified.
+    // A shell that has our integration without this session's nonce still answers; nothing it says is verified.
     else if (mark.verified || !this.log.verified) this.editor.answered(mark);
-    // Its last marks may be read when the shell that printed them is gone already: what they begin is over.
+    // Its last marks may be read after the shell that printed them is gone: what they start is over.
     if (mark.verified && this.image.replacedBy !== null) this.log.replaced();
   }
 
-  /** History lets go of lines. */
+  /** History drops lines. */
   retired(lines: RetiredLines): void {
     for (const follower of this.followers) follower.retired(lines);
     this.log.retired(lines);
     this.waiters.retired(lines);
   }
 
-  /** The normal screen was erased and is written anew from line `top` on. */
+  /** The normal screen was erased and is rewritten from line `top` on. */
   erased(top: number): void {
     for (const follower of this.followers) follower.erased(top);
     this.log.erased(top);
   }
 
-  /** A chunk has been parsed, its marks included, and counted as activity. */
+  /** A chunk has been parsed, including its marks, and counted as activity. */
   chunk(): void {
     for (const follower of this.followers) follower.chunk();
     this.waiters.chunk();
@@ -149,18 +149,18 @@ export class Commands {
     this.waiters.bell(this.port.text.offset);
   }
 
-  /** Input is typed (by an API or an attached terminal): call before the program can have answered. `flags` were read before. */
+  /** Input is typed (by an API or a terminal): call before the program can have answered. `flags` were read before. */
   typing(bytes: Uint8Array, flags = this.port.program.flags()): void {
     this.note(bytes, flags);
   }
 
-  /** Somebody's input is given to the program: while a command runs its echo is output like any other. */
+  /** Input is given to the program: while a command runs, its echo is output like any other. */
   inputPassed(): void {
     if (this.log.runningCommand === null || this.port.program.flags()?.echo === false) return;
     this.log.typedInto();
   }
 
-  /** The program has ended, perhaps since we hung up; call when its last output was parsed and `program.exit` is set. */
+  /** The program has ended, perhaps since we hung up; call once its last output is parsed and `program.exit` is set. */
   exited(exit: PtyExit, isHungUp = false): void {
     const { shellFile = null } = this.port;
     const { shell } = this.port.target;
@@ -175,17 +175,17 @@ export class Commands {
     this.observer.dispose();
   }
 
-  /** Waits that are pending. */
+  /** Number of pending waits. */
   get waiting(): number {
     return this.waiters.count;
   }
 
-  /** What the program is doing now; a scan of /proc. */
+  /** What the program is doing now; scans /proc. */
   state(): ProgramState {
     return this.observer.observe();
   }
 
-  /** The same, and how long it lasts unless an event ends it. */
+  /** What the program is doing now, and how long that lasts unless an event ends it. */
   stateLasting(): ReturnType<StateObserver["observeLasting"]> {
     return this.observer.observeLasting();
   }
@@ -195,7 +195,7 @@ export class Commands {
     return this.image.replacedBy;
   }
 
-  /** Directory of the shell: as the kernel shows it, else as the shell reported it. */
+  /** Directory of the shell as the kernel shows it, else as the shell reported it. */
   cwd(): string | null {
     const { pid } = this.port.program;
     return (pid === null ? null : processCwd(pid)) ?? this.port.cwd();
@@ -210,7 +210,7 @@ export class Commands {
   }
 
   /**
-   * Hands on what a command prints, from its first byte. Ends with the command, or when it is closed.
+   * Passes on what a command prints, from its first byte. Ends with the command, or when it is closed.
    * @param id null: the command that starts next
    * @throws WshError command_not_found
    */
@@ -222,7 +222,7 @@ export class Commands {
     return follower;
   }
 
-  /** Ends a command that runs at the prompt; null when it takes no notice. */
+  /** Ends a command that runs at the prompt; null when the command ignores it. */
   stop(id: number, how: Stop): ReturnType<Exec["stop"]> {
     return this.execs.stop(id, how);
   }
@@ -235,7 +235,7 @@ export class Commands {
     if (this.image.look()) this.log.replaced();
   }
 
-  /** A command may put another program in the shell's place, and it may be long until the next observation. */
+  /** A command may replace the shell with another program, and the next observation may be far off. */
   private checkSoon(id: number, n: number): void {
     const delay = CHECK_MS[n];
     if (delay === undefined || this.port.shellFile === null || this.port.shellFile === undefined) return;
@@ -256,7 +256,7 @@ export class Commands {
     this.note(bytes);
     const { offset } = this.port.text;
     await write(bytes);
-    // The kernel has it only now: the program is given its time from here, unless it has answered already.
+    // The kernel has the input only now: the program's time starts here, unless it has answered already.
     if (this.port.text.offset === offset) this.observer.input();
   }
 }

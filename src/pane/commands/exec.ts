@@ -15,22 +15,22 @@ import { type ResultsPort, StepResults } from "./step-results.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
 import { type Leader, type Stop, stopCommand } from "./stop.ts";
 
-/** How long a command may take to begin, so that a caller that does not wait learns its id all the same, in ms. */
+/** How long a command may take to start, so that a caller that does not wait still learns its id, in ms. */
 const BEGIN_MS = 1_000;
-/** How long the shell may take to say what it ran, when a command has ended, in ms. */
+/** How long the shell may take to report what it ran after a command has ended, in ms. */
 const EVIDENCE_MS = 500;
-/** How long a line that was typed is followed when its caller has left, in ms. */
+/** How long a typed line is followed after its caller has left, in ms. */
 const SETTLE_MS = 10_000;
 
 export interface ExecRequest extends LineRequest {
   readonly steps: readonly Step[];
   readonly stopOnError: boolean;
-  /** For all steps together. */
+  /** Time for all steps together. */
   readonly maxWaitMs: number;
   readonly onTimeout: OnTimeout;
-  /** Returns as soon as the (only) command has begun. */
+  /** Returns as soon as the (only) command has started. */
   readonly background: boolean;
-  /** UTF-8 bytes of output of each step. */
+  /** UTF-8 bytes of output per step. */
   readonly outputLimit: number;
 }
 
@@ -40,15 +40,15 @@ export interface ExecOutcome {
 }
 
 export interface ExecPort extends LinePort, ResultsPort {
-  /** Who leads the group in the foreground. */
+  /** Leader of the foreground group. */
   leader(): Leader | null;
-  /** Writes what exec types past what is held back, known as input where echo is masked. */
+  /** Writes what exec types past the held input, known as input where echo is masked. */
   send(bytes: Uint8Array, hold: InputHold): Promise<void>;
 }
 
 export class Exec {
   private busy: string | null = null;
-  /** A line that was typed and neither ran nor was given up when its caller left. */
+  /** A typed line that was neither run nor given up when its caller left. */
   private unsettled: Promise<void> | null = null;
   private readonly line: PromptLine;
   private readonly results: StepResults;
@@ -71,7 +71,7 @@ export class Exec {
         running: this.busy,
       });
     }
-    // A background command is waited for until it has begun, however short the wait.
+    // A background command is awaited until it has started, however short the wait.
     const least = request.background ? STUCK_MS : 0;
     const deadline = this.port.clock.now() + Math.max(least, request.maxWaitMs);
     const steps: StepResult[] = [];
@@ -86,7 +86,7 @@ export class Exec {
         }
         this.busy = step.command;
         const result = await this.step(step, request, deadline, warnings).catch((error: unknown) => {
-          // What ran before has its result, so a later step that cannot be typed is only skipped.
+          // Steps that ran have their results, so a later step that cannot be typed is only skipped.
           if (steps.length === 0 || !(error instanceof WshError) || error.code === "cancelled") throw error;
           warnings.push(`'${step.command}' was not run: ${error.message}`);
           return this.results.skipped(step);
@@ -108,7 +108,7 @@ export class Exec {
     return { steps, warnings };
   }
 
-  /** Ends a command that runs; null when it takes no notice. */
+  /** Ends a running command; null when the command ignores it. */
   stop(id: number, how: Stop): ReturnType<typeof stopCommand> {
     return stopCommand(this.port, id, how);
   }
@@ -137,7 +137,7 @@ export class Exec {
     }
   }
 
-  /** Types the line into the empty editor. One that was sent in part only is given up before anything follows it. */
+  /** Types the line into the empty editor. A line sent only in part is given up before anything follows it. */
   private async type(before: string, line: Uint8Array, hold: InputHold): Promise<void> {
     const bytes = before === "" ? line : new Uint8Array(Buffer.concat([Buffer.from(before), line]));
     try {
@@ -148,7 +148,7 @@ export class Exec {
     }
   }
 
-  /** A line that was typed and whose caller has left: it is seen to its beginning, or taken back. */
+  /** A typed line whose caller has left is followed until it starts, or is taken back. */
   private async settle(watch: StepWatch, hold: InputHold): Promise<void> {
     const { log } = this.port;
     try {
@@ -156,7 +156,7 @@ export class Exec {
       const takesBack = end.kind === "stuck" || (end.kind === "unstarted" && end.exitCode === null);
       if (takesBack) await this.line.interrupt(hold);
     } catch {
-      // The program does not read any more: what waits is told so by itself.
+      // The program no longer reads: pending callers are told separately.
     } finally {
       watch[Symbol.dispose]();
       if (watch.record === null) log.expect(null);
@@ -193,7 +193,7 @@ export class Exec {
     }
   }
 
-  /** The shell has not run the text and may still hold it: it gets an empty line again. */
+  /** The shell has not run the text and may still hold it: clears its line. */
   private async takeBack(
     step: Step,
     hold: InputHold,
@@ -207,10 +207,10 @@ export class Exec {
     return result;
   }
 
-  /** A command's result, if what ran is what was sent. */
+  /** A command's result, if the command that ran is the one sent. */
   private async compared(step: Step, record: CommandRecord, limit: number, warnings: string[]): Promise<StepResult> {
     const { log, clock } = this.port;
-    // bash says what ran behind the end, before its next prompt.
+    // bash reports what ran after the end, before its next prompt.
     if (log.comparison(record.id).kind === "open" && log.phase === "ended") {
       await this.line.promptComes(clock.now() + EVIDENCE_MS, undefined);
     }

@@ -1,11 +1,11 @@
 /**
- * Asks the shell's line editor what it holds, and types into it only what follows an answer.
+ * Asks the shell's line editor what it holds, and types into it only directly after an answer.
  *
- * The screen is no evidence of a line: text stands in it that is not in the line, and the other way round. So the editor
+ * The screen is no evidence of a line: it shows text that is not in the line, and the other way round. So the editor
  * itself is asked, by a private key that our shell integration has bound; it answers with a mark that carries the
  * pane's nonce. A key is sent only while all other input is held back and the shell is seen reading with nothing
- * unread: whatever was typed before has been taken by then, and nothing else can come between the answer and what
- * follows it. Keys are numbered, so that a late answer is not taken for one to a later question.
+ * unread: whatever was typed before has been read by then, and nothing else can come between the answer and what
+ * follows it. Keys are numbered, so that a late answer is not taken for the answer to a later question.
  */
 
 import { pause, Wait } from "../../base/deadline.ts";
@@ -17,42 +17,42 @@ import type { CommandLog } from "./command-log.ts";
 
 /** How long the editor may take to answer, in ms. */
 const ANSWER_MS = 500;
-/** How long before a second key follows one that was not answered, since something half typed may have swallowed it. */
+/** Time before a second key follows an unanswered one, since something half typed may have swallowed it, in ms. */
 const SECOND_KEY_MS = 200;
-/** How long the shell may take to read again after its prompt, and a paste to come to its end, in ms. */
+/** How long the shell may take to read again after its prompt, and a paste to reach its end, in ms. */
 const REST_MS = 500;
-/** How long it is looked for the shell's reading without a pause, in ms: a shell takes that long after its prompt. */
+/** How long the shell is checked for reading without a pause, in ms: a shell takes that long after its prompt. */
 const BUSY_LOOK_MS = 3;
-/** Time between two looks after that, in ms. */
+/** Interval between checks after that, in ms. */
 const LOOK_MS = 2;
-/** Silence that stands for reading where the kernel does not tell, in ms. */
+/** Silence that counts as reading where the kernel does not tell, in ms. */
 const QUIET_MS = 20;
 
-/** How long the answer of a shell that is busy may take, in ms: one that reads again without an answer has none. */
+/** How long a busy shell may take to answer, in ms: one that reads again without an answer has none. */
 const BUSY_ANSWER_MS = 5_000;
-/** A key that was not answered for so long, when the shell has read everything, was swallowed, in ms. */
+/** Age at which an unanswered key counts as swallowed, when the shell has read everything, in ms. */
 const LATE_MS = 1_000;
-/** Rest of somebody's input before the editor is asked, so that a key or a count that is being typed is whole, in ms. */
+/** Pause in other input before the editor is asked, so that a key or count being typed is whole, in ms. */
 const TYPING_MS = 100;
-/** Rest after which an open paste is taken to be all that comes, in ms. */
+/** Pause after which an open paste is taken to be complete, in ms. */
 const PASTE_MS = 1_000;
 
 const encoder = new TextEncoder();
 /** Places in `ask`. */
 const keyNumbers = [0, 1];
-/** Keys that ask, in turn, and the one that clears the line. As the scripts bind them. */
+/** Keys that ask, in turn, and the key that clears the line, as the scripts bind them. */
 const keys: Readonly<Record<IntegratedShell, { readonly ask: readonly [string, string]; readonly clear: string }>> = {
   bash: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
   zsh: { ask: ["\x1b[9371z", "\x1b[9372z"], clear: "\x1b[9373z" },
   fish: { ask: ["\x1b[20;8~", "\x1b[21;8~"], clear: "\x1b[23;8~" },
 };
-/** Takes vi's command mode of bash back to inserting; the other shells' scripts do that themselves. */
+/** Switches bash's vi command mode back to inserting; the other shells' scripts do that themselves. */
 const INSERT = "i";
 
 /**
- * text: the line holds something. open: a command is to go on, or a search or a list is open. silent: no answer. busy: the
- * shell does not read. lines: it reads whole lines, without an editor. unechoed: it holds nothing, and whether a command is
- * to go on does not show, since the terminal does not echo. left: there is no prompt any more.
+ * text: the line holds something. open: a command continues, or a search or list is open. silent: no answer. busy: the
+ * shell does not read. lines: it reads whole lines, without an editor. unechoed: it is empty, and whether a command
+ * continues is not visible, since the terminal does not echo. left: there is no prompt any more.
  */
 export type LineState =
   | { readonly kind: "empty"; readonly before: string }
@@ -60,14 +60,14 @@ export type LineState =
   | { readonly kind: "open" | "silent" | "busy" | "lines" | "unechoed" | Unfinished }
   | { readonly kind: "left" };
 
-/** Somebody is in the middle of something that the private key would alter. `paste` is at rest, `pasting` may go on. */
+/** Input in progress that the private key would alter. `paste` is at rest, `pasting` may continue. */
 export type Unfinished = "typing" | "half" | "paste" | "pasting";
 
 export interface LineEditorPort {
   readonly target: ExecTarget;
   readonly log: CommandLog;
   flags(): PtyFlags | null;
-  /** What the kernel says of the shell; null where it says nothing. */
+  /** What the kernel reports of the shell; null where it reports nothing. */
   reader(): TerminalReader | null;
   /** Age of the last output or input in ms. */
   quietMs(): number;
@@ -76,7 +76,7 @@ export interface LineEditorPort {
 }
 
 export class LineEditor {
-  /** Keys of each number that were not answered, and when the last was pressed. */
+  /** Unanswered keys of each number, and when the last was pressed. */
   private readonly open = keyNumbers.map(() => ({ keys: 0, since: 0 }));
   private answer: ((mark: ShellMark) => void) | null = null;
 
@@ -90,7 +90,7 @@ export class LineEditor {
     this.answer?.(mark);
   }
 
-  /** Waits a moment until whatever somebody types is whole, before input is held back. Null when it is. */
+  /** Waits briefly until input being typed is whole, before input is held back. Null when it is. */
   async unfinished(shell: IntegratedShell): Promise<Unfinished | null> {
     const { typed } = this.port.target;
     for (const began = performance.now(); ; await pause(LOOK_MS)) {
@@ -105,12 +105,12 @@ export class LineEditor {
     }
   }
 
-  /** What the line holds, all other input being held back by `hold`. */
+  /** Returns what the line holds; `hold` keeps all other input back. */
   async ask(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const rest = await this.untilReading();
     if (rest !== null) return rest;
     const line = await this.asked(hold, shell);
-    // While a shell still runs the key's function, somebody's Ctrl+C would end that, and not the line.
+    // While a shell still runs the key's function, a typed Ctrl+C would end that function, not the line.
     if (line.kind !== "empty" && line.kind !== "left") await this.untilReading();
     return line;
   }
@@ -118,7 +118,7 @@ export class LineEditor {
   private async asked(hold: InputHold, shell: IntegratedShell): Promise<LineState> {
     const began = performance.now();
     const until = began + ANSWER_MS;
-    // A number whose answer may still come would be taken for this question's.
+    // A late answer for this number would be taken for the answer to this question.
     const number = this.open.findIndex(({ keys, since }) => keys === 0 || began - since >= LATE_MS);
     const open = this.open[number];
     if (open === undefined) return { kind: "silent" };
@@ -128,7 +128,7 @@ export class LineEditor {
     return await this.press(hold, shell, number, until - performance.now());
   }
 
-  /** Empties the line. What it holds afterwards has to be asked. */
+  /** Empties the line. Ask again for what it holds afterwards. */
   clear(hold: InputHold, shell: IntegratedShell): Promise<void> {
     return hold.write(encoder.encode(keys[shell].clear));
   }
@@ -140,7 +140,7 @@ export class LineEditor {
     const verdict = (): LineState => {
       if (state === null) return { kind: "silent" };
       if (this.port.offset() > answeredAt) return { kind: "open" };
-      // The editor has drawn nothing: the terminal does not echo. Only what was typed can have begun a second line.
+      // The editor has drawn nothing: the terminal does not echo. Only typed input can have started a second line.
       return this.port.target.typed.isUntouched ? state : { kind: "unechoed" };
     };
     using wait = new Wait<LineState>({ ms: BUSY_ANSWER_MS }, verdict);
@@ -150,7 +150,7 @@ export class LineEditor {
     };
     let timer = setTimeout(check, Math.max(1, ms));
     this.answer = (mark) => {
-      // That of an earlier question. Of two keys of this one either answer counts: between them nothing was typed.
+      // An answer to an earlier question. Of two keys of this one either answer counts: nothing was typed between them.
       if (mark.params?.q !== String(number + 1)) return;
       const { redraws } = mark.params ?? {};
       state ??= stateOf(mark);
@@ -159,7 +159,7 @@ export class LineEditor {
     };
     const left = (): void => wait.end({ kind: "left" });
     const listener = log.on({
-      // bash draws the last line of its prompt anew after an answer, and only that of a new command has the mark.
+      // bash redraws the last line of its prompt after an answer, and only a new command's prompt has the mark.
       prompt: () => {
         if (state !== null) wait.end(state);
       },

@@ -1,5 +1,5 @@
 /**
- * One command of the log beside its record: what exec sent for it, what the shell showed and said of it, and what keeps
+ * One command of the log besides its record: what exec sent for it, what the shell showed and reported, and what keeps
  * its result from being exact. Functions over one entry; the log decides when they apply.
  */
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -14,29 +14,29 @@ export const MAX_COMMAND_LINE = 65_536;
 export interface Entry {
   record: CommandRecord;
   readonly startedAt: number;
-  /** Rows that had been lost by then. */
+  /** Rows lost by then. */
   readonly scrolledAway: number;
-  /** What exec has sent, when it did. */
+  /** What exec sent, if it did. */
   readonly sent: Sent | null;
-  /** The text between B and C, and what the shell says that it ran: what is compared with `sent`. */
+  /** The text between B and C, and what the shell reports it ran: both are compared with `sent`. */
   readonly shown: string | null;
   said: string | null;
-  /** Whether its marks were, and each came in time. */
+  /** Whether its marks were trusted, and each came in time. */
   verified: boolean;
-  /** What keeps its result from being exact, as it becomes known. */
+  /** Reasons why its result is not exact, as they become known. */
   readonly doubts: string[];
-  /** While it runs, what it has printed; once it has ended, what is kept of that. */
+  /** What it has printed while it runs; what is kept of that once it has ended. */
   output: RunningOutput | PackedLines;
 }
 
-/** A command that exec types. */
+/** A command typed by exec. */
 export interface Sent {
   readonly command: string;
-  /** The line as the editor is to hold it. */
+  /** The line that the editor should hold. */
   readonly line: string;
 }
 
-/** Whether what ran is what was sent. `open`: the shell may still say. `ran` is null where nothing tells. */
+/** Whether the command that ran is the one sent. `open`: the shell may still report. `ran` is null where unknown. */
 export type Comparison =
   | { readonly kind: "same"; readonly ran?: null }
   | { readonly kind: "open" | "differs"; readonly ran: string | null };
@@ -45,7 +45,7 @@ export function cutCommand(command: string): string {
   return command.slice(0, MAX_COMMAND_LINE);
 }
 
-/** Says in the record whether what ran is what was sent, as far as it is known. */
+/** Records whether the command that ran is the one sent, as far as known. */
 export function settleSent(entry: Entry): void {
   const { sent: _earlier, ...record } = entry.record;
   const { sent, verified } = entry;
@@ -56,7 +56,7 @@ export function settleSent(entry: Entry): void {
   else entry.record = { ...record, command: cutCommand(ran), verified: false, sent: sent.command };
 }
 
-/** A running command's result is not exact. */
+/** Marks a running command's result as not exact. */
 export function doubt(entry: Entry, why: string): void {
   if (entry.doubts.includes(why)) return;
   entry.doubts.push(why);
@@ -64,7 +64,7 @@ export function doubt(entry: Entry, why: string): void {
   entry.record = { ...entry.record, verified: false };
 }
 
-/** Why the screen does not show all that a command has printed. */
+/** Why the screen does not show everything that a command printed. */
 export function doubtsOf({ scrolledAway, doubts: known }: Entry, text: TerminalText): string[] {
   const lost = text.scrolledAway - scrolledAway;
   const doubts = [...known];
@@ -83,14 +83,14 @@ export function compare({ sent, shown, said }: Pick<Entry, "sent" | "shown" | "s
   return isShown(sent.line, shown) ? { kind: "same" } : { kind: "open", ran: shown };
 }
 
-/** Blanks apart, which shells change in their histories, the line is the one that ran. */
+/** Whether the line is the one that ran, ignoring blanks, which shells change in their histories. */
 function isSame(line: string, ran: string): boolean {
   if (line === ran) return true;
   const blanks = /\s+/g;
   return line.replace(blanks, " ").trim() === ran.replace(blanks, " ").trim();
 }
 
-/** The same of what the terminal shows, where a line is wrapped and a tab is blanks. */
+/** The same for text that the terminal shows, where lines are wrapped and tabs are blanks. */
 function isShown(line: string, shown: string | null): boolean {
   const blanks = /\s+/g;
   return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");

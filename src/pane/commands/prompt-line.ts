@@ -1,6 +1,6 @@
 /**
- * The line at the shell's prompt, as exec needs it: shown by the pane's own shell, empty by its editor's own word, and
- * held against all other input. What else stands there is refused by name, or thrown away where the caller asks for that.
+ * The line at the shell's prompt, as exec needs it: shown by the pane's own shell, reported empty by its editor, and
+ * protected from all other input. Other text there is refused by name, or discarded where the caller asks for that.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -15,16 +15,16 @@ import { obstacleTo, watchObstacle } from "./prompt-obstacle.ts";
 
 /** How long a shell may take to show its first prompt, or the next one after a command, in ms. */
 const PROMPT_MS = 5_000;
-/** How long a caller that does not wait still gets the prompt after the command before, in ms. */
+/** How long a caller that does not wait still waits for the prompt after the previous command, in ms. */
 const SOON_MS = 1_000;
-/** How long a shell that was interrupted at its prompt may take to show the next one, in ms. */
+/** How long a shell interrupted at its prompt may take to show the next one, in ms. */
 const TAKEN_BACK_MS = 500;
-/** Characters of a line that a message shows. */
+/** Characters of a line shown in a message. */
 const SHOWN_CHARS = 80;
 export const CTRL_C = Uint8Array.of(3);
 
 export interface LineRequest {
-  /** What stands at the prompt is thrown away. */
+  /** Discards what stands at the prompt. */
   readonly clearLine: boolean;
   readonly signal?: AbortSignal | undefined;
 }
@@ -48,8 +48,8 @@ export class PromptLine {
   }
 
   /**
-   * Holds all other input back and makes sure that the line at the shell's prompt is empty, by its editor's own word.
-   * @returns the hold, for as long as the line is empty or ours, and what to type before the command
+   * Holds all other input back and makes sure that the editor reports the line at the shell's prompt empty.
+   * @returns the hold, while the line is empty or ours, and what to type before the command
    */
   async empty(request: LineRequest, deadline: number): Promise<{ readonly hold: InputHold; readonly before: string }> {
     const { editor, target, log } = this.port;
@@ -59,7 +59,7 @@ export class PromptLine {
       if (unfinished !== null && !(request.clearLine && isClearable(unfinished))) {
         throw this.refused({ kind: unfinished });
       }
-      // The prompt may be gone meanwhile: it is looked for again.
+      // The prompt may be gone by now: check for it again.
       if (log.phase !== "prompt") continue;
       const hold = target.hold();
       let isOurs = false;
@@ -79,7 +79,7 @@ export class PromptLine {
     }
   }
 
-  /** Empties the line by the editor's own key; what that cannot empty is interrupted. */
+  /** Empties the line with the editor's own key; interrupts what that cannot empty. */
   private async cleared(hold: InputHold, shell: IntegratedShell, line: LineState): Promise<LineState> {
     const { editor } = this.port;
     let now = line;
@@ -88,7 +88,7 @@ export class PromptLine {
       now = await editor.ask(hold, shell);
     }
     if (now.kind === "half") {
-      // A key that quotes the next one makes text of Ctrl+C.
+      // After a key that quotes the next one, Ctrl+C would be text.
       await this.interrupt(hold);
       now = await editor.ask(hold, shell);
     }
@@ -144,7 +144,7 @@ export class PromptLine {
       const reason = target.integrationReason ?? "it does not run a shell that wsh knows";
       throw new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
     }
-    // A caller that does not wait still gets the prompt that is about to follow the command before.
+    // A caller that does not wait still gets the prompt that is about to follow the previous command.
     const until = Math.min(Math.max(deadline, clock.now() + SOON_MS), clock.now() + PROMPT_MS);
     while (log.phase !== "prompt") {
       if (log.phase === "running") throw this.notAtPrompt();
@@ -163,7 +163,7 @@ export class PromptLine {
     throw new WshError("no_shell_integration", `'${target.replacedBy}' is no shell whose line editor can be asked`);
   }
 
-  /** The next prompt, or false at the deadline, at the program's end, and when the caller is gone. */
+  /** The next prompt, or false at the deadline, at the program's end, or when the caller is gone. */
   promptComes(until: number, signal: AbortSignal | undefined): Promise<boolean> {
     const { log, clock } = this.port;
     const left = until - clock.now();
@@ -184,7 +184,7 @@ export class PromptLine {
   }
 }
 
-/** What clear_line can throw away. */
+/** What clear_line can discard. */
 function isClearable(kind: LineState["kind"]): boolean {
   return ["text", "open", "silent", "half", "paste", "unechoed"].includes(kind);
 }

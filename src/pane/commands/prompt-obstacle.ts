@@ -1,7 +1,7 @@
 /**
- * Why a pane's shell will show no prompt, where that can be seen: it has become another program, its startup files run
- * something that waits, or the terminal has no room for it. Without this an exec would wait for a prompt as long as a
- * slow start may take.
+ * Why a pane's shell will show no prompt, where that is visible: it has become another program, its startup files run
+ * something that waits, or the terminal has no room for it. Without this check an exec would wait for a prompt as long
+ * as a slow start may take.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -12,8 +12,8 @@ import type { StateObserver } from "../state/observer.ts";
 import type { CommandLog } from "./command-log.ts";
 
 /**
- * How long something must wait before the first prompt to count as an obstacle, in ms: startup files ask the terminal
- * questions too, and read its answers at once.
+ * How long something must wait before the first prompt to count as an obstacle, in ms: startup files also ask the
+ * terminal questions, and read its answers at once.
  */
 const STANDING_MS = 500;
 
@@ -66,7 +66,7 @@ export function watchObstacle(port: ObstaclePort, found: () => void): Disposable
   };
 }
 
-/** The shell takes keys, and no end of its prompt was seen: where there is no room for a prompt, zsh and fish draw none. */
+/** The shell takes keys, but no prompt end was seen: where there is no room for a prompt, zsh and fish draw none. */
 function readsUnseen({ phase }: CommandLog, state: ProgramState): boolean {
   if (phase !== "drawing" && phase !== "ended") return false;
   return state.settled && (state.state === "prompt" || state.state === "waiting_for_input");

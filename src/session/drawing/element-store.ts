@@ -3,8 +3,8 @@
  * and Screen mode).
  *
  * Owns the elements and their timers; only this class changes them, and each change is whole or not at all: every
- * check comes before the first effect. What must stay true: a focused id is always that of a focusable element that
- * exists; z counters never go back; counts, and the bytes of all texts, stay within the limits; every real change is
+ * check comes before the first effect. What must stay true: a focused id always names a focusable element that
+ * exists; z counters never decrease; counts, and the bytes of all texts, stay within the limits; every real change is
  * reported once, and says whether the panels' layout or the focus changed with it. Nothing is reported after `dispose`.
  */
 
@@ -79,7 +79,7 @@ export class ElementStore {
     });
   }
 
-  /** Leaves alt mode and removes what was made in it, unless it is shown on either screen. */
+  /** Leaves alt mode and removes what was made in it, except elements shown on either screen. */
   exitAlt(): void {
     if (!this.#agentAlt) throw new WshError("not_in_alt_screen", "the session is not in alt screen mode");
     this.#switchMode(() => {
@@ -108,13 +108,13 @@ export class ElementStore {
     return showOverlay(overlay);
   }
 
-  /** Whether any overlay is of the current screen mode. Runs per chunk. */
+  /** Whether the current screen mode has any overlay. Runs per chunk. */
   get hasOverlays(): boolean {
     for (const overlay of this.#overlays.values()) if (this.#isShown(overlay)) return true;
     return false;
   }
 
-  /** Those of the current screen mode, as they are drawn: z ascending. */
+  /** Overlays of the current screen mode in drawing order: z ascending. */
   overlays(): Overlay[] {
     return this.#current(this.#overlays)
       .sort((a, b) => a.z - b.z || a.order - b.order)
@@ -140,7 +140,7 @@ export class ElementStore {
   // Panels
 
   createPanel(input: CreatePanel): Panel {
-    // A strip keeps its place when a full-screen program starts; that of an agent's own set goes with the set.
+    // A strip keeps its place when a full-screen program starts; one of an agent's own set is removed with the set.
     const mode = input.screen_mode ?? (this.#agentAlt ? "alt" : "both");
     const base = this.#prepare("panel", this.#panels.size, input.spans ?? [], mode);
     const { position, height } = input;
@@ -157,7 +157,7 @@ export class ElementStore {
     return showPanel(panel);
   }
 
-  /** Those of the current screen mode: top first, then z descending. */
+  /** Panels of the current screen mode: top first, then z descending. */
   panels(): Panel[] {
     const rank = (panel: StoredPanel) => (panel.position === "top" ? 0 : 1);
     return this.#current(this.#panels)
@@ -185,7 +185,7 @@ export class ElementStore {
     this.#tell({ ...nothing, layout, focus });
   }
 
-  /** Lays out the current mode's panels on the outer screen, and notes which of them are visible. */
+  /** Lays out the current mode's panels on the outer screen and records which are visible. */
   layout(outer: Size): Layout {
     const layout = layoutPanels(
       this.#current(this.#panels).sort((a, b) => a.order - b.order),
@@ -207,17 +207,17 @@ export class ElementStore {
     this.#tell(nothing);
   }
 
-  /** Gives every stored span that has the id of a sent one its text and look. Never adds a span. */
+  /** Replaces the text and look of every stored span whose id was sent. Never adds a span. */
   updateSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
     this.batch(kind, id, { spans });
   }
 
-  /** Writes at places: one at the same row and column is replaced, others stay; an empty list clears all. */
+  /** Writes at places, each replacing an earlier write at the same row and column; an empty list clears all. */
   write(kind: ElementKind, id: string, writes: readonly RegionWrite[]): void {
     this.batch(kind, id, { writes });
   }
 
-  /** Span update, then writes, as one change. */
+  /** Updates spans, then writes, as one change. */
   batch(
     kind: ElementKind,
     id: string,
@@ -237,7 +237,7 @@ export class ElementStore {
     this.#remove([element]);
   }
 
-  /** Removes all of a kind, of both modes, and clears focus even when the other kind had it. */
+  /** Removes all elements of a kind in both modes, and clears focus even when the other kind had it. */
   clear(kind: ElementKind): void {
     const elements = kind === "overlay" ? [...this.#overlays.values()] : [...this.#panels.values()];
     const focus = this.#focused !== null;
@@ -343,7 +343,7 @@ export class ElementStore {
     });
   }
 
-  /** The one place where an element's text changes: checked first, counted after. */
+  /** The only place where an element's text changes: checked first, counted after. */
   #setText(element: Stored, spans: readonly ElementSpan[], writes: readonly RegionWrite[]): void {
     if (spans === element.spans && writes === element.writes) return;
     if (spans !== element.spans) checkPieces("update", spans, "spans", this.#limits);

@@ -50,19 +50,19 @@ export function textBytes(spans: readonly ElementSpan[], writes: readonly Region
   return bytes;
 }
 
-/** Every stored span with the id of a sent one takes its text and look, wholly; of several sent, the last counts. */
+/** Each stored span with the id of a sent one takes its text and look; if several were sent, the last counts. */
 export function updateSpansById(stored: readonly ElementSpan[], sent: readonly ElementSpan[]): ElementSpan[] {
   const byId = new Map(sent.flatMap((span) => (span.id === undefined ? [] : [[span.id, span] as const])));
   return stored.map((span) => (span.id === undefined ? span : (byId.get(span.id) ?? span)));
 }
 
-/** A new write takes the place of one at the same row and column; an empty list clears. */
+/** A new write replaces one at the same row and column; an empty list clears. */
 export function mergeWrites(stored: readonly RegionWrite[], sent: readonly RegionWrite[]): RegionWrite[] {
   if (sent.length === 0) return [];
   const place = ({ row, col }: RegionWrite) => `${row},${col}`;
   const merged = new Map(stored.map((write) => [place(write), write]));
   for (const write of sent) {
-    // Set anew, so that what was written last is drawn last.
+    // Deleted first, so that the newest write is drawn last.
     merged.delete(place(write));
     merged.set(place(write), write);
   }

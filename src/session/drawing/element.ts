@@ -1,7 +1,7 @@
 /**
- * An overlay or panel as the store keeps it, and as clients get it; what the store reports and needs.
+ * An overlay or panel as the store keeps it and as clients receive it; what the store reports and needs.
  *
- * Only the store changes what is kept here. What must stay true: what is handed out is plain data of the wire's
+ * Only the store changes these. What must stay true: what is handed out is plain data in the wire's
  * form (docs/protocol.md, Drawing), with unset keys absent, and does not change afterwards.
  */
 import type {
@@ -16,18 +16,18 @@ import type {
 export type ElementKind = "overlay" | "panel";
 
 export interface ElementChange {
-  /** The panels may have to be laid out anew: one came, went, moved, or the screen mode did. */
+  /** The panels may need a new layout: one was added, removed or moved, or the screen mode changed. */
   readonly layout: boolean;
-  /** The focused element is another one now, or none. */
+  /** The focus moved to another element or was cleared. */
   readonly focus: boolean;
-  /** `screen_mode` reads differently now. */
+  /** `screen_mode` has changed. */
   readonly mode: boolean;
 }
 
-/** What the store needs from the world. */
+/** What the store needs from its environment. */
 export interface ElementStoreOptions {
   readonly newId: () => string;
-  /** Runs `expire` once after so many milliseconds, unless the returned function is called before. */
+  /** Runs `expire` once after `ms`, unless the returned function is called first. */
   readonly schedule: (delayMs: number, expire: () => void) => () => void;
   readonly onChange: (change: ElementChange) => void;
   readonly limits?: ElementLimits;
@@ -36,11 +36,11 @@ export interface ElementStoreOptions {
 /** Spans and writes are replaced, never changed in place: what was handed out stays as it was. */
 export interface Stored {
   readonly id: string;
-  /** Order of creation, which decides among equal z. */
+  /** Order of creation, which decides between equal z. */
   readonly order: number;
-  /** The screen on which it is shown. */
+  /** The screen on which the element is shown. */
   mode: ElementScreenMode;
-  /** Made while an agent had entered alt mode. */
+  /** Made while an agent was in alt mode. */
   readonly ofAgentAlt: boolean;
   focusable: boolean;
   z: number;
@@ -65,13 +65,13 @@ export interface StoredPanel extends Stored {
   visible: boolean;
 }
 
-/** An overlay as clients get it (docs/protocol.md, Drawing). */
+/** An overlay as clients receive it (docs/protocol.md, Drawing). */
 export function showOverlay(overlay: StoredOverlay): Overlay {
   const { id, x, y, z, width, height } = overlay;
   return { id, x, y, z, width, height, ...shown(overlay) };
 }
 
-/** A panel as clients get it. */
+/** A panel as clients receive it. */
 export function showPanel(panel: StoredPanel): Panel {
   const { id, position, height, z, visible } = panel;
   return { id, position, height, z, visible, ...shown(panel) };
