@@ -1,4 +1,6 @@
-/** From a spec to a running session: everything is checked before anything is claimed, and claimed before anything runs. */
+/**
+ * Turns a spec into a running session: checks everything before claiming anything, and claims before running anything.
+ */
 import fs from "node:fs";
 import { join } from "node:path";
 import { hostname } from "../instance/hostname.ts";
@@ -33,9 +35,9 @@ import { defaultProfile } from "../terminal/profile.ts";
 import type { HostServer } from "./host-server.ts";
 import type { Session } from "./session.ts";
 
-/** Characters of a session's nonce: 95 bits, nothing that output could guess. */
+/** Characters of a session's nonce: 95 bits, which output cannot guess. */
 const NONCE_LENGTH = 16;
-/** How long a program waits with its output for a follower, in ms: then its starter has died. */
+/** Longest time that a program's output is held for a follower, in ms: past it, its starter has died. */
 const FOLLOWER_PATIENCE_MS = 5_000;
 export interface CreateOptions {
   readonly spec: HostSpec;
@@ -45,7 +47,7 @@ export interface CreateOptions {
   readonly registryFor: (instance: Instance, ids: SessionIds) => SessionRegistry;
 }
 
-/** @throws WshError of sessions.create; then nothing is left behind */
+/** @throws WshError of sessions.create; nothing is left behind then */
 export async function createSession(options: CreateOptions): Promise<{ session: Session; ids: SessionIds }> {
   const { spec, instance, settings, server } = options;
   const { create } = spec;

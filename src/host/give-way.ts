@@ -1,6 +1,6 @@
 /**
- * A new session's process asks the ended sessions that are past the limit to end now, oldest first. One whose result is
- * being read stays; one that does not answer has nothing left but text, and is killed. Loaded only when there are any.
+ * A new session's process asks the ended sessions past the limit to end now, oldest first. One whose result is being
+ * read stays; one that does not answer holds only text, and is killed. Loaded only when there are any.
  */
 
 import type { Instance } from "../instance/paths.ts";
@@ -10,7 +10,7 @@ import { listenerPid } from "../instance/registry/socket-probe.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Connection } from "../wire/connection.ts";
 
-/** Never rejects: the next new session asks again. */
+/** Never rejects: the next new session tries again. */
 export async function askToGiveWay(instance: Instance, entries: readonly SessionEntry[]): Promise<void> {
   const dead: number[] = [];
   for (const { id, socket } of entries) if (!(await ask(socket))) dead.push(id);

@@ -1,6 +1,6 @@
 /**
- * The host's socket: accepts peers, answers their requests from the session, and carries streams and events to them.
- * Peers that connect before the session is ready wait for their hello.
+ * The session process's socket: accepts peers, answers their requests from the session, and sends them streams and
+ * events. Peers that connect before the session is ready wait for their hello.
  */
 import * as v from "valibot";
 import type { AuditLog } from "../instance/audit/audit-log.ts";
@@ -25,7 +25,7 @@ import type { StreamClient } from "./streams/stream-client.ts";
 const EndSchema = v.object({ reason: v.picklist(["killed", "server_stopped"]) });
 const CallerGoneSchema = v.object({ id: v.string() });
 
-/** What keeps a connection or a terminal going, and acts on nothing. */
+/** Messages that keep a connection or a terminal alive, and do nothing else. */
 const unrecorded: ReadonlySet<string> = new Set([
   "host.ping",
   "host.watch",
@@ -42,7 +42,7 @@ export class HostServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
   private readonly streams = new Map<Peer, TerminalStream | StreamClient | CommandStream>();
   private readonly watchers = new Set<Peer>();
-  /** Callers with a connection of their own that came over a peer and may hold the keyboard. */
+  /** Callers with their own connection, relayed by a peer, who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private session: Session | null = null;
   private feed: ListFeed | null = null;
@@ -53,7 +53,7 @@ export class HostServer implements PeerHandler {
   constructor(
     private readonly maxClients: number,
     private readonly policy: AttachPolicy,
-    /** Where direct calls are recorded now, if anywhere. */
+    /** Where direct calls are recorded, if anywhere. */
     private readonly audit: () => AuditLog | null = () => null,
   ) {}
 
@@ -66,7 +66,7 @@ export class HostServer implements PeerHandler {
     });
   }
 
-  /** The session is ready: peers get their hello, watchers hear what happens. */
+  /** The session is ready: peers get their hello, watchers get events. */
   serve(session: Session): void {
     this.session = session;
     const feed = new ListFeed(
@@ -162,7 +162,7 @@ export class HostServer implements PeerHandler {
     }
   }
 
-  /** What the session is, for a server that hears of the next change from here on. */
+  /** Returns the session's info for a server, which is told of the next change after it. */
   private watch(): object {
     if (this.feed === null) return {};
     const { info, listing } = this.feed.answer();
@@ -229,9 +229,9 @@ export class HostServer implements PeerHandler {
     this.callers.set(peer, callers.add(caller));
   }
 
-  /** Resolves when nobody is left to be told anything, or after `patienceMs`. */
+  /** Resolves when no peer has messages pending, or after `patienceMs`. */
   async flush(patienceMs: number): Promise<void> {
-    // The answers to those who ended the session, or waited, are written in this turn.
+    // Answers to peers that ended the session, or waited for its end, are written in this turn.
     await new Promise((resume) => setImmediate(resume));
     for (const peer of [...this.peers]) peer.finish();
     const deadline = performance.now() + patienceMs;
@@ -248,7 +248,7 @@ export class HostServer implements PeerHandler {
     }
   }
 
-  /** Loaded with the first request, for the sake of hosts that get none. */
+  /** Loaded with the first request, to save memory in sessions that get none. */
   private loadOperations(): Promise<typeof import("./operations/dispatch.ts")> {
     this.operations ??= import("./operations/dispatch.ts");
     return this.operations;
@@ -258,13 +258,13 @@ export class HostServer implements PeerHandler {
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
     const stream = new code.TerminalStream(session, peer, request.input, { ...this.policy, known: code.known });
-    // Known before it has begun: keys and a new size may come at once, and so may the end.
+    // Registered before it has begun: keys, a new size and the end may come at once.
     this.streams.set(peer, stream);
     await stream.start();
     return session.info();
   }
 
-  /** The peer as a streaming client that is no terminal. @throws WshError resource_limit_reached */
+  /** Returns the peer as a streaming client that is no terminal. @throws WshError resource_limit_reached */
   private client(session: Session, peer: Peer, code: Streams): StreamClient {
     const known = this.streams.get(peer);
     if (known instanceof code.StreamClient) return known;
@@ -275,7 +275,7 @@ export class HostServer implements PeerHandler {
     return client;
   }
 
-  /** A command's output for this peer, from now on. @throws WshError invalid_request, command_not_found */
+  /** Streams a command's output to this peer from now on. @throws WshError invalid_request, command_not_found */
   private follow(session: Session, input: unknown, peer: Peer, code: Streams): unknown {
     const known = this.streams.get(peer);
     if (known instanceof code.CommandStream) return known.follow(input);

@@ -1,7 +1,7 @@
 /**
- * The host process: reads what to make from stdin, checks it all, claims its place in the registry, starts the program,
- * reports, and serves until the session is over. It ends with its session and leaves nothing behind; when its runtime
- * directory is deleted under it, it binds again.
+ * The session process: reads its spec from stdin, checks all of it, claims its place in the registry, starts the
+ * program, reports, and serves until the session is over. It ends with its session and leaves nothing behind; when its
+ * runtime directory is deleted, it binds again.
  */
 import * as v from "valibot";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
@@ -25,7 +25,7 @@ import { type CreateOptions, createSession } from "./create.ts";
 import { HostServer } from "./host-server.ts";
 import type { Session } from "./session.ts";
 
-/** How long peers have to read the last messages before the host ends, in ms. */
+/** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
 export async function runHost(): Promise<void> {
@@ -34,7 +34,7 @@ export async function runHost(): Promise<void> {
     created = await begin();
   } catch (error) {
     reportFailure(error);
-    // Not merely the code: what was bound before it failed would keep the process.
+    // Not merely the exit code: what was bound before the failure would keep the process alive.
     process.exit(1);
   }
   const { session, server, instance, ids, logger, scripts, warnings } = created;
@@ -45,7 +45,7 @@ export async function runHost(): Promise<void> {
   const over = Promise.withResolvers<void>();
   session.events.on("destroyed", () => over.resolve());
   let restoring = false;
-  // Why it could not be done is said once, however often it is tried.
+  // The reason for a failure is logged once, however often it is retried.
   const failed = new Set<string>();
   using _watcher = watchOwnSocket(hostSocket(instance, ids.id), () => {
     if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
@@ -74,7 +74,7 @@ async function begin(): Promise<{
   logger: Logger;
   /** Its shells load our scripts from the runtime directory. */
   scripts: boolean;
-  /** Of the settings, for the process that starts it. */
+  /** Warnings about the settings, for the process that starts it. */
   warnings: readonly string[];
 }> {
   const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
@@ -100,7 +100,7 @@ async function begin(): Promise<{
   return { session, server, instance, ids, logger: named, scripts, warnings };
 }
 
-/** Starts the session, and records that a command line did. */
+/** Starts the session, and records that a command line did so. */
 async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnType<typeof createSession> {
   const { create } = options.spec;
   const began = performance.now();
@@ -132,7 +132,7 @@ function registryFor(instance: Instance, ids: SessionIds): SessionRegistry {
   };
 }
 
-/** The runtime directory was cleaned under us: the session lives on, so it takes its place again. */
+/** The runtime directory was deleted: the session lives on and takes its place again. */
 async function registerAgain(
   instance: Instance,
   ids: SessionIds,

@@ -1,4 +1,4 @@
-/** A session as its own process has it: its pane runs here. */
+/** A session in its own process: its pane runs here. */
 import type { Pane } from "../pane/pane.ts";
 import type { Session as AnySession } from "../session/session.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Adapts an attached terminal's input for a program that has only a part of the screen, beside panels or scrolled:
- * mouse events get the program's own coordinates, and those outside it are dropped. Other input passes unchanged.
+ * mouse events get the program's own coordinates, and those outside it never reach it. Other input passes unchanged.
  */
 
 import { decodeKeys, initialKeyState } from "../../keys/decode.ts";

@@ -82,7 +82,7 @@ export class ClientProcess {
   }
 }
 
-/** Whether `count` fields after the one at `at` are equal. */
+/** Whether the fields numbered `first` and `second` after `at` are equal. */
 function areEqual(buffer: Uint8Array, at: number, first: number, second: number): boolean {
   let a = fieldStart(buffer, at, first);
   let b = fieldStart(buffer, at, second);

@@ -1,18 +1,21 @@
 /**
- * A session that yields while processors are short lets its program print in bursts with pauses between them: what
- * keeps others waiting is not the host alone but the program, which runs as long as its output is read. How long the pauses
- * are is found out: they grow while the host waits long for a processor, and shrink while it does not.
+ * Lets the program of a session that yields print in bursts with pauses between them while processors are short: what
+ * delays others is not the session process alone but the program, which runs as long as its output is read. The length
+ * of the pauses adapts: they grow while the session process waits long for a processor, and shrink otherwise.
  */
 import { type ProcessorTime, processorTime, waitedLong } from "../../platform/processor-time.ts";
 
 /** Time between two pauses, in ms. */
 const BURST_MS = 8;
 const FIRST_PAUSE_MS = 4;
-/** What may be read in a pause (`QUANTUM_BYTES`) lets half a megabyte a second through: less would be no flood. */
+/**
+ * Longest pause, in ms; one read per pause (`QUANTUM_BYTES`) still passes half a megabyte a second: less would be no
+ * flood.
+ */
 const LONGEST_PAUSE_MS = 500;
 /**
- * Pauses grow when the host waited so many times longer than it ran. Beside one busy program on each processor it waits
- * three times as long, being lighter, and must not pause: it is the crowd that makes others wait.
+ * Pauses grow when the session process waited this many times longer than it ran. Beside one busy program per processor
+ * it waits three times as long, having less weight, and must not pause: only a crowd makes others wait.
  */
 const SHORT = 6;
 const GROWTH = 1.5;

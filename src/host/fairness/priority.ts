@@ -1,14 +1,14 @@
 /**
  * A session that has flooded for a while, with no terminal attached, yields to others where they crowd the processors:
- * its host gets less of them, in turns of the usual length, and in the worst crowd reads its program in bursts
- * (pacing.ts). Alone it does not, since it would only be slower (m: a flood took 1.85 s instead of 1.7). Of 16
- * floods on two cores a call to a quiet session took 47 ms before, then 4 to 8 with the lower weight alone, now 2 to 3
- * (m). When the flood is over, or a terminal attaches or a request comes, all is as before.
+ * its session process gets a smaller share, in turns of the usual length, and in the worst crowd reads its program in
+ * bursts (pacing.ts). Alone it does not yield, which would only slow it down (m: a flood took 1.85 s instead of 1.7).
+ * Beside 16 floods on two cores a call to a quiet session took 47 ms before, then 4 to 8 with the lower weight alone,
+ * now 2 to 3 (m). The usual share returns when the flood is over, a terminal attaches or a request comes.
  *
- * Linux groups processes by process session and shares the processor among the groups; a host has a session of its own,
- * so it is the group whose weight counts, and that may be lowered and raised again without privileges (sched(7),
- * "The autogroup feature"). Where there are no such groups nothing is done: a priority of processes could not be raised
- * again.
+ * Linux groups processes by process session and shares the processor among the groups. A session process has a process
+ * session of its own, so its group's weight counts, and that can be lowered and raised again without privileges
+ * (sched(7), "The autogroup feature"). Without such groups nothing is done, since a process's priority could not be
+ * raised again.
  */
 import fs from "node:fs";
 import { processorTime, waitedLong } from "../../platform/processor-time.ts";
@@ -17,26 +17,29 @@ import type { FloodPace } from "./pacing.ts";
 
 /** Interval between two measurements of the rate, in ms, while there is output. */
 const WINDOW_MS = 250;
-/** Bytes in a window that make it one of a flood: 512 KB a second, as much as one of many floods gets through. */
+/** Bytes in a window that count as a flood: 512 KB a second, as much as one of many floods gets through. */
 const FLOOD_BYTES = 128 * 1024;
-/** A window with less ends it: a session that yields gets less through. */
+/** A window with fewer bytes ends the flood: a session that yields gets less through. */
 const CALM_BYTES = 16 * 1024;
-/** A flood of so many windows is no burst, and of so many without one it is over: one second, longer than any pause. */
+/**
+ * Windows of flood before yielding, and without flood before it is over: one second, longer than any burst or pause.
+ */
 const PATIENCE_WINDOWS = 4;
-/** The nice value of a group that yields: a third of the usual weight, so that it still answers beside busy others. */
+/** Nice value of a group that yields: a third of the usual weight, so that it still answers beside busy processes. */
 const BACK = 5;
 const USUAL = 0;
 const GROUP = "/proc/self/autogroup";
 /**
- * Others crowd the processors when the host waits so many times longer than it runs. On two of them one flood alone waits
- * up to twice as long as it runs, for the kernel's own workers; of four each waits 3 times as long, of eight 5, of 16 ten (m).
+ * Others crowd the processors when the session process waits this many times longer than it runs. On two processors one
+ * flood alone waits up to twice as long as it runs, for the kernel's own workers; of four each waits 3 times as long,
+ * of eight 5, of 16 ten (m).
  */
 const CROWD = 4;
 
 export class FloodPriority {
   private timer: Timer | null = null;
   private bytes = 0;
-  /** Windows that were one of a flood, and those since then that were not, while it yields. */
+  /** Windows that belonged to a flood, and later ones that did not, while it yields. */
   private windows = 0;
   private calm = 0;
   private nice = USUAL;
@@ -46,8 +49,8 @@ export class FloodPriority {
   private roomy = PATIENCE_WINDOWS;
 
   /**
-   * @param attended whether a person is looking, who would be the one to wait
-   * @param prepare what is better done before the session yields
+   * @param attended whether a person is watching, who would have to wait
+   * @param prepare work that is better done before the session yields
    */
   constructor(
     private readonly attended: () => boolean,
@@ -57,7 +60,7 @@ export class FloodPriority {
     takeShortTurns(true);
   }
 
-  /** A request waits for its answer, until the function that is returned is called. */
+  /** Marks a request as pending until the returned function is called. */
   asked(): () => void {
     this.requests++;
     if (this.nice !== USUAL && setGroup(USUAL)) this.nice = USUAL;
@@ -79,7 +82,7 @@ export class FloodPriority {
   private look(): void {
     const flows = this.bytes >= (this.nice === USUAL ? FLOOD_BYTES : CALM_BYTES);
     this.bytes = 0;
-    // A window of a session that yields may be nothing but a pause.
+    // A window of a session that yields may contain nothing but a pause.
     this.calm = flows || this.nice === USUAL ? 0 : this.calm + 1;
     const goesOn = flows || (this.calm > 0 && this.calm < PATIENCE_WINDOWS);
     this.windows = flows ? this.windows + 1 : goesOn ? this.windows : 0;
@@ -109,7 +112,7 @@ export class FloodPriority {
   }
 }
 
-/** @returns false when it has to be tried again: the kernel takes one change in 100 ms */
+/** @returns false when it must be retried: the kernel accepts one change per 100 ms */
 function setGroup(nice: number): boolean {
   try {
     fs.writeFileSync(GROUP, String(nice));

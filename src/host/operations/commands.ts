@@ -1,4 +1,4 @@
-/** Session operations on commands: the domain decides, these put its answers into the form of the wire. */
+/** Session operations on commands: the domain decides, these convert its answers to the wire format. */
 
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
@@ -11,9 +11,9 @@ import { WshError } from "../../protocol/errors.ts";
 import type { HandlerContext, PaneHandlers } from "./context.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
 
-/** A person counts as typing for this long after a key, in ms. */
+/** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
-/** How long a program that was interrupted or killed at its deadline has to end, in ms. */
+/** Longest time for a program to end after it was interrupted or killed at its deadline, in ms. */
 const STOP_MS = 2_000;
 
 export const commandHandlers: Pick<
@@ -94,7 +94,7 @@ async function run(pane: Pane, input: ParsedInput<"run">, { signal }: HandlerCon
   throw new WshError("idle_timeout", `what was typed has not ended within ${input.max_wait_ms} ms`, result);
 }
 
-/** The shell's directory now: what a command was started in is known to who started it. */
+/** The shell's directory now: the caller knows the one that a command was started in. */
 function endOf(command: CommandRecord, cwd: string | null): Partial<OperationOutput<"run">> {
   const { exit_code, signal, duration_ms, id } = command;
   return { exit_code, signal, duration_ms, cwd: cwd ?? command.cwd, command_id: id };
@@ -120,7 +120,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   return { ...only, ...noted, session: context.session };
 }
 
-/** The pane's own program, from its start to its end: everything that it printed is its output. */
+/** The pane's own program as a command, from its start to its end: all its output counts. */
 async function processWait(
   pane: Pane,
   input: ParsedInput<"process.wait">,
@@ -128,7 +128,7 @@ async function processWait(
 ): Promise<StepResult> {
   const outcome = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: input.max_wait_ms, signal });
   const over = pane.exit !== null;
-  // In the background nobody waits, however soon it ends.
+  // In the background no caller waits, however soon it ends.
   if (input.max_wait_ms === 0) pane.lifetime.abandoned();
   if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
   if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
@@ -151,7 +151,7 @@ async function processWait(
   };
 }
 
-/** Ends the pane's own program and waits for that, unless it takes no notice. */
+/** Ends the pane's own program and waits for its end, unless it ignores the signals. */
 async function stopProgram(pane: Pane, how: "interrupt" | "kill"): Promise<void> {
   pane.signal(how === "interrupt" ? "SIGINT" : "SIGKILL", "foreground");
   const { decidedBy } = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: STOP_MS });
@@ -170,7 +170,7 @@ async function stopCommand(
   return recordOf(pane, id);
 }
 
-/** The answer tells of the program's end, if that has come. */
+/** Adds the program's end to the answer, if it has ended. */
 function told<I, O>(
   handler: (pane: Pane, input: I, context: HandlerContext) => Promise<O>,
 ): (pane: Pane, input: I, context: HandlerContext) => Promise<O> {

@@ -1,6 +1,6 @@
 /**
- * What a handler of an operation gets and returns: its types alone, so that handlers import no table of handlers. A
- * handler gets what the operation's scope says, the pane or the session, and nothing that lies above it.
+ * What a handler of an operation gets and returns: types only, so that handlers import no table of handlers. A handler
+ * gets what the operation's scope names, the pane or the session, and nothing above it.
  */
 import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -11,13 +11,13 @@ export interface HandlerContext {
   readonly signal: AbortSignal;
   readonly caller: Caller;
   readonly access: Access;
-  /** Present name of the session that shows the pane: replies repeat it. */
+  /** Current name of the session that shows the pane: replies repeat it. */
   readonly session: string;
-  /** Its id, `@s3`. */
+  /** The session's id, `@s3`. */
   readonly sessionId: string;
 }
 
-/** What the handlers of a scope act on. */
+/** What the handlers of each scope act on. */
 interface Subjects {
   readonly pane: Pane;
   readonly session: Session;

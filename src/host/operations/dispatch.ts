@@ -1,7 +1,7 @@
 /**
- * Session operations, from a request to its handler. A module of its own because it brings every operation's schemas: the
- * host loads it with the first request (1.5 MB and some milliseconds), so that a session that only a person uses does
- * without.
+ * Dispatches session operations from a request to its handler. A separate module because it imports every operation's
+ * schemas: the session process loads it with the first request (1.5 MB and some milliseconds), so a session that only a
+ * person uses never does.
  */
 import { parseInput, requireAccess } from "../../operations/call.ts";
 import { findOperation } from "../../operations/table.ts";
@@ -12,12 +12,12 @@ import type { Session } from "../session.ts";
 import type { HandlerContext } from "./context.ts";
 import { paneHandlers, sessionHandlers } from "./handlers.ts";
 
-/** The tables as dispatch reads them: which input belongs to which handler is what parsing has made sure of. */
+/** The tables as dispatch reads them: parsing has ensured that each input fits its handler. */
 type AnyHandlers<S> = Readonly<Record<string, (subject: S, input: unknown, context: HandlerContext) => unknown>>;
 const ofPane = paneHandlers as unknown as AnyHandlers<Pane>;
 const ofSession = sessionHandlers as unknown as AnyHandlers<Session>;
 
-/** @throws WshError unknown_method, access_denied, invalid_request, and the operation's own */
+/** @throws WshError unknown_method, access_denied, invalid_request, and the operation's own errors */
 export function operate(session: Session, request: PeerRequest): unknown {
   const operation = findOperation(request.op);
   const { pane } = session;

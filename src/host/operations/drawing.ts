@@ -77,12 +77,12 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
   },
 };
 
-/** For changes that have nothing to answer. */
+/** The answer to changes that return nothing. */
 function done(_nothing: unknown): Record<string, never> {
   return {};
 }
 
-/** What a person reads of a caller that has told no name. */
+/** The name shown for a caller that gave none. */
 const nameless: Readonly<Record<Caller["kind"], string>> = {
   http: "an HTTP client",
   ws: "a WebSocket client",
@@ -110,7 +110,7 @@ type Mutable<T> = T extends readonly (infer E)[]
     ? { -readonly [K in keyof T]: Mutable<T[K]> }
     : T;
 
-/** The domain's values are read-only, the schemas' types are not; JSON does not care. */
+/** The domain's values are read-only, the schemas' types are not; JSON makes no difference. */
 function wire<T>(value: T): Mutable<T> {
   return value as Mutable<T>;
 }

@@ -1,4 +1,4 @@
-/** What a session's process does for each operation: one entry an operation, by its scope; a missing one does not compile. */
+/** The session process's handler for every operation, by scope; a missing one does not compile. */
 
 import { commandHandlers } from "./commands.ts";
 import type { PaneHandlers, SessionHandlers } from "./context.ts";

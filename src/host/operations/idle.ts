@@ -1,4 +1,4 @@
-/** `idle.await`: the wait is the activity's, the answer is the screen at its end (docs/protocol.md, Silence). */
+/** `idle.await`: the activity does the waiting, the answer is the screen at the end (docs/protocol.md, Silence). */
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -1,6 +1,6 @@
 /**
  * Pages of output: of the pane since a cursor, its newest lines, or of one command; filtered by `grep`, and cut to
- * `tail` lines and `max_bytes`. What a page leaves out is counted in it, in lines and bytes.
+ * `tail` lines and `max_bytes`. Each page counts the lines and bytes that it leaves out.
  */
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
@@ -42,7 +42,7 @@ function newestLines(pane: Pane, format: Format, count: number): TextRange {
   return terminal.text(from, undefined, format);
 }
 
-/** What is on the alternate screen, down to the last row that is not blank; its rows are no lines and have no ids. */
+/** The alternate screen down to its last row that is not blank; its rows are no lines and have no ids. */
 function alternateRows(pane: Pane, format: Format, count: number): Rows {
   const { lines } = pane.terminal.screen(format);
   const end = lines.findLastIndex((line) => line.length > 0) + 1;
@@ -82,13 +82,13 @@ export function commandOutput(
   };
 }
 
-/** Lines, or rows that are none. */
+/** Lines, or rows of the alternate screen. */
 interface Rows {
   readonly lines: readonly { readonly id: number | null; readonly line: TextRange["lines"][number]["line"] }[];
   readonly dropped: number;
 }
 
-/** Lines as a reader gets them: filtered, and cut to head and tail when they are too much. */
+/** Returns lines for a reader: filtered, and cut to head and tail when they exceed the limits. */
 function shown(
   pane: Pane,
   range: Rows,

@@ -1,8 +1,8 @@
-/** Signals by name, with or without SIG, in any case, or by number, as this system numbers them. */
+/** Signals by name (any case, with or without SIG) or by this system's number. */
 import { constants } from "node:os";
 import { WshError } from "../../protocol/errors.ts";
 
-/** @throws WshError invalid_request listing the known ones */
+/** @throws WshError invalid_request listing the known signals */
 export function signalName(signal: string | number): NodeJS.Signals {
   const known = Object.keys(constants.signals).filter(isSignal);
   const number = Number(signal);

@@ -1,7 +1,7 @@
 /**
- * Operations on what the terminal shows and keeps, and on what is typed into it: screen, history, input, clear.
- * Answers are made between two chunks, so that a screen and its cursor belong together. Lines of a soft wrap are one line
- * for `grep` and rows for all else.
+ * Operations on what the terminal shows and keeps, and on its input: screen, history, input, clear. Answers are made
+ * between two chunks, so that a screen and its cursor agree. Soft-wrapped rows are one line for `grep` and rows for
+ * everything else.
  */
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { Line, Scrollback } from "../../protocol/screen.ts";
@@ -47,8 +47,8 @@ function lastLines<L extends string | readonly unknown[]>(lines: readonly L[], c
 }
 
 /**
- * The lines that contain a text as a sequence of their own, in which offset and limit count: soft-wrapped rows are one
- * line, so that a text is found across their border.
+ * Returns the lines that contain a text as a sequence of its own, in which offset and limit count. Soft-wrapped rows
+ * are one line, so a text is found across the wrap.
  */
 function matching(
   terminal: TerminalModel,

@@ -1,19 +1,19 @@
-/** `idle` and `running` of a subscription: the session's own wait for silence, again and again, and nothing in between. */
+/** Sends `idle` and `running` of a subscription: waits for silence as the session does, repeatedly, without polling. */
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import type { SessionEvent, Subscription } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
 import type { Session } from "../session.ts";
 
-/** What says how a session is rather than what happened. */
+/** Events that describe a session's state rather than what happened. */
 export type StateEvent = Extract<SessionEvent, { event: "idle" | "running" | "sync" }>;
 
 export interface ActivitySink {
   readonly format: Format;
-  /** The session is so now; what was said before and not yet sent is out of date. */
+  /** The session's state has changed: an unsent earlier report is out of date. */
   state(events: readonly StateEvent[]): void;
 }
 
-/** Reports the present at once, then every change. @returns ends it */
+/** Reports the current state at once, then every change. @returns ends it */
 export function reportActivity(session: Session, options: Subscription, sink: ActivitySink): () => void {
   const ended = new AbortController();
   void follow(session, options, sink, ended.signal).catch(() => {});
@@ -35,7 +35,7 @@ async function follow(session: Session, options: Subscription, sink: ActivitySin
       const screen = session.pane.terminal.screen(sink.format);
       const state = { seq: 0, screen, scrollback_lines: screen.total_lines };
       const idle: StateEvent = { event: "idle", generation, ...state };
-      // Without `activity` among its events a subscriber gets the same as a sync too (docs/protocol.md, Events).
+      // A subscriber without `activity` among its events gets the same as with a sync (docs/protocol.md, Events).
       sink.state(options.events.includes("activity") ? [idle] : [idle, { event: "sync", ...state }]);
     });
     for (;;) {

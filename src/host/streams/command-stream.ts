@@ -1,7 +1,7 @@
 /**
- * One command's output for the command line: rendered text, complete and in order, then how the command ended. A reader
- * that is slow holds the program of a session that nobody else looks at, as a pipe would; in a shared session nobody is
- * held up, and what finds no room in the queue is counted and left out. The session stays until the reader has all.
+ * One command's output for the command line: rendered text, complete and in order, then how the command ended. A slow
+ * reader holds up the program of a session without other viewers, as a pipe would. In a shared session nothing is held
+ * up: output that exceeds the queue is dropped and counted. The session stays until the reader has everything.
  */
 
 import * as v from "valibot";
@@ -11,13 +11,13 @@ import { parse } from "../../protocol/parse.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
 
-/** Bytes that may wait for a reader before the program is held: what a pipe holds, a few times. */
+/** Bytes pending for a reader before the program is held: a few times what a pipe holds. */
 const BEHIND_BYTES = 256 * 1024;
-/** Bytes that wait at most where the program must not be held. */
+/** Most bytes pending where the program must not be held. */
 const MOST_BYTES = 8 * 1024 * 1024;
 
 const FollowSchema = v.object({
-  /** Null: the command that starts next. */
+  /** Null: the next command that starts. */
   id: v.nullable(v.number()),
 });
 
@@ -39,7 +39,8 @@ export class CommandStream {
   }
 
   /**
-   * Begins, or begins anew with another command; what came before an event `following` is not this one's.
+   * Begins, or begins again with another command; output before an event `following` belongs to another command.
+   * @throws WshError invalid_request, command_not_found
    * @throws WshError invalid_request, command_not_found
    */
   follow(input: unknown): Record<string, never> {
@@ -55,7 +56,7 @@ export class CommandStream {
           this.omitted += lines;
         },
         ended: (record) => {
-          // Of a session that is ended under it, the end of the connection tells.
+          // If the session is ended, the end of the connection says so.
           if (session.lifetime.isEnding) return;
           peer.send(messageTypes.event, { event: "command_ended", record, omitted_lines: this.omitted });
         },
@@ -91,7 +92,7 @@ export class CommandStream {
     this.letGo();
   }
 
-  /** Its program is one command, and no one else would miss what it writes. */
+  /** The session's program is one command, and no other viewer would miss its output. */
   private get mayHold(): boolean {
     const { session } = this;
     return (

@@ -1,8 +1,7 @@
 /**
- * The code of streams (terminals, subscribers, followers of commands) is loaded with the first of them: a tenth of a host's
- * code, which a session in the background never needs. Requests that need it wait for it in the order in which they came;
- * what comes for the streams meanwhile (keys typed at once) waits until those requests have begun. Once it is there,
- * nothing waits.
+ * Loads the code of streams (terminals, subscribers, followers of commands) with the first of them: a tenth of a
+ * session process's code, which a session in the background never needs. Requests that need it wait for it in order;
+ * messages for their streams (keys typed at once) wait until those requests have begun. Once loaded, nothing waits.
  */
 
 import type { KnownTerminals } from "../attach/known-terminals.ts";
@@ -18,13 +17,13 @@ export class StreamCode {
   /** Null until it is loaded. */
   now: Streams | null = null;
   private loading: Promise<Streams> | null = null;
-  /** What waits; null while nothing has to. */
+  /** Pending messages; null while nothing has to wait. */
   private early: (() => void)[] | null = null;
 
   load(): Promise<Streams> {
     this.early ??= [];
     this.loading ??= this.loadOnce().catch((error) => {
-      // Who asks next tries again; what waited was for streams that never began.
+      // The next request tries again; the pending messages were for streams that never began.
       this.loading = null;
       this.early = null;
       throw error;
@@ -46,7 +45,7 @@ export class StreamCode {
       import("./command-stream.ts"),
     ]);
     this.now = { known: new KnownTerminals(), TerminalStream, StreamClient, CommandStream };
-    // The requests that wait go on before this.
+    // The pending requests continue before this.
     setImmediate(() => {
       const { early } = this;
       this.early = null;

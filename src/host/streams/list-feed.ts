@@ -1,8 +1,8 @@
 /**
- * Keeps servers' lists right while the session wakes for nobody. A server that watches has an info of it. With the first
- * change after that the watchers hear `stale`, once, however much follows; a server that lists asks then. When nothing has
- * changed for a second and the state lasts of itself, the watchers get the new info unasked, so that a list asks nobody.
- * `changed` runs per chunk and per input. Without watchers nothing is sent and no timer runs.
+ * Keeps servers' lists correct without polling the session. A watching server has an info of the session. On the first
+ * change after that the watchers are sent `stale`, once, however many changes follow; a server that lists then asks.
+ * When nothing has changed for a second and the state will last, the watchers get the new info unasked, so that a list
+ * need not ask. `changed` runs per chunk and per input. Without watchers nothing is sent and no timer runs.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -12,7 +12,7 @@ import type { Listing } from "../../protocol/control.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import type { Session } from "../session.ts";
 
-/** Silence after which watchers get the info unasked, in ms: longer than a person thinks between two keys. */
+/** Silence after which watchers get the info unasked, in ms: longer than a person's pause between two keys. */
 const QUIET_MS = 1_000;
 
 export interface Listed {
@@ -22,7 +22,7 @@ export interface Listed {
 
 export class ListFeed {
   private change = 0;
-  /** Every watcher knows that its info is overtaken. */
+  /** Every watcher knows that its info is out of date. */
   private isStale = false;
   private changedAt = 0;
   private readonly alarm = new Alarm(systemClock, () => this.quiet());
@@ -33,19 +33,19 @@ export class ListFeed {
     private readonly send: (event: object) => void,
   ) {}
 
-  /** For a watcher that asks: from here on it hears of the next change. */
+  /** Returns the info for a watcher that asks: it is told of the next change. */
   answer(): Listed {
     const listed = this.look();
     this.isStale = false;
     return listed;
   }
 
-  /** For an event that carries the info: how long its state lasts was not examined. */
+  /** For an event that carries the info: how long its state lasts was not checked. */
   get passing(): Listing {
     return { change: this.change, host: process.pid, lasting: null };
   }
 
-  /** Anything that a list shows may be another. */
+  /** Something that a list shows may have changed. */
   changed(): void {
     if (!this.watched()) return;
     this.changedAt = systemClock.now();
@@ -78,7 +78,7 @@ export class ListFeed {
     const pid = typeof lasting === "number" ? lasting : null;
     const listing = { change: this.change, host: process.pid };
     if (pid === null) return { info, listing: { ...listing, lasting: lasting === "reported" ? lasting : null } };
-    // Counted before and after the look that the answer rests on.
+    // Counted before and after the check that the answer depends on.
     const runs = runsOf(pid);
     const again = this.session.listing();
     const held = runs !== null && again.lasting === pid && hasOneThread(pid) && runsOf(pid) === runs;

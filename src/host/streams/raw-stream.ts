@@ -1,6 +1,6 @@
 /**
- * The output of a session as bytes, for programs: what was parsed goes out, what comes in is typed. Such a client decides
- * no size. One that does not keep up gets nothing more until it has read what it was sent, then a repaint of the newest
+ * A session's output as bytes, for programs: what was parsed is sent, what is received is typed. Such a client decides
+ * no size. One that does not keep up gets nothing until it has read what it was sent, then a repaint of the newest
  * screen; one whose input the program does not take is told so and closed, since bytes of it are lost.
  */
 import * as v from "valibot";
@@ -10,13 +10,13 @@ import type { Peer } from "../../wire/peer.ts";
 import type { Session } from "../session.ts";
 import type { ClientEnd } from "./client-end.ts";
 
-/** Bytes that may wait for a reader before it is behind: a few screens. */
+/** Bytes pending for a reader before it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
-/** Soft reset, normal screen, home and clear: what a repaint begins with. */
+/** Soft reset, normal screen, home and clear: the start of a repaint. */
 const REPAINT = new TextEncoder().encode("\x1b[!p\x1b[?6l\x1b[r\x1b[?1049l\x1b[0m\x1b[H\x1b[2J");
 
 export const RawSchema = v.object({
-  /** A repaint of the present screen comes first. */
+  /** A repaint of the current screen comes first. */
   snapshot: v.optional(v.boolean(), false),
   /** Input is refused. */
   read_only: v.boolean(),
@@ -36,7 +36,7 @@ export class RawStream {
     this.off = session.pane.events.on("chunk", ({ bytes }) => this.send(bytes));
   }
 
-  /** Begins between two chunks, so that nothing is lost or doubled after the snapshot. */
+  /** Begins between two chunks, so that nothing is lost or repeated after the snapshot. */
   static open(
     session: Session,
     peer: Peer,
@@ -56,7 +56,7 @@ export class RawStream {
       this.end({ reason: "access_denied" });
       return;
     }
-    // Not activity, and past the input mode (docs/protocol.md, Raw bytes).
+    // Does not count as activity, and ignores the input mode (docs/protocol.md, Raw bytes).
     this.session.pane.sendRaw(message.payload).catch((thrown) => {
       if (WshError.from(thrown).code !== "session_ended") this.end({ reason: "input_refused" });
     });
@@ -71,7 +71,7 @@ export class RawStream {
     });
   }
 
-  /** The program has ended: its last screen, when the reader missed something. */
+  /** The program has ended: sends its last screen if the reader missed something. */
   finish(): void {
     if (this.behind && !this.over) this.repaint();
     this.close();

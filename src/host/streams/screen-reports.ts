@@ -1,7 +1,7 @@
 /**
- * What of the screen is news to one subscriber: rows, cursor, alternate screen, resets. Owns the epoch up to which the
- * subscriber knows the rows. Every row is reported in its newest state and once, however often it changed. Call between
- * chunks. `news` runs at most once per interval.
+ * Tracks what of the screen is new to one subscriber: rows, cursor, alternate screen, resets. Owns the epoch up to
+ * which the subscriber knows the rows. Every row is reported once, in its newest state, however often it changed. Call
+ * between chunks. `news` runs at most once per interval.
  */
 import type { EventName, SessionEvent } from "../../protocol/events.ts";
 import type { Format } from "../../protocol/screen.ts";
@@ -29,17 +29,17 @@ export class ScreenReports {
     this.resets.add(reason);
   }
 
-  /** The whole screen, as the subscriber gets it at the beginning and after what it missed. */
+  /** The whole screen, as sent to the subscriber at the beginning and after it missed something. */
   sync(): Extract<SessionEvent, { event: "sync" }> {
     const screen = this.terminal.screen(this.interest.format);
     return { event: "sync", seq: 0, screen, scrollback_lines: screen.total_lines };
   }
 
-  /** The same, as what the subscriber knows from here on: what is in it need not be sent again row by row. */
+  /** The same, and the subscriber then counts as knowing it: its rows need not be sent again one by one. */
   begin(): Extract<SessionEvent, { event: "sync" }> {
     const { terminal } = this;
     const sync = this.sync();
-    // Rows find out that they have changed when they are asked.
+    // Rows detect changes when they are read.
     terminal.changedRows(terminal.epoch);
     this.epoch = terminal.epoch;
     this.alternate = terminal.alternate;
@@ -47,7 +47,7 @@ export class ScreenReports {
     return sync;
   }
 
-  /** What has changed since the last call, or since the beginning. @param seq of the next event */
+  /** Returns what has changed since the last call, or since the beginning. @param seq of the next event */
   news(seq: () => number): ScreenEvent[] {
     const { terminal } = this;
     const { wants, format } = this.interest;

@@ -1,6 +1,6 @@
 /**
- * A streaming client of a session that is no terminal: a WebSocket, seen from the host. It counts as a client while its
- * connection lives, has at most one subscription or raw stream, and is told how the session ended.
+ * A session's streaming client that is no terminal: a WebSocket, seen from the session process. It counts as a client
+ * while its connection lives, has at most one subscription or raw stream, and is told how the session ended.
  */
 
 import * as v from "valibot";
@@ -40,8 +40,8 @@ export class StreamClient {
   }
 
   /**
-   * Replaces what was subscribed to before. A message `{event: "subscribed", call}` stands where the new subscription
-   * begins, so that the gateway can answer before the first event.
+   * Replaces the earlier subscription. A message `{event: "subscribed", call}` marks where the new one begins, so that
+   * the gateway can answer before the first event.
    * @throws WshError invalid_request, access_denied
    */
   async subscribe(input: unknown, access: Access): Promise<void> {

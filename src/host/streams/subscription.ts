@@ -1,9 +1,10 @@
 /**
- * One client's subscription to a session: it hears what changed, at most once per interval, and never more than it reads.
- * While its connection still holds bytes of the last report nothing is added: changes only mark what is old, and the
- * next report carries the newest state of each row, so a slow reader gets fewer reports and never a stale one after a
- * fresh one. What cannot be joined (keys, commands, text) waits in a queue of fixed length; past it the client is told
- * how many it missed. The first report and the beginning of the subscription are one step between two chunks.
+ * One client's subscription to a session: reports what changed, at most once per interval, and never more than the
+ * client reads. While its connection still holds bytes of the last report nothing is added: changes only mark what is
+ * old, and the next report carries the newest state of each row, so a slow reader gets fewer reports and never a stale
+ * one after a fresh one. Events that cannot be merged (keys, commands, text) wait in a queue of fixed length; past it
+ * the client is told how many it missed. The first report and the start of the subscription are one step between two
+ * chunks.
  */
 import type { Overlay, Panel } from "../../protocol/drawing.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
@@ -13,10 +14,10 @@ import type { Session } from "../session.ts";
 import { reportActivity, type StateEvent } from "./activity-reports.ts";
 import { ScreenReports } from "./screen-reports.ts";
 
-/** Characters of `chars` that wait for a report; past it they are dropped and counted. */
+/** Most characters of `chars` pending for a report; past it they are dropped and counted. */
 const MAX_QUEUED_CHARS = 256 * 1024;
 
-/** What is drawn is taken as the store has it: read-only, where the wire's type is not. */
+/** Drawn elements are used as the store has them: read-only, where the wire's type is not. */
 type Drawn = {
   readonly event: "overlay";
   readonly seq: number;
@@ -42,7 +43,7 @@ export class SessionSubscription {
   private drawn = false;
   private chars = "";
   private charsSkipped = 0;
-  /** What is to be said about idle and running: the newest only. */
+  /** The pending report of idle or running: only the newest. */
   private activity: readonly StateEvent[] = [];
   private queued: Sent[] = [];
   private inputSkipped = 0;
@@ -57,7 +58,7 @@ export class SessionSubscription {
     this.screen = new ScreenReports(session.pane.terminal, { wants: this.wants, format: options.format });
   }
 
-  /** Begins between two chunks: `begun` is called, then the present state is sent, then what changes. */
+  /** Begins between two chunks: calls `begun`, then sends the current state, then changes. */
   static async open(
     session: Session,
     peer: Peer,
@@ -79,12 +80,12 @@ export class SessionSubscription {
     for (const end of this.ends) end();
   }
 
-  /** The connection took everything: what has changed meanwhile is reported. */
+  /** The connection took everything: reports what has changed meanwhile. */
   drained(): void {
     if (this.dirty) this.schedule();
   }
 
-  /** The program has ended: what it last showed, and how it ended, whether the reader is behind or not. */
+  /** The program has ended: reports what it last showed, and how it ended, whether the reader is behind or not. */
   finish(exit: { readonly code: number | null; readonly signal: string | null }): void {
     if (this.over) return;
     this.report();
@@ -160,7 +161,7 @@ export class SessionSubscription {
   }
 
   private enqueue(event: Sent): void {
-    // What cannot be joined does not wait for the interval of what can.
+    // Events that cannot be merged do not wait for the interval.
     if (this.queued.length === 0 && this.timer !== null) {
       clearTimeout(this.timer);
       this.timer = null;
@@ -189,7 +190,9 @@ export class SessionSubscription {
     });
   }
 
-  /** Everything that has changed since the last report, in the order of docs/protocol.md, Events. Runs at most once per interval. */
+  /**
+   * Everything changed since the last report, in the order of docs/protocol.md, Events. Runs at most once per interval.
+   */
   private report(): void {
     this.dirty = false;
     this.lastReport = performance.now();
