@@ -1,9 +1,9 @@
 /**
  * A screen being drawn: rows of cells into which boxes and text are put.
  *
- * Owns its rows; those it was given are copied when first drawn on, so untouched rows stay the same objects and need
- * not be compared later. What must stay true: every row has exactly `cols` cells and no wide character is ever left
- * half: what loses a half becomes a blank of its own style. Runs per cell drawn, per frame.
+ * Owns its rows; rows passed in are copied when first drawn on, so untouched rows stay the same objects and need
+ * not be compared later. What must stay true: every row has exactly `cols` cells, and no wide character is left
+ * half: a cell that loses its other half becomes a blank of its own style. Runs per cell drawn, per frame.
  */
 import type { Cell, Row, Style } from "../protocol/grid.ts";
 import type { Cluster } from "./graphemes.ts";
@@ -24,7 +24,7 @@ function blank(style: Style): Cell {
 
 const plainBlank = blank(plainStyle);
 
-/** A row of blanks; one object per width, since it is never changed. */
+/** A row of blanks; one object per width, since it never changes. */
 export function blankRow(cols: number): Row {
   return Array.from({ length: cols }, () => plainBlank);
 }
@@ -42,7 +42,7 @@ export class Canvas {
     this.#owned = Array.from({ length: rows }, () => undefined);
   }
 
-  /** Puts a whole row, cut or filled up to the canvas's width. A row without broken halves stays the same object. */
+  /** Puts a whole row, cut or filled to the canvas's width. A row without broken halves stays the same object. */
   putRow(row: number, line: Row): void {
     if (row < 0 || row >= this.rows) return;
     this.#owned[row] = undefined;
@@ -82,7 +82,7 @@ export class Canvas {
     }
   }
 
-  /** The rows as they are now. The canvas must not be drawn on afterwards. */
+  /** The present rows. The canvas must not be drawn on afterwards. */
   finish(): readonly Row[] {
     return this.#rows;
   }
@@ -100,7 +100,7 @@ export class Canvas {
     cells[col] = whole;
   }
 
-  /** Makes a blank of the other half of a wide character of which one half is about to be overwritten. */
+  /** Blanks the other half of a wide character when one half is about to be overwritten. */
   #separate(cells: Cell[], col: number): void {
     const here = cells[col];
     if (here === undefined || here.width === 1) return;
@@ -126,7 +126,7 @@ function isWholeAt(line: Row, col: number): boolean {
   return width === 2 ? line[col + 1]?.width === 0 : line[col - 1]?.width === 2;
 }
 
-/** Rows known to be whole. Few rows change between two frames, and a changed row is another object. */
+/** Rows known to be whole. Few rows change between frames, and a changed row is another object. */
 const wholeRows = new WeakSet<Row>();
 
 function isWhole(line: Row): boolean {
@@ -136,7 +136,7 @@ function isWhole(line: Row): boolean {
   return true;
 }
 
-/** An emulator that was made narrower may leave half a wide character behind: a blank takes its place. */
+/** An emulator that became narrower may leave half a wide character behind: a blank replaces it. */
 function mended(line: Row): Row {
   return line.map((cell, col) => (isWholeAt(line, col) ? cell : blank(cell.style)));
 }

@@ -1,9 +1,9 @@
 /**
  * The frame that an attached terminal shows: the program's screen with panels around it and overlays above it.
  *
- * Pure. Everything is drawn anew for each frame, so what an overlay covered is there again when it goes. What must
+ * Pure. Everything is redrawn for each frame, so what an overlay covered reappears when it goes. What must
  * stay true: the frame has exactly the size of the client's terminal, whatever the session's; elements are clipped to
- * their box and the screen; nothing of an element's text can do more than show. Rows on which nothing changed are the
+ * their box and the screen; an element's text can only be displayed. Rows on which nothing changed are the
  * same objects as before when the grid's were, so that two frames are compared quickly. Runs once per frame painted.
  */
 import {
@@ -20,7 +20,7 @@ import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 import type { Layout } from "./panel-layout.ts";
 
-/** What of the session's frame a smaller terminal does not show, above and to the left. */
+/** The part of the session's frame that a smaller terminal does not show, above and to the left. */
 export interface Offset {
   readonly top: number;
   readonly left: number;
@@ -33,16 +33,16 @@ export interface ClientFrame extends Grid {
 
 interface FrameInput {
   readonly grid: Grid;
-  /** Of the panels below, on the session's outer size. */
+  /** Layout of the panels below, on the session's outer size. */
   readonly layout: Layout;
   /** In drawing order, lowest first. */
   readonly overlays: readonly Overlay[];
   readonly panels: readonly Panel[];
   /** Size of this client's terminal. */
   readonly outer: Size;
-  /** A line of ours above everything else, on the client's last row: who holds the keyboard, or help. */
+  /** A line of ours above everything else, on the client's last row: the keyboard's holder, or help. */
   readonly sign?: string | null;
-  /** The session's size is said even where that covers a corner of the program's last row. */
+  /** Whether the session's size is shown even where it covers a corner of the program's last row. */
   readonly note?: boolean;
 }
 
@@ -121,7 +121,7 @@ function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | nu
         col = box.col;
       }
       if (row >= bottom) return;
-      // Right of the box nothing shows until the next line, so nothing needs measuring.
+      // Nothing shows right of the box until the next line, so nothing needs measuring.
       if (col >= right) continue;
       const pieces = clusters(line.slice(0, longestNeeded(box.col + box.width - col)));
       canvas.text(row, col, pieces, style, box);
@@ -130,7 +130,7 @@ function drawSpans(canvas: Canvas, spans: Drawn["spans"], background: Color | nu
   }
 }
 
-/** Cleaned once per text, since frames are many and texts may be long. Texts are never changed, only replaced. */
+/** Cleaned once per text, since frames are many and texts may be long. Texts are replaced, never changed. */
 const cleaned = new WeakMap<ElementText, readonly string[]>();
 
 function cleanLines(text: ElementText): readonly string[] {
@@ -141,7 +141,7 @@ function cleanLines(text: ElementText): readonly string[] {
   return lines;
 }
 
-/** UTF-16 units beyond which a text cannot reach into so many cells, generous for graphemes of many code points. */
+/** UTF-16 units that always fill this many cells, generous for graphemes of many code points. */
 function longestNeeded(cells: number): number {
   return Math.max(0, cells) * 16 + 64;
 }
@@ -151,7 +151,7 @@ function toColor(color: ElementColor): Color {
   return { indexed: elementColorNames.indexOf(color) };
 }
 
-/** Text without a background of its own stands on the element's. */
+/** Text without its own background uses the element's. */
 function toStyle(text: ElementText, background: Color | null): Style {
   return {
     fg: text.fg === undefined ? null : toColor(text.fg),
@@ -162,8 +162,8 @@ function toStyle(text: ElementText, background: Color | null): Style {
 }
 
 /**
- * The session's frame on a terminal of another size. What is too large is cut so that the cursor stays in view; what
- * is too small stands at the top left within a line. The session's size stands below that line; where there is no room
+ * The session's frame on a terminal of another size. A larger frame is cut so that the cursor stays in view; a
+ * smaller one stands at the top left within a line. The session's size stands below that line; where there is no room
  * below, it covers a corner of the last row, if `note` says so.
  */
 function fitToClient(frame: Grid, outer: Size, note: boolean): ClientFrame {

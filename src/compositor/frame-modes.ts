@@ -1,8 +1,8 @@
 /**
- * The program's modes as a painted terminal has to have them.
+ * The program's modes as a painted terminal needs them.
  *
- * Pure. What must stay true: only what decides the outer terminal's input, its buffer and its cursor is here; modes of
- * drawing (margins, origin, wrap) are the painter's own.
+ * Pure. What must stay true: this covers only what decides the outer terminal's input, its buffer and its cursor;
+ * modes of drawing (margins, origin, wrap) belong to the painter.
  */
 import type { FrameModes } from "../protocol/frame.ts";
 import type { MouseEncoding, MouseTracking, TerminalModes } from "../terminal/modes.ts";

@@ -1,5 +1,5 @@
 /**
- * Text of elements made harmless and measured: lines of graphemes with their widths in cells.
+ * Makes the text of elements harmless and measures it: lines of graphemes with their widths in cells.
  *
  * Pure. What must stay true: no control character, escape sequence or bidirectional override of an element's text
  * gets past `cleanText`; widths and joining are those of the emulator, since they come from the very provider that
@@ -7,17 +7,17 @@
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 
-/** A grapheme and how many cells it takes. */
+/** A grapheme and its width in cells. */
 export interface Cluster {
   readonly text: string;
   readonly width: 1 | 2;
 }
 
-/** The version that the addon makes active: with graphemes. */
+/** The version with graphemes, which the addon activates. */
 const PROVIDER = "15-graphemes";
 const TAB_STOP = 8;
 
-/** xterm's IUnicodeVersionProvider, as far as it is used: bit 0 joins, bits 1 and 2 are the width, the rest its own. */
+/** xterm's IUnicodeVersionProvider as far as used: bit 0 joins, bits 1 and 2 are the width, the rest is its own. */
 interface WidthProvider {
   readonly version: string;
   charProperties(codepoint: number, preceding: number): number;
@@ -29,7 +29,7 @@ function isWidthProvider(value: unknown): value is WidthProvider {
 
 let loaded: WidthProvider | undefined;
 
-/** The addon hands its providers to whatever it is activated on; this takes them without an emulator. */
+/** The addon passes its providers to whatever it is activated on; this receives them without an emulator. */
 function widthProvider(): WidthProvider {
   if (loaded !== undefined) return loaded;
   const registered: unknown[] = [];
@@ -51,16 +51,16 @@ const sequences = new RegExp(
   ].join("|"),
   "gu",
 );
-/** C0 but newline and tab, DEL, C1, line separators, bidirectional controls, and surrogates without their half. */
+/** C0 except newline and tab, DEL, C1, line separators, bidirectional controls, and unpaired surrogates. */
 const controls = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\p{Cs}]/gu;
 
-/** Takes out everything that could do more than show. Newlines and tabs stay. */
+/** Removes everything that could do more than show. Newlines and tabs stay. */
 export function cleanText(text: string): string {
   if (/^[\x20-\x7e\n]*$/.test(text)) return text;
   return text.replace(/\r\n/g, "\n").replace(sequences, "").replace(controls, "");
 }
 
-/** The graphemes of one clean line, as the emulator would put them into cells; a tab goes to the next stop of eight. */
+/** The graphemes of one clean line, as the emulator would put them into cells; tab stops are every eight cells. */
 export function clusters(line: string): Cluster[] {
   const provider = widthProvider();
   const result: { text: string; width: 1 | 2 }[] = [];

@@ -1,9 +1,9 @@
 /**
- * The last frame of one client, to make the next of it while nothing is drawn above the program's screen: what panels
- * show is kept, and rows of the program that have changed are put in. Drawing a panel takes longer than everything else
- * in a frame in which a key was typed.
+ * The last frame of one client, from which the next is made while nothing is drawn above the program's screen: panels
+ * are kept, and changed rows of the program replaced. Drawing a panel takes longer than everything else
+ * in a frame after a typed key.
  *
- * Pure, but for what it keeps. What must stay true: `next` returns what `composeFrame` would; every drawing calls
+ * Pure, except for what it keeps. What must stay true: `next` returns what `composeFrame` would; every drawing calls
  * `forget`. Runs once per frame painted.
  */
 import type { Grid, Row } from "../protocol/grid.ts";
@@ -18,18 +18,18 @@ export class KeptFrame {
     return this.last === null;
   }
 
-  /** What is drawn over or beside the program's screen has changed, or where. */
+  /** What is drawn over or beside the program's screen has changed or moved. */
   forget(): void {
     this.last = null;
   }
 
-  /** @param frame without an overlay or a sign */
+  /** @param frame one without an overlay or a sign */
   keep(frame: ClientFrame, grid: Grid, layout: Layout): void {
     const fits = frame.rows === layout.top + layout.ptyRows + layout.bottom && frame.cols === layout.ptyCols;
     this.last = fits ? { frame, grid, layout } : null;
   }
 
-  /** Null when it has to be composed. */
+  /** Null when the frame has to be composed. */
   next(grid: Grid, layout: Layout, outer: Size): ClientFrame | null {
     const { last } = this;
     if (last === null || layout !== last.layout) return null;
@@ -40,7 +40,7 @@ export class KeptFrame {
     for (let row = 0; row < layout.ptyRows; row++) {
       const line = grid.lines[row];
       if (line === last.grid.lines[row]) continue;
-      // A row with wide characters may have to be mended.
+      // A row with wide characters may need repair.
       if (line === undefined || line.length !== frame.cols || !line.every(({ width }) => width === 1)) return null;
       lines[layout.top + row] = line;
     }

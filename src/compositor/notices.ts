@@ -1,15 +1,15 @@
 /**
- * The few lines that wsh itself shows above everything: who holds the keyboard, help on the prefix key.
+ * The few lines that wsh itself shows above everything: who holds the keyboard, and help on the prefix key.
  *
- * Pure. What must stay true: the sign always says how to take the keyboard back; text that comes from elsewhere
+ * Pure. What must stay true: the sign always says how to take the keyboard back; foreign text
  * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
  */
 import { cleanText, clusters } from "./graphemes.ts";
 
-/** Cells of a holder's name; beyond it the way out would leave a terminal of 80 columns. */
+/** Cells of a holder's name; a longer one would push the way out off a terminal of 80 columns. */
 const LONGEST_HOLDER = 24;
 
-/** Cuts to so many cells, with an ellipsis where something is missing. */
+/** Cuts to this many cells, with an ellipsis where something is missing. */
 function cut(text: string, cells: number): string {
   const line = cleanText(text).replace(/\s+/g, " ").trim();
   let width = 0;
@@ -23,7 +23,7 @@ function cut(text: string, cells: number): string {
 }
 
 /**
- * @param holder who captured the keyboard, as it called itself
+ * @param holder the client that captured the keyboard, by its own name
  * @param prefix label of the key that takes it back
  */
 export function keyboardHeldSign(holder: string, prefix: string): string {

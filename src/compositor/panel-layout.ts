@@ -24,7 +24,7 @@ interface PlacedPanel {
 }
 
 export interface Layout {
-  /** In the order in which they were given. */
+  /** In the order given. */
   readonly panels: readonly PlacedPanel[];
   /** Rows taken at the top and at the bottom. */
   readonly top: number;

@@ -1,20 +1,20 @@
 /**
  * What was typed at a shell's prompt and may have left its line editor in the middle of something: an open bracketed
- * paste, or a key that has come in part. Fed with all input but that of a holder, and with what the shell tells.
+ * paste, or a key that has come in part. Fed with all input except a holder's, and with what the shell reports.
  *
- * An editor that has read the beginning of a paste takes no line and asks for nothing before its end has come. bash and
- * zsh drop it with the line (Ctrl+C), so that a prompt behind it is free of it; fish keeps it. A paste that began while a
+ * An editor that has read the start of a paste accepts no line and no question until the paste ends. bash and
+ * zsh drop it with the line (Ctrl+C), so the next prompt is free of it; fish keeps it. A paste that started while a
  * program ran may be that program's, or be read by the editor after the next prompt: it counts for that prompt.
  */
 
 const PASTE_BEGIN = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
-/** Characters of the end of the input that are looked at: one short of a paste marker. */
+/** Trailing characters of the input that are examined: one fewer than a paste marker. */
 const TAIL_CHARS = PASTE_BEGIN.length - 1;
 
 /** Ends of input after which an editor takes the next key for a part of this one: bash and zsh wait as long as it takes. */
 const halfKeys = {
-  /** A sequence, Ctrl+V and Ctrl+Q (quote the next key), Ctrl+] (search it), Ctrl+X (of two keys). */
+  /** A sequence, Ctrl+V and Ctrl+Q (quote the next key), Ctrl+] (search for it), Ctrl+X (prefix of two keys). */
   bash: /(?:\x1b\[[\x20-\x3f]*|\x1bO|(?<!\x16)\x16|(?<!\x11)\x11|\x1d|(?<!\x18)\x18)$/,
   zsh: /(?:\x1b\[[\x20-\x3f]*|\x1bO|(?<!\x16)\x16|(?<!\x18)\x18)$/,
   /** fish waits for the rest of a sequence for a moment only. */
@@ -30,12 +30,12 @@ export class EditorInput {
   private untouched = true;
   private at = Number.NEGATIVE_INFINITY;
 
-  /** A paste has begun, and neither its end was written yet nor has the editor dropped it. */
+  /** A paste has started; its end was not written, and the editor has not dropped it. */
   get isPasting(): boolean {
     return this.pasteOf !== null;
   }
 
-  /** Nothing was typed since the last command began: a line that is empty begins no command's second line. */
+  /** Nothing was typed since the last command started: an empty line is then not a command's second line. */
   get isUntouched(): boolean {
     return this.untouched;
   }
@@ -61,21 +61,21 @@ export class EditorInput {
     else if (end > begin) this.pasteOf = null;
   }
 
-  /** The shell shows a new prompt. @param dropsPaste whether its editor has dropped a paste with the line before */
+  /** The shell shows a new prompt. @param dropsPaste whether its editor dropped a paste with the previous line */
   prompt(dropsPaste: boolean): void {
     this.prompts++;
     this.atPrompt = true;
     if (dropsPaste && this.pasteOf !== null && this.pasteOf < this.prompts) this.pasteOf = null;
   }
 
-  /** The editor has taken a line, which it cannot within a paste. */
+  /** The editor has accepted a line, which it cannot within a paste. */
   accepted(): void {
     this.atPrompt = false;
     this.pasteOf = null;
     this.restart();
   }
 
-  /** The line was given up, with nothing behind it. */
+  /** The line was discarded, with nothing after it. */
   givenUp(): void {
     this.restart();
   }
@@ -85,7 +85,7 @@ export class EditorInput {
     this.tail = "";
   }
 
-  /** Another program reads from here on. */
+  /** Another program reads from now on. */
   reset(): void {
     this.atPrompt = false;
     this.pasteOf = null;

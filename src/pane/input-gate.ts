@@ -1,7 +1,7 @@
 /**
  * The one way to a program's input. Writers (people, calls, answers to queries, reports) take turns; a holder
- * keeps all other bytes back for a moment, in order, and writes alone. What was kept back goes out behind the
- * holder's own when the last hold ends. It is bounded as all waiting input is: more is refused with an error.
+ * keeps all other bytes back for a moment, in order, and writes alone. Held bytes go out after the
+ * holder's own when the last hold ends. They are bounded like all pending input: more is refused with an error.
  */
 import { WshError } from "../protocol/errors.ts";
 import { INPUT_LIMIT_BYTES } from "../pty/input-queue.ts";
@@ -12,7 +12,7 @@ const PASTE_END = new TextEncoder().encode("\x1b[201~");
 export interface InputHold extends Disposable {
   /** @throws WshError session_ended, input_send_failed */
   write(bytes: Uint8Array): Promise<void>;
-  /** Ends somebody's paste. @throws WshError session_ended, input_send_failed */
+  /** Ends an open paste. @throws WshError session_ended, input_send_failed */
   endPaste(): Promise<void>;
 }
 
@@ -25,14 +25,14 @@ export class InputGate {
   private holder: InputHold | null = null;
   private kept: Kept[] = [];
   private keptBytes = 0;
-  /** What everybody but a holder has written. */
+  /** What everyone except a holder has written. */
   readonly editor = new EditorInput();
   /** Writes that the kernel has not taken yet. */
   private writing = 0;
 
   constructor(
     private readonly write: (bytes: Uint8Array) => Promise<void>,
-    /** Somebody's input goes out now; not a holder's. */
+    /** Input other than a holder's goes out now. */
     private readonly passing: () => void = () => {},
   ) {}
 

@@ -1,8 +1,8 @@
 /**
- * How the program of a pane ends, and how it is started again. It ends by itself, because it is asked to (`end`), or to
- * make room for its successor (`restart`); each end but the last is reported once, after the last output. What lets a
- * program that is held at its start go on is here too. How long the result of an ended program is kept is decided by
- * the owner of the pane, from the events `exited`, `endTold` and `abandoned`.
+ * How the program of a pane ends, and how it is restarted. It ends by itself, because it is asked to (`end`), or to
+ * make room for its successor (`restart`); each end but the last is reported once, after the last output. It also
+ * releases a program that is held at its start. The owner of the pane decides how long the result of an ended program
+ * is kept, from the events `exited`, `endTold` and `abandoned`.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -13,7 +13,7 @@ import type { Program } from "./program.ts";
 import type { PaneEvents } from "./types.ts";
 import type { Silence } from "./waiting/silence.ts";
 
-/** How a program ended that never ran. */
+/** The exit of a program that never ran. */
 const UNKNOWN_EXIT: PtyExit = { code: null, signal: null };
 
 export interface LifetimePort {
@@ -24,7 +24,7 @@ export interface LifetimePort {
   readonly events: Emitter<PaneEvents>;
   /** Time between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
-  /** Starts the program anew in the same place. @throws WshError session_create_failed */
+  /** Restarts the program in the same place. @throws WshError session_create_failed */
   startAgain(): Promise<void>;
 }
 
@@ -33,17 +33,17 @@ export class PaneLifetime {
   private unfollowed: Disposable | null = null;
   /** The program was asked to end. */
   private ending = 0;
-  /** Called instead of reporting the program's end, while another is about to take its place. */
+  /** Called instead of reporting the program's end, when another is about to take its place. */
   private replaced: (() => void) | null = null;
 
   constructor(private readonly port: LifetimePort) {}
 
-  /** The program is being ended, for good or for its successor: nothing may hold it up. */
+  /** The program is being ended, for good or to be replaced: nothing may delay it. */
   get isHangingUp(): boolean {
     return this.ending > 0;
   }
 
-  /** Ends what still runs and starts the program again. @throws WshError session_create_failed */
+  /** Ends what still runs and restarts the program. @throws WshError session_create_failed */
   async restart(): Promise<void> {
     const { program, silence } = this.port;
     if (program.exit === null) await this.makeRoom();
@@ -57,7 +57,7 @@ export class PaneLifetime {
     silence.started();
   }
 
-  /** SIGHUP and SIGCONT, SIGKILL after the grace; resolves when the program has ended and its last output was parsed. */
+  /** Sends SIGHUP and SIGCONT, then SIGKILL after the grace; resolves once the program's last output was parsed. */
   async end(): Promise<void> {
     if (this.port.program.exit !== null) return;
     const ended = Promise.withResolvers<void>();
@@ -66,7 +66,7 @@ export class PaneLifetime {
     off();
   }
 
-  /** The program waits with its output until a follower reads it, at most so long. */
+  /** Holds the program's output until a follower reads it, at most this long. */
   awaitFollower(ms: number): void {
     const hold = this.port.program.hold();
     const timer = this.port.clock.after(ms, () => this.followed());
@@ -84,7 +84,7 @@ export class PaneLifetime {
     this.unfollowed = null;
   }
 
-  /** A caller that waited has its answer, which says that the program has ended if it has. */
+  /** A waiting caller has its answer, which says whether the program has ended. */
   endTold(): void {
     if (this.port.program.exit === null || this.told) return;
     this.told = true;
@@ -115,7 +115,7 @@ export class PaneLifetime {
     this.replaced = null;
   }
 
-  /** Asks the program to end, then makes it; resolves with `ended`. */
+  /** Asks the program to end, then kills it; resolves with `ended`. */
   private async hangUp(ended: Promise<void>): Promise<void> {
     this.ending++;
     this.port.program.letGo();

@@ -2,7 +2,7 @@
  * A pane: one program on one PTY with the emulator that shows it, its output as text, its command records, waits,
  * activity, state and lifetime. It joins these parts in the order of the stream (marks and retired lines while a chunk
  * is parsed, then the chunk) and knows neither the session that shows it nor any transport: what happens is reported
- * by `events`. Its cursors only grow, also when the program is started again.
+ * by `events`. Its cursors only grow, also when the program is restarted.
  */
 
 import { type Clock, systemClock } from "../base/clock.ts";
@@ -27,7 +27,7 @@ import { PaneText } from "./text/terminal-text.ts";
 import type { Chunk, PaneEvents, PaneOptions } from "./types.ts";
 import { Silence } from "./waiting/silence.ts";
 
-/** What a person types in one go is hardly longer; of a paste the program's answer is no echo to be waited for. */
+/** Typed input is rarely longer; a paste's answer is not an echo worth waiting for. */
 const KEY_BYTES = 16;
 
 /** ED 2 and home. The person's own scrollback is not the pane's to erase. */
@@ -66,7 +66,7 @@ export class Pane {
       input: () => this.commands.inputPassed(),
       reply: (bytes) => this.answers.add(bytes),
       retired: (lines) => this.commands.retired(lines),
-      // The end of a line that began further up is gone: what is printed there next begins another.
+      // The start of that line is gone: what is printed there next starts another.
       erased: ({ line, col }) => this.commands.erased(col > 0 ? line + 1 : line),
       exit: (exit) => {
         options.keyFile?.withdraw();
@@ -113,22 +113,22 @@ export class Pane {
     return this.program.exit;
   }
 
-  /** Whether its program is one command instead of a shell. */
+  /** Whether the program is a single command instead of a shell. */
   get runsOneCommand(): boolean {
     return this.options.shell.command !== null;
   }
 
-  /** The directory that the program was started in. */
+  /** The directory in which the program was started. */
   get startCwd(): string {
     return this.options.spawn.cwd;
   }
 
-  /** The directory that the shell has reported last, or that the program was started in. */
+  /** The directory that the shell reported last, or in which the program was started. */
   get cwd(): string {
     return this.terminal.cwd ?? this.startCwd;
   }
 
-  /** What the program has set of its terminal; null when that is unknown. */
+  /** Modes that the program has set on its terminal; null when unknown. */
   flags(): PtyFlags | null {
     return this.program.pty?.flags() ?? null;
   }
@@ -146,12 +146,12 @@ export class Pane {
     return { id, pid, command, rows, cols, cwd, title, state };
   }
 
-  /** Of several sizes asked for while a chunk is parsed, the last counts. */
+  /** Of several sizes requested while a chunk is parsed, the last counts. */
   resize(rows: number, cols: number): Promise<void> {
     return this.program.resize(rows, cols);
   }
 
-  /** Until it is disposed, the program waits with its output as on a terminal that stands still. */
+  /** Until disposed, blocks the program's output as on a stopped terminal. */
   hold(): Disposable {
     return this.program.hold();
   }
@@ -161,12 +161,12 @@ export class Pane {
     this.program.signal(name, to);
   }
 
-  /** Erases history and screen, for everything that shows the pane. The person's own scrollback stays. */
+  /** Erases history and screen for everything that shows the pane. The person's own scrollback stays. */
   clear(): Promise<void> {
     const { terminal } = this;
     return terminal.atRest(() => {
       void terminal.clear();
-      // Terminals that are relayed to get it as the program's own output.
+      // Relayed terminals get it as the program's own output.
       this.events.emit("chunk", { offset: terminal.offset, bytes: ERASE_SCREEN });
     });
   }
@@ -178,18 +178,18 @@ export class Pane {
     this.activity.record();
   }
 
-  /** Input of a raw stream: is no activity, and its echo is not followed. @throws WshError session_ended, input_send_failed */
+  /** Input of a raw stream: not activity; its echo is not followed. @throws WshError session_ended, input_send_failed */
   sendRaw(bytes: Uint8Array): Promise<void> {
     return this.program.send(bytes);
   }
 
-  /** A person typed. @param flags what the program had set then */
+  /** A person typed. @param flags the program's modes at that time */
   typed(bytes: Uint8Array, flags: PtyFlags | null): void {
     this.typedAt = this.clock.now();
-    // What a stopped program does not read is refused by the PTY's limit; a person sees that nothing appears.
+    // The PTY's limit refuses what a stopped program does not read; a person sees that nothing appears.
     this.program.send(bytes).catch(() => {});
     const note = (): void => this.commands.typing(bytes, flags);
-    // Noted before the answer is parsed, but not before it is shown.
+    // Recorded before the answer is parsed, but not before it is shown.
     if (bytes.length <= KEY_BYTES && !isSecret(flags)) this.program.answered(note);
     else note();
   }
@@ -213,7 +213,7 @@ export class Pane {
     return this.terminal.offset;
   }
 
-  /** Resolves when there is output past the cursor, the program has ended, or the time is over. */
+  /** Resolves when there is output past the cursor, the program has ended, or the time is up. */
   outputAfter(cursor: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.outputCursor > cursor || this.exit !== null || signal.aborted) return Promise.resolve();
     const wait = new Wait<void>({ clock: this.clock, ms: waitMs, signal }, () => {});
@@ -229,7 +229,7 @@ export class Pane {
     return terminal.text(from ?? { line: terminal.firstLine, col: 0 }, undefined, format);
   }
 
-  /** Whether the shell tells where commands begin and end, and why not. */
+  /** Whether the shell reports where commands begin and end, and if not, why. */
   integration(): { active: boolean; shell: string | null; reason?: string } {
     const { kind, integration } = this.options.shell;
     const shell = kind === "other" ? null : kind;
@@ -248,7 +248,7 @@ export class Pane {
     return this.exit === null ? this.commands.state().state : "exited";
   }
 
-  /** What it does, and how long that lasts unless an event ends it. */
+  /** What the program does, and how long that lasts unless an event ends it. */
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
     if (this.exit !== null) return { state: "exited", lasting: "reported" };
     const { state, lasting } = this.commands.stateLasting();
@@ -261,7 +261,7 @@ export class Pane {
     await start();
   }
 
-  /** A program that is one command is the first record, from the first byte to the process's end. */
+  /** A program that is a single command is the first record, from the first byte to the process's end. */
   private commandBegins(): void {
     const { command } = this.options.shell;
     if (command === null) return;
@@ -343,7 +343,7 @@ export class Pane {
   /** Runs per chunk. */
   private chunkParsed(chunk: Chunk): void {
     this.activity.record();
-    // What shows the output comes first: what is noted of it is for later questions.
+    // Viewers come first: what is recorded of the output is for later questions.
     this.events.emit("chunk", chunk);
     this.text.chunk();
     this.commands.chunk();

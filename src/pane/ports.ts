@@ -9,20 +9,20 @@ import type { EditorInput } from "./editor-input.ts";
 import type { InputHold } from "./input-gate.ts";
 import type { TextPosition } from "./text/text.ts";
 
-/** Shell integration's marks (OSC 133 A/B/C/D, 633 E and L), in the order of the stream. */
+/** Marks of shell integration (OSC 133 A/B/C/D, 633 E and L), in stream order. */
 export interface ShellMark {
   /**
    * A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended.
-   * L: what the line editor holds, as it was asked.
+   * L: what the line editor holds, as requested.
    */
   readonly kind: "A" | "B" | "C" | "D" | "E" | "L";
   /** Whether it carried the session's nonce. */
   readonly verified: boolean;
   /** With D; null when the shell did not say. */
   readonly exitCode: number | null;
-  /** With E, which comes after C (zsh, fish) or after D (bash); with L the beginning of the line. */
+  /** With E, which comes after C (zsh, fish) or after D (bash); with L the start of the line. */
   readonly commandLine: string | null;
-  /** With L: the question's number and what else the editor says. */
+  /** With L: the question's number and what else the editor reports. */
   readonly params?: Readonly<Record<string, string>>;
   /** Offset of the mark itself. */
   readonly offset: number;
@@ -31,7 +31,7 @@ export interface ShellMark {
 
 /** The process side of a pane. */
 export interface ProgramPort {
-  /** Pid of the program, a shell as a rule; null when it has ended. */
+  /** Pid of the program, usually a shell; null when it has ended. */
   readonly pid: number | null;
   flags(): PtyFlags | null;
   /** Process group that holds the terminal; null when unknown. */
@@ -40,28 +40,28 @@ export interface ProgramPort {
   readonly exit: PtyExit | null;
 }
 
-/** A shell whose line editor our integration can ask. */
+/** A shell whose line editor our integration can query. */
 export type IntegratedShell = Exclude<ShellKind, "other">;
 
-/** What exec types a command with. */
+/** What exec needs to type a command. */
 export interface ExecTarget {
   /** The shell at the prompt; null without integration. */
   readonly shell: IntegratedShell | null;
-  /** Why there is no integration, when there is none. */
+  /** Why there is no integration, if there is none. */
   readonly integrationReason: string | null;
   /** Name of the program that the shell has become (exec); null while it is the shell that was started. */
   readonly replacedBy: string | null;
-  /** Mode 2004, as the shell has set it now. */
+  /** Mode 2004, as the shell has it set now. */
   readonly bracketedPaste: boolean;
   /** Sends bytes to the program, in order with all other input, without counting as typed input. */
   write(bytes: Uint8Array): Promise<void>;
   /** Keeps all other input back until disposed. */
   hold(): InputHold;
-  /** What everybody else has typed. */
+  /** What everyone else has typed. */
   readonly typed: EditorInput;
-  /** The kernel has not taken all input yet. */
+  /** Whether the kernel has yet to take some input. */
   readonly isWriting: boolean;
-  /** SIGINT for the group that holds the terminal. */
+  /** Sends SIGINT to the group that holds the terminal. */
   interrupt(): void;
   /** Kills the group that holds the terminal, unless it is the shell's own. @returns whether it did */
   kill(): boolean;

@@ -15,7 +15,7 @@ import { InputGate } from "./input-gate.ts";
 export interface ProgramOptions {
   /** `@7`: unique in the instance. */
   readonly id: string;
-  /** What the program is called in lists. */
+  /** The program's name in lists. */
   readonly command: string;
   readonly spawn: PtySpawn;
   readonly open: PtyOpen;
@@ -25,23 +25,23 @@ export interface ProgramOptions {
   readonly profile: TerminalProfile;
   /** Programs' clipboard writes do not reach clients. */
   readonly hideClipboard: boolean;
-  /** Neither do the titles that they set. */
+  /** Programs' titles do not reach clients. */
   readonly hideTitles: boolean;
 }
 
-/** What a pane reports, beyond what its emulator does. */
+/** What a pane reports in addition to its emulator. */
 export interface ProgramSink extends TerminalSink {
   /** The program has ended and its last output is on the screen. */
   exit(exit: PtyExit): void;
-  /** The screen is about to be wrapped anew, between two chunks. */
+  /** The screen is about to be rewrapped, between two chunks. */
   resizing(): void;
-  /** Somebody's input is given to it; not what exec types. */
+  /** Input is given to the program; not what exec types. */
   input(): void;
-  /** Output that any terminal shows as it is will be the next chunk, or its beginning. */
+  /** The next chunk is, or begins with, output that every terminal shows as it is. */
   ahead(bytes: Uint8Array): void;
 }
 
-/** RIS: a restarted program begins on a terminal in its first state. */
+/** RIS: a restarted program starts on a terminal in its initial state. */
 const RESET = new TextEncoder().encode("\x1bc");
 
 function possible({ rows, cols }: { readonly rows: number; readonly cols: number }) {
@@ -50,7 +50,7 @@ function possible({ rows, cols }: { readonly rows: number; readonly cols: number
 
 export class Program {
   readonly terminal: TerminalModel;
-  /** Everything that the program is to read goes through here. */
+  /** Everything that the program should read goes through here. */
   readonly input = new InputGate(
     (bytes) => this.write(bytes),
     () => this.sink.input(),
@@ -58,18 +58,18 @@ export class Program {
   private current: Pty | null = null;
   private ended: PtyExit | null = null;
   private asked: { readonly rows: number; readonly cols: number };
-  /** What PTY and emulator have. */
+  /** Size of the PTY and the emulator. */
   private size: { readonly rows: number; readonly cols: number };
-  /** Bytes that were given to the emulator. */
+  /** Bytes given to the emulator. */
   private taken = 0;
-  /** Counts starts, so that a late event of an earlier program is not taken for the present one's. */
+  /** Counts starts, so that a late event of an earlier program is not attributed to the present one. */
   private generation = 0;
   private readonly holds = new Set<object>();
-  /** Parsed, and not acknowledged yet because the program is held. */
+  /** Parsed but not acknowledged yet, because the program is held. */
   private owed = 0;
-  /** The last output was the echo of a key, or could have been. */
+  /** Whether the last output was, or may have been, the echo of a key. */
   private echoes = true;
-  /** What was told of ahead last. */
+  /** What was last reported ahead. */
   private shown: Uint8Array | null = null;
 
   constructor(
@@ -111,7 +111,7 @@ export class Program {
     return this.ended;
   }
 
-  /** The directory that the program was started in. */
+  /** The directory in which the program was started. */
   get startCwd(): string {
     return this.options.spawn.cwd;
   }
@@ -123,8 +123,8 @@ export class Program {
   }
 
   /**
-   * A person typed: runs `before` before the program's answer is parsed, while the program works on it. One
-   * that answers with more than an echo is not waited for: it goes on, and is better read when it has come further.
+   * A person typed: runs `before` before the program's answer is parsed, while the program works on it. A program
+   * that answers with more than an echo is not awaited: it continues, and is better read when it has come further.
    */
   answered(before: () => void): void {
     const answer = this.echoes ? (this.current?.answer() ?? null) : null;
@@ -136,7 +136,7 @@ export class Program {
     }
   }
 
-  /** Of several sizes asked for while a chunk is parsed, the last counts. */
+  /** Of several sizes requested while a chunk is parsed, the last counts. */
   async resize(rows: number, cols: number): Promise<void> {
     this.asked = possible({ rows, cols });
     await this.terminal.atRest(() => {
@@ -154,7 +154,7 @@ export class Program {
     return this.live().signal(name, to);
   }
 
-  /** Ends what still runs and starts the same program again, at the size that the pane has now. */
+  /** Ends what still runs and starts the same program again, at the pane's present size. */
   async restart(): Promise<void> {
     this.current?.dispose();
     await this.parse(RESET);
@@ -162,8 +162,8 @@ export class Program {
   }
 
   /**
-   * Until it is disposed, the program waits with its output after at most a quantum more, as on a terminal that stands
-   * still. Its end is not seen before what it printed was.
+   * Until disposed, the program's output blocks after at most a quantum more, as on a stopped terminal.
+   * Its end is not reported before its output.
    */
   hold(): Disposable {
     const hold = {};
@@ -175,7 +175,7 @@ export class Program {
     };
   }
 
-  /** Ends all holds: the program is to end. */
+  /** Releases all holds, since the program is to end. */
   letGo(): void {
     this.holds.clear();
     this.acknowledge(0);
@@ -227,7 +227,7 @@ export class Program {
   }
 
   /**
-   * Reports the echo of a key before it is parsed, which takes longer than everything else on its way. Only where no
+   * Reports the echo of a key before it is parsed, which takes longer than the rest of its path. Only where no
    * byte waits for the emulator and no sequence is open.
    */
   private show(bytes: Uint8Array): void {
@@ -236,7 +236,7 @@ export class Program {
     if (this.taken !== this.terminal.offset || !this.echoes) return;
     let now = true;
     void this.terminal.atRest(() => {
-      // Behind an unfinished sequence it would come too late.
+      // After an unfinished sequence it would be too late.
       if (!now) return;
       this.shown = bytes;
       this.sink.ahead(bytes);

@@ -1,8 +1,8 @@
 /**
- * Answers to a program's terminal queries, on their way to the program. One that has ended reads nothing any more: its
+ * Answers to a program's terminal queries, on their way to the program. A program that has ended reads nothing: its
  * answers would stand as text at the shell's next prompt (`cat` of a binary file leaves them by the dozen). So while a
- * command of the shell runs, answers wait until the program is seen reading or its output has paused, and those whose
- * asker's command ends first are dropped. Where no end will be told they go out at once. What must stay true: answers
+ * command of the shell runs, answers wait until the program is seen reading or its output has paused; they are dropped
+ * if the command that asked ends first. Where no end will be reported they go out at once. What must stay true: answers
  * keep their order, and none waits longer than output keeps coming, nor than ten seconds.
  */
 import type { Clock } from "../base/clock.ts";
@@ -10,21 +10,21 @@ import type { Clock } from "../base/clock.ts";
 /** Time between two checks, in ms: a program that asks and reads is seen reading by the first. */
 const LOOK_MS = 3;
 /**
- * Looks without output in between after which an answer goes out even where the kernel does not show a reader (ssh,
- * another user's): about 40 ms. Looks are counted, not time: where the machine is busy, output may wait to be read.
+ * Checks without output in between after which an answer goes out even where the kernel does not show a reader (ssh,
+ * another user's): about 40 ms. Checks are counted, not time: on a busy machine, output may wait to be read.
  */
 const QUIET_LOOKS = 13;
 /** Longest wait of an answer while output keeps coming, in ms. */
 const LONGEST_MS = 10_000;
-/** Bytes that wait at most; more is not answered, as with a full input queue. */
+/** Limit of pending bytes; more is not answered, as with a full input queue. */
 const LIMIT_BYTES = 64 * 1024;
 
 export interface AnswersPort {
   readonly clock: Clock;
   send(bytes: Uint8Array): void;
-  /** A command of the shell runs whose end the shell will tell. */
+  /** A command of the shell runs whose end the shell will report. */
   endWillBeTold(): boolean;
-  /** The program is seen waiting for input. Costs looks at /proc. */
+  /** The program is seen waiting for input. Costs reads of /proc. */
   isReading(): boolean;
 }
 
@@ -55,7 +55,7 @@ export class QueryAnswers implements Disposable {
     this.quietLooks = 0;
   }
 
-  /** The command that asked has ended, or its program has been started anew. */
+  /** The command that asked has ended, or its program has been restarted. */
   drop(): void {
     this.timer?.[Symbol.dispose]();
     this.timer = null;

@@ -1,6 +1,6 @@
 /**
- * From what a caller asks for to what is started on a PTY: directory, texts and shell are checked here, before anything
- * is claimed or runs. It knows neither the session nor the instance: where scripts and the key file stand is passed in.
+ * Turns a caller's request into what is started on a PTY: directory, texts and shell are checked here, before anything
+ * is claimed or runs. It knows neither session nor instance: paths of the scripts and the key file are passed in.
  */
 import fs from "node:fs";
 import { resolve } from "node:path";
@@ -29,11 +29,11 @@ export interface SpawnRequest {
   readonly caller: { readonly cwd: string; readonly env: Readonly<Record<string, string>> };
 }
 
-/** What a shell is planned with besides the request. */
+/** What planning a shell needs besides the request. */
 export interface ShellPlace {
   /** The program's whole environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where the integration's scripts stand; empty without integration. */
+  /** Directory of the integration's scripts; empty without integration. */
   readonly scriptsDir: string;
   readonly keyFile: string;
   readonly loginShell: boolean;
@@ -52,8 +52,8 @@ export function checkRequest(request: SpawnRequest): string {
 }
 
 /**
- * A directory that was asked for, as seen from the caller's, must exist; the caller's own may have been deleted, then
- * home or the root serves.
+ * A requested directory, relative to the caller's, must exist; the caller's own may have been deleted, in which case
+ * home or the root is used.
  */
 function directory(asked: string | null, caller: SpawnRequest["caller"]): string {
   if (asked === null) return [caller.cwd, caller.env.HOME ?? "/"].find((path) => directoryFault(path) === null) ?? "/";
@@ -64,7 +64,7 @@ function directory(asked: string | null, caller: SpawnRequest["caller"]): string
   throw new WshError("cwd_not_found", `the directory '${shown}' ${fault}`);
 }
 
-/** What keeps a path from being a directory to start in; null: nothing. */
+/** Why a path cannot be a directory to start in; null if it can. */
 function directoryFault(path: string): string | null {
   try {
     const stat = fs.statSync(path, { throwIfNoEntry: false });
@@ -108,7 +108,7 @@ function requirePassed(what: string, text: string, hint: string): void {
   throw new WshError("payload_too_large", message, { hint });
 }
 
-/** Whether the shells of a pane load our scripts: as the setting says, unless the caller's environment switches it off. */
+/** Whether the shells of a pane load our scripts: by the setting, unless the caller's environment disables it. */
 export function wantsIntegration(setting: boolean, callerEnv: Readonly<Record<string, string>>): boolean {
   return setting && callerEnv.WSH_SHELL_INTEGRATION !== "0";
 }
@@ -156,7 +156,7 @@ export function programOf(
   return { file: "/bin/sh", args: ["-c", script, "sh", stdinFile, plan.file, ...plan.args] };
 }
 
-/** What the program is to read as its standard input; only the account can read the file, and it must not exist yet. */
+/** Writes the program's standard input; only the account can read the file, and it must not exist yet. */
 export function writeStdin(path: string, text: string): void {
   fs.writeFileSync(path, text, { mode: 0o600, flag: "wx" });
 }

@@ -1,6 +1,6 @@
 /**
  * What a pane is made from, what it reports, and what is shown of it: the types that its parts and its owner share.
- * Nothing here does anything.
+ * Types only.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -33,7 +33,7 @@ export interface PaneOptions {
   readonly profile: TerminalProfile;
   /** Programs' clipboard writes do not reach clients. */
   readonly hideClipboard: boolean;
-  /** Neither do the titles that they set. */
+  /** Programs' titles do not reach clients. */
   readonly hideTitles: boolean;
   /** Between two commands of the shell, modes that the first left on are switched off. */
   readonly resetModes: boolean;
@@ -43,10 +43,10 @@ export interface PaneOptions {
   readonly commands: CommandLimits;
   /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
-  /** The program waits with its output until a follower reads it, at most so long, in ms. */
+  /** Holds the program's output until a follower reads it, at most this long, in ms. */
   readonly heldMs?: number;
   readonly clock?: Clock;
-  /** What the kernel shows of the programs in the foreground; replaced by tests. */
+  /** What the kernel reports of the foreground programs; replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
 }
 
@@ -56,7 +56,7 @@ export type Chunk = Parameters<TerminalSink["chunk"]>[0];
 export interface PaneEvents {
   /** Parsed output, as clients may see it. */
   chunk: Chunk;
-  /** The next chunk begins with these bytes: for terminals that are relayed to, which need not wait for the emulator. */
+  /** The next chunk begins with these bytes: for relayed terminals, which need not wait for the emulator. */
   ahead: Uint8Array;
   /** What lists show of the pane may have changed; runs per chunk and per input. */
   listed: undefined;
@@ -66,12 +66,12 @@ export interface PaneEvents {
   bell: undefined;
   clipboard: { readonly selection: string; readonly base64: string };
   reset: Parameters<TerminalSink["reset"]>[0];
-  /** The screen is about to be wrapped anew, between two chunks. */
+  /** The screen is about to be rewrapped, between two chunks. */
   resizing: undefined;
   /** The program has ended, and not to make room for its successor; its last output was parsed. */
   exited: PtyExit;
-  /** A caller that waited for the program's end was told of it: the result need not be kept for that any more. */
+  /** A caller that waited for the program's end was notified: the result need not be kept for it any more. */
   endTold: undefined;
-  /** The caller that started the program has stopped waiting for it: its result is kept for longer. */
+  /** The caller that started the program has stopped waiting for it: its result is kept longer. */
   abandoned: undefined;
 }

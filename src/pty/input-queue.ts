@@ -1,5 +1,5 @@
 /**
- * Input on its way to a terminal, in the order of the calls of all writers. The kernel takes what fits; the rest
+ * Input on its way to a terminal, in the order of all writers' calls. The kernel takes what fits; the rest
  * waits here, at most INPUT_LIMIT_BYTES of it, and is offered again soon. A terminal whose child does not read takes
  * nothing: after INPUT_STALL_MS without progress everything queued is dropped, and every pending write fails.
  */
@@ -11,8 +11,8 @@ export const INPUT_LIMIT_BYTES = 4 * 1024 * 1024;
 /** Time without one byte read after which a program counts as not reading its input, in ms. */
 const INPUT_STALL_MS = 5_000;
 /**
- * Pause before input is offered again to a full terminal, in ms; doubled up to the longest while it stays full. The kernel holds
- * ~4 KB of input, so that the shortest pause bounds a paste at ~4 MB/s.
+ * Pause before input is offered again to a full terminal, in ms; doubled up to the longest while it stays full. The
+ * kernel holds ~4 KB of input, so that the shortest pause bounds a paste at ~4 MB/s.
  */
 const RETRY_FIRST_MS = 1;
 const RETRY_LONGEST_MS = 32;
@@ -43,7 +43,7 @@ export class InputQueue {
     this.#limitBytes = limitBytes;
   }
 
-  /** Bytes that wait. */
+  /** Number of pending bytes. */
   get queued(): number {
     return this.#queued;
   }
@@ -67,19 +67,19 @@ export class InputQueue {
       return Promise.reject(failed(`${this.#queued} bytes of input wait already, the limit is ${this.#limitBytes}`));
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // A copy: the caller may use its buffer again.
+    // A copy: the caller may reuse its buffer.
     this.#pieces.push({ rest: new Uint8Array(rest), resolve, reject });
     this.#queued += rest.length;
     this.#schedule();
     return promise;
   }
 
-  /** Offers what waits at once: output has come, so the child runs and may have read. Costs nothing when empty. */
+  /** Offers pending input at once: output has come, so the child runs and may have read. Costs nothing when empty. */
   poke(): void {
     if (this.#pieces.length > 0) this.#flush();
   }
 
-  /** Fails what waits and everything later. Idempotent. */
+  /** Fails pending and all later writes. Idempotent. */
   close(reason: string): void {
     this.#closed = true;
     this.#drop(reason);

@@ -1,10 +1,10 @@
 /**
  * Reads a terminal's master descriptor on the event loop. Bun's stream of a file does it best: it waits without a thread,
- * hands over what a read got in the same turn (an echo takes 0.03 ms, through a thread and back 0.07), takes up to 128 KB
+ * delivers a read in the same turn (an echo takes 0.03 ms, through a thread and back 0.07), takes up to 128 KB
  * in one turn of a flood, and reads ahead no further than that until more is requested.
  *
- * A terminal whose other side no process has open hangs up: its stream ends, and a new one is tried now and then, since a
- * child may close its terminal and open it again. Paused or closed, nothing is delivered.
+ * A terminal that no process has open on the other side hangs up: its stream ends. A new one is tried now and then,
+ * since a child may close its terminal and reopen it. Paused or closed, nothing is delivered.
  */
 
 import { libc } from "../platform/tty-calls.ts";
@@ -14,7 +14,7 @@ import type { Master } from "./master.ts";
 const HUNG_RETRY_MS = 200;
 
 interface ReaderEvents {
-  /** The array is the receiver's own. */
+  /** The receiver owns the array. */
   data(bytes: Uint8Array): void;
   /** Every byte was delivered and no process has the other side open. */
   hungUp(): void;
@@ -46,8 +46,8 @@ export class MasterReader {
   }
 
   /**
-   * Everything that the stream has read was delivered: bytes read elsewhere now come next. Bun runs what a read
-   * resolves before it looks at the next descriptor, so there is nothing between its buffer and us.
+   * Everything that the stream read was delivered: bytes read elsewhere come next. Bun runs what a read
+   * resolves before it checks the next descriptor, so there is nothing between its buffer and us.
    */
   get isWaiting(): boolean {
     return this.#waiting;

@@ -1,8 +1,8 @@
 /**
- * The master side of a terminal as a descriptor of our own: what is written, asked and set there without going through
- * the object that made it. Both adapters' libraries open the terminal and start the child on it but do not tell their
- * descriptors, and open and close some from threads of theirs. So the right one is recognised by what it is, never by
- * when it appeared: it is the master of the child's controlling terminal, or the one that a resize was seen on.
+ * The master side of a terminal as our own descriptor: writes, queries and settings that bypass the object that
+ * opened it. Both adapters' libraries open the terminal and start the child on it but do not expose their
+ * descriptors, and open and close some from their own threads. So the right one is recognised by what it is, never by
+ * when it appeared: it is the master of the child's controlling terminal, or the one on which a resize was seen.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -12,25 +12,25 @@ import type { PtyFlags } from "./port.ts";
 
 const darwin = process.platform === "darwin";
 
-/** Path of the other side of a master descriptor; "" when it is none. */
+/** Path of the other side of a master descriptor; "" when it is not one. */
 function otherSide(fd: number): string {
   return String(libc().ptsname(fd) ?? "");
 }
 
-/** A descriptor of our own of the first open master that `fits`; null when none does. */
+/** Our own duplicate of the first open master that `fits`; null when none does. */
 function find(fits: (fd: number, tty: string) => boolean): { fd: number; tty: string } | null {
   for (const name of readdirSync("/dev/fd")) {
     const tty = otherSide(Number(name));
     if (tty === "" || !fits(Number(name), tty)) continue;
     const fd = duplicate(Number(name));
-    // Another thread may have closed the original, and its number may name something else by now.
+    // Another thread may have closed the original, and its number may refer to something else by now.
     if (fd >= 0 && otherSide(fd) === tty && fits(fd, tty)) return { fd, tty };
     if (fd >= 0) libc().close(fd);
   }
   return null;
 }
 
-/** Path of a process's controlling terminal, null where it has none or the system does not tell. */
+/** Path of a process's controlling terminal; null where it has none or the system does not report it. */
 function controllingTerminal(pid: number): string | null {
   if (process.platform !== "linux") return null;
   try {
@@ -56,12 +56,12 @@ const ECHO = 0x8;
 /** Larger than any struct termios. */
 const TERMIOS_BYTES = 128;
 
-/** What one look at what a program answers takes; the rest is read as any output. */
+/** Buffer for one read of a program's answer; the rest is read like any output. */
 const ANSWER_BYTES = 4 * 1024;
 
 export class Master {
   #closed = false;
-  // Used over and over: a key asks for the flags and looks for its answer.
+  // Reused: each key asks for the flags and reads its answer.
   readonly #termios = new Uint8Array(TERMIOS_BYTES);
   readonly #localFlags = new DataView(this.#termios.buffer, LFLAG_OFFSET, 4);
   readonly #watched = new Int32Array(2);
@@ -74,8 +74,8 @@ export class Master {
   ) {}
 
   /**
-   * Finds the master of a child that was just started. When the child has no terminal to name any more (it has ended
-   * already), the terminal gets an odd size for a moment and is recognised by it.
+   * Finds the master of a child that was just started. When the child has no terminal to name any more (it has already
+   * ended), the terminal gets an odd size for a moment and is recognised by it.
    */
   static of(child: { pid: number; rows: number; cols: number; resize(rows: number, cols: number): void }): Master {
     const path = controllingTerminal(child.pid);
@@ -100,14 +100,14 @@ export class Master {
     return fd;
   }
 
-  /** Bytes that the terminal took: 0 when it is full, -1 when it is closed. */
+  /** Number of bytes that the terminal took: 0 when it is full, -1 when it is closed. */
   offer(bytes: Uint8Array): number {
     if (this.#closed) return -1;
     if (bytes.length === 0) return 0;
     return Math.max(0, libc().write(this.fd, bytes, bytes.length));
   }
 
-  /** Output that is there or comes within `us` microseconds; null when none does. Blocks for so long. */
+  /** Output that is there or comes within `us` microseconds; null when none does. Blocks that long. */
   read(us: number): Uint8Array | null {
     if (this.#closed) return null;
     // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.

@@ -1,4 +1,4 @@
-/** Picks the PTY adapter. Each is loaded only when chosen: bun-pty brings a native library of its own. */
+/** Selects the PTY adapter. Each is loaded only when chosen: bun-pty brings its own native library. */
 
 import type { PtyOpen } from "./port.ts";
 

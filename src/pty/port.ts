@@ -9,8 +9,8 @@
 export const QUANTUM_BYTES = 256 * 1024;
 
 /**
- * Wait for a program's answer to a key, in µs: an editor's comes in 60 to 200 (m), and half a millisecond delays no
- * request noticeably.
+ * How long to wait for a program's answer to a key, in µs: an editor's comes in 60 to 200 (m), and half a millisecond
+ * delays no request noticeably.
  */
 export const ANSWER_US = 500;
 
@@ -33,13 +33,13 @@ export interface PtySpawn {
   readonly inputLimitBytes?: number;
 }
 
-/** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Unknown is null, never invented. */
+/** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Null when unknown, never invented. */
 export interface PtyExit {
   readonly code: number | null;
   readonly signal: string | null;
 }
 
-/** Output may come before the promise of the opening has resolved. */
+/** Output may come before `open` has resolved. */
 export interface PtyEvents {
   /** Output, in order; the array is the receiver's own. Call `ack(bytes.length)` when it has been parsed. */
   data(bytes: Uint8Array): void;
@@ -47,21 +47,21 @@ export interface PtyEvents {
   exit(exit: PtyExit): void;
 }
 
-/** Line discipline flags that tell what a quiet program waits for; null where the adapter or system hides them. */
+/** Line discipline flags that show what a quiet program waits for; null where the adapter or system hides them. */
 export interface PtyFlags {
   readonly canonical: boolean;
   readonly echo: boolean;
 }
 
-/** Whether what is typed must not be seen, a password as a rule: the program reads lines and echoes none. */
+/** Whether typed text must stay hidden, usually a password: the program reads lines and echoes none. */
 export function isSecret(flags: PtyFlags | null): boolean {
   return flags?.canonical === true && !flags.echo;
 }
 
-/** Output that was read ahead of its delivery. */
+/** Output read ahead of its delivery. */
 export interface PtyAnswer {
   readonly bytes: Uint8Array;
-  /** Delivers it as all output; to be called in the same turn. */
+  /** Delivers it like all output; call in the same turn. */
   deliver(): void;
 }
 
@@ -78,11 +78,11 @@ export interface Pty {
    */
   write(bytes: Uint8Array): Promise<void>;
   /**
-   * What the program answers to what was just written: output that comes within `ANSWER_US`, without a turn of the event
-   * loop. Null when none comes, when other output is to be delivered first, and where the adapter cannot tell.
+   * The program's answer to what was just written: output that comes within `ANSWER_US`, without a turn of the event
+   * loop. Null when none comes, when other output must be delivered first, and where the adapter cannot tell.
    */
   answer(): PtyAnswer | null;
-  /** The receiver has parsed n bytes; lets the adapter read on. */
+  /** The receiver has parsed n bytes; lets the adapter read more. */
   ack(n: number): void;
   resize(rows: number, cols: number): void;
   flags(): PtyFlags | null;

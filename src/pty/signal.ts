@@ -3,7 +3,7 @@
 import type { Pty, SignalTarget } from "./port.ts";
 
 /**
- * A process group that is gone already is no error: it is what the caller wants. Once the child has been waited for, its
+ * A process group that is already gone is no error: that is the caller's goal. Once the child has been reaped, its
  * pid may name another process; only the foreground group is signalled then.
  */
 export function sendSignal(
@@ -12,12 +12,12 @@ export function sendSignal(
   name: NodeJS.Signals,
   to: SignalTarget,
 ): boolean {
-  // Looked up once: between two looks the child may have taken the terminal back.
+  // Looked up once: between two lookups the child may have taken the terminal back.
   const holder = to === "foreground" || to === "job" ? pty.foreground() : reaped ? null : pty.pid;
   const target = to === "job" && holder === pty.pid ? null : holder;
   if (target === null) return false;
   try {
-    // The child leads a session and so a group of its own: its group's id is its pid.
+    // The child leads a session and so its own group: that group's id is its pid.
     process.kill(to === "child" ? target : -target, name);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;

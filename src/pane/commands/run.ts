@@ -1,10 +1,10 @@
 /**
- * Types input into the program, whatever it is, and returns when what the input started has an end (docs/protocol.md,
+ * Types input into the program, whatever it is, and returns when what the input started has ended (docs/protocol.md,
  * Commands).
  *
- * An end is, in this order: a shell command finished; the program waits for input again, having read what was sent; or
- * silence, and then only if nothing is known to be working: a quiet `sleep` is waited for until the deadline. All of it
- * counts from the moment the input was taken, so the answer never is the screen from before.
+ * An end is, in this order: a shell command finished; the program waits for input again after reading what was sent; or
+ * silence, and then only if nothing is known to be working: a quiet `sleep` is awaited until the deadline. All of it
+ * counts from the moment the input was taken, so the answer never shows the screen from before.
  */
 
 import { Alarm } from "../../base/alarm.ts";
@@ -22,11 +22,11 @@ import { linesBetween } from "../text/lines-between.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 
-/** Time between two looks that must agree before silence counts as an end, in ms: longer than a change of programs. */
+/** Time between two checks that must agree before silence counts as an end, in ms: longer than a change of programs. */
 const CONFIRM_MS = 50;
-/** How long the next prompt is waited for when a command has ended, so that the screen shows it, in ms. */
+/** How long the next prompt is awaited after a command has ended, so that the screen shows it, in ms. */
 const PROMPT_MS = 100;
-/** How long a shell may take between Enter and the beginning of the command, in ms. */
+/** How long a shell may take between Enter and the start of the command, in ms. */
 const COMMAND_MS = 500;
 
 export interface RunRequest {
@@ -41,10 +41,10 @@ export interface RunRequest {
 
 export interface RunOutcome {
   readonly decidedBy: DecidedBy;
-  /** What came after the input, without its echo. */
+  /** Output after the input, without its echo. */
   readonly output: CutOutput;
   readonly outputCursor: number;
-  /** The last shell command that ran, when one did and ended. */
+  /** The last shell command that ran and ended, if any. */
   readonly command: CommandRecord | null;
   readonly state: ProgramState;
   readonly warnings: readonly string[];
@@ -66,7 +66,7 @@ function commandLines(input: Uint8Array): number {
   return lines.slice(0, -1).filter((line) => line.trim() !== "").length;
 }
 
-/** Runs that wait in one session; told of output by `chunk`. */
+/** Pending runs in one session; `chunk` notifies them of output. */
 export class Runs {
   private readonly waiting = new Set<Run>();
 
@@ -112,7 +112,7 @@ class Run implements Disposable {
   private started = 0;
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;
-  /** Since when the program in the foreground was seen at rest without waiting for input. */
+  /** Since when the foreground program has been at rest without waiting for input. */
   private idle: { readonly program: number | null; readonly since: number } | null = null;
 
   constructor(
@@ -131,7 +131,7 @@ class Run implements Disposable {
       started: () => void this.started++,
       finished: (record) => {
         this.command = record;
-        // Several lines are several commands: the end is that of the last, when the shell is at rest.
+        // Several lines are several commands: the end is the last one's, when the shell is at rest.
         if (this.lines > 1) return;
         this.endedAt = clock.now();
         this.alarm.set(this.endedAt + PROMPT_MS);
@@ -176,7 +176,7 @@ class Run implements Disposable {
     this.watch?.[Symbol.dispose]();
   }
 
-  /** Text without Enter, nor any other key. */
+  /** Text without Enter or any other key. */
   private isTextAlone(): boolean {
     const { input } = this.request;
     return input.length > 0 && input.every((byte) => byte >= 32 && byte !== 127);
@@ -185,13 +185,13 @@ class Run implements Disposable {
   private output(): CutOutput {
     const { log, text, echo } = this.port;
     const { outputLimit } = this.request;
-    // Of a command that ran before, a REPL, only what came after this input.
+    // Of a command that was already running, such as a REPL, only the output after this input.
     const own = this.command === null || this.started !== 1 ? null : log.output(this.command.id);
     const kept = own ?? linesBetween(text, this.from, text.position(), outputLimit, (line) => echo.masks(line));
     return cutOutput(kept, outputLimit);
   }
 
-  /** A line typed at the prompt becomes a command, or a status without one; an editor may draw the prompt anew first. */
+  /** A line typed at the prompt becomes a command, or a status without one; an editor may redraw the prompt first. */
   private get isCommandComing(): boolean {
     const { log, clock } = this.port;
     if (!this.atPrompt || this.lines === 0 || this.started > 0) return false;
@@ -240,12 +240,12 @@ class Run implements Disposable {
       return;
     }
     const quiet = observer.quietMs();
-    // 0 means the first activity, which `chunk` tells; until then only the deadline ends it.
+    // 0 means the first activity, which `chunk` reports; until then only the deadline ends it.
     if (this.request.timeoutMs === 0) this.alarm.set(this.deadline);
     else if (quiet < this.request.timeoutMs)
       this.alarm.set(Math.min(this.deadline, now + this.request.timeoutMs - quiet));
     else {
-      // Longer silence is the watch's to judge: it looks again now and then.
+      // Longer silence is the watch's to judge: it checks again now and then.
       this.stateSeen(observer.observe());
       this.alarm.set(this.deadline);
     }

@@ -1,6 +1,6 @@
 /**
- * Follows one step of an exec: from before its input is sent to the end of the command that it began, or to what came of
- * it otherwise. All other input is held back until the shell has accepted the line, so that nothing joins it.
+ * Follows one step of an exec: from before its input is sent to the end of the command that it started, or to another
+ * outcome. All other input is held back until the shell has accepted the line, so that nothing joins it.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -10,12 +10,12 @@ import type { StateObserver } from "../state/observer.ts";
 import type { TerminalText } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
 
-/** After an input that began no command, how long a new prompt must stand before that counts as the end, in ms. */
+/** How long a new prompt must stand after an input that started no command before it counts as the end, in ms. */
 const UNSTARTED_MS = 100;
-/** How long a shell that reads on may go without beginning the command before the input is taken back, in ms. */
+/** How long a shell that reads on may take to start the command before the input is taken back, in ms. */
 export const STUCK_MS = 2_000;
 
-/** How far a step came. `unstarted`: the shell refused the text and shows a new prompt (a syntax error). */
+/** How far a step got. `unstarted`: the shell refused the text and shows a new prompt (a syntax error). */
 export type StepEnd =
   | { readonly kind: "finished"; readonly record: CommandRecord }
   | { readonly kind: "started"; readonly record: CommandRecord }
@@ -31,7 +31,7 @@ export interface WatchPort {
 
 /** Watches one step from before its input is sent; `end` may be awaited again with a later deadline. */
 export class StepWatch implements Disposable {
-  /** The step's command, once it has begun. */
+  /** The step's command, once it has started. */
   record: CommandRecord | null = null;
   private ended: StepEnd | null = null;
   private notify: (() => void) | null = null;
@@ -42,7 +42,7 @@ export class StepWatch implements Disposable {
   constructor(
     private readonly port: WatchPort,
     background: boolean,
-    /** The shell runs the line, or has given it up: nothing joins it any more. */
+    /** The shell runs the line or has discarded it: nothing can join it any more. */
     private readonly accepted: () => void,
   ) {
     const { log, clock } = port;
@@ -73,7 +73,7 @@ export class StepWatch implements Disposable {
     const began = clock.now();
     const check = (): void => {
       if (this.record !== null || this.ended !== null) return;
-      // The shell is at its prompt, has read everything, and began nothing: the text is not complete for it.
+      // The shell is at its prompt, has read everything, and started nothing: it takes the text as incomplete.
       const stuck = clock.now() - began >= STUCK_MS && port.observer.observe().settled;
       if (stuck && log.phase === "prompt") this.finish({ kind: "stuck" });
       else this.after(STUCK_MS / 4, check);
@@ -81,7 +81,7 @@ export class StepWatch implements Disposable {
     this.after(STUCK_MS, check);
   }
 
-  /** Neither has the command begun, nor is it known that it will not. */
+  /** The command has not started, nor is it known that it will not. */
   get isOpen(): boolean {
     return this.record === null && this.ended === null;
   }
@@ -97,7 +97,7 @@ export class StepWatch implements Disposable {
     return this.ended ?? { kind: signal?.aborted === true ? "cancelled" : "timeout" };
   }
 
-  /** Once it has begun, or has ended without, as at a deadline. */
+  /** Once it has started or ended without starting, or at a deadline. */
   async begun(ms: number, signal: AbortSignal | undefined): Promise<StepEnd> {
     const listener = this.port.log.on({ started: () => this.notify?.() });
     const end = await this.end(this.port.clock.now() + ms, signal);

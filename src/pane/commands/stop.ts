@@ -1,6 +1,6 @@
 /**
  * Ends a command that runs at the shell's prompt, without ending the shell: an interrupt reaches the foreground group,
- * and only a group that is not the shell's own is killed. Only the shell's mark says that it has ended, as always.
+ * and only a group that is not the shell's own is killed. As always, only the shell's mark says that it has ended.
  */
 
 import type { Clock } from "../../base/clock.ts";
@@ -9,14 +9,14 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import type { ExecTarget } from "../ports.ts";
 import type { CommandLog } from "./command-log.ts";
 
-/** How long an interrupted or killed command has to end, in ms. */
+/** How long an interrupted or killed command may take to end, in ms. */
 const STOP_MS = 2_000;
 /** Interval between checks for a part of the command that the signal did not reach, in ms. */
 const LOOP_MS = STOP_MS / 20;
 
 export type Stop = "interrupt" | "kill";
 
-/** The leader of the group in the foreground, and the file that it runs; null where that is not known. */
+/** The leader of the foreground group, and the file that it runs; null where unknown. */
 export interface Leader {
   readonly pid: number;
   readonly executable: string | null;
@@ -29,7 +29,7 @@ export interface StopPort {
   readonly clock: Clock;
 }
 
-/** @returns the command's record and how it was really ended; null when it takes no notice and still runs */
+/** @returns the command's record and how it really ended; null when it ignores the signals and still runs */
 export async function stopCommand(
   port: StopPort,
   id: number,
@@ -52,9 +52,9 @@ export async function stopCommand(
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
     record = await orUntil<CommandRecord | null>(ended.promise, { clock, ms: LOOP_MS }, () => null);
     if (record !== null) break;
-    // A loop of the shell's own goes on with its next command: only an interrupt ends the loop, and each may fall
-    // between two commands. One that met the shell just before it handed the terminal over has not reached the command,
-    // nor has one that met its child before that had become the command.
+    // A loop of the shell's own continues with its next command: only an interrupt ends the loop, and each may fall between
+    // two commands. One sent just before the shell handed over the terminal has not reached the command; nor has one
+    // that reached its child before that had become the command.
     const now = port.leader();
     const early = met !== null && now?.pid === met.pid && now.executable !== met.executable;
     met = now;

@@ -1,7 +1,7 @@
-/** Where a shell is between its prompt and the end of a command, by the marks of its integration. */
+/** Where a shell is between its prompt and the end of a command, according to its integration's marks. */
 import type { ShellMark } from "../ports.ts";
 
-/** Where the pane's own shell is, by its marks. `drawing`: a prompt has begun, its end was not seen (yet). */
+/** Phase of the pane's own shell, by its marks. `drawing`: a prompt has begun and its end was not seen yet. */
 export type ShellPhase = "none" | "drawing" | "prompt" | "running" | "ended";
 
 /** The phase after a mark. */

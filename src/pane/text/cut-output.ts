@@ -1,6 +1,6 @@
 /**
- * Kept lines as a reader gets them: the whole within a limit of bytes, or head and tail with a count of what lies
- * between; the last lines only; those that match. Pure functions; characters and lines stay whole wherever they can.
+ * Kept lines as a reader receives them: everything within a limit of bytes, or head and tail with a count of the lines
+ * between; only the last lines; those that match. Pure functions; characters and lines stay whole wherever possible.
  */
 import { cost, type KeptLines } from "./kept-lines.ts";
 
@@ -41,7 +41,7 @@ export function cutOutput(lines: KeptLines, limit: number): CutOutput {
   const total = head.length + tail.length + omitted;
   const omittedLines = total - front.length - back.length;
   if (front.length === 0 && back.length === 0) {
-    // A line longer than the limit, or no limit at all: its two ends are still worth more than nothing.
+    // A line longer than the limit, or no limit at all: its two ends are still better than nothing.
     return { text: limit <= 0 ? "" : clipEnds(all ?? (tail.length > 0 ? tail : head), limit), omittedLines };
   }
   return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
@@ -64,7 +64,7 @@ function takeLines(lines: readonly string[], bytes: number, from: "start" | "end
   return from === "start" ? taken : taken.reverse();
 }
 
-/** The last `count` of the lines. What lies in the omitted middle cannot be had. */
+/** The last `count` lines. Lines in the omitted middle are not available. */
 export function tailLines(lines: KeptLines, count: number): KeptLines {
   if (lines.tail.length >= count) return { head: [], tail: lines.tail.slice(lines.tail.length - count), omitted: 0 };
   if (lines.omitted > 0) return { head: [], tail: lines.tail, omitted: 0 };
@@ -72,7 +72,7 @@ export function tailLines(lines: KeptLines, count: number): KeptLines {
   return { head: [], tail: all.slice(Math.max(0, all.length - count)), omitted: 0 };
 }
 
-/** The kept lines for which `matches` holds; what was omitted is not searched and stays counted. */
+/** The kept lines for which `matches` holds; omitted lines are not searched and stay counted. */
 export function grepLines(lines: KeptLines, matches: (line: string) => boolean): KeptLines {
   return { head: lines.head.filter(matches), tail: lines.tail.filter(matches), omitted: lines.omitted };
 }

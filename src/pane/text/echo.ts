@@ -1,9 +1,9 @@
 /**
  * Tells the echo of input from output, so that a wait for a text does not end with what was just typed.
  *
- * Input is remembered by line. Its echo is looked for where the cursor was when it was sent, and when it does not come
+ * Input is remembered by line. Its echo is searched for where the cursor was when it was sent, and if it is not
  * there (type-ahead, several lines at once), at the end of the lines that follow; what is found is masked by place.
- * Nothing is masked that does not equal the input, so output is hidden only where it repeats, at that very place, what
+ * Only text equal to the input is masked, so output is hidden only where it repeats, at that very place, what
  * was typed. Passwords are not remembered: a terminal that takes lines without echo shows none.
  * Bounded: lines remembered, their length, how long, and how many masks are kept.
  */
@@ -15,20 +15,20 @@ import type { TerminalText, TextPosition } from "./text.ts";
 
 /** Input lines that wait for their echo; a longer paste is remembered by its first lines. */
 const MAX_LINES = 64;
-/** Characters of one input line. */
+/** Characters remembered of one input line. */
 const MAX_LINE_LENGTH = 4_096;
-/** How long an echo may take, in ms; type-ahead is looked for again at the next prompt. */
+/** How long an echo may take, in ms; type-ahead is searched for again at the next prompt. */
 const ECHO_MS = 10_000;
-/** Lines of output after the input in which its echo is looked for. */
+/** Lines of output after the input that are searched for its echo. */
 const MAX_DISTANCE = 500;
-/** Lines that have masks; older ones have scrolled out of every wait's interest. */
+/** Lines that have masks; older ones have scrolled past what any wait reads. */
 const MAX_MASKED = 1_024;
 
 interface Expected {
   readonly text: string;
-  /** Where it must begin; null when it is looked for at the end of lines. */
+  /** Where it must begin; null when it is searched for at the end of lines. */
   at: TextPosition | null;
-  /** First line that is searched, and the last. */
+  /** First and last line that are searched. */
   from: number;
   to: number;
   readonly until: number;
@@ -69,10 +69,10 @@ export class EchoTracker {
   /** Lines typed while a command ran: the shell shows them again at its prompt. */
   private ahead: string[] = [];
   private readonly masked = new Map<number, Mask[]>();
-  /** What the first expected line has of its echo so far. */
+  /** How much of the first expected line has been echoed. */
   private partial: { readonly line: number; readonly mask: Mask } | null = null;
   private readonly decoder = new TextDecoder();
-  /** Whether the last input shows at all, as far as that can be told. */
+  /** Whether the last input shows at all, as far as is known. */
   private shows = false;
 
   constructor(
@@ -95,7 +95,7 @@ export class EchoTracker {
     this.await(lines, this.text.position());
   }
 
-  /** The shell takes input again: what was typed ahead is shown once more. */
+  /** The shell reads input again: what was typed ahead is shown once more. */
   prompt(): void {
     const { ahead } = this;
     this.ahead = [];
@@ -106,7 +106,7 @@ export class EchoTracker {
     this.await(ahead, this.text.position());
   }
 
-  /** Everything between the prompt and the command's first output is the line that was typed. */
+  /** Everything between the prompt and the command's first output is the typed line. */
   commandLine(from: TextPosition, to: TextPosition): void {
     this.expected = [];
     this.partial = null;
@@ -135,7 +135,7 @@ export class EchoTracker {
     }
   }
 
-  /** What of a line is echo, in order. */
+  /** The parts of a line that are echo, in order. */
   masks(line: number): readonly Mask[] {
     const known = this.masked.get(line) ?? [];
     return this.partial?.line === line ? [...known, this.partial.mask].sort((a, b) => a.start - b.start) : known;
@@ -193,7 +193,7 @@ export class EchoTracker {
   private mask(line: number, mask: Mask): void {
     const known = this.masked.get(line) ?? [];
     const last = known.at(-1);
-    // Typed key by key: one place that grows.
+    // Typed key by key: one mask that grows.
     const grows = last !== undefined && last.end === mask.start;
     const masks = grows
       ? [...known.slice(0, -1), { start: last.start, end: mask.end }]
@@ -219,7 +219,7 @@ function begins(shown: string, start: number): boolean {
   return start === 0 || !(WORD.test(shown[start - 1] ?? "") && WORD.test(shown[start] ?? ""));
 }
 
-/** Length of the longest end of `shown` that is a beginning of `expected`. */
+/** Length of the longest end of `shown` that is a prefix of `expected`. */
 function suffixLength(shown: string, expected: string): number {
   for (let n = Math.min(shown.length, expected.length); n > 0; n--) {
     if (shown.endsWith(expected.slice(0, n)) && begins(shown, shown.length - n)) return n;

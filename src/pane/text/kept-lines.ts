@@ -1,5 +1,5 @@
 /**
- * Rendered output of which head and tail are kept.
+ * Rendered output of which the head and tail are kept.
  *
  * A HeadTail takes lines in order and keeps the first and the last within a budget of bytes; what falls between is only
  * counted. Whatever a program prints, it never holds more than its budget and one line over it.
@@ -11,7 +11,7 @@ export interface KeptLines {
   readonly omitted: number;
 }
 
-/** Lines that are kept for long, as two texts: a string of its own for each short line takes ten times its length. */
+/** Lines kept for long, as two texts: a separate string for each short line takes ten times its length. */
 export class PackedLines {
   private readonly head: string | null;
   private readonly tail: string | null;
@@ -23,7 +23,7 @@ export class PackedLines {
     this.omitted = omitted;
   }
 
-  /** What it holds, by its characters. */
+  /** Size of what it holds, in characters. */
   get bytes(): number {
     return (this.head?.length ?? 0) + (this.tail?.length ?? 0);
   }
@@ -38,7 +38,7 @@ export function cost(line: string): number {
   return Buffer.byteLength(line) + 1;
 }
 
-/** Lines whose texts are made when asked for. */
+/** Lines whose texts are made on request. */
 export interface LineSource {
   text(index: number): string;
   /** Characters of the lines `from` to `to` together, without reading them. */
@@ -48,7 +48,7 @@ export interface LineSource {
 /** Lines of the tail: one, or a run of a source from `from` on. */
 type TailPart = string | { readonly source: LineSource; readonly from: number; readonly count: number };
 
-/** A run of lines is dropped by parts of so many. */
+/** A run of lines is dropped in parts of this many. */
 const RUN_LINES = 64;
 
 export class HeadTail {
@@ -60,7 +60,7 @@ export class HeadTail {
   private headBytes = 0;
   private tailBytes = 0;
   private dropped = 0;
-  /** The head is full: what comes now is tail. */
+  /** The head is full: lines from now on belong to the tail. */
   private closed = false;
 
   /** @param budget bytes of UTF-8, half for the head and half for the tail */
@@ -71,12 +71,12 @@ export class HeadTail {
     return this.head.length + this.dropped + this.tailLines;
   }
 
-  /** Bytes held; of lines that were not read yet their characters. */
+  /** Bytes held; for lines not read yet, their characters. */
   get bytes(): number {
     return this.headBytes + this.tailBytes;
   }
 
-  /** What comes now may be dropped again. */
+  /** Lines from now on may be dropped. */
   get isPastHead(): boolean {
     return this.closed;
   }
@@ -92,7 +92,7 @@ export class HeadTail {
     this.add(line, bytes, 1);
   }
 
-  /** The first `count` lines of a source, past the head. They are read when the output is, if they are still kept then. */
+  /** The first `count` lines of a source, past the head. They are read with the output, if still kept then. */
   pushAll(source: LineSource, count: number): void {
     for (let from = 0; from < count; from += RUN_LINES) {
       const lines = Math.min(RUN_LINES, count - from);
@@ -152,7 +152,7 @@ function linesOf(part: TailPart): string[] {
   return Array.from({ length: part.count }, (_, at) => trimBlanks(part.source.text(part.from + at)));
 }
 
-/** Without the spaces at its end, as rendered lines are. */
+/** Without trailing spaces, as rendered lines are. */
 export function trimBlanks(text: string): string {
   let end = text.length;
   while (end > 0 && text.charCodeAt(end - 1) === 32) end--;

@@ -1,29 +1,29 @@
 /**
- * Follows everything that a command prints, for a reader of every line: rendered text, each line once and whole, in order,
- * however soon history lets go of it. Lines come out when the cursor has left them, or when they leave history within
+ * Follows everything that a command prints, for a reader of every line: rendered text, each line once and whole, in
+ * order, however soon history drops it. Lines come out when the cursor has left them, or when they leave history within
  * the chunk that brought them; the rest comes at the command's end, up to the mark that the shell set there.
- * It remembers nothing but the place up to which it has come, and a line that is still being written.
+ * It remembers only the place it has reached and a line that is still being written.
  */
 
 import { trimBlanks } from "./kept-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
-/** Characters of one line that wait for its end; of a longer one the pieces come out as they are. */
+/** Characters of one line that wait for its end; a longer line comes out in pieces. */
 const LONGEST_LINE = 65_536;
 
 export class OutputFollower {
   private readonly text: TerminalText;
   private readonly print: (text: string) => void;
-  /** The line that comes next, and how much of what is left of it has come out. */
+  /** The next line, and how much of what is left of it has come out. */
   private line: number;
   private index: number;
-  /** Pieces of that line which history has let go of. */
+  /** Pieces of that line that history has dropped. */
   private pieces = "";
-  /** Some of the line has come out: it takes a newline, however it ends. */
+  /** Part of the line has come out: it gets a newline, however it ends. */
   private begun = false;
   private out = "";
 
-  /** @param print takes text; whole lines, but for one that is too long to wait for */
+  /** @param print takes text; whole lines, except one that is too long to wait for */
   constructor(text: TerminalText, start: TextPosition, print: (text: string) => void) {
     this.text = text;
     this.line = start.line;
@@ -31,7 +31,7 @@ export class OutputFollower {
     this.print = print;
   }
 
-  /** History lets go of lines, in the middle of a chunk. */
+  /** History drops lines in the middle of a chunk. */
   retired(lines: RetiredLines): void {
     if (lines.count === 0 || lines.id(lines.count - 1) < this.line) return;
     for (let at = 0; at < lines.count; at++) {
@@ -58,7 +58,7 @@ export class OutputFollower {
     this.flush();
   }
 
-  /** The normal screen is about to be erased, and written anew from line `top` on: what stands there comes out before. */
+  /** The normal screen is about to be erased and rewritten from line `top` on: its text comes out first. */
   erased(top: number): void {
     const { text } = this;
     const standing = text.lines(this.line, text.lastLine());
@@ -67,7 +67,7 @@ export class OutputFollower {
     this.flush();
   }
 
-  /** The command has ended, and this is where. */
+  /** The command has ended at this place. */
   finish(end: TextPosition): void {
     this.takeUntil(end.line);
     if (end.line === this.line) {
@@ -89,7 +89,7 @@ export class OutputFollower {
     if (line > this.line) this.turnTo(line);
   }
 
-  /** What comes next stands in another line. */
+  /** The next output is in another line. */
   private turnTo(line: number): void {
     if (this.begun) this.out += `${trimBlanks(this.pieces)}\n`;
     this.pieces = "";

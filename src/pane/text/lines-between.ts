@@ -5,9 +5,9 @@ import { type Mask, openPieces } from "./masks.ts";
 import type { TerminalText, TextPosition } from "./text.ts";
 
 /**
- * Lines from one place up to another. What is no longer kept counts as omitted.
+ * Lines from one place to another. What is no longer kept counts as omitted.
  * @param budget UTF-8 bytes to keep, half from the start and half from the end
- * @param masks places that are left out (the echo of input); a line that is nothing else is left out whole
+ * @param masks places that are left out (echo of input); a line that is all echo is left out whole
  */
 export function linesBetween(
   text: TerminalText,
@@ -27,7 +27,7 @@ export function linesBetween(
     const shown = openPieces(whole.length, begin, hidden).map((piece) => whole.slice(piece.start, piece.end));
     const rest = shown.join("");
     const echoed = rest.trim() === "" && hidden.some((mask) => mask.end > begin);
-    // The last line is the cursor's: when nothing stands in it, it has not begun.
+    // The last line is the cursor's: when it is empty, it has not begun.
     if (!echoed && !(id === to.line && rest === "")) kept.push(rest);
   }
   return kept.kept();

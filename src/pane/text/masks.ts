@@ -1,4 +1,4 @@
-/** Places of a line that are echo of input, and what is left of the line without them. */
+/** The parts of a line that are echo of input, and what is left of the line without them. */
 
 /** Characters from `start` up to `end` of a line are echo. */
 export interface Mask {
@@ -6,7 +6,7 @@ export interface Mask {
   readonly end: number;
 }
 
-/** What is left of a line from `from` on when the masked places are taken out: the pieces in which a match may lie. */
+/** What is left of a line from `from` on without the masked parts: the pieces in which a match may lie. */
 export function openPieces(length: number, from: number, masks: readonly Mask[]): Mask[] {
   const pieces: Mask[] = [];
   let start = from;

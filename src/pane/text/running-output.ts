@@ -1,6 +1,6 @@
 /**
- * What a running command has printed so far: from the place where it began, lines are taken as history lets go of them,
- * and the rest is read from screen and history on request. A cleared screen begins it anew. Bounded by bytes.
+ * What a running command has printed so far: from the place where it began, lines are taken as history drops them,
+ * and the rest is read from screen and history on request. A cleared screen restarts it. Bounded by bytes.
  */
 
 import { HeadTail, type KeptLines, trimBlanks } from "./kept-lines.ts";
@@ -10,7 +10,7 @@ export class RunningOutput {
   private readonly taken: HeadTail;
   /** Id of the next line to take. */
   private next: number;
-  /** A line of which pieces have left, and the rest may still come. */
+  /** A line of which pieces have left history, while the rest may still come. */
   private open: { readonly id: number; readonly text: string } | null = null;
 
   /** @param budget bytes kept, half from the start and half from the end */
@@ -23,12 +23,12 @@ export class RunningOutput {
     this.next = start.line;
   }
 
-  /** History lets go of lines. Runs per slice of a flood: lines that fall between head and tail are never read. */
+  /** History drops lines. Runs per slice of a flood: lines that fall between head and tail are never read. */
   retired(lines: RetiredLines): void {
     if (lines.count === 0) return;
     const last = lines.count - 1;
     if (lines.id(last) < this.next) return;
-    // Past the head whole lines are kept as they are, but for the last, of which a piece may follow.
+    // Past the head whole lines are kept as they are, except the last, of which a piece may follow.
     if (lines.whole && lines.id(0) >= this.next && lines.id(0) > this.start.line && this.taken.isPastHead) {
       this.closeLine();
       this.taken.pushAll(lines, last);
@@ -39,7 +39,7 @@ export class RunningOutput {
     for (let index = 0; index <= last; index++) this.take(lines.id(index), lines.begins(index), lines.text(index));
   }
 
-  /** The normal screen was erased and is written anew from line `top` on. */
+  /** The normal screen was erased and is rewritten from line `top` on. */
   erased(top: number): void {
     if (this.open !== null && this.open.id < top) this.closeLine();
     this.open = null;
@@ -47,12 +47,12 @@ export class RunningOutput {
     this.next = top;
   }
 
-  /** Where it begins. */
+  /** Where the output begins. */
   get begin(): TextPosition {
     return this.start;
   }
 
-  /** All of it up to `end`: what was taken, and what still stands on the screen. */
+  /** All output up to `end`: what was taken, and what is still on the screen. */
   collect(end: TextPosition): KeptLines {
     const all = new HeadTail(this.budget);
     const taken = this.taken.kept();

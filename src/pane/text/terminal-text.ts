@@ -36,7 +36,7 @@ export class PaneText implements TerminalText {
     this.note(this.terminal.offset, this.terminal.position());
   }
 
-  /** Where the cursor was at a place inside the chunk that is being parsed, such as a mark; in order. */
+  /** Where the cursor was at a place inside the chunk being parsed, such as a mark; in order. */
   note(offset: number, { line, col }: Position): void {
     const at = this.noted % REMEMBERED;
     this.offsets[at] = offset;
@@ -46,7 +46,7 @@ export class PaneText implements TerminalText {
     this.cursor = null;
   }
 
-  /** Counting characters costs 30 µs (m), and every key asks twice: before it, and after its echo, as before the next. */
+  /** Counting characters costs 30 µs (m), and every key asks twice: before it, and after its echo. */
   position(): TextPosition {
     const { cursor } = this;
     const { epoch } = this.terminal;

@@ -20,24 +20,24 @@ export interface RenderedLine {
 
 /**
  * The rendered output, read between chunks and at marks. Reading several lines walks the emulator's hot window (~30 µs),
- * so they are asked for together.
+ * so request them together.
  */
 export interface TerminalText {
   /** Output bytes parsed since the pane began. */
   readonly offset: number;
   /** Whether the alternate screen is shown. */
   readonly alternate: boolean;
-  /** Rows that have left a scroll region, and are in no history; only grows. */
+  /** Rows that have left a scroll region and are in no history; only grows. */
   readonly scrolledAway: number;
   /** Cursor on the normal screen (where it will return to while the alternate one is shown). */
   position(): TextPosition;
-  /** Id of a line at or shortly above the top of the normal screen: older lines change no more. */
+  /** Id of a line at or shortly above the top of the normal screen: older lines no longer change. */
   screenTop(): number;
   /** Id of the last line of the normal screen that was written, or the cursor's if that is lower. */
   lastLine(): number;
   /** Text of one logical line, trailing blanks cut; null when it is not kept. Cheap for the cursor's. */
   line(id: number): string | null;
-  /** Logical lines of normal screen and history, from one id to another inclusive; those that are kept, in order. */
+  /** Logical lines of normal screen and history, from one id to another inclusive; those still kept, in order. */
   lines(first: number, last: number): readonly RenderedLine[];
   /** Rows of the alternate screen from the top, soft wraps not joined; empty while the normal screen is shown. */
   alternateRows(): readonly string[];
@@ -45,16 +45,16 @@ export interface TerminalText {
   positionAt(offset: number): TextPosition | null;
 }
 
-/** Lines that history lets go of, in order: whole, or pieces of long ones. Texts are made when asked for. */
+/** Lines that history drops, in order: whole, or pieces of long ones. Texts are made on request. */
 export interface RetiredLines {
   /** Lines and pieces; the indexes below count them from 0. */
   readonly count: number;
-  /** Whether every one begins its line. */
+  /** Whether each of them begins its line. */
   readonly whole: boolean;
   id(index: number): number;
   /** Whether it begins its line; a piece that does not follows the one reported before. */
   begins(index: number): boolean;
   text(index: number): string;
-  /** Characters of those from `from` to `to` (exclusive) together. */
+  /** Total characters of those from `from` to `to` (exclusive). */
   length(from: number, to: number): number;
 }

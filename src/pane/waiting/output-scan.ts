@@ -1,9 +1,9 @@
 /**
  * Follows a pane's output for one condition on text: sees each line once it changes, from a place in the output on,
- * and never what was there before or what is echo of input.
+ * and never what was there before or is echo of input.
  *
- * Lines that scroll by are seen in order, once; lines on the screen again whenever their text differs from what was last
- * seen there, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
+ * Lines that scroll past are seen once, in order; lines on the screen again whenever their text differs from what was
+ * last seen there, so a program that rewrites its screen is followed too. The alternate screen is compared row by row.
  */
 
 import { type Mask, openPieces } from "../text/masks.ts";
@@ -21,7 +21,7 @@ export interface ScanSource {
   masks(line: number): readonly Mask[];
 }
 
-/** From where output counts, and how the screen looked there: fixed at once, though the pattern may be loaded later. */
+/** Where output starts to count, and how the screen looked there: fixed at once, even if the pattern loads later. */
 export interface ScanOrigin {
   readonly since: TextPosition;
   /** Lines of the screen that were there before. */
@@ -31,7 +31,7 @@ export interface ScanOrigin {
 }
 
 /**
- * @param since where the output begins that counts
+ * @param since where the output that counts begins
  * @param now whether that is here, so that every later change of the screen counts, above the cursor too
  * @param alternateCounts whether the alternate screen, if shown, was drawn after `since`
  */
@@ -52,9 +52,9 @@ export class OutputScan {
   private readonly seen: Map<number, string>;
   private readonly since: TextPosition;
   private rows: readonly string[];
-  /** Next line that was never searched. */
+  /** Next line that has never been searched. */
   private next: number;
-  /** Whether the part of the first line that was there before has been rewritten since. */
+  /** Whether the earlier part of the first line has been rewritten since. */
   private rewritten = false;
 
   constructor(
@@ -74,7 +74,7 @@ export class OutputScan {
     return this.scanScreen() ?? this.scanAlternate();
   }
 
-  /** Lines leave, or pieces of long ones: searched unless they were after an earlier chunk. */
+  /** Lines, or pieces of long ones, leave history: searched unless they were after an earlier chunk. */
   scanRetired(lines: RetiredLines): ScanMatch | null {
     for (let index = 0; index < lines.count; index++) {
       const id = lines.id(index);
@@ -105,7 +105,7 @@ export class OutputScan {
   }
 
   private scanLine(id: number, line: string, before: string | undefined): ScanMatch | null {
-    // Of the line in which the output began only the rest is new, unless the whole of it was rewritten.
+    // In the line where the output began only the rest is new, unless all of it was rewritten.
     const { index } = this.since;
     const first = id === this.since.line;
     if (first && before !== undefined && !line.startsWith(before.slice(0, index))) this.rewritten = true;
@@ -134,7 +134,7 @@ export class OutputScan {
   }
 }
 
-/** Lines, the cursor's with the blanks before it, which a prompt such as "Continue? " ends with. */
+/** Lines, the cursor's with the blanks before it, with which a prompt such as "Continue? " ends. */
 function shownLines(
   text: TerminalText,
   first: number,

@@ -1,19 +1,19 @@
 /**
  * Finds a text or a pattern in lines of output. Patterns are RE2 syntax and run in time linear in the line (re2js), so
- * no pattern can hold up a terminal by backtracking; one that is costly all the same is stopped by its budget.
+ * no pattern can block a terminal by backtracking; a pattern that is still costly is stopped by its budget.
  */
 import { WshError } from "../../protocol/errors.ts";
 
 /** Characters of one line that a pattern sees; of a longer line, its end. */
 const MAX_SEARCHED = 16_384;
-/** Time that one pattern may take in all before its share counts, in ms. */
+/** Total time that one pattern may take before its share counts, in ms. */
 const FREE_MS = 200;
 /** Share of the time since it began that a pattern may take after that. */
 const MAX_SHARE = 0.1;
 
 export interface Match {
   readonly text: string;
-  /** Groups of the pattern, null where one took no part; none for a text. */
+  /** Groups of the pattern, null for those that did not match; none for a text. */
   readonly groups: readonly (string | null)[] | null;
 }
 
@@ -54,7 +54,7 @@ export async function regexFinder(pattern: string, flags: string): Promise<Finde
     const searched = end === line.length ? line : line.slice(0, end);
     const skip = Math.max(0, end - MAX_SEARCHED);
     const part = skip === 0 ? searched : searched.slice(skip);
-    // The test alone is many times cheaper than a match with groups, and is all that most lines need.
+    // The test alone is many times cheaper than a match with groups, and suffices for most lines.
     if (!compiled.test(part)) return null;
     const matcher = compiled.matcher(part);
     if (!matcher.find(Math.max(0, Math.min(from, end) - skip))) return null;
@@ -64,7 +64,7 @@ export async function regexFinder(pattern: string, flags: string): Promise<Finde
   };
 }
 
-/** What a pattern has cost; over its budget it is stopped. */
+/** Time a pattern has cost; it is stopped when over its budget. */
 export class Budget {
   private used = 0;
 

@@ -1,6 +1,6 @@
 /**
  * Waits for silence (docs/protocol.md, Silence). The pane reports every activity to `recorded`, which runs per chunk and
- * only counts: waits are judged when the earliest of them can be over, by one timer for all. Every wait ends: with
+ * only counts: one timer for all checks waits when the earliest of them can be over. Every wait ends: with
  * silence, at its deadline, with its owner's signal, with the program, or with the pane.
  */
 
@@ -11,23 +11,23 @@ import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Activity } from "../activity.ts";
 
-/** Waits for silence at one time in one pane; each costs ~200 bytes, so this guards against a leak of callers. */
+/** Pending waits for silence in one pane; each costs ~200 bytes, so this guards against a leak of callers. */
 const MAX_IDLE_WAITS = 1_000;
 
 export interface IdleRequest {
-  /** Silence that is asked for, in ms; 0 is satisfied at once. */
+  /** Required silence, in ms; 0 is satisfied at once. */
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
-  /** When it is the current generation, something new must happen first. */
+  /** If this is the current generation, something new must happen first. */
   readonly lastGeneration?: number | undefined;
-  /** Silence counts from the request on at the earliest, unless something is happening. Wins over lastGeneration. */
+  /** Silence counts from the request on at the earliest, unless something is happening. Overrides lastGeneration. */
   readonly fresh?: boolean | undefined;
   /** The owner: when it aborts, the wait is over. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface IdleOutcome {
-  /** `exited`: the program has ended, nothing more will come. */
+  /** `exited`: the program has ended; nothing more will come. */
   readonly decided: "idle" | "timeout" | "exited" | "cancelled";
   readonly generation: number;
 }
@@ -57,7 +57,7 @@ export class Silence {
     this.alarm = new Alarm(clock, () => this.judge());
   }
 
-  /** Something happened. */
+  /** Records activity. */
   recorded(): void {
     if (this.blocked > 0) this.judge();
   }
@@ -93,7 +93,7 @@ export class Silence {
     this.judge();
   }
 
-  /** A program was started where another had ended or was ended. */
+  /** A program was started in place of one that ended or was ended. */
   started(): void {
     this.over = false;
     this.activity.record();

@@ -26,11 +26,11 @@ import { Budget, type Finder, regexFinder, textFinder } from "./pattern.ts";
 export interface WaitRequest {
   /** The first that holds decides. */
   readonly anyOf: readonly Condition[];
-  /** command_finished means this command. */
+  /** command_finished refers to this command. */
   readonly commandId?: number | undefined;
   /** An output cursor; edge conditions count what came after it. Default: now. */
   readonly since?: number | undefined;
-  /** 0 answers at once with what there is. */
+  /** 0 answers at once with the present state. */
   readonly maxWaitMs: number;
   /** The owner: when it aborts, the wait is over. */
   readonly signal?: AbortSignal | undefined;
@@ -54,7 +54,7 @@ export interface WaitersPort {
   readonly observer: StateObserver;
   readonly log: CommandLog;
   readonly echo: EchoTracker;
-  /** Waits at one time. */
+  /** Limit of pending waits. */
   readonly limit: number;
 }
 
@@ -79,7 +79,7 @@ const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_inp
 
 export class Waiters {
   private readonly waiters = new Set<Waiter>();
-  /** Waits whose pattern is being loaded count too. */
+  /** Waits whose pattern is still loading count too. */
   private starting = 0;
   private readonly alarm: Alarm;
   private lastBell = -1;
@@ -96,13 +96,13 @@ export class Waiters {
     });
   }
 
-  /** Waits that are pending. */
+  /** Number of pending waits. */
   get count(): number {
     return this.waiters.size;
   }
 
   /**
-   * Resolves with what decided; time and cancellation are outcomes, not errors.
+   * Resolves with what decided; timeout and cancellation are outcomes, not errors.
    * @throws WshError resource_limit_reached, invalid_cursor, command_not_found, invalid_request, regex_too_slow
    */
   async wait(request: WaitRequest): Promise<WaitOutcome> {
@@ -118,7 +118,7 @@ export class Waiters {
     if (commandId !== undefined && log.get(commandId) === null) {
       throw new WshError("command_not_found", `command ${commandId} is not one of this session's`);
     }
-    // Where "now" is has to be noted before a pattern is compiled, which may yield to output.
+    // Record where "now" is before a pattern is compiled, which may yield to output.
     const origin = this.originOf(since);
     this.starting++;
     let finders: readonly { type: "text" | "regex"; find: Finder }[];
@@ -147,14 +147,14 @@ export class Waiters {
     for (const waiter of [...this.waiters]) this.scan(waiter, (scan) => scan.scan());
   }
 
-  /** History lets go of lines. Runs per slice of a flood; costs nothing while no wait is for text. */
+  /** History drops lines. Runs per slice of a flood; costs nothing while no wait is for text. */
   retired(lines: RetiredLines): void {
     for (const waiter of [...this.waiters]) {
       if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(lines));
     }
   }
 
-  /** The terminal bell rang; `offset` is that of the output so far. */
+  /** The terminal bell rang; `offset` is the output so far. */
   bell(offset: number): void {
     this.lastBell = offset;
     for (const waiter of [...this.waiters]) {
@@ -200,7 +200,7 @@ export class Waiters {
     return ending.promise;
   }
 
-  /** Whether a condition holds already: what happened after `since`, and what is true now. */
+  /** Whether a condition already holds: what happened after `since`, and what is true now. */
   private judgeNow(waiter: Waiter): void {
     const { log, observer, activity } = this.port;
     const { commandId, anyOf } = waiter.request;
@@ -216,7 +216,7 @@ export class Waiters {
     if (!this.waiters.has(waiter)) return;
     const state = waiter.states.size > 0 || wants(waiter, "exited") ? observer.observeAtPause() : null;
     if (state !== null) this.stateSeen(waiter, state);
-    // Of an ended child nothing can be awaited any more, whatever was asked for.
+    // After the child has ended nothing can be awaited, whatever was requested.
     else if (observer.exited) waiter.settle("exited");
   }
 
@@ -265,7 +265,7 @@ export class Waiters {
       try {
         found = look(scan);
       } catch (error) {
-        // The pattern is over its budget: the wait fails, the session goes on.
+        // The pattern is over its budget: the wait fails, the session continues.
         waiter.fail(error);
         return;
       }
@@ -297,7 +297,7 @@ export class Waiters {
   }
 
   private outcome(decidedBy: DecidedBy, extra: Partial<WaitOutcome> = {}): WaitOutcome {
-    // A command ends at its mark, which may stand before the end of the chunk that is being parsed.
+    // A command ends at its mark, which may stand before the end of the chunk being parsed.
     const outputCursor = Math.max(this.port.text.offset, extra.command?.output_end ?? 0);
     return { state: null, outputCursor, ...extra, decidedBy };
   }

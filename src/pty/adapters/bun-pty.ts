@@ -1,10 +1,10 @@
 /**
- * The second adapter, on the package bun-pty (a native library with threads of its own). What the package cannot do:
+ * The second adapter, on the package bun-pty (a native library with its own threads). What the package cannot do:
  * - Text only: bytes that are not UTF-8 become U+FFFD, both ways.
- * - It polls every 8 ms, and its reading thread never waits: what a flood writes beyond the quantum is kept in memory.
- * - It cannot tell a child that was killed from one that ended with code 1, so after a signal of ours code 1 is unknown.
+ * - It polls every 8 ms, and its reading thread never waits: flood output beyond the quantum is kept in memory.
+ * - It cannot tell a killed child from one that ended with code 1, so after a signal of ours code 1 is unknown.
  * - argv[0] is always the file: a login shell is not one unless its arguments say so.
- * - The child inherits this process's environment; variables that it must not have are removed by env(1).
+ * - The child inherits this process's environment; env(1) removes variables that it must not have.
  * What it does not offer but the system does (flags, foreground group, path, signals, whether the terminal takes input)
  * comes from the terminal's descriptor, found as in the first adapter.
  */
@@ -25,8 +25,8 @@ import {
 import { sendSignal } from "../signal.ts";
 
 /**
- * The package's writing thread takes any amount into memory. So the terminal is asked before each slice (while that
- * thread is stuck in write(2) the terminal says that it is full), and the pause gives the thread time to get there:
+ * The package's writing thread takes any amount into memory. So the terminal is checked before each slice (while that
+ * thread is stuck in write(2) the terminal reports that it is full), and the pause gives the thread time to get there:
  * 2 MB/s.
  */
 const SLICE_BYTES = 4 * 1024;

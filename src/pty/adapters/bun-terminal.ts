@@ -1,7 +1,7 @@
 /**
  * The default adapter. Bun.Terminal opens the terminal and starts the child; then its object is closed and the master
- * descriptor is ours alone: it is written, resized, asked and signalled through directly, so that nothing that goes to the
- * child waits for anything, and read by a stream on the event loop, as long as the receiver keeps up.
+ * descriptor is ours alone: we write, resize, query and signal through it directly, so that nothing sent to the
+ * child waits for anything. A stream on the event loop reads it, as long as the receiver keeps up.
  *
  * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
  * (~128 KB); past that nothing is read, the kernel's buffer fills, and the child blocks in write(2). The end is reported once,
@@ -27,11 +27,11 @@ import {
 } from "../port.ts";
 import { sendSignal } from "../signal.ts";
 
-/** A grandchild that keeps the terminal open but is silent holds up the report of the child's end for so long. */
+/** How long a silent grandchild that keeps the terminal open delays the report of the child's end. */
 const QUIET_MS = 100;
 /**
- * What the child itself can have written before it ended and was not delivered yet: what was read ahead, what waits for
- * an acknowledgement, and the kernel's buffers. Output beyond is a grandchild's and holds up nothing.
+ * What the child itself can have written before it ended and was not delivered yet: what was read ahead, what awaits
+ * acknowledgement, and the kernel's buffers. Output beyond is a grandchild's and delays nothing.
  */
 const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
 
@@ -94,7 +94,7 @@ class BunTerminalPty implements Pty {
   }
 
   answer(): PtyAnswer | null {
-    // A flood is read as it comes, and a program that does not read its input answers nothing.
+    // A flood is read as it comes, and a program that does not read its input does not answer.
     if (!this.#reader.isWaiting || this.#unacknowledged > 0 || this.#input.queued > 0) return null;
     if (this.#reported || this.#disposed) return null;
     const bytes = this.#master.read(ANSWER_US);
@@ -164,7 +164,7 @@ class BunTerminalPty implements Pty {
     else this.#quiet = setTimeout(() => this.#quietEnd(), QUIET_MS);
   }
 
-  /** While the receiver has not taken what it was given, the silence is its own. */
+  /** While the receiver has not taken what it was given, the silence is the receiver's. */
   #quietEnd(): void {
     if (this.#exit === undefined || this.#reported || this.#disposed) return;
     if (this.#reader.isPaused) this.#reportEnd();
