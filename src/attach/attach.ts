@@ -1,16 +1,18 @@
 /**
- * A person's terminal at a session: bytes of the host go to the terminal, keys to the host, until one of them ends it.
- * Neither side is buffered without bound: a terminal that does not take its bytes stops the reading from the host, which
- * then repaints; a host that does not take its input stops the reading of keys. Whatever happens, the terminal is put
- * back as it was and the person is told how it ended.
+ * A person's terminal attached to a session: bytes from the session process go to the terminal, keys go back, until one
+ * side ends it. Neither direction is buffered without bound: while a terminal does not take its bytes, the session
+ * process is not read, and then repaints; while the session process does not take its input, keys are not read. In
+ * every case the terminal is restored and the person is told how it ended.
  *
- * A host that could open the terminal itself carries keys and the program's bytes without us, so that an echo crosses no
- * process of ours. Keys are left to it once the answers to our own questions are here; that all it sent was written is
- * told each time, since only then may it write itself. What remains here is painting, the size, and the way back.
+ * A session process that could open the terminal itself carries keys and the program's bytes without us, so an echo
+ * crosses no other process. It gets the keys once the answers to our own questions are here. It is told each time that
+ * everything it sent was written, since only then may it write itself. Painting, the size and the restoring remain
+ * here.
  *
- * A person can stop us (`kill -TSTP`, `suspend` of a shell around us): the terminal is put back and the host lets go of
- * it first, so that the shell then has it alone; in the foreground again, everything is painted anew. SIGSTOP gives
- * no time for that: then the host notices (host/attach/signalled-input.ts), and only the rest is done.
+ * A person can stop us (`kill -TSTP`, `suspend` of a surrounding shell): the terminal is restored and the session
+ * process releases it first, so that the shell then has it alone; back in the foreground, everything is repainted.
+ * SIGSTOP leaves no time for that: the session process notices (host/attach/signalled-input.ts), and only the
+ * repainting remains.
  */
 import * as v from "valibot";
 import type { Prefix } from "../keys/prefix.ts";
@@ -26,30 +28,30 @@ import { OuterTerminal } from "./outer-terminal.ts";
 import { type ColorSetting, capsFor, takesControlStrings } from "./paint/modes.ts";
 import { SessionView } from "./view.ts";
 
-/** Bytes that wait for the terminal before the host is no longer read. */
+/** Bytes pending for the terminal above which the session process is not read. */
 const OUTPUT_LIMIT = 256 * 1024;
-/** Bytes that wait for the host before the keyboard is no longer read. */
+/** Bytes pending for the session process above which the keyboard is not read. */
 const INPUT_LIMIT = 1024 * 1024;
-/** How long a host may take to say goodbye, in ms: more than a busy one needs, less than a person notices. */
+/** Longest wait for the session process's goodbye, in ms: more than a busy one needs, less than a person notices. */
 const GOODBYE_MS = 300;
 /** Interval between checks whether a queue has emptied, in ms. */
 const INPUT_POLL_MS = 5;
-/** How soon a stop has happened, in ms; one that has not by then is not to be: nobody could continue us. */
+/** Time within which a stop takes effect, in ms; one that has not by then never will: no process could continue us. */
 const STOP_MS = 20;
 
 export interface AttachOptions {
-  /** Of the session's host. */
+  /** Socket of the session process. */
   readonly socket: string;
-  /** Of the session that this process runs in; null outside. */
+  /** Socket of the session that this process runs in; null outside. */
   readonly around: string | null;
   readonly scrollback: ScrollbackChoice;
   readonly altScreen: boolean;
-  /** Titles of programs reach the terminal. */
+  /** Programs' titles reach the terminal. */
   readonly titles: boolean;
   readonly readOnly: boolean;
   readonly prefix: Prefix | null;
   readonly colors: ColorSetting;
-  /** The end of standard input detaches; with a command whose end is waited for it does not. */
+  /** The end of standard input detaches, except with a command whose end is awaited. */
   readonly detachAtEof: boolean;
   /** Called once, when the first bytes were shown. */
   readonly shown?: () => void;
@@ -57,18 +59,19 @@ export interface AttachOptions {
 
 export interface AttachResult {
   readonly outcome: Outcome;
-  /** What the session is called at the end; null when the host did not say. */
+  /** The session's name at the end; null when the session process did not report it. */
   readonly name: string | null;
-  /** False when the terminal stands still: who writes to it waits for it. */
+  /** False when the terminal does not take output: writers wait for it. */
   readonly terminalTakes: boolean;
 }
 
 /**
  * Attaches and stays attached until it ends.
- * @throws WshError when the host refuses: session_not_found, host_unavailable, host_version, resource_limit_reached
+ * @throws WshError when the session process refuses: session_not_found, host_unavailable, host_version,
+ * resource_limit_reached
  */
 export async function attach(options: AttachOptions): Promise<AttachResult> {
-  // The host is there before the terminal is touched: a refusal is an error message like any other.
+  // Connected before the terminal is touched: a refusal is an error message like any other.
   const { connection } = await Connection.open(options.socket, "attach");
   const client = new Client(connection, options);
   let terminalTakes = false;
@@ -99,17 +102,17 @@ class Client {
   } as const;
   private readonly probe = new Probe((answers) => this.learned(answers));
   private shown = false;
-  /** The host has opened the terminal. */
+  /** The session process has opened the terminal. */
   private opened = false;
-  /** Bytes of the program's since the host last began to relay. */
+  /** Bytes of the program's output since the session process last began to relay. */
   private relayed = 0;
-  /** Pictures that the host has sent. */
+  /** Pictures that the session process has sent. */
   private pictures = 0;
-  /** The host was told to read the keys. */
+  /** The session process was told to read the keys. */
   private keysLeft = false;
-  /** The process is about to be stopped, or is. */
+  /** The process is stopped, or about to be. */
   private away = false;
-  /** How the person left, while the host is asked to let go. */
+  /** How the person left, while the session process is asked to release the terminal. */
   private leaving: Outcome | null = null;
 
   constructor(
@@ -156,7 +159,7 @@ class Client {
         scrollback: options.scrollback,
         read_only: options.readOnly,
         paint_only: options.altScreen,
-        // A program's own bytes may have any colour.
+        // A program's own bytes may use any colour.
         relay: options.colors === "auto" || options.colors === "truecolor",
         no_color: (process.env.NO_COLOR ?? "") !== "",
         prefix: options.prefix?.label ?? null,
@@ -166,7 +169,7 @@ class Client {
       } satisfies Attach,
       this.context,
     );
-    // Refusals count; a connection that is lost is said by its end.
+    // Refusals matter; the end of a lost connection is reported elsewhere.
     attached.catch((error) => {
       if (!connection.isClosed) this.over.reject(error);
     });
@@ -231,7 +234,7 @@ class Client {
     else this.keys.captured = event.output.captured && !this.options.readOnly;
   }
 
-  /** Not awaited: what comes of it is seen on the screen. */
+  /** Not awaited: its result appears on the screen. */
   private tell(operation: string, input: unknown): void {
     this.connection.request(operation, input, this.context).catch(() => {});
   }
@@ -253,7 +256,7 @@ class Client {
     this.connection.pause();
     await this.probe.settled();
     await this.terminal.giveBack();
-    // As it would be without us; a session leader is not stopped, since nobody could continue it.
+    // As it would be without us; a session leader is not stopped, since no process could continue it.
     process.off("SIGTSTP", this.stop);
     process.kill(process.pid, "SIGTSTP");
     await Bun.sleep(STOP_MS);
@@ -261,7 +264,7 @@ class Client {
     if (this.away) this.continued();
   }
 
-  /** What the terminal shows now is unknown, and the host does not touch it. */
+  /** What the terminal shows is now unknown, and the session process does not write to it. */
   private continued(): void {
     const { connection, terminal } = this;
     terminal.takeAgain();
@@ -272,7 +275,7 @@ class Client {
     connection.resume();
   }
 
-  /** The terminal has everything that the host sent. */
+  /** The terminal has taken everything that the session process sent. */
   private written(): void {
     const { opened, away, relayed, pictures, terminal } = this;
     if (opened && !away && relayed + pictures > 0 && terminal.output.pending === 0) {
@@ -280,20 +283,20 @@ class Client {
     }
   }
 
-  /** From now on the host reads the keys; what was begun here is finished first. */
+  /** From now on the session process reads the keys; what was begun here is finished first. */
   private async leaveKeys(): Promise<void> {
     if (this.terminal.answers) await this.probe.answers();
     while (!this.keys.isAtRest && !this.connection.isClosed) await Bun.sleep(INPUT_POLL_MS);
     if (this.leaving !== null || this.connection.isClosed) return;
     await this.terminal.stopReading();
     this.keysLeft = true;
-    // What crosses the connection now is rare, and a person may stay for days.
+    // The connection carries little now, and a person may stay for days.
     this.connection.rest();
-    // Not while another process has the terminal; then it is told with the return.
+    // Not while another process has the terminal; it is then sent on return.
     if (!this.away) this.tell("host.keys", {});
   }
 
-  /** @returns a promise while the host does not take its input */
+  /** @returns a promise while the session process does not take its input */
   private pressed(bytes: Uint8Array): Promise<void> | null {
     this.keys.push(bytes);
     return this.connection.pending > INPUT_LIMIT ? this.untilTaken() : null;
@@ -311,7 +314,7 @@ class Client {
     if (this.options.detachAtEof) this.leave({ kind: "detached" });
   }
 
-  /** The host takes from the screen what is drawn over it, and says goodbye; one that hangs is not waited for. */
+  /** The session process removes what it drew over the screen, and says goodbye; one that hangs is not awaited. */
   private leave(outcome: Outcome): void {
     if (this.leaving !== null) return;
     this.leaving = outcome;

@@ -1,9 +1,9 @@
 /**
- * What the person's terminal says of itself: its colours, so that programs which ask get a true answer from the host; how
- * many colours it has and how wide it draws what terminals draw differently, for painting; kitty's keyboard flags, to be
- * put back. Asked once at the start and never waited for: the answers come among the keys, are taken out there, and are
- * told when the last one is here. Every terminal answers the last question (its device attributes), in order, so that
- * tells that those before it were answered or never will be.
+ * What the person's terminal reports about itself: its colours, so that programs that ask get a true answer from the
+ * session process; for painting, its number of colours and its widths of disputed characters; and kitty's keyboard
+ * flags, to be restored. Asked once at the start and never awaited: the answers arrive among the keys, are filtered out
+ * there, and are reported after the last one. Every terminal answers the last question (its device attributes), in
+ * order, so that answer shows that the earlier ones are complete or will never come.
  */
 import type { TerminalColors } from "../protocol/attach.ts";
 import type { ColorDepth } from "./paint/color-depth.ts";
@@ -11,14 +11,14 @@ import { askWidths, type OuterWidths, reportedColumn, widthsOf } from "./width-p
 
 /** Foreground, background, cursor colour; kitty's keyboard flags. */
 const QUESTIONS = "\x1b]10;?\x1b\\\x1b]11;?\x1b\\\x1b]12;?\x1b\\\x1b[?u";
-/** XTGETTCAP of RGB and Co; DECRQSS of a colour that only a terminal with true colour keeps. */
+/** XTGETTCAP of RGB and Co; DECRQSS of a colour that only a true-colour terminal keeps. */
 const DEPTH_QUESTIONS = "\x1bP+q524742;436f\x1b\\\x1b[38;2;1;2;3m\x1bP$qm\x1b\\\x1b[m";
 const DEVICE_ATTRIBUTES = "\x1b[c";
-/** Colours that a terminal with 24 bits for each says it has (Co). */
+/** Number of colours that a terminal with 24 bits per colour reports (Co). */
 const TRUE_COLORS = 2 ** 24;
 /**
- * How long an answer may be on its way when wsh ends, in ms, and how long after the question that is waited for: what
- * comes later would be typed into the person's shell.
+ * Longest wait for an answer when wsh ends, in ms, and how long after the question it applies: a later answer would be
+ * typed into the person's shell.
  */
 const LAST_WAIT_MS = 150;
 const RECENT_MS = 2_000;
@@ -32,13 +32,13 @@ const names = new Map([
 type Rgb = NonNullable<TerminalColors["foreground"]>;
 
 export interface Questions {
-  /** The terminal knows device control strings; some others print them. */
+  /** The terminal understands device control strings; some others print them. */
   readonly depth: boolean;
-  /** The screen is empty, the cursor at home, and there are rows enough. */
+  /** The screen is empty, the cursor at home, and there are enough rows. */
   readonly widths: boolean;
 }
 
-/** What the terminal told of itself; what it did not tell is absent. */
+/** What the terminal reported about itself; what it did not report is absent. */
 export interface Answers {
   readonly colors?: TerminalColors;
   readonly depth?: ColorDepth;
@@ -63,7 +63,7 @@ export class Probe {
     return new TextEncoder().encode(asked);
   }
 
-  /** One answer of the terminal. */
+  /** Handles one answer of the terminal. */
   reply(bytes: Uint8Array): void {
     const text = new TextDecoder().decode(bytes);
     if (/^\x1b\[\?[\d;]*c$/.test(text)) {
@@ -84,25 +84,25 @@ export class Probe {
     const flags = /^\x1b\[\?(\d+)u$/.exec(text)?.[1];
     if (flags !== undefined) return { keyboardFlags: Number(flags) & 0x1f };
     const depth = parseDepth(text);
-    // One that says it has true colour has it, whatever it says besides.
+    // A terminal that reports true colour has it, whatever else it reports.
     if (depth !== null) return this.known.depth === "truecolor" ? {} : { depth };
     const color = parseColor(text);
     return color === null ? {} : { colors: { ...this.known.colors, [color.name]: color.rgb } };
   }
 
-  /** Resolves when the answers are here, or will hardly come any more. */
+  /** Resolves when the answers are here, or are unlikely to come. */
   async answers(): Promise<void> {
     if (this.askedAt !== null) await Promise.race([this.answered.promise, Bun.sleep(RECENT_MS)]);
   }
 
-  /** Call before the terminal is given back. */
+  /** Call before the terminal is restored. */
   async settled(): Promise<void> {
     if (this.askedAt === null || performance.now() - this.askedAt > RECENT_MS) return;
     await Promise.race([this.answered.promise, Bun.sleep(LAST_WAIT_MS)]);
   }
 }
 
-/** How many colours an answer to XTGETTCAP or DECRQSS tells of; null when it tells nothing. */
+/** Number of colours that an answer to XTGETTCAP or DECRQSS reports; null when it reports none. */
 export function parseDepth(text: string): ColorDepth | null {
   const style = /^\x1bP1\$r([\d;:]*)m/.exec(text)?.[1];
   if (style !== undefined) return /38[:;]2[:;](?:\d*:)?1[:;]2[:;]3(?!\d)/.test(style) ? "truecolor" : null;
@@ -126,7 +126,7 @@ export function parseColor(text: string): { readonly name: keyof TerminalColors;
   return { name, rgb: { r: level(r), g: level(g), b: level(b) } };
 }
 
-/** Hexadecimal of any length as 0–255. */
+/** Converts hexadecimal of any length to 0–255. */
 function level(digits: string): number {
   return Math.round((Number.parseInt(digits, 16) * 255) / (16 ** digits.length - 1));
 }

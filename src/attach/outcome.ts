@@ -1,22 +1,22 @@
-/** How an attached terminal's time ended: what the person is told, and the exit code. Pure. */
+/** How an attachment ended: the message for the person, and the exit code. Pure. */
 import os from "node:os";
 import type { StreamEnd } from "../protocol/control.ts";
 
-/** Signals that end a process which does not handle them: the terminal is put in order first, whichever it is. */
+/** Signals that end a process which does not handle them: on each, the terminal is restored first. */
 export const endSignals = ["SIGHUP", "SIGINT", "SIGQUIT", "SIGTERM", "SIGALRM", "SIGUSR1", "SIGUSR2"] as const;
 export type EndSignal = (typeof endSignals)[number];
 
 export type Outcome =
-  /** The person left, or was sent away; the session goes on. */
+  /** The person detached, or was detached; the session goes on. */
   | { readonly kind: "detached" }
-  /** The terminal went away under us (SIGHUP), or we were told to end; the session goes on. */
+  /** The terminal was closed (SIGHUP), or we were told to end; the session goes on. */
   | { readonly kind: "signalled"; readonly signal: EndSignal }
   | { readonly kind: "exited"; readonly code: number | null; readonly signal: string | null }
   | { readonly kind: "killed" }
   | { readonly kind: "stopped" }
   | { readonly kind: "crashed" };
 
-/** From the host's last frame; null when the connection ended without one. */
+/** From the session process's last frame; null when the connection ended without one. */
 export function outcomeOf(end: StreamEnd | null): Outcome {
   if (end === null) return { kind: "crashed" };
   switch (end.reason) {
@@ -54,10 +54,10 @@ export function describeOutcome(outcome: Outcome, name: string): string {
   }
 }
 
-/** Exit code of a command whose code nobody knows, as of `wsh exec`. */
+/** Exit code of a command whose own code is unknown, as in `wsh exec`. */
 const UNKNOWN_CODE = 125;
 
-/** The program's own code where it ended by itself, 128 + n by signal n; 0 after detaching; 1 when it was ended. */
+/** The program's own code where it exited, 128 + n for signal n; 0 after detaching; 1 when the session was ended. */
 export function exitCodeOf(outcome: Outcome): number {
   switch (outcome.kind) {
     case "detached":
@@ -73,7 +73,7 @@ export function exitCodeOf(outcome: Outcome): number {
   }
 }
 
-/** The exit code that stands for how a program ended, as shells have it. */
+/** Exit code for how a program ended, as shells compute it. */
 export function codeOf(code: number | null, signal: string | null): number {
   return signal === null ? (code ?? UNKNOWN_CODE) : signalCode(signal);
 }

@@ -1,14 +1,14 @@
 /**
  * A name for the person's terminal that stays the same while it has its scrollback: its device, and the process that
- * started us there, which outlives a detach and not the terminal. Numbers of terminals and of processes are used again,
- * so the process counts with the time of its start, and both with the namespace that numbers them. Where a script or a
- * `sudo` starts us, the name is another each time, and the terminal counts as new.
+ * started us there, which outlives a detach but not the terminal. Numbers of terminals and processes are reused, so the
+ * name includes the process's start time and the namespace of both numbers. Where a script or `sudo` starts us, the
+ * name differs each time, and the terminal counts as new.
  */
 import fs from "node:fs";
 import { statOf } from "../platform/proc.ts";
 import type { PersonDevice } from "../protocol/attach.ts";
 
-/** Null where the system does not tell (no /proc), or when the terminal is not that of our process session. */
+/** Null where the system does not say (no /proc), or when the terminal is not our process session's. */
 export function outerName({ device, inode, number }: PersonDevice): string | null {
   const own = statOf(process.pid);
   const parent = statOf(process.ppid);

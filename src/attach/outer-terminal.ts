@@ -1,7 +1,7 @@
 /**
- * The person's terminal: its size, what is typed, what is shown, and its way back to how it was. A terminal is opened
- * anew by its path, so that non-blocking reading and writing is a property of descriptors of our own: the shell shares
- * ours and would be left with it. Whatever ends the process short of SIGKILL, the terminal is restored.
+ * The person's terminal: its size, its input and output, and its restoring. It is opened again by its path, so that
+ * non-blocking reads and writes apply to descriptors of our own: the shell shares ours and would keep that mode.
+ * Whatever ends the process short of SIGKILL, the terminal is restored.
  */
 import fs from "node:fs";
 import tty from "node:tty";
@@ -18,31 +18,31 @@ import {
   undoLasting,
 } from "./paint/modes.ts";
 
-/** Size of a terminal that does not say one. */
+/** Size of a terminal that reports none. */
 const FALLBACK_SIZE: Size = { rows: 24, cols: 80 };
-/** How long the last bytes of the session may take, in ms; also those that put the terminal back, after a signal. */
+/** Longest wait for the session's last bytes, in ms; after a signal, also for those that restore the terminal. */
 const FLUSH_MS = 1_000;
 
-/** CAN: ends a sequence that was begun, and shows nothing. */
+/** CAN: ends an unfinished sequence, and shows nothing. */
 const CANCEL = "\x18";
 
 export interface TerminalOptions {
   /** Draws on the terminal's alternate screen. */
   readonly altScreen: boolean;
-  /** Programs may set its title, which is put back at the end. */
+  /** Programs may set its title, which is restored at the end. */
   readonly titles: boolean;
 }
 
 export interface TerminalInput {
-  /** Bytes that were typed; what it returns is awaited before more is read. */
+  /** Receives typed bytes; the returned promise is awaited before more is read. */
   bytes(bytes: Uint8Array): Promise<void> | null;
-  /** Nothing more will be typed: end of the input, or the terminal is gone. */
+  /** No more input will come: it has ended, or the terminal is gone. */
   ended(): void;
 }
 
 export class OuterTerminal {
   readonly output: TerminalOutput;
-  /** The terminal, when keys and output are one and another process of ours could open it. */
+  /** The terminal, when input and output are the same one and another process of ours could open it. */
   readonly device: PersonDevice | null;
   private readonly raw: RawMode | null;
   private readonly inputFd: number | null;
@@ -50,17 +50,17 @@ export class OuterTerminal {
   private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   private restored = false;
   private left = false;
-  /** Another process has the terminal, as it was. */
+  /** Another process has the terminal, restored. */
   private given = false;
   private knownSize: Size = currentSize();
-  /** What the session's programs changed for good, to be undone. */
+  /** Lasting changes by the session's programs, to be undone. */
   private readonly changes = new Set<LastingChange>();
-  /** Kitty's keyboard flags before we came. */
+  /** Kitty's keyboard flags before we started. */
   keyboardFlags = 0;
   private readonly signal = Promise.withResolvers<void>();
   private readonly atExit = (): void => this.restoreNow();
 
-  /** Enters raw mode and clears the way for the session's screen. */
+  /** Enters raw mode and makes room for the session's screen. */
   constructor(private readonly options: TerminalOptions) {
     const { O_RDONLY, O_WRONLY } = fs.constants;
     this.inputFd = tty.isatty(0) ? this.openOwn(0, O_RDONLY) : null;
@@ -73,12 +73,12 @@ export class OuterTerminal {
     if (tty.isatty(1)) this.output.write(new TextEncoder().encode(this.opening()));
   }
 
-  /** Whether a question to the terminal can be answered; the consoles below print it instead. */
+  /** Whether the terminal can answer a question; the consoles below print it instead. */
   get answers(): boolean {
     return this.raw !== null && tty.isatty(1) && !/^(dumb|linux|vt\d+|unknown|)$/.test(process.env.TERM ?? "");
   }
 
-  /** Programs have changed this: it is undone at the end. */
+  /** Records changes by programs, which are undone at the end. */
   changed(changes: readonly LastingChange[]): void {
     for (const change of changes) this.changes.add(change);
   }
@@ -87,7 +87,7 @@ export class OuterTerminal {
     return this.changes;
   }
 
-  /** As last asked for: the system call takes its time, and pictures are many. */
+  /** The size as last read: the system call takes time, and pictures are many. */
   get size(): Size {
     return this.knownSize;
   }
@@ -100,7 +100,7 @@ export class OuterTerminal {
     });
   }
 
-  /** The terminal as it was before, for the process that has it while this one is stopped. */
+  /** Restores the terminal for the process that has it while this one is stopped. */
   async giveBack(): Promise<void> {
     await this.flushed();
     this.given = true;
@@ -108,8 +108,9 @@ export class OuterTerminal {
   }
 
   /**
-   * After the process was continued. Without `giveBack` before, it stopped without a warning, and what stands on the
-   * terminal is left to be painted over. In the background the system stops the process here until it is its turn.
+   * Takes the terminal back after the process was continued. Without an earlier `giveBack`, it stopped without warning,
+   * and the screen is left to be painted over. In the background the system stops the process here until it returns to
+   * the foreground.
    */
   takeAgain(): void {
     this.raw?.enter();
@@ -135,7 +136,7 @@ export class OuterTerminal {
     if (!this.left) input.ended();
   }
 
-  /** Reads no more; resolves when everything that was read has been handed on. What is typed then waits in the system. */
+  /** Stops reading; resolves when everything that was read has been passed on. Later input then waits in the system. */
   async stopReading(): Promise<void> {
     this.left = true;
     await this.reader?.cancel().catch(() => {});
@@ -143,9 +144,9 @@ export class OuterTerminal {
   }
 
   /**
-   * Waits for the last bytes, then puts the terminal back. One that stands still (its process is stopped, the network is
-   * away) is waited for, since nobody else would put it in order when it goes on; a signal ends that, and so does the
-   * terminal's end.
+   * Waits for the last bytes, then restores the terminal. One that takes no output (its process is stopped, the network
+   * is down) is awaited, since nothing else would restore it when it resumes; a signal or the terminal's end stops the
+   * wait.
    * @returns whether it has taken everything
    */
   async restore(): Promise<boolean> {
@@ -159,7 +160,7 @@ export class OuterTerminal {
     return taken;
   }
 
-  /** The process was told to end: a terminal that stands still no longer keeps it. */
+  /** The process was told to end: a terminal that takes no output no longer delays it. */
   signalled(): void {
     this.signal.resolve();
   }
@@ -177,7 +178,7 @@ export class OuterTerminal {
   }
 
   private putBack(): void {
-    // What is cut off may be in the middle of a sequence.
+    // The cut may be in the middle of a sequence.
     const cut = this.output.pending > 0 ? CANCEL : "";
     this.output.discard();
     if (tty.isatty(1)) this.output.write(new Uint8Array(Buffer.concat([Buffer.from(cut), this.closing()])));
@@ -185,8 +186,8 @@ export class OuterTerminal {
   }
 
   /**
-   * The alternate screen; or, on the normal one, what stands there is pushed into the scrollback, exactly as far as the
-   * cursor's line, so that the session's screen overwrites nothing.
+   * Switches to the alternate screen; or, on the normal one, pushes its content into the scrollback, exactly as far as
+   * the cursor's line, so that the session's screen overwrites nothing.
    */
   private opening(): string {
     const own = this.answers ? saveOwnModes + (this.options.titles ? saveTitle : "") : "";
@@ -196,8 +197,8 @@ export class OuterTerminal {
   }
 
   /**
-   * Everything in order again, and what is said next begins a line of its own: on the normal screen right below what the
-   * session showed last, since a cursor at the bottom would push that away.
+   * Restores everything, and leaves the cursor so that the next message begins its own line: on the normal screen right
+   * below what the session showed last, since a cursor at the bottom would push that away.
    */
   private closing(): Uint8Array {
     const caps = capsFromEnvironment(process.env);
@@ -210,14 +211,14 @@ export class OuterTerminal {
     const undone = undoLasting(this.changes, this.size.cols);
     const modes = restoreTerminal(caps, { alternate: false, ownModes, keyboardFlags });
     const restored = undone + new TextDecoder().decode(modes);
-    // The cursor's place is saved across it, and saved once more for 1049, which goes back to what was saved last.
+    // The cursor is saved across it, and saved once more for 1049, which restores the last saved position.
     const inPlace = `\x1b7${restored}\x1b8\x1b(B\x0f\x1b[m\x1b7\x1b[?1049l`;
-    // Blanks up to the last column wrap only when the cursor was not at the first.
+    // Blanks up to the last column wrap only when the cursor was not in the first.
     const ownLine = `${" ".repeat(this.size.cols - 1)}\r\x1b[J`;
     return new TextEncoder().encode(inPlace + ownLine + title);
   }
 
-  /** The same terminal, opened by its path without blocking; null where that does not lead to it. */
+  /** Opens the same terminal by its path without blocking; null where that is not possible. */
   private openOwn(fd: number, access: number): number | null {
     const path = terminalPath(fd);
     if (path === null) return null;
@@ -230,7 +231,7 @@ export class OuterTerminal {
       }
       fs.closeSync(own);
     } catch {
-      // Another mount namespace, or not ours to open: the descriptor that we were given must do.
+      // Another mount namespace, or no permission: the descriptor that we were given must do.
     }
     return null;
   }
@@ -244,7 +245,7 @@ function sameDevice(input: number, output: number): PersonDevice | null {
   return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
 }
 
-/** The path of the terminal behind a descriptor; of another one in another mount namespace. */
+/** Path of the terminal behind a descriptor; in another mount namespace it may name a different one. */
 function terminalPath(fd: number): string | null {
   try {
     return fs.readlinkSync(`/proc/self/fd/${fd}`);
@@ -253,7 +254,7 @@ function terminalPath(fd: number): string | null {
   }
 }
 
-/** Where there is no /proc (macOS): the terminal device with the same number. */
+/** Without /proc (macOS): finds the terminal device with the same number. */
 function terminalByNumber(fd: number): string | null {
   const { rdev } = fs.fstatSync(fd);
   try {

@@ -1,7 +1,7 @@
 /**
- * How an attached terminal shows its session. The host decides what it sends: the program's own bytes, which are passed
- * on as they are, or pictures, of which what is new is painted. This end keeps the last picture and puts the terminal in
- * order where the one begins and the other ends.
+ * How an attached terminal shows its session. The session process sends either the program's own bytes, which pass
+ * unchanged, or pictures, of which the changes are painted. This side keeps the last picture and resets the terminal
+ * where one mode ends and the other begins.
  */
 import * as v from "valibot";
 import type { LastingChange } from "../protocol/attach.ts";
@@ -22,18 +22,18 @@ export interface ViewTerminal {
     readonly pending: number;
   };
   readonly size: Size;
-  /** What programs that were relayed have changed and no reset of modes undoes. */
+  /** Changes by relayed programs that no reset of modes undoes. */
   readonly lastingChanges: ReadonlySet<LastingChange>;
 }
 
 export class SessionView {
-  /** What the terminal shows, painted here; null when that is not known. */
+  /** What the terminal shows, if painted here; null when unknown. */
   private shown: Frame | null = null;
-  /** The picture that the host's next one builds on. */
+  /** The picture that the session process's next one builds on. */
   private latest: Frame | null = null;
-  /** `latest` is news to the terminal. */
+  /** The terminal does not show `latest` yet. */
   private due = false;
-  /** What came with pictures that have not been painted. */
+  /** Additions that came with pictures not painted yet. */
   private scrolled: Row[] = [];
   private bell = false;
   private clipboard: FrameEvents["clipboard"] = null;
@@ -44,7 +44,7 @@ export class SessionView {
     private caps: OuterCaps,
   ) {}
 
-  /** The terminal has told more of itself: what is painted from now on, and what was, follows it. */
+  /** The terminal has reported more about itself: the screen, and what is painted from now on, follow it. */
   learn(caps: Partial<OuterCaps>): void {
     const before = JSON.stringify(this.caps);
     this.caps = { ...this.caps, ...caps };
@@ -54,7 +54,7 @@ export class SessionView {
     if (this.terminal.output.pending === 0) this.paintLatest();
   }
 
-  /** Another process has written to the terminal: everything is painted anew. */
+  /** Another process has written to the terminal: everything is repainted. */
   forget(): void {
     this.shown = null;
   }
@@ -81,7 +81,7 @@ export class SessionView {
     output.write(new Uint8Array(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])));
   }
 
-  /** @returns whether the terminal is brought to show it here, now or when it has taken what it has */
+  /** @returns whether the picture is painted here, now or when the terminal has taken the pending bytes */
   frame(payload: Uint8Array): boolean {
     const update = v.parse(FrameUpdateSchema, JSON.parse(new TextDecoder().decode(payload)));
     const before = this.latest;
@@ -92,25 +92,25 @@ export class SessionView {
       const { rows, cols } = this.terminal.size;
       const known = !this.due && this.shown !== null && this.shown === before;
       this.shown = known && view.rows === rows && view.cols === cols ? view : null;
-      // Else the host could not know what stood there: everything is painted anew.
+      // The session process could not know what stood there otherwise: everything is repainted.
       if (this.shown !== null) return false;
     }
     this.scrolled = [...this.scrolled, ...events.scrolled].slice(-MAX_SCROLLED);
     this.bell ||= events.bell;
     this.clipboard = events.clipboard ?? this.clipboard;
     this.due = true;
-    // A terminal that is slower than the pictures gets the newest of them when it has taken what it has.
+    // A terminal that is slower than the pictures gets the newest one when it has taken the pending bytes.
     if (this.terminal.output.pending === 0) this.paintLatest();
     return true;
   }
 
-  /** Paints what waits: call when the terminal has taken everything, and before nothing more comes. */
+  /** Paints what is pending: call when the terminal has taken everything, and before the end. */
   paintLatest(): void {
     const { latest } = this;
     if (!this.due || latest === null) return;
     this.due = false;
     const { rows, cols } = this.terminal.size;
-    // Made before the host knew of a new size: the next one is whole.
+    // Made before the session process knew of a new size: the next one is complete.
     if (latest.rows !== rows || latest.cols !== cols) {
       this.shown = null;
       return;

@@ -1,21 +1,21 @@
 /**
- * How the person's terminal counts the cells of characters on which terminals differ. It is asked once, at the start,
- * on the empty screen: samples are written to one row, the cursor's place is asked for after each, and the row is erased
- * in the same write, so that nobody sees them. Pure.
+ * How the person's terminal measures the characters on which terminals differ. It is asked once, at the start, on the
+ * empty screen: samples are written to one row, the cursor's position is requested after each, and the row is erased in
+ * the same write, so that the samples never show. Pure.
  */
 
 export interface OuterWidths {
   /** Characters of ambiguous width (UAX #11) take two cells. */
   readonly eastAsian: boolean;
-  /** A skin tone stands in the cells of its emoji; else in two of its own. */
+  /** A skin tone shares the cells of its emoji; else it takes two of its own. */
   readonly skinTones: boolean;
-  /** Emoji that are joined (U+200D) are one. */
+  /** Joined emoji (U+200D) are one. */
   readonly joined: boolean;
-  /** A spacing mark, as of Devanagari or Thai, stands in the cell of its base; else in one of its own. */
+  /** A spacing mark, as of Devanagari or Thai, shares the cell of its base; else it takes one of its own. */
   readonly spacingMarks: boolean;
 }
 
-/** Of a terminal that was not asked, or has not answered. */
+/** For a terminal that was not asked, or has not answered. */
 export const usualWidths: OuterWidths = { eastAsian: false, skinTones: true, joined: true, spacingMarks: true };
 
 const samples = [
@@ -34,20 +34,20 @@ export function askWidths(): string {
   return `${asked}\x1b[${ROW};1H\x1b[2K\x1b[H`;
 }
 
-/** Column of a report on the cursor's place in the row of the samples; null when it is something else. */
+/** Column of a cursor position report in the samples' row; null when it is something else. */
 export function reportedColumn(reply: string): number | null {
   const [, row, col] = /^\x1b\[(\d+);(\d+)R$/.exec(reply) ?? [];
   return Number(row) === ROW ? Number(col) : null;
 }
 
-/** What the answers say; null while some are missing. */
+/** Result of the answers; null while some are missing. */
 export function widthsOf(columns: readonly number[]): OuterWidths | null {
   if (columns.length < samples.length) return null;
   const [greek = 0, line = 0, tone = 0, family = 0, devanagari = 0] = columns.map((col) => col - 1);
   return { eastAsian: greek > 1 || line > 1, skinTones: tone <= 2, joined: family <= 2, spacingMarks: devanagari <= 1 };
 }
 
-/** What of a character the terminal shows within the cells that we give it: the rest would be overwritten, or overwrite. */
+/** The part of a character that fits the cells we give it: the rest would be overwritten, or overwrite others. */
 export function fitted(text: string, { skinTones, joined, spacingMarks }: OuterWidths): string {
   let shown = joined ? text : (text.split("\u200d")[0] ?? "");
   if (!skinTones) shown = shown.replace(/\p{Emoji_Modifier}/gu, "") || text;

@@ -1,7 +1,7 @@
 /**
- * A client of a wsh server for TypeScript: every operation of the table as a typed call, and events as typed callbacks,
- * over one WebSocket. Works where there are `fetch` and `WebSocket`; over a Unix socket in Bun. What the server refuses is
- * thrown as a WshError with its code; when the connection ends, everything that waits is rejected.
+ * TypeScript client of a wsh server: every operation of the table as a typed call, and events as typed callbacks, over
+ * one WebSocket. Works wherever `fetch` and `WebSocket` exist; in Bun also over a Unix socket. A refusal by the server
+ * is thrown as a WshError with its code; when the connection ends, every pending call is rejected.
  */
 import type { OperationInput, OperationName, OperationOutput, ServerOperationName } from "../operations/table.ts";
 import { operations } from "../operations/table.ts";
@@ -17,7 +17,7 @@ export type { SessionInfo } from "../protocol/session.ts";
 export interface ConnectOptions {
   /** Base URL of the server with its prefix, if any. Default `http://127.0.0.1:8080`. */
   readonly url?: string;
-  /** What `wsh token` prints; not needed with `socket`, or when the server takes none. */
+  /** The output of `wsh token`; not needed with `socket`, or when the server requires none. */
   readonly token?: string;
   /** Path of the server's Unix socket instead of `url` (Bun only). */
   readonly socket?: string;
@@ -25,18 +25,18 @@ export interface ConnectOptions {
 
 export interface SubscribeOptions {
   readonly events: readonly EventName[];
-  /** Rows as text, or as spans with their look (the default). */
+  /** Rows as text, or as spans with their styles (the default). */
   readonly format?: Format;
-  /** Least time between two reports of a changing screen, in ms. Default 100. */
+  /** Shortest time between two reports of a changing screen, in ms. Default 100. */
   readonly interval_ms?: number;
-  /** Silence that is reported as idle, in ms. Default: it is not reported. */
+  /** Silence that is reported as idle, in ms. Default: not reported. */
   readonly idle_timeout_ms?: number;
 }
 
-/** A session's event or a notice that some were missed, and the name that the session has now. */
+/** A session's event or a notice that some were missed, and the session's current name. */
 export type SubscribedEvent = (SessionEvent | Lagged) & { readonly session: string };
 
-/** Operations that a WebSocket has a method for, and the name of it. */
+/** Operations that have a WebSocket method, with its name. */
 const methods: ReadonlyMap<OperationName, string> = new Map(
   operations.flatMap(({ name, ws: [method] }) => (method === undefined ? [] : [[name, method] as const])),
 );
@@ -61,7 +61,7 @@ export class WshClient implements Disposable {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
   private readonly waiting = new Map<number, Waiting>();
   private readonly lifecycleListeners = new Set<(event: LifecycleEvent) => void>();
-  /** By the name that the session has now. */
+  /** By the session's current name. */
   private readonly subscriptions = new Map<string, (event: SubscribedEvent) => void>();
   private nextId = 1;
 
@@ -91,8 +91,8 @@ export class WshClient implements Disposable {
   }
 
   /**
-   * Hears of a session from now on, beginning with a `sync`; replaces an earlier subscription to it.
-   * @returns ends it
+   * Subscribes to a session, beginning with a `sync`; replaces an earlier subscription to it.
+   * @returns a disposable that ends it
    */
   async subscribe(
     session: string,
@@ -114,7 +114,7 @@ export class WshClient implements Disposable {
         try {
           await this.request("subscribe", { events: [] }, name);
         } catch (error) {
-          // Whose session or connection is gone is subscribed to nothing.
+          // Once its session or connection is gone, nothing remains subscribed.
           const { code } = WshError.from(error);
           if (code !== "session_not_found" && code !== "server_unavailable") throw error;
         }
@@ -122,7 +122,7 @@ export class WshClient implements Disposable {
     };
   }
 
-  /** Hears of sessions that come, go and change. @returns ends it */
+  /** Subscribes to sessions that start, end and change. @returns a disposable that ends it */
   onLifecycle(listener: (event: LifecycleEvent) => void): Disposable {
     this.lifecycleListeners.add(listener);
     return { [Symbol.dispose]: () => void this.lifecycleListeners.delete(listener) };
@@ -147,7 +147,7 @@ export class WshClient implements Disposable {
     return promise;
   }
 
-  /** The server's messages are trusted to have the form that its schemas say. */
+  /** The server's messages are trusted to match their schemas. */
   private receive(text: string): void {
     const message: Message = JSON.parse(text);
     if (message.id !== undefined) {

@@ -1,8 +1,8 @@
 /**
- * Styles for the terminal at hand: true colour, 256, 16 or none, with or without styled underlines.
+ * Styles for the person's terminal: true colour, 256, 16 or none, with or without styled underlines.
  *
- * Pure. What must stay true: a terminal gets no form of a colour or an underline that it does not have. Runs once per
- * change of style, per frame.
+ * Pure. Invariant: a terminal never gets a form of colour or underline that it lacks. Runs once per change of style,
+ * per frame.
  */
 import type { Style } from "../../protocol/grid.ts";
 import { UNDERLINE } from "../../protocol/grid.ts";
@@ -26,7 +26,7 @@ export function downConvert(color: Color | null, depth: ColorDepth): Color | nul
 export function sgr(style: Style, depth: ColorDepth, fancyUnderlines: boolean): string {
   const fg = downConvert(style.fg, depth);
   const bg = downConvert(style.bg, depth);
-  // Terminals without the colon forms would misread them, so they get the plain line.
+  // Terminals without the colon forms would misread them, so they get a plain underline.
   const fancy = fancyUnderlines && (style.flags & UNDERLINE) !== 0;
   const parameters = fancy
     ? sgrParameters(style.flags, fg, bg, style.underlineStyle, downConvert(style.underlineColor ?? null, depth))

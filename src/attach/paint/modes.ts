@@ -1,9 +1,9 @@
 /**
- * What the outer terminal is: its abilities, its modes, and the bytes that put it in order again.
+ * The outer terminal: its abilities, its modes, and the bytes that restore it.
  *
- * Pure. What must stay true: a mode is set only by difference from what the terminal is known to have, or absolutely
- * when nothing is known; `restoreTerminal` undoes everything that a program or wsh may have set, on whichever way out,
- * and may be written to a terminal in any state, twice too.
+ * Pure. Invariant: a mode is set only by difference from the terminal's known state, or absolutely when that is
+ * unknown. `restoreTerminal` undoes everything that a program or wsh may have set, however wsh ends, and may be written
+ * to a terminal in any state, even twice.
  */
 import type { LastingChange } from "../../protocol/attach.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
@@ -11,34 +11,34 @@ import type { GridCursor } from "../../protocol/grid.ts";
 import { type OuterWidths, usualWidths } from "../width-probe.ts";
 import type { ColorDepth } from "./color-depth.ts";
 
-/** What the outer terminal can do, from its environment and what it answered. */
+/** The outer terminal's abilities, from its environment and its answers. */
 export interface OuterCaps {
   readonly colors: ColorDepth;
   /** DEC 2026: shows a frame at once. */
   readonly synchronized: boolean;
   /** Erasing fills with the background colour. */
   readonly bce: boolean;
-  /** The client draws on the outer terminal's alternate screen all the time (`--alt-screen`). */
+  /** The client always draws on the outer terminal's alternate screen (`--alt-screen`). */
   readonly altScreen: boolean;
   readonly hyperlinks: boolean;
   /** Underline shapes and colours, in their colon forms. */
   readonly underlineStyles: boolean;
   /** Kitty's keyboard protocol. A terminal without it ignores its sequences; the consoles do not. */
   readonly kittyKeyboard: boolean;
-  /** How it counts the cells of characters on which terminals differ. */
+  /** How it measures the characters on which terminals differ. */
   readonly widths: OuterWidths;
 }
 
 const ttyOnly = /^(dumb|unknown|)$/;
-/** Terminals that may print or misread what they do not know. */
+/** Terminals that may print or misread unknown sequences. */
 const consoles = /^(dumb|unknown|linux|vt\d+|)$/;
 
-/** Abilities as far as the environment tells; answers to probes may replace single ones. */
+/** Abilities according to the environment; answers to probes may replace single ones. */
 export function capsFromEnvironment(env: Readonly<Record<string, string | undefined>>): OuterCaps {
   const term = env.TERM ?? "";
   return {
     colors: colorDepth(env),
-    // A terminal that does not know it ignores it, so it costs only its bytes; the consoles below print nothing either.
+    // A terminal that lacks it ignores it, so it costs only its bytes; the consoles below print nothing either.
     synchronized: !ttyOnly.test(term) && term !== "linux",
     bce: !/^(screen|tmux|dumb|vt100|vt220)/.test(term) && term !== "",
     altScreen: false,
@@ -51,34 +51,36 @@ export function capsFromEnvironment(env: Readonly<Record<string, string | undefi
   };
 }
 
-/** The setting `colours`: what the person says of their terminal, or `auto`. */
+/** The setting `colours`: what the person says about their terminal, or `auto`. */
 export type ColorSetting = "auto" | "truecolor" | "256" | "16" | "none";
 
-/** Abilities with the person's word on colours, which beats the environment's. */
+/** Abilities with the person's setting for colours, which overrides the environment. */
 export function capsFor(env: Readonly<Record<string, string | undefined>>, colors: ColorSetting): OuterCaps {
   const caps = capsFromEnvironment(env);
   if (colors === "auto") return caps;
   return { ...caps, colors: colors === "256" ? 256 : colors === "16" ? 16 : colors };
 }
 
-/** Terminals with true colour, by what TERM or TERM_PROGRAM calls them. */
+/** Terminals with true colour, by their TERM or TERM_PROGRAM. */
 const trueColorNames = /direct|truecolor|24bit|alacritty|contour|foot|ghostty|iterm|kitty|rio\b|vscode|wezterm/i;
 
 /**
- * COLORTERM tells of true colour, else the names do. NO_COLOR is not asked: it concerns what a program draws by itself,
- * and what is painted is what other programs have drawn.
+ * COLORTERM announces true colour, else the names do. NO_COLOR is not checked: it concerns a program's own output, and
+ * what is painted comes from other programs.
  */
 export function colorDepth(env: Readonly<Record<string, string | undefined>>): ColorDepth {
   const term = env.TERM ?? "";
   if (ttyOnly.test(term) || /^vt\d+/.test(term)) return "none";
   if (/^(truecolor|24bit)$/i.test(env.COLORTERM ?? "")) return "truecolor";
-  // Inside a multiplexer, TERM_PROGRAM may be of the terminal around it.
+  // Inside a multiplexer, TERM_PROGRAM may describe the surrounding terminal.
   const program = /^(screen|tmux)/.test(term) ? "" : (env.TERM_PROGRAM ?? "");
   if (trueColorNames.test(`${term} ${program}`)) return "truecolor";
   return /256color/.test(term) ? 256 : 16;
 }
 
-/** Whether device control strings are read; Apple's terminal prints them, GNU screen hands them to the one around it. */
+/**
+ * Whether device control strings are read; Apple's terminal prints them, GNU screen passes them to the surrounding one.
+ */
 export function takesControlStrings(env: Readonly<Record<string, string | undefined>>): boolean {
   const screen = /^screen/.test(env.TERM ?? "") && env.TMUX === undefined;
   return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
@@ -87,9 +89,9 @@ export function takesControlStrings(env: Readonly<Record<string, string | undefi
 const on = (mode: number) => `\x1b[?${mode}h`;
 const off = (mode: number) => `\x1b[?${mode}l`;
 
-/** Bytes that bring the terminal from one set of modes to another; from null: from whatever it has. */
+/** Bytes that take the terminal from one set of modes to another; null means an unknown set. */
 export function switchModes(prev: FrameModes | null, next: FrameModes, caps: OuterCaps): string {
-  // Kitty's flags are kept for each screen apart.
+  // Kitty's flags are separate for each screen.
   const flags = prev?.alternate === next.alternate ? prev.kittyFlags : null;
   let bytes = "";
   const flag = (mode: number, key: "reverseVideo" | "bracketedPaste" | "focus" | "applicationCursor") => {
@@ -123,7 +125,7 @@ function switchMouse(prev: FrameModes | null, next: FrameModes): string {
   return bytes;
 }
 
-/** DECSCUSR of the cursor that the program chose; 0, the person's own, when it chose none. */
+/** DECSCUSR of the program's cursor; 0, the person's own, when it chose none. */
 export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
   if (!chosen) return "\x1b[0 q";
   const shape = { block: 1, underline: 3, bar: 5 }[cursor.shape];
@@ -131,45 +133,49 @@ export function cursorStyle(cursor: GridCursor, chosen: boolean): string {
 }
 
 /**
- * Undoes what a relayed program may have left: margins, origin, insert mode, charsets, attributes. Wrapping is off
- * while painting, so that a character which the terminal takes for wider than we do cannot push the screen.
+ * Resets what a relayed program may have left: margins, origin, insert mode, charsets, attributes. Wrapping is off
+ * while painting, so that a character which the terminal draws wider than we expect cannot scroll the screen.
  */
 export const enterPainting =
   "\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7l\x1b[m";
 
-/** Besides what programs of a session can set: KAM, which locks the keyboard, and SRM, which echoes locally. */
+/** Beyond what a session's programs can set: KAM, which locks the keyboard, and SRM, which echoes locally. */
 const modesOff =
   "\x1b[?2026l\x1b[?9;1000;1002;1003l\x1b[?1005;1006;1015;1016l\x1b[?1004;2004;2031;2048l\x1b[?1;45l\x1b>\x1b[>4;0m" +
   "\x1b[2l\x1b[12h";
 const drawingOff =
   '\x1b[?6l\x1b[?69l\x1b[r\x1b[4l\x1b[20l\x1b(B\x1b)B\x1b*B\x1b+B\x0f\x1b]8;;\x1b\\\x1b[?5l\x1b[?7h\x1b[0"q\x1b[m';
 
-/** Alternate scrolling and the meta key: modes that the person's configuration, not a standard, gives their first value. */
+/**
+ * Alternate scrolling and the meta key: modes whose initial value comes from the person's configuration, not a
+ * standard.
+ */
 const OWN_MODES = "1007;1034;1035;1036;1039";
 
-/** Keeps (XTSAVE) and puts back (XTRESTORE) the modes whose first value nobody else knows. */
+/** Saves (XTSAVE) and restores (XTRESTORE) the modes whose initial value is unknown. */
 export const saveOwnModes = `\x1b[?${OWN_MODES}s`;
 const restoreOwnModes = `\x1b[?${OWN_MODES}r`;
 
 /**
- * Keep the title and put it back (XTWINOPS 22 and 23, window and icon); who does not know them ignores them. A program
- * that is left between its own two has put another on top: then that one is put back, as its end would have done.
+ * Saves and restores the title (XTWINOPS 22 and 23, window and icon); terminals without them ignore them. A program
+ * that ends between its own two has left another title on top: then that one is restored, as its own end would have
+ * done.
  */
 export const saveTitle = "\x1b[22;0t";
 export const restoreTitle = "\x1b[23;0t";
 
-/** Kitty's keyboard levels: more than any terminal keeps. */
+/** Levels to pop from kitty's keyboard stack: more than any terminal keeps. */
 const ALL_LEVELS = 99;
 
-/** Takes back every level of kitty's keyboard protocol on the screen in use. */
+/** Pops every level of kitty's keyboard protocol on the screen in use. */
 function plainKeyboard({ kittyKeyboard }: Pick<OuterCaps, "kittyKeyboard">, flags = 0): string {
   return kittyKeyboard ? `\x1b[<${ALL_LEVELS}u\x1b[=${flags};1u` : "";
 }
 
 /**
- * Makes the terminal one that was just reset, on its normal screen, empty, the cursor at home: what the host's restore
- * of a session begins with. Rows are erased one by one, since erasing the screen at once moves it into the scrollback
- * of some terminals.
+ * Brings the terminal to its state after a reset, on its normal screen, empty, the cursor at home: where the session
+ * process's restore of a session begins. Rows are erased one by one, since some terminals move the screen into the
+ * scrollback when it is erased at once.
  */
 export function enterRelay(
   { rows, cols }: { readonly rows: number; readonly cols: number },
@@ -186,31 +192,31 @@ export function enterRelay(
 
 export interface RestoreOptions {
   /**
-   * Who switched to the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the cursor
-   * where the person's shell had it; the program inside; false: nobody; `maybe`: that cannot be known.
+   * What switched to the alternate screen that the terminal shows: wsh itself (`--alt-screen`), which saved the cursor
+   * where the person's shell had it; the program inside; false: nothing; `maybe`: unknown.
    */
   readonly alternate: false | "own" | "program" | "maybe";
-  /** `saveOwnModes` was written to it before. */
+  /** `saveOwnModes` was written to it earlier. */
   readonly ownModes?: boolean;
   /** Kitty's keyboard flags that the person's own programs had set. */
   readonly keyboardFlags?: number;
 }
 
 /**
- * Bytes that put the outer terminal back in order, leaving the cursor at the start of the last row of the normal
- * screen, or where it was when wsh had its own screen. For every way out, and for `wsh reset-terminal` (`maybe`).
+ * Bytes that restore the outer terminal, leaving the cursor at the start of the last row of the normal screen, or where
+ * it was when wsh had its own screen. For every way to end, and for `wsh reset-terminal` (`maybe`).
  */
 export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options: RestoreOptions): Uint8Array {
   const { alternate, ownModes = false, keyboardFlags } = options;
   const own = ownModes ? restoreOwnModes : "";
-  // Kept for each screen apart, so it is said on both.
+  // Separate for each screen, so written on both.
   const keyboard = plainKeyboard(caps);
   const cursor = "\x1b[0 q\x1b[?25h";
   const bottom = "\x1b[9999;1H";
   const screens = {
     own: off(1049),
     program: off(1049) + bottom,
-    // 1049 puts the cursor where it was saved: save it at the bottom, for a terminal that was on the normal screen.
+    // 1049 restores the saved cursor: save it at the bottom, for a terminal that was on the normal screen.
     maybe: `${bottom}\x1b7${off(1049)}`,
   };
   const screen = alternate === false ? bottom : screens[alternate];
@@ -219,7 +225,7 @@ export function restoreTerminal(caps: Pick<OuterCaps, "kittyKeyboard">, options:
   );
 }
 
-/** What undoes such changes on a terminal of that width. */
+/** Bytes that undo such changes on a terminal of that width. */
 export function undoLasting(changes: ReadonlySet<LastingChange>, cols: number): string {
   let bytes = "";
   if (changes.has("colors")) {

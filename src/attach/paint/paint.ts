@@ -1,11 +1,11 @@
 /**
- * Frames to bytes for the outer terminal: what changed, and no more.
+ * Converts frames to bytes for the outer terminal: only what changed.
  *
- * Pure. What must stay true: written to a terminal that shows `prev`, the bytes make it show `next`, cell and colour
- * (colours as far as it has them); nothing but printable text and sequences made here is ever written, whatever the
- * cells, the title or a link contain; a terminal that measures a character differently is set right by moving the
- * cursor explicitly after it. The caller writes all bytes or treats the terminal as unknown and passes null next time.
- * Runs once per frame; work is in the rows that are not the same objects as before.
+ * Pure. Invariant: written to a terminal that shows `prev`, the bytes make it show `next`, cell and colour (colours as
+ * far as it has them). Only printable text and sequences made here are ever written, whatever the cells, the title or a
+ * link contain. After a character that terminals measure differently the cursor is moved explicitly. The caller writes
+ * all bytes or treats the terminal as unknown and passes null next time. Runs once per frame; the work is in the rows
+ * that are not the same objects as before.
  */
 
 import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
@@ -15,11 +15,11 @@ import { plainStyle, sameCell, sameStyle } from "../../protocol/grid.ts";
 import { cursorStyle, enterPainting, type OuterCaps, switchModes } from "./modes.ts";
 import { Pen } from "./pen.ts";
 
-/** Unchanged cells between two changed ones that are cheaper to write again than to jump over. */
+/** Unchanged cells between two changed ones up to which rewriting is cheaper than a jump. */
 const JUMP_OVER = 6;
 /** Characters of a title; terminals cut or ignore longer ones. */
 const LONGEST_TITLE = 256;
-/** Base64 of a clipboard, as OSC 52 allows (xterm's own limit). */
+/** Longest clipboard in base64, as OSC 52 allows (xterm's own limit). */
 const LONGEST_CLIPBOARD = 100_000;
 
 const utf8 = new TextEncoder();
@@ -34,7 +34,7 @@ export function paint(prev: Frame | null, next: Frame, events: FrameEvents, caps
   const sized = prev !== null && prev.rows === next.rows && prev.cols === next.cols;
   let shown: readonly (Row | null)[] = sized && !switched ? prev.lines : next.lines.map(() => null);
   const pen = new Pen(next.rows, next.cols, caps, sized && !switched ? placeOf(prev) : null);
-  // The switch may restore saved attributes and modes, so putting those in order comes after.
+  // The switch may restore saved attributes and modes, so those are set afterwards.
   const screen = caps.altScreen ? "" : next.modes.alternate ? "\x1b[?1049h" : "\x1b[?1049l";
   const before = prev === null || switched ? screen + enterPainting : "";
   const scrolls = events.scrolled.length > 0 && !next.modes.alternate && !caps.altScreen;
@@ -42,7 +42,7 @@ export function paint(prev: Frame | null, next: Frame, events: FrameEvents, caps
   for (let row = 0; row < next.rows; row++) paintRow(pen, row, shown[row] ?? null, next.lines[row] ?? []);
   const painted = pen.finish();
   const drawn = before + painted;
-  // What was typed, most of the time: it stands where the cursor is, and the cursor behind it.
+  // Usually the typed text: it is written at the cursor, which ends up behind it.
   const inPlace =
     before === "" && pen.moves === 0 && pen.isAt(next.cursor.row, Math.min(next.cursor.col, next.cols - 1));
   const whole = drawn !== "" && !inPlace;
@@ -53,7 +53,7 @@ export function paint(prev: Frame | null, next: Frame, events: FrameEvents, caps
   return utf8.encode(caps.synchronized && whole ? `\x1b[?2026h${bytes}\x1b[?2026l` : bytes);
 }
 
-/** Where the last frame has left the cursor. */
+/** Where the last frame left the cursor. */
 function placeOf({ cursor, cols }: Frame): { readonly row: number; readonly col: number } {
   return { row: cursor.row, col: Math.min(cursor.col, cols - 1) };
 }
@@ -64,7 +64,7 @@ function afterRows(
   next: Frame,
   events: FrameEvents,
   caps: OuterCaps,
-  /** `whole`: rows were painted with the cursor hidden; `inPlace`: some cells, which have brought it to its place. */
+  /** `whole`: rows were painted with the cursor hidden; `inPlace`: only cells that left the cursor in its place. */
   { whole, inPlace }: { readonly whole: boolean; readonly inPlace: boolean },
 ): string {
   let bytes = switchModes(prev?.modes ?? null, next.modes, caps);
@@ -85,8 +85,8 @@ function afterRows(
 }
 
 /**
- * Pushes lines out of the top of the screen into the outer terminal's scrollback, in portions of a screen: each
- * portion is put at the top, unless it is there already, and pushed out by line feeds on the last row.
+ * Pushes lines out of the top of the screen into the outer terminal's scrollback, a screen at a time: each portion is
+ * written at the top, unless it is there already, and pushed out by line feeds on the last row.
  * @returns what the screen shows afterwards
  */
 function pushScrolled(
@@ -106,7 +106,7 @@ function pushScrolled(
   return shown;
 }
 
-/** @param shown null when it is unknown what the row shows */
+/** @param shown null when the row's content is unknown */
 function paintRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
   if (shown === line) return;
   const end = blankFrom(line);
@@ -118,7 +118,7 @@ function paintRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
       continue;
     }
     const [from, to] = changedSpan(line, shown, col, changed, pen.caps.widths.eastAsian);
-    // Blanks up to the row's end are erased, not written, so that nobody copies them out of the terminal.
+    // Blanks up to the row's end are erased, not written, so that they are not copied from the terminal.
     const erase = to > end && pen.canErase(line[end]?.style ?? plainStyle);
     const last = erase ? Math.max(from, end) : to;
     for (let at = from; at < last; at++) pen.put(row, at, line[at] ?? blankCell);
@@ -132,7 +132,7 @@ function paintRow(pen: Pen, row: number, shown: Row | null, line: Row): void {
 
 const blankCell: Cell = { text: " ", width: 1, style: plainStyle };
 
-/** The changed cells around a column, with whole characters on both sides, and short unchanged gaps taken in. */
+/** The changed cells around a column, extended to whole characters on both sides and over short unchanged gaps. */
 function changedSpan(
   line: Row,
   shown: Row | null,
@@ -147,7 +147,7 @@ function changedSpan(
   let odd = false;
   for (let at = from; at < line.length; at++) {
     if (at < to || changed(at)) {
-      // A character that may have been drawn too wide or too narrow: whatever is right of it may not be what it was.
+      // This character may have been drawn too wide or too narrow: the cells right of it may be wrong.
       odd ||= isOdd(line[at], eastAsian) || isOdd(shown?.[at], eastAsian);
       to = Math.max(to, at + 1);
       gap = 0;
@@ -162,7 +162,7 @@ function isOdd(cell: Cell | undefined, eastAsian: boolean): boolean {
   return cell !== undefined && !hasAgreedWidth(cell.text, eastAsian);
 }
 
-/** First column from which on the row is blank in one style that erasing can give. */
+/** First column from which the row is blank in one style that erasing can produce. */
 function blankFrom(line: Row): number {
   const style = line.at(-1)?.style;
   // Erasing keeps the background alone.

@@ -1,8 +1,8 @@
 /**
- * A pen on the outer terminal: it knows where the cursor and which style is set, and writes the difference.
+ * A pen on the outer terminal: it tracks the cursor and the style, and writes the difference.
  *
- * Owns the bytes of one frame's rows. What must stay true: position and style are tracked only as far as they are
- * certain, and set absolutely otherwise; every character is printable. Runs per changed cell, per frame.
+ * Owns the bytes of one frame's rows. Invariant: position and style are tracked only while they are certain, and set
+ * absolutely otherwise; every character is printable. Runs per changed cell, per frame.
  */
 
 import { hasAgreedWidth } from "../../protocol/agreed-width.ts";
@@ -12,12 +12,12 @@ import { fitted } from "../width-probe.ts";
 import { sgr } from "./color-depth.ts";
 import type { OuterCaps } from "./modes.ts";
 
-/** Bytes of a link's target that terminals accept. */
+/** Longest link target that terminals accept, in bytes. */
 const LONGEST_LINK = 2083;
 
-/** Begins with a mark or a vowel that wants a base before it: shown on a blank. */
+/** Begins with a mark or a vowel that needs a base before it: shown on a blank. */
 const baseless = /^(?:\p{M}|[\u1160-\u11ff\ud7b0-\ud7ff])/u;
-/** Nothing to see, and no cell of its own in most terminals. */
+/** Invisible, and without a cell of its own in most terminals. */
 const invisible = /^\p{Cf}+$/u;
 const unprintable = /[\p{Cc}\p{Cs}\u2028-\u202e\u2066-\u2069]/u;
 
@@ -34,14 +34,14 @@ export class Pen {
     readonly rows: number,
     readonly cols: number,
     readonly caps: OuterCaps,
-    /** Where the terminal's cursor is; null when nobody knows. */
+    /** Where the terminal's cursor is; null when unknown. */
     start: { readonly row: number; readonly col: number } | null,
   ) {
     this.#row = start?.row ?? -1;
     this.#col = start?.col ?? -1;
   }
 
-  /** How often the cursor was sent to another place. */
+  /** How often the cursor was moved. */
   get moves(): number {
     return this.#moves;
   }
@@ -54,12 +54,12 @@ export class Pen {
   put(row: number, col: number, cell: Cell): void {
     if (cell.width === 0) return;
     const certain = hasAgreedWidth(cell.text, this.caps.widths.eastAsian);
-    // A move keeps terminals from joining it to the character before.
+    // A move keeps terminals from joining it to the preceding character.
     if (!certain) this.#col = -1;
     this.#moveTo(row, col);
     this.#setStyle(cell.style);
     if (!certain) {
-      // A terminal that takes it for narrower than we do would leave a cell as it was.
+      // A terminal that draws it narrower than we expect would leave a cell unchanged.
       this.#bytes += " ".repeat(cell.width);
       this.#col = -1;
       this.#moveTo(row, col);
@@ -68,7 +68,7 @@ export class Pen {
     this.#col = certain && col + cell.width < this.cols ? col + cell.width : -1;
   }
 
-  /** Whether erasing leaves cells of this style. */
+  /** Whether erasing produces cells of this style. */
   canErase(style: Style): boolean {
     return style.bg === null || this.caps.bce || this.caps.colors === "none";
   }
@@ -80,14 +80,14 @@ export class Pen {
     this.#bytes += "\x1b[K";
   }
 
-  /** Moves the whole screen up, its first lines into the scrollback. */
+  /** Scrolls the whole screen up, its first lines into the scrollback. */
   scroll(lines: number): void {
     this.#setStyle(plainStyle);
     this.#moveTo(this.rows - 1, 0);
     this.#bytes += "\n".repeat(lines);
   }
 
-  /** The bytes written, with attributes and link reset. */
+  /** Returns the bytes written, with attributes and link reset. */
   finish(): string {
     if (this.#bytes === "") return "";
     if (this.#link !== null) this.#setLink(null);
@@ -124,7 +124,7 @@ export class Pen {
   }
 }
 
-/** The text of a cell as it may be written: never a control character, never without a base. */
+/** The text of a cell in writable form: never a control character, never without a base. */
 function printable(text: string, width: number): string {
   if (text === "" || unprintable.test(text) || invisible.test(text)) return " ".repeat(width);
   const shown = text.length > MAX_GRAPHEME ? text.slice(0, MAX_GRAPHEME) : text;
