@@ -1,6 +1,6 @@
 /**
- * One timer for many deadlines: the owner says when it next has something to do, and is called then. While nothing is
- * due there is no timer at all, so a session that nobody waits on wakes nobody.
+ * One timer for many deadlines: the owner sets the time of its next deadline and is called then. While no deadline is
+ * set there is no timer, so an idle session causes no wake-ups.
  */
 import type { Clock } from "./clock.ts";
 
@@ -14,8 +14,8 @@ export class Alarm {
   ) {}
 
   /**
-   * Rings once at `at` (clock time, Infinity for never). A timer that rings earlier is left alone: the owner looks again
-   * then and sets the alarm anew, which spares a timer per byte of output.
+   * Rings once at `at` (clock time, Infinity for never). A timer that is due earlier is kept: the owner checks again
+   * then and resets the alarm, which saves a timer per byte of output.
    */
   set(at: number): void {
     if (this.timer !== null && this.at <= at) return;

@@ -1,19 +1,19 @@
 /**
  * One wait: for an event, a deadline or an abort, whichever comes first.
  *
- * A wait ends exactly once. At that moment, before anyone who awaits it runs, its timer is cancelled and everything that
- * it owns is disposed of: its listener on the signal, and what `own` was given. So a signal that lives long (a connection,
- * a subscription) gathers no listeners of waits that are over. Disposing of a wait that has not ended releases the same
- * things and leaves its promise pending: for an owner that has stopped awaiting it.
+ * A wait ends exactly once. Before any code that awaits it runs, the wait cancels its timer and disposes of everything
+ * it owns: its listener on the signal, and what `own` received. So a long-lived signal (a connection, a subscription)
+ * collects no listeners of finished waits. Disposing of a wait that has not ended releases the same things and leaves
+ * its promise pending: for an owner that no longer awaits it.
  */
 import { type Clock, systemClock } from "./clock.ts";
 
 export interface WaitLimits {
-  /** Whose time the deadline is in. Default: the system's. */
+  /** The clock of the deadline. Default: the system's. */
   readonly clock?: Clock;
   /** Time until the deadline, in ms; absent or Infinity: none. */
   readonly ms?: number | undefined;
-  /** The owner's; aborted already, the wait ends at once. */
+  /** The owner's signal; if it is already aborted, the wait ends at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -23,7 +23,7 @@ export class Wait<T> implements Disposable {
   private owned: (Disposable | (() => void))[] = [];
   private ended = false;
 
-  /** @param otherwise the result when the deadline or an abort ends it */
+  /** @param otherwise makes the result when the deadline or an abort ends the wait */
   constructor({ clock = systemClock, ms, signal }: WaitLimits, otherwise: (by: "deadline" | "abort") => T) {
     this.settle = Promise.withResolvers<T>();
     this.promise = this.settle.promise;
@@ -45,21 +45,21 @@ export class Wait<T> implements Disposable {
     return this.ended;
   }
 
-  /** Disposes of these when the wait ends; at once if it has. */
+  /** Disposes of these when the wait ends, or at once if it has ended. */
   own(...resources: readonly (Disposable | (() => void))[]): this {
     if (this.ended) for (const resource of resources) release(resource);
     else this.owned.push(...resources);
     return this;
   }
 
-  /** The event came. Nothing happens when the wait is over. */
+  /** Ends the wait with the event's value. No effect after the wait has ended. */
   end(value: T): void {
     if (this.ended) return;
     this[Symbol.dispose]();
     this.settle.resolve(value);
   }
 
-  /** The wait fails. Nothing happens when it is over. */
+  /** Ends the wait with an error. No effect after the wait has ended. */
   fail(reason: unknown): void {
     if (this.ended) return;
     this[Symbol.dispose]();
@@ -74,7 +74,7 @@ export class Wait<T> implements Disposable {
   }
 }
 
-/** The promise's result, or that of `otherwise` when the deadline or an abort comes first. The promise goes on. */
+/** The promise's result, or the one from `otherwise` if the deadline or an abort comes first. The promise continues. */
 export function orUntil<T>(
   promise: Promise<T>,
   limits: WaitLimits,

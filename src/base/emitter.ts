@@ -1,15 +1,15 @@
 /**
- * A typed list of listeners. `Events` names every event and the type of its value: emitting or listening to another one
- * does not compile, so an event map must have no index signature. Listeners run in the order in which they were added,
- * at once, inside `emit`; what one throws reaches the emitter's caller. A listener ends by the function that `on`
- * returned, also while its event is being emitted.
+ * A typed list of listeners. `Events` names every event and the type of its value. Emitting or listening to any other
+ * event does not compile, so an event map must have no index signature. Listeners run synchronously inside `emit`, in
+ * the order in which they were added; an exception reaches the emitter's caller. The function that `on` returns removes
+ * the listener, also while its event is being emitted.
  */
 type Listeners<Events> = { [K in keyof Events]?: Set<(value: Events[K]) => void> };
 
 export class Emitter<Events extends object> {
   private readonly listeners: Listeners<Events> = {};
 
-  /** @returns what ends the listener */
+  /** @returns a function that removes the listener */
   on<K extends keyof Events>(name: K, listener: (value: Events[K]) => void): () => void {
     const known: Set<(value: Events[K]) => void> = this.listeners[name] ?? new Set();
     this.listeners[name] = known;
@@ -21,7 +21,7 @@ export class Emitter<Events extends object> {
     for (const listener of this.listeners[name] ?? []) listener(value);
   }
 
-  /** Listeners of one event. */
+  /** Number of listeners of one event. */
   count(name: keyof Events): number {
     return this.listeners[name]?.size ?? 0;
   }

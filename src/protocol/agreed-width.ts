@@ -1,6 +1,6 @@
 /**
- * Characters on whose width terminals agree. Everything else may be drawn wider or narrower than we count, so whoever
- * writes it sets the cursor absolutely afterwards. Pure.
+ * Characters whose width all terminals agree on. Any other may be drawn wider or narrower than we count, so code that
+ * writes one sets the cursor absolutely afterwards. Pure.
  */
 
 /**
@@ -9,7 +9,7 @@
  */
 const agreed =
   /^[\x20-\x7e\xa1-\xac\xae-\u02ff\u0370-\u0482\u048a-\u0556\u2010-\u2012\u2018-\u201d\u2022\u2026\u2190-\u2193\u2500-\u259f\u3001-\u3003\u3005-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]$/u;
-/** Of these, what terminals with an East Asian setting draw in two cells is left out: all above ASCII that is narrow. */
+/** Without what terminals with an East Asian setting draw in two cells: all narrow characters above ASCII. */
 const agreedEastAsian =
   /^[\x20-\x7e\u3001-\u3003\u3005-\u3029\u3041-\u3096\u309b-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff60]$/u;
 

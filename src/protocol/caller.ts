@@ -1,16 +1,16 @@
-/** Who calls an operation, and what that caller may do: the same terms in every transport. */
+/** The caller of an operation, and what it may do: the same terms in every transport. */
 
-/** What a caller may do: read, act, administer. Each includes the ones before. */
+/** What a caller may do: read, act, administer. Each level includes those before it. */
 export type Access = "observe" | "operate" | "admin";
 
 /** Shown to the person at the terminal while the caller holds the keyboard, and written to the audit log. */
 export interface Caller {
   readonly kind: "http" | "ws" | "mcp" | "cli";
-  /** Stable for the life of the connection or MCP session; a stateless caller has none of its own. */
+  /** Stable for the life of the connection or MCP session; a stateless caller has no id of its own. */
   readonly id: string;
   /** What a person calls it ("Claude Code"). */
   readonly name?: string;
-  /** Whether `id` ends with a connection, and with it what the caller owns. */
+  /** Whether `id`, and with it what the caller owns, ends with a connection. */
   readonly connected: boolean;
 }
 

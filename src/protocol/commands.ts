@@ -1,29 +1,29 @@
 /**
- * Commands as every door says them: what ran at a shell's prompt, how it ended, and what it printed. Unknown is null and
- * never a guess: an exit code stands here only when the shell or the kernel said it.
+ * Commands in the form of every transport: what ran at a shell's prompt, how it ended, and what it printed. An unknown
+ * value is null, never a guess: an exit code is given only when the shell or the kernel reported it.
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
 import { LineSchema } from "./screen.ts";
 import { SessionStateSchema } from "./session.ts";
 
-/** Bytes of rendered output that a result carries unless asked otherwise. */
+/** Bytes of rendered output in a result unless the caller asks otherwise. */
 export const DEFAULT_OUTPUT_LIMIT = 32_768;
-/** Bytes of rendered output that a result can be asked for: what one record keeps at most. */
+/** Largest output of a result, in bytes: the most that one record keeps. */
 export const MAX_OUTPUT_LIMIT = 1_048_576;
-/** Steps of one exec. */
+/** Most steps of one exec. */
 export const MAX_STEPS = 100;
-/** Commands that one exec runs side by side. */
+/** Most commands that one exec runs in parallel. */
 export const MAX_PARALLEL = 10;
-/** UTF-8 bytes of one command (docs/protocol.md, Limits). */
+/** Longest command in UTF-8 bytes (docs/protocol.md, Limits). */
 const MAX_COMMAND_BYTES = 1_048_576;
 
-/** How a command stands. `lost`: its end was not seen and never will be. `replaced`: it put another program in the place of the shell. */
+/** State of a command. `lost`: its end was not and will not be seen. `replaced`: another program replaced the shell. */
 const CommandStateSchema = v.picklist(["running", "finished", "lost", "replaced"]);
 export type CommandState = v.InferOutput<typeof CommandStateSchema>;
 
 export const CommandRecordSchema = v.object({
-  /** Counts the session's commands from 1. */
+  /** The command's number in its session, from 1. */
   id: v.number(),
   /** The command's text; null when it could not be known. */
   command: v.nullable(v.string()),
@@ -34,21 +34,21 @@ export const CommandRecordSchema = v.object({
   ended_at: v.nullable(v.number()),
   duration_ms: v.nullable(v.number()),
   exit_code: v.nullable(v.number()),
-  /** SIGINT and the like, when a signal ended it. */
+  /** The signal that ended it, such as SIGINT. */
   signal: v.nullable(v.string()),
-  /** Whether the shell said all of it in time, by marks with the session's nonce: a program's forged marks have none. */
+  /** Whether the shell reported all of it in time by marks with the session's nonce, which forged marks lack. */
   verified: v.boolean(),
-  /** What exec has sent, when what ran is something else: `command` says what. */
+  /** The command that exec sent, when `command` is something else that ran instead. */
   sent: v.optional(v.string()),
-  /** Output cursors of its first and past its last byte. */
+  /** Output cursors of its first byte and of the one past its last. */
   output_start: v.number(),
   output_end: v.nullable(v.number()),
   /** Logical lines of its output: first, and last (null while it runs). */
   first_line_id: v.number(),
   last_line_id: v.nullable(v.number()),
-  /** Lines that its output had. */
+  /** Number of lines of its output. */
   output_lines: v.number(),
-  /** What keeps its output from being all that it printed. */
+  /** Reasons why its output may not be everything that it printed. */
   warnings: v.optional(v.array(v.string())),
 });
 export type CommandRecord = v.InferOutput<typeof CommandRecordSchema>;
@@ -67,26 +67,26 @@ export type ExecState = v.InferOutput<typeof ExecStateSchema>;
 
 export const StepResultSchema = v.object({
   name: v.optional(v.string()),
-  /** The session of a step that had one of its own. */
+  /** The session of a step that ran in one of its own. */
   session: v.optional(v.string()),
   state: ExecStateSchema,
   exit_code: v.nullable(v.number()),
   signal: v.nullable(v.string()),
   output: v.string(),
-  /** Lines left out between the head and the tail of the output. */
+  /** Lines omitted between the head and the tail of the output. */
   omitted_lines: v.number(),
   duration_ms: v.nullable(v.number()),
   cwd: v.nullable(v.string()),
   command_id: v.nullable(v.number()),
   output_cursor: v.number(),
-  /** False when the record is not verified, or when it could not be made sure that what ran is what was sent. */
+  /** False when the record is not verified, or when what ran may differ from what was sent. */
   verified: v.optional(v.boolean()),
-  /** What ran instead of the command: its exit code is not the command's. */
+  /** What ran instead of the command: the exit code is not the command's. */
   ran: v.optional(v.string()),
 });
 export type StepResult = v.InferOutput<typeof StepResultSchema>;
 
-/** One command's fields stand at the top level; several commands' in `steps`, the last one's cursor beside them. */
+/** One command's fields are at the top level; several are in `steps`, beside the last one's cursor. */
 export const ExecResultSchema = v.object({
   session: v.string(),
   ...v.partial(v.omit(StepResultSchema, ["name", "session"])).entries,
@@ -102,7 +102,7 @@ export const StepSchema = v.object({
 export type Step = v.InferOutput<typeof StepSchema>;
 
 /**
- * The commands of an exec, each checked: what is wrong with one is said before any of them runs.
+ * Returns the commands of an exec. Checks each before any of them runs.
  * @throws WshError invalid_request (none or both given, empty, a NUL character), payload_too_large
  */
 export function stepsOf(input: {
@@ -136,19 +136,19 @@ export type OnTimeout = v.InferOutput<typeof OnTimeoutSchema>;
 
 export const OutputResultSchema = v.object({
   text: v.optional(v.string()),
-  /** Instead of text, when styled. */
+  /** Replaces the text when styled. */
   lines: v.optional(v.array(LineSchema)),
   output_cursor: v.number(),
   omitted_bytes: v.number(),
   omitted_lines: v.optional(v.number()),
   first_line_id: v.optional(v.nullable(v.number())),
   exit_code: v.optional(v.nullable(v.number())),
-  /** The alternate screen is shown: the newest lines are its rows, and what is drawn there is no output since a cursor. */
+  /** The alternate screen is shown: the newest lines are its rows, and nothing drawn there counts as output. */
   alternate_screen: v.optional(v.boolean()),
 });
 export type OutputResult = v.InferOutput<typeof OutputResultSchema>;
 
-/** Where a statement about the program comes from: the kernel, the terminal's flags and silence, or shell marks. */
+/** Source of a statement about the program: the kernel, the terminal's flags and silence, or shell marks. */
 const DecidedFromSchema = v.picklist(["kernel", "flags", "marks", "process"]);
 export type DecidedFrom = v.InferOutput<typeof DecidedFromSchema>;
 
@@ -161,24 +161,24 @@ const ForegroundSchema = v.object({
 const ShellIntegrationSchema = v.object({
   active: v.boolean(),
   shell: v.nullable(v.string()),
-  /** Why there is none. */
+  /** Why there is no such value. */
   reason: v.optional(v.string()),
 });
 
 export const StatusSchema = v.object({
   alive: v.boolean(),
   state: SessionStateSchema,
-  /** Why the state is what it is, for a reader. */
+  /** Reason for the state, for people to read. */
   why: v.string(),
   decided_from: DecidedFromSchema,
-  /** What runs has a terminal of its own inside (script, ssh, tmux); `why` says how it is judged. */
+  /** The program contains a terminal of its own (script, ssh, tmux); `why` says how its state is judged. */
   relay: v.boolean(),
   foreground: v.nullable(ForegroundSchema),
   cwd: v.nullable(v.string()),
   title: v.string(),
   idle_ms: v.number(),
   last_command: v.nullable(CommandRecordSchema),
-  /** A person at an attached terminal typed in the last seconds. */
+  /** A person at an attached terminal has typed in the last few seconds. */
   human_typing: v.boolean(),
   modes: v.record(v.string(), v.boolean()),
   shell_integration: ShellIntegrationSchema,
@@ -189,7 +189,7 @@ export const StatusSchema = v.object({
 export type Status = v.InferOutput<typeof StatusSchema>;
 
 export const RunResultSchema = v.object({
-  /** What came after the input, rendered; the echo of the input included as the terminal shows it. */
+  /** Rendered output after the input, with the input's echo as the terminal shows it. */
   output: v.string(),
   omitted_lines: v.number(),
   output_cursor: v.number(),

@@ -1,31 +1,31 @@
 /**
- * What a caller can wait for, and how the answer says what decided (docs/protocol.md, Conditions): one list for every
- * transport.
+ * What a caller can wait for, and how the answer reports what ended the wait (docs/protocol.md, Conditions): one list
+ * for every transport.
  *
- * Level conditions (prompt, waiting_for_input, password, exited, idle) hold when they are true now; edge conditions
- * (command_finished, text, regex, bell) count only what came after `since`.
+ * Level conditions (prompt, waiting_for_input, password, exited, idle) are met if they hold already; edge conditions
+ * (command_finished, text, regex, bell) consider only output after `since`.
  */
 import * as v from "valibot";
 import { CommandRecordSchema } from "./commands.ts";
 import { SessionStateSchema } from "./session.ts";
 
-/** Every wait and silence is capped here without notice (docs/protocol.md, Conventions). */
+/** Longest wait or silence; larger values are capped without notice (docs/protocol.md, Conventions). */
 export const MAX_WAIT_MS = 300_000;
-/** Callers give up at 60 s; half of it leaves room to answer. */
+/** Callers time out at 60 s; half of it leaves room to answer. */
 export const DEFAULT_WAIT_MS = 30_000;
-/** Silence that counts as idle when nobody says otherwise (docs/protocol.md, Silence). */
+/** Silence that counts as idle unless the caller says otherwise (docs/protocol.md, Silence). */
 export const DEFAULT_IDLE_MS = 2_000;
-/** Conditions in one wait; more is a mistake, not a need. */
+/** Most conditions in one wait; more is a mistake, not a need. */
 const MAX_CONDITIONS = 32;
-/** Characters of a text or pattern: longer than any line that is worth waiting for. */
+/** Longest text or pattern, in characters: longer than any line worth waiting for. */
 const MAX_PATTERN_LENGTH = 1_024;
 
 const clampWait = (ms: number): number => Math.min(MAX_WAIT_MS, ms);
 
-/** A duration that a caller gives: whole milliseconds, capped. */
+/** A duration from a caller: whole milliseconds, capped. */
 export const WaitMsSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.transform(clampWait));
 
-/** A place in the session's output: opaque to callers, it only grows. */
+/** A place in the session's output: opaque to callers, only ever grows. */
 export const OutputCursorSchema = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const PatternSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_PATTERN_LENGTH));
@@ -56,17 +56,17 @@ export const ConditionSchema = v.union(
   ],
   `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"} or {"type":"regex","pattern":"^ok"}`,
 );
-/** As a caller writes it: a name, or an object with a type. */
+/** A condition as a caller writes it: a name, or an object with a type. */
 export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
 
-/** As the domain uses it: always an object. */
+/** A condition as the domain uses it: always an object. */
 export type Condition =
   | { readonly type: SimpleCondition }
   | { readonly type: "idle"; readonly ms: number }
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "regex"; readonly pattern: string; readonly flags: string };
 
-/** One form for both ways of writing a condition. */
+/** Converts both notations of a condition to one form. */
 export function condition(input: ConditionInput): Condition {
   if (typeof input === "string") return { type: input };
   if (input.type === "regex") return { type: "regex", pattern: input.pattern, flags: input.flags ?? "" };
@@ -103,14 +103,14 @@ export const WaitResultSchema = v.object({
   state: v.optional(SessionStateSchema),
   /** The text that matched, for text and regex. */
   match: v.optional(v.string()),
-  /** Groups of the pattern, null where one took no part. */
+  /** Groups of the pattern, null for a group that did not take part. */
   groups: v.optional(v.array(v.nullable(v.string()))),
   /** Logical line of the match. */
   line_id: v.optional(v.number()),
   output_cursor: v.optional(OutputCursorSchema),
-  /** Of each session, when several were waited for and none decided: `since` of the next wait. */
+  /** Cursors of the sessions waited for when none ended the wait: `since` of the next wait. */
   output_cursors: v.optional(v.record(v.string(), OutputCursorSchema)),
-  /** The record, when a command decided. */
+  /** The record, when a command ended the wait. */
   command: v.optional(CommandRecordSchema),
 });
 export type WaitResult = v.InferOutput<typeof WaitResultSchema>;

@@ -1,6 +1,7 @@
 /**
- * What two wsh processes say on a host's socket: a Hello each way, then requests, responses and events as JSON messages.
- * One connection carries any number of requests and at most one stream (an attached terminal or a subscription).
+ * Messages between two wsh processes on a session process's socket: a Hello each way, then requests, responses and
+ * events as JSON. One connection carries any number of requests and at most one stream (an attached terminal or a
+ * subscription).
  */
 import * as v from "valibot";
 import { SessionInfoSchema } from "./session.ts";
@@ -11,7 +12,7 @@ export const HelloSchema = v.object({
   /** Product version of the speaker. */
   version: v.string(),
   role: v.picklist(["host", "server", "cli", "attach"]),
-  /** From a host: what it is, so that a list needs no second round trip. */
+  /** Describes a session process, so that a list needs no second round trip. */
   info: v.optional(SessionInfoSchema),
 });
 export type Hello = v.InferOutput<typeof HelloSchema>;
@@ -40,28 +41,28 @@ export const ResponseSchema = v.union([
 
 export const CancelSchema = v.object({ id: v.number() });
 
-/** Anything a host reports unasked; `event` names it, the rest depends on it. */
+/** An unsolicited report of a session process; `event` names it, the other fields depend on it. */
 export const EventSchema = v.looseObject({ event: v.string() });
 export type WireEvent = v.InferOutput<typeof EventSchema>;
 
 /**
- * How good a host's info is until its host says more. A server that watches keeps the info, and asks again after an event
- * `stale`, or when the state may have changed without one.
+ * How long a session's info stays valid. A server that watches the session keeps the info, and asks again after a
+ * `stale` event, or when the state may have changed without one.
  */
 export const ListingSchema = v.object({
-  /** Grows with each `stale`: an info with a smaller one than the last `stale` was overtaken. */
+  /** Grows with each `stale`: an info with a smaller number than the last `stale` is outdated. */
   change: v.number(),
-  /** The host's own process. */
+  /** The session process. */
   host: v.number(),
   /**
-   * How long the state lasts of itself: until the host reports something; until a process has run again, which is told by
-   * how often it has (/proc/PID/schedstat); null: nobody knows.
+   * How long the state is valid: until the session process reports something; until a process has run again, as its run
+   * count tells (/proc/PID/schedstat); null: unknown.
    */
   lasting: v.nullable(v.union([v.literal("reported"), v.object({ pid: v.number(), runs: v.string() })])),
 });
 export type Listing = v.InferOutput<typeof ListingSchema>;
 
-/** Last message of a stream, host → client. */
+/** Last message of a stream, session process → client. */
 export const StreamEndSchema = v.object({
   reason: v.picklist([
     "exited",
@@ -69,7 +70,7 @@ export const StreamEndSchema = v.object({
     "detached",
     "host_crashed",
     "server_stopped",
-    // Of a raw stream: it may not type, or the program does not take what it types.
+    // For a raw stream: it may not type, or the program does not read what it types.
     "access_denied",
     "input_refused",
   ]),

@@ -1,20 +1,19 @@
 /**
  * Overlays and panels in the form of every transport (docs/protocol.md, Drawing).
  *
- * Owns the schemas and the limits. What must stay true: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a
- * background as a colour or {bg}; null for unset), output always has one form, and every input schema can
- * be described as JSON schema. Counts and sizes are checked by the store, since the code of that error depends on
- * whether something is made or changed.
+ * Owns the schemas and the limits. Invariant: input is lenient (a colour as a name, `#rrggbb` or {r,g,b}; a background
+ * as a colour or {bg}; null for unset), output always has one form, and every input schema can be described as JSON
+ * Schema. The store checks counts and sizes, since their error code depends on whether something is made or changed.
  */
 import * as v from "valibot";
 
-/** Overlays, and panels, that a session holds, of both screen modes together. */
+/** Most overlays, and most panels, of a session, both screen modes together. */
 export const MAX_ELEMENTS = 256;
-/** Spans, and region writes, of one element. */
+/** Most spans, and most region writes, of one element. */
 export const MAX_PIECES = 4096;
-/** Bytes of UTF-8 in the text of one span or write. */
+/** Longest text of one span or write, in UTF-8 bytes. */
 export const MAX_PIECE_BYTES = 65_536;
-/** How much a session's elements may be; the constants above unless settings say otherwise. */
+/** Limits of a session's elements; the constants above unless settings say otherwise. */
 export interface ElementLimits {
   readonly overlays: number;
   readonly panels: number;
@@ -31,9 +30,9 @@ export const defaultElementLimits: ElementLimits = {
   pieceBytes: MAX_PIECE_BYTES,
 };
 
-/** Text of all elements of a session, in bytes, so that 512 elements at their own limits cannot fill the memory. */
+/** Longest text of all elements of a session, in bytes, so that 512 elements at their limits cannot fill the memory. */
 export const MAX_SESSION_BYTES = 16 * 1024 * 1024;
-/** Longest life of an element that ends by itself: a day, well below what a 32-bit timer can count. */
+/** Longest life of an element with a time limit: a day, well below what a 32-bit timer can count. */
 export const MAX_TTL_MS = 24 * 60 * 60 * 1000;
 
 const U16_MAX = 65_535;
@@ -51,7 +50,7 @@ const ColorNameSchema = v.picklist(elementColorNames);
 const RgbSchema = v.object({ r: U8Schema, g: U8Schema, b: U8Schema });
 const ColorTextSchema = v.pipe(v.string(), v.regex(/^#[0-9a-fA-F]{6}$/, "a colour is a name, #rrggbb or {r,g,b}"));
 
-/** A colour as it is given back. */
+/** A colour in a reply. */
 export type ElementColor = v.InferOutput<typeof ColorNameSchema> | v.InferOutput<typeof RgbSchema>;
 type ColorInput = ElementColor | string;
 
@@ -68,7 +67,7 @@ const AnyColorSchema = v.union(
   `a colour is one of ${elementColorNames.join(", ")}, #rrggbb or {r,g,b}`,
 );
 
-/** A colour as it is accepted. */
+/** A colour in a request. */
 export const ElementColorSchema = v.pipe(
   AnyColorSchema,
   v.description("A colour name, #rrggbb or {r,g,b}"),
@@ -88,7 +87,7 @@ export const BackgroundSchema = v.pipe(
   }),
 );
 
-/** Text with its look; unset keys are absent, flags are true or absent. */
+/** Text with its style; unset keys are absent, flags are true or absent. */
 export interface ElementText {
   readonly text: string;
   readonly fg?: ElementColor;
@@ -152,7 +151,7 @@ const TtlSchema = v.pipe(
 const PositionSchema = v.picklist(["top", "bottom"]);
 export type PanelPosition = v.InferOutput<typeof PositionSchema>;
 
-/** Drops null and undefined, so that what is left is what was given. The cast states just that, which no type can follow. */
+/** Drops null and undefined keys. The cast states just that, which no type can express. */
 function given<T extends object>(input: T): Given<T> {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null)) as Given<T>;
 }
@@ -162,7 +161,7 @@ type Given<T> = {
   [K in keyof T as null extends T[K] ? K : undefined extends T[K] ? K : never]?: NonNullable<T[K]>;
 };
 
-/** When an element is shown: on the normal screen, on the alternate one, or on either. */
+/** Which screen an element is shown on: the normal one, the alternate one, or both. */
 export const ElementScreenModeSchema = v.picklist(["normal", "alt", "both"]);
 export type ElementScreenMode = v.InferOutput<typeof ElementScreenModeSchema>;
 
@@ -264,7 +263,7 @@ export interface Overlay extends Element {
   readonly height: number;
 }
 
-/** A strip as wide as the screen, whose rows the program does not get. */
+/** A strip as wide as the screen, whose rows are not part of the program's screen. */
 export interface Panel extends Element {
   readonly position: PanelPosition;
   readonly height: number;

@@ -1,6 +1,6 @@
 /**
- * Every error that crosses a door has a code from this one table; the code fixes the HTTP status and the way out
- * that is offered when the thrower has nothing better to say. Thrown in the domain, turned into a reply at each door.
+ * The one table of error codes. A code determines the HTTP status and the default hint. The domain throws these errors;
+ * each transport turns them into a reply.
  */
 
 interface ErrorKind {
@@ -90,7 +90,7 @@ export function statusOf(code: ErrorCode): number {
 /** Extra keys that travel beside code, message and hint (for example exit_code of an ended session). */
 export type ErrorDetails = Readonly<Record<string, unknown>>;
 
-/** The JSON of an error on every door: `{"error": ErrorBody}` over HTTP and WebSocket, bare in MCP results. */
+/** The JSON of an error in every transport: `{"error": ErrorBody}` over HTTP and WebSocket, bare in MCP results. */
 export interface ErrorBody {
   readonly code: ErrorCode;
   readonly message: string;
@@ -115,7 +115,7 @@ export class WshError extends Error {
     super(message, options);
   }
 
-  /** HTTP status; a door that has a more exact one for the same code (415 and 422 for invalid_request) sets it. */
+  /** HTTP status; a transport that has a more exact one for the same code (415 and 422 for invalid_request) sets it. */
   get status(): number {
     return this.options.status ?? kinds[this.code].status;
   }
@@ -136,7 +136,7 @@ export class WshError extends Error {
     return new WshError(known, typeof message === "string" ? message : "unknown error", details);
   }
 
-  /** What a door replies with when anything at all was thrown. */
+  /** Converts anything thrown into the error that a transport replies with. */
   static from(thrown: unknown): WshError {
     if (thrown instanceof WshError) return thrown;
     const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,7 +1,7 @@
 /**
- * What a WebSocket hears without asking again (docs/protocol.md, Events): the events of a session that a client subscribed to,
- * and the server's own about sessions that come and go. `seq` counts a subscription's events from 1, without gaps; what
- * describes a state rather than a change (`sync`, `idle`, `running`) has 0.
+ * What a WebSocket receives without further requests (docs/protocol.md, Events): the events of sessions that a client
+ * subscribed to, and the server's own events about created and ended sessions. `seq` counts a subscription's events
+ * from 1, without gaps; an event that describes a state rather than a change (`sync`, `idle`, `running`) has 0.
  */
 import * as v from "valibot";
 import { CommandRecordSchema } from "./commands.ts";
@@ -10,9 +10,9 @@ import { OverlaySchema, PanelSchema } from "./drawing.ts";
 import { FormatSchema, LineSchema, ScreenSchema } from "./screen.ts";
 import { EndReasonSchema, SessionInfoSchema } from "./session.ts";
 
-/** Time between two reports of a changing screen unless the subscriber says otherwise, in ms (docs/protocol.md, Events). */
+/** Default time between two reports of a changing screen, in ms (docs/protocol.md, Events). */
 const DEFAULT_INTERVAL_MS = 100;
-/** Typed keys and commands that wait for a slow reader; a person types a few a second. */
+/** Most typed keys and commands queued for a slow reader; a person types a few a second. */
 export const MAX_QUEUED_EVENTS = 256;
 
 export const eventNames = [
@@ -37,7 +37,7 @@ const EventsField = v.pipe(
   ),
 );
 
-/** A subscription as the host takes it. */
+/** A subscription as the session process receives it. */
 export const SubscriptionSchema = v.object({
   events: EventsField,
   format: v.optional(v.pipe(FormatSchema, v.description("how rows are sent: styled spans or plain text")), "styled"),
@@ -72,7 +72,7 @@ const scrollback = v.pipe(v.number(), v.description("lines of history and screen
 const generation = v.pipe(v.number(), v.description("change token: grows with every activity"));
 const KeySchema = v.object({ key: v.string(), modifiers: v.array(v.string()) });
 
-/** What a subscription sends; on the server's own WebSocket each has `session` beside it. */
+/** Events of a subscription; the server's own WebSocket adds `session` to each. */
 export const SessionEventSchema = v.variant("event", [
   v.object({
     event: v.literal("sync"),
@@ -133,8 +133,8 @@ export const SessionEventSchema = v.variant("event", [
 export type SessionEvent = v.InferOutput<typeof SessionEventSchema>;
 
 /**
- * What every server-level WebSocket hears without subscribing. `session_destroyed` comes when the program ends; the
- * session stays readable by its id for its grace period.
+ * Events that every server-level WebSocket receives without subscribing. `session_destroyed` comes when the program
+ * ends; the session stays readable by its id for its grace period.
  */
 export const LifecycleEventSchema = v.variant("event", [
   v.object({
@@ -180,7 +180,7 @@ export const LifecycleEventSchema = v.variant("event", [
 ]);
 export type LifecycleEvent = v.InferOutput<typeof LifecycleEventSchema>;
 
-/** A reader was too slow: how many events of a kind that cannot be joined it missed. */
+/** A reader was too slow: the number of missed events of a kind that cannot be merged. */
 const LaggedSchema = v.object({
   type: v.picklist(["lagged", "input_lagged"]),
   skipped: v.number(),

@@ -1,9 +1,9 @@
 /**
  * A frame on its way from a session process to a client that paints: only what changed, as runs of equal style.
  *
- * Owns the wire form, its schema, and both directions. What must stay true: applying the update made from (a, b) to
- * `a` gives `b`; rows that did not change are the same objects before and after, so a painter compares by identity;
- * a client needs no width tables, since runs say how many cells their characters take. Runs once per frame and client.
+ * Owns the wire form, its schema, and both directions. Invariants: applying the update made from (a, b) to `a` gives
+ * `b`; unchanged rows stay the same objects, so a painter compares by identity; a client needs no width tables, since
+ * runs carry the cell width of their characters. Runs once per frame and client.
  */
 import * as v from "valibot";
 import {
@@ -25,8 +25,8 @@ const SizeSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX
 const IndexSchema = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /**
- * Cells of one style. A text has one character per code point, each as many cells wide as the third entry says (1 when
- * absent); an array has one grapheme per entry. The second entry is the index of the style, and text alone is plain.
+ * Cells of one style. A text has one character per code point, each as many cells wide as the third entry (default 1);
+ * an array has one grapheme per entry. The second entry is the index of the style; text alone is plain.
  */
 const RunSchema = v.union([
   v.string(),
@@ -53,11 +53,11 @@ type WireStyle = v.InferOutput<typeof WireStyleSchema>;
 export const FrameUpdateSchema = v.object({
   rows: SizeSchema,
   cols: SizeSchema,
-  /** Every row is here; what the client had before does not count. */
+  /** The update has every row and replaces what the client had. */
   full: v.boolean(),
-  /** Index 0 is the plain style and not listed. */
+  /** Index 0 is the plain style, which is not listed. */
   styles: v.array(WireStyleSchema),
-  /** Row number and its runs; trailing plain blanks are left out. */
+  /** Row number and its runs, without trailing plain blanks. */
   lines: v.array(v.tuple([IndexSchema, WireLineSchema])),
   cursor: v.object({
     row: IndexSchema,
@@ -66,16 +66,16 @@ export const FrameUpdateSchema = v.object({
     shape: v.picklist(["block", "underline", "bar"]),
     blink: v.boolean(),
   }),
-  /** Absent when as before. */
+  /** Absent when unchanged. */
   modes: v.optional(FrameModesSchema),
   title: v.optional(v.nullable(v.string())),
-  /** Absent when there is nothing of it. */
+  /** Absent when empty. */
   scrolled: v.optional(v.array(WireLineSchema)),
   bell: v.optional(v.literal(true)),
   clipboard: v.optional(v.object({ selection: v.string(), base64: v.string() })),
   /**
-   * The host has written on the terminal: it shows this already (true), or nobody knows what (false), and it is painted
-   * whole. Absent when the terminal shows what the client has painted last.
+   * The session process has written to the terminal: the terminal shows this frame already (true), or its content is
+   * unknown (false) and it is painted whole. Absent when the terminal shows what the client painted last.
    */
   shown: v.optional(v.boolean()),
 });
@@ -88,7 +88,7 @@ function isPlain({ fg, bg, flags, link }: Style): boolean {
   return fg === null && bg === null && flags === 0 && link === null;
 }
 
-/** Numbers the styles of one update: equal ones alike, the plain one 0. */
+/** Numbers the styles of one update: equal styles share a number, the plain one is 0. */
 class StyleNumbers {
   readonly styles: WireStyle[] = [];
   readonly #byObject = new Map<Style, number>();
@@ -161,7 +161,7 @@ function decodeLine(runs: readonly Run[], styles: readonly Style[], cols: number
     const style = styles[index] ?? plainStyle;
     for (const text of texts) {
       if (cells.length >= cols) break;
-      // A wide one without room for its right half would break the row.
+      // A wide character without room for its right half would break the row.
       if (width !== 2) cells.push({ text, width: 1, style });
       else if (cells.length + 2 > cols) cells.push({ text: " ", width: 1, style });
       else cells.push({ text, width: 2, style }, { text: "", width: 0, style });
@@ -176,7 +176,7 @@ function equalLines(a: Row, b: Row): boolean {
 }
 
 /**
- * What a client that has `prev` needs to have `next`.
+ * Returns the update that takes a client from `prev` to `next`.
  * @param prev null for a client that has nothing, or whose terminal was drawn on by others
  */
 export function encodeFrame(prev: Frame | null, next: Frame, events: FrameEvents = noEvents): FrameUpdate {
@@ -205,16 +205,16 @@ export function encodeFrame(prev: Frame | null, next: Frame, events: FrameEvents
 }
 
 /**
- * What was typed, when that is all that is new: printable ASCII in the plain style from where the cursor was up to where
- * it is, which a terminal that shows the frame before shows when it gets these characters and nothing else. "" when there
- * is more to it.
- * @param update as made from the two, without events
+ * Returns the typed text when nothing else has changed: printable ASCII in the plain style between the old and the new
+ * cursor, which a terminal that shows the previous frame reproduces when it receives just these characters. Returns ""
+ * for any other change.
+ * @param update made from the two frames, without events
  */
 export function typedInPlace(prev: Frame | null, next: Frame, update: FrameUpdate): string {
   if (prev === null || update.full || update.modes !== undefined || update.title !== undefined) return "";
   const { row, col, visible, shape, blink } = next.cursor;
   const { cursor: from } = prev;
-  // A blank changes no row, but moves the cursor.
+  // A blank changes no row but moves the cursor.
   if (update.lines.length > 1 || (update.lines[0]?.[0] ?? row) !== row) return "";
   if (from.row !== row || col >= next.cols || !visible) return "";
   if (!from.visible || from.shape !== shape || from.blink !== blink) return "";
@@ -235,7 +235,7 @@ function sameModes(a: FrameModes, b: FrameModes): boolean {
 }
 
 /**
- * The frame after an update, and what happened with it.
+ * Returns the frame after an update, and the events that came with it.
  * @throws Error when the update builds on a frame that the client does not have
  */
 export function applyFrame(

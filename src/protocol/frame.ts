@@ -1,13 +1,13 @@
 /**
- * A frame: everything that a terminal which is painted is to show, and what happened with it.
+ * A frame: everything that a painted terminal is to show, and the events that came with it.
  *
- * Composed in the session's process for each painting client, sent as an update (frame-codec.ts), painted by the client.
- * What must stay true: `lines` has exactly `rows` rows of `cols` cells, as protocol/grid.ts defines them.
+ * The session process composes it for each painting client and sends it as an update (frame-codec.ts); the client
+ * paints it. Invariant: `lines` has exactly `rows` rows of `cols` cells, as protocol/grid.ts defines them.
  */
 import * as v from "valibot";
 import type { Grid, Row } from "./grid.ts";
 
-/** Modes of the program that the outer terminal has to have too, since they decide what it sends. */
+/** Modes of the program that the outer terminal must have too, since they determine what it sends. */
 export const FrameModesSchema = v.object({
   /** The program is on its alternate screen. */
   alternate: v.boolean(),
@@ -24,7 +24,7 @@ export const FrameModesSchema = v.object({
   modifyOtherKeys: v.picklist([0, 1, 2]),
   /** Kitty keyboard flags. */
   kittyFlags: v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(31)),
-  /** False while the program has never chosen a cursor: the person's own shape stays. */
+  /** False until the program chooses a cursor: the person's own shape stays. */
   cursorChosen: v.boolean(),
 });
 export type FrameModes = v.InferOutput<typeof FrameModesSchema>;
@@ -46,11 +46,11 @@ export const initialFrameModes: FrameModes = {
 /** Everything that a client's terminal is to show. */
 export interface Frame extends Grid {
   readonly modes: FrameModes;
-  /** null: the outer terminal's title is left alone. */
+  /** null: the outer terminal's title stays as it is. */
   readonly title: string | null;
 }
 
-/** What happened rather than is: painted once, with the frame that it came with. */
+/** Events rather than state: painted once, with the frame that carried them. */
 export interface FrameEvents {
   /** Lines that left the top of the normal screen since the last frame, oldest first. */
   readonly scrolled: readonly Row[];
@@ -61,7 +61,7 @@ export interface FrameEvents {
 
 export const noEvents: FrameEvents = { scrolled: [], bell: false, clipboard: null };
 
-/** Lines given to the outer terminal's scrollback with one frame; older ones are in wsh's own history. */
+/** Most lines passed to the outer terminal's scrollback with one frame; older ones are in wsh's own history. */
 export const MAX_SCROLLED = 1000;
-/** UTF-16 units of one cell's text; real graphemes have half of it, and marks can be piled up without end. */
+/** Longest text of one cell, in UTF-16 units: twice that of real graphemes; marks can be stacked without end. */
 export const MAX_GRAPHEME = 64;

@@ -1,9 +1,9 @@
 /**
- * What is painted: a screen as cells, each with its text, width and style.
+ * A screen as cells, each with its text, width and style.
  *
- * Owns the types, the style bits, and what counts as the same look. A grid is plain data, made by the terminal model and
- * by the panes' layout, read by the compositor. What must stay true: a row has exactly `cols` cells, and a wide cell (width 2) is always followed
- * by one of width 0 with empty text.
+ * Owns the types, the style bits, and the comparison of styles. A grid is plain data: the terminal model and the panes'
+ * layout make it, the compositor reads it. Invariants: a row has exactly `cols` cells, and a wide cell (width 2) is
+ * always followed by one of width 0 with empty text.
  */
 import type { Color } from "./screen.ts";
 
@@ -25,7 +25,7 @@ export type UnderlineStyle = (typeof underlineStyles)[number];
 export interface Style {
   readonly fg: Color | null;
   readonly bg: Color | null;
-  /** Set of the bits above. */
+  /** Bit set of the flags above. */
   readonly flags: number;
   /** The target of a hyperlink (OSC 8). */
   readonly link: string | null;
@@ -34,7 +34,7 @@ export interface Style {
 }
 
 export interface Cell {
-  /** One grapheme; a blank cell is a space; the right half of a wide one is "". */
+  /** One grapheme; a space for a blank cell, "" for the right half of a wide one. */
   readonly text: string;
   readonly width: 0 | 1 | 2;
   readonly style: Style;

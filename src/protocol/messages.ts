@@ -1,12 +1,11 @@
 /**
  * Messages on a session process's socket: `type:u8, length:u32 big-endian, payload`. Payloads of control messages are
- * JSON (control.ts, attach.ts, frame-codec.ts), the others' are bytes. Pure: no socket is touched here. A message that is
- * too long or of an unknown type poisons the decoder, since what follows cannot be trusted; the owner closes the
- * connection.
+ * JSON (control.ts, attach.ts, frame-codec.ts), all others are bytes. Pure: does no I/O. A message that is too long or
+ * of an unknown type poisons the decoder, since what follows cannot be trusted; the owner closes the connection.
  */
 import { WshError } from "./errors.ts";
 
-/** Grows only when an old peer could misread a new one; a peer of another version is listed and refused. */
+/** Raised only when an old peer could misread a new one; a peer of another version is listed and refused. */
 export const PROTOCOL_VERSION = 2;
 
 /** Largest payload: a full repaint of the largest screen (1000×1000, styled) fits. */
@@ -18,19 +17,19 @@ export const messageTypes = {
   /** Request, answered by one response with the same id. */
   request: 0x02,
   response: 0x03,
-  /** Ends a request early: `{id}`; it is still answered. */
+  /** Cancels a request: `{id}`; the request is still answered. */
   cancel: 0x04,
   /** Something happened in the session: SessionEvent. */
   event: 0x05,
-  /** Terminal bytes for a relaying client, host → client. */
+  /** Terminal bytes for a relaying client, session process → client. */
   output: 0x10,
-  /** Bytes from a person's terminal, client → host. */
+  /** Bytes from a person's terminal, client → session process. */
   input: 0x11,
-  /** A composed frame for a painting client: FrameUpdate, host → client. */
+  /** A composed frame for a painting client: FrameUpdate, session process → client. */
   frame: 0x12,
-  /** The client's terminal changed its size: `{rows, cols}`. */
+  /** The client's terminal changed size: `{rows, cols}`. */
   resize: 0x13,
-  /** The stream ends: client → host `{}`; host → client `{reason, exit_code?, signal?}`. */
+  /** Ends the stream: client → session process `{}`; session process → client `{reason, exit_code?, signal?}`. */
   end: 0x14,
 } as const;
 
@@ -70,7 +69,7 @@ export function messageJson(message: Message): unknown {
   }
 }
 
-/** Collects bytes until whole messages are there. Holds at most one unfinished message of MAX_MESSAGE_BYTES. */
+/** Collects bytes into whole messages. Holds at most one unfinished message of MAX_MESSAGE_BYTES. */
 export class MessageDecoder {
   private parts: Uint8Array[] = [];
   private size = 0;

@@ -1,18 +1,18 @@
 /**
- * Names that people and programs give: sessions, tags, instances, and the targets that address a session, a window
- * or a pane. Pure text rules, the same at every door. A session name is made of URL-safe ASCII only, so that it can
- * stand in a path, in a resource URI and (encoded, see encodeName) as a file name in the registry. `:` separates the
- * window, `@` begins an id and `~` marks an ended session's name: none of the three is in the name alphabet.
+ * Names given by people and programs: sessions, tags, instances, and the targets that address a session, a window or a
+ * pane. Pure text rules, the same in every transport. A session name consists of URL-safe ASCII only, so that it can be
+ * part of a path, a resource URI and (encoded, see encodeName) a file name in the registry. `:` separates the window,
+ * `@` begins an id and `~` marks an ended session's name: none of the three may occur in a name.
  */
 
 import { WshError } from "./errors.ts";
 
-/** The instance that is meant when none is named. */
+/** The instance used when none is named. */
 export const defaultInstanceName = "default";
-/** The name that plain `wsh` gives its session while nobody else has it. */
+/** The name that plain `wsh` gives its session while no other session has it. */
 export const defaultSessionName = "default";
 
-/** `.` and `..` are steps in a path, which clients take out of an address before they send it. */
+/** `.` and `..` are path segments, which clients remove from an address before they send it. */
 /** Session name, window name or tag. */
 const namePattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,64}$/;
 /** Short, because it is part of socket paths of at most 103 bytes. */
@@ -20,33 +20,33 @@ const instancePattern = /^[A-Za-z0-9_-]{1,32}$/;
 /** `@7` a pane, `@w5` a window, `@s3` a session. */
 const idPattern = /^@([sw]?)(0|[1-9][0-9]{0,9})$/;
 const indexPattern = /^(0|[1-9][0-9]{0,8})$/;
-/** How much of a refused value a message repeats, in characters. */
+/** Most characters of a refused value that a message repeats. */
 const quotedLength = 80;
 
 function isSessionName(text: string): boolean {
   return namePattern.test(text);
 }
 
-/** The name itself, or WshError invalid_session_name. */
+/** Returns the name. @throws WshError invalid_session_name */
 export function checkSessionName(text: string): string {
   if (!isSessionName(text)) throw new WshError("invalid_session_name", `${quote(text)} is not a session name`);
   return text;
 }
 
-/** The tag itself, or WshError invalid_tag. */
+/** Returns the tag. @throws WshError invalid_tag */
 export function checkTag(text: string): string {
   if (!namePattern.test(text)) throw new WshError("invalid_tag", `${quote(text)} is not a tag`);
   return text;
 }
 
-/** Tags as every reply lists them: checked, without repetition, in byte order. */
+/** Returns tags as every reply lists them: checked, without duplicates, in byte order. */
 export function normalizeTags(tags: Iterable<string>): string[] {
   const unique = new Set<string>();
   for (const tag of tags) unique.add(checkTag(tag));
   return [...unique].sort();
 }
 
-/** The instance name itself, or WshError invalid_instance_name. */
+/** Returns the instance name. @throws WshError invalid_instance_name */
 export function checkInstanceName(text: string): string {
   if (!instancePattern.test(text)) {
     throw new WshError("invalid_instance_name", `${quote(text)} is not an instance name`);
@@ -54,12 +54,12 @@ export function checkInstanceName(text: string): string {
   return text;
 }
 
-/** What a target addresses. Window and pane are absent when the active one is meant. */
+/** What a target addresses. Without window or pane: the active one. */
 export type Target =
   | { readonly kind: "pane" | "window_id" | "session_id"; readonly id: number }
   | { readonly kind: "session"; readonly name: string; readonly window?: string; readonly pane?: number };
 
-/** What an id as text names, by the letter after `@`. */
+/** What an id names, by the letter after `@`. */
 const idKinds: Readonly<Record<string, "pane" | "window_id" | "session_id">> = {
   "": "pane",
   w: "window_id",
@@ -79,9 +79,9 @@ export function sessionId(id: number): string {
 }
 
 /**
- * Reads `name`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session). After a name, a
- * window is given by index or name, a pane by index.
- * Text that can name nothing is session_not_found, as an unknown name is: a lookup has one way to fail.
+ * Reads `name`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session). After a name,
+ * a window is given by index or name, a pane by index.
+ * Text that can name nothing gives session_not_found, as an unknown name does: a lookup fails in one way only.
  */
 export function parseTarget(text: string): Target {
   if (text.startsWith("@")) {
@@ -107,7 +107,7 @@ export function parseTarget(text: string): Target {
   return { kind: "session", name, window, pane: Number(pane) };
 }
 
-/** The target as text, in the form that parseTarget reads. */
+/** Returns the target as text that parseTarget reads. */
 export function formatTarget(target: Target): string {
   switch (target.kind) {
     case "pane":
@@ -126,8 +126,8 @@ function notATarget(text: string, reason: string): WshError {
 }
 
 /**
- * The next number for a session that nobody named: the smallest one from `next` on that is not in use.
- * The caller stores the result plus one, so that a number is never given twice.
+ * Returns the next number for an unnamed session: the smallest from `next` on that is not in use.
+ * The caller stores the result plus one, so that no number is given twice.
  */
 export function nextNumericName(next: number, isUsed: (name: string) => boolean): number {
   let candidate = next;
@@ -135,21 +135,21 @@ export function nextNumericName(next: number, isUsed: (name: string) => boolean)
   return candidate;
 }
 
-/** The number that a purely numeric name counts as, null for any other name. */
+/** The number of a purely numeric name, null for any other name. */
 export function numericName(name: string): number | null {
   return indexPattern.test(name) ? Number(name) : null;
 }
 
 /**
- * A session name as a file name: a leading dot becomes %2E, so that no name is hidden, `.` or `..`. Where file names
- * ignore case (`foldsCase`), upper case is written %41 … %5A, because session names do not ignore it.
+ * Returns a session name as a file name: a leading dot becomes %2E, so that no name is hidden, `.` or `..`. On file
+ * systems that ignore case (`foldsCase`), upper case becomes %41 … %5A, because session names are case-sensitive.
  */
 export function encodeName(name: string, foldsCase: boolean): string {
   const special = foldsCase ? /^\.|[A-Z]/g : /^\./;
   return name.replace(special, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** The session name that a file name stands for, null when encodeName cannot have made it. */
+/** Returns the session name that a file name encodes, null when encodeName cannot have made it. */
 export function decodeName(fileName: string): string | null {
   const name = fileName.replace(/%(2E|4[1-9A-F]|5[0-9A])/g, (_, hex: string) => String.fromCharCode(parseInt(hex, 16)));
   return isSessionName(name) ? name : null;

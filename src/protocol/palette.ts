@@ -1,7 +1,7 @@
 /**
- * xterm's default palette of 256 colours: sixteen basic ones, a 6×6×6 cube at 16–231, 24 greys at 232–255. What a
- * person's terminal makes of the numbers is theirs; these stand in where its colours are not known, and say which
- * number is nearest to a colour. Pure.
+ * xterm's default palette of 256 colours: sixteen basic ones, a 6×6×6 cube at 16–231, 24 greys at 232–255. A person's
+ * terminal may show other colours for these numbers; the palette stands in where they are not known, and maps a colour
+ * to the nearest number. Pure.
  */
 
 export interface Rgb {
@@ -16,7 +16,7 @@ const basicColors: readonly Rgb[] = [
   0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff,
 ].map((color) => ({ r: color >> 16, g: (color >> 8) & 0xff, b: color & 0xff }));
 const FIRST_CUBE = 16;
-/** Levels of the cube's sides. */
+/** Levels of each of the cube's axes. */
 const cubeLevels: readonly number[] = [0, 95, 135, 175, 215, 255];
 const FIRST_GREY = 232;
 const LAST_GREY = 255;
@@ -31,12 +31,12 @@ export function xtermColor(index: number): Rgb {
   return { r: level(Math.floor(at / 36)), g: level(Math.floor(at / 6) % 6), b: level(at % 6) };
 }
 
-/** Number of the nearest basic colour. */
+/** Returns the number of the nearest basic colour. */
 export function nearestBasic(color: Rgb): number {
   return nearest(basicColors, (basic) => distance(color, basic));
 }
 
-/** Number of the nearest colour of the cube and the greys: the basic ones look different everywhere. */
+/** Returns the number of the nearest colour in the cube and the greys: the basic ones differ between terminals. */
 export function nearestFixed(color: Rgb): number {
   const level = (value: number): number => nearest(cubeLevels, (step) => Math.abs(step - value));
   const inCube = FIRST_CUBE + 36 * level(color.r) + 6 * level(color.g) + level(color.b);
@@ -50,12 +50,12 @@ function grey(index: number): Rgb {
   return { r: level, g: level, b: level };
 }
 
-/** Weighted roughly as the eye weighs the three. */
+/** Distance, weighted roughly as the eye weighs the three. */
 function distance(a: Rgb, b: Rgb): number {
   return 2 * (a.r - b.r) ** 2 + 4 * (a.g - b.g) ** 2 + 3 * (a.b - b.b) ** 2;
 }
 
-/** Index of the first item of the smallest distance. */
+/** Index of the first item with the smallest distance. */
 function nearest<T>(items: readonly T[], distanceTo: (item: T) => number): number {
   let best = 0;
   let least = Number.POSITIVE_INFINITY;

@@ -1,13 +1,13 @@
 /**
- * A value that came from outside, checked by its schema. The first fault in it becomes one WshError of the same form in
- * every transport: the field and what is wrong with it, `invalid_format` for a field called `format` and
- * `invalid_request` for any other. Nothing of a refused value is used.
+ * Checks a value from outside by its schema. The first fault becomes one WshError of the same form in every transport:
+ * the field and what is wrong with it, `invalid_format` for a field called `format` and `invalid_request` for any
+ * other. No part of a refused value is used.
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
 
 export interface Explanation {
-  /** What the value is ("the hello"). Default: the request, which is not named where a field is. */
+  /** What the value is ("the hello"). Default: the request, which is not mentioned when a field is. */
   readonly what?: string;
   readonly hint?: string;
 }
@@ -26,8 +26,8 @@ export function parse<S extends v.GenericSchema>(
 }
 
 /**
- * The error that names a field (`steps.0.command`; the empty one is the value itself).
- * @param fault what follows the name: `: the number is too large`
+ * Returns the error that names a field (`steps.0.command`; the empty name is the value itself).
+ * @param fault follows the name: `: the number is too large`
  */
 export function fieldError(field: string, fault: string, { what, hint }: Explanation = {}): WshError {
   const named = what === undefined ? `'${field}'` : `${what}'s '${field}'`;
@@ -37,7 +37,7 @@ export function fieldError(field: string, fault: string, { what, hint }: Explana
   return new WshError(code, `${subject}${fault}`, details);
 }
 
-/** Whether an object lacks a key that it must have. */
+/** Whether an object lacks a required key. */
 function isMissing(issue: v.BaseIssue<unknown>): boolean {
   const last = issue.path?.at(-1);
   return last?.type === "object" && last.origin === "key" && issue.received === "undefined";

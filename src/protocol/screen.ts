@@ -1,4 +1,4 @@
-/** What a terminal shows, in the form of every transport (docs/protocol.md, Terminal data). Validated where it enters, plain data everywhere else. */
+/** What a terminal shows, in the form of every transport (docs/protocol.md, Terminal data). Validated on entry. */
 import * as v from "valibot";
 
 /** A palette colour 0–255, or 24-bit. */
@@ -48,9 +48,9 @@ export const ScrollbackSchema = v.object({
   epoch: v.number(),
   lines: v.array(LineSchema),
   total_lines: v.number(),
-  /** As requested; a negative request is echoed as the index that it meant. */
+  /** As requested; a negative request is echoed as the index that it resolved to. */
   offset: v.number(),
-  /** Logical line id of the line at index 0 (grows as old lines are dropped). */
+  /** Logical line id of the line at index 0 (grows as old lines are discarded). */
   first_line_id: v.number(),
 });
 export type Scrollback = v.InferOutput<typeof ScrollbackSchema>;

@@ -42,21 +42,21 @@ export const WindowInfoSchema = v.object({
 export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
 export const SessionInfoSchema = v.object({
-  /** `@s3`: a target that outlives the name. Of a process that has not told its own: its pane's. */
+  /** `@s3`: a target that outlives the name. The pane's id, for a process that does not report its own. */
   id: v.string(),
-  /** `@7`, of the pane that the name alone addresses. */
+  /** `@7`, the pane that the name alone addresses. */
   pane_id: v.string(),
   name: v.string(),
   /** Host name of the machine. */
   server: v.string(),
   pid: v.nullable(v.number()),
   command: v.string(),
-  /** Of the outer terminal; panes have their own, panels subtracted. */
+  /** Size of the outer terminal; panes have their own, without panels. */
   rows: v.number(),
   cols: v.number(),
-  /** Streaming connections of every kind. */
+  /** Number of streaming connections of every kind. */
   clients: v.number(),
-  /** Attached terminals alone. */
+  /** Number of attached terminals. */
   attached: v.number(),
   tags: v.array(v.string()),
   last_activity_ms: v.number(),
@@ -74,8 +74,8 @@ export const SessionInfoSchema = v.object({
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 
 /**
- * A target may name a window and a pane: another one than was meant is never taken instead. Nothing is said of a
- * session whose windows are not known (a host that has not answered yet).
+ * Checks the window and pane that a target names, so that no other is used instead. Passes a session whose windows are
+ * unknown (its process has not answered yet).
  * @throws WshError session_not_found
  */
 export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {
@@ -93,7 +93,7 @@ export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, 
   throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
 }
 
-/** The registry may have led to a process that has taken another's place. */
+/** The registry may have led to a process that has replaced another. */
 function requireId(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {
   const id = formatTarget(target);
   const own = [info.id, ...info.windows.flatMap((window) => [window.id, ...window.panes.map((pane) => pane.id)])];
@@ -106,7 +106,7 @@ const TagsSchema = v.pipe(
   v.description("labels for filtering, each 1 to 64 of A-Z a-z 0-9 . _ -"),
 );
 
-/** What it takes to make a session; names, tags, cwd and env are checked by the domain before anything starts. */
+/** Input for making a session; the domain checks names, tags, cwd and env before anything starts. */
 export const CreateSessionSchema = v.object({
   name: v.optional(
     v.nullable(v.pipe(v.string(), v.description("1 to 64 of A-Z a-z 0-9 . _ - (default: the next free number)"))),
@@ -132,14 +132,14 @@ export const CreateSessionSchema = v.object({
     "error",
   ),
   server: v.optional(v.nullable(v.pipe(v.string(), v.description("this server's hostname; no other is known")))),
-  /** Without a name: this and the session's number. */
+  /** Prefix of the session's number where no name is given. */
   name_prefix: v.optional(
     v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/), v.description("begins the automatic name")),
   ),
-  /** With a command: what it reads as its standard input. */
+  /** Standard input of the command, if there is one. */
   stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
 });
-/** What making a session gives: it, and the place in its output that the caller has seen. */
+/** Result of making a session: the session, and the place in its output that the caller has seen. */
 export const CreatedSessionSchema = v.object({ ...SessionInfoSchema.entries, output_cursor: v.number() });
 export type CreatedSession = v.InferOutput<typeof CreatedSessionSchema>;
 

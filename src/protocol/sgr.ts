@@ -1,8 +1,8 @@
 /**
  * The one encoder of styles as SGR parameters (ECMA-48 8.3.117, xterm's colours, underline styles with colons).
  *
- * Pure. What must stay true: only numbers reach the sequence, so no cell can smuggle one in. The caller decides what
- * stands before the parameters (a reset or nothing) and which colours its terminal has. Runs once per change of style.
+ * Pure. Invariant: only numbers reach the sequence, so no cell can inject one. The caller decides what precedes the
+ * parameters (a reset or nothing) and which colours its terminal has. Runs once per change of style.
  */
 import {
   BLINK,
@@ -29,14 +29,14 @@ const attributes: readonly (readonly [flag: number, code: string])[] = [
   [OVERLINE, ";53"],
 ];
 const OTHERS = attributes.reduce((all, [flag]) => all | flag, 0);
-/** Parameters of every set of attributes but the underline, by its bits: 512 short strings at most, made when needed. */
+/** Parameters of every set of attributes but the underline, by its bits: at most 512 short strings, made on demand. */
 const ofFlags: (string | undefined)[] = [];
 const underlines = { single: ";4", double: ";4:2", curly: ";4:3", dotted: ";4:4", dashed: ";4:5" } as const;
 
 /**
- * Parameters that add this style to a plain one, each after a semicolon; none for a plain style.
+ * Returns the parameters that add this style to a plain one, each after a semicolon; "" for a plain style.
  * @param flags the bits of protocol/grid.ts
- * @param underlineColor null is the text's
+ * @param underlineColor null is the text's colour
  */
 export function sgrParameters(
   flags: number,

@@ -1,6 +1,6 @@
 /**
- * Sizes of terminals, in cells. A side that a terminal or a new session reports is clamped to its range; one that an API
- * sets is refused when it is too small (docs/protocol.md, Limits). Layout never makes a program's screen smaller than
+ * Sizes of terminals, in cells. A side reported by a terminal or a new session is clamped to its range; a side set by
+ * an API is refused when it is too small (docs/protocol.md, Limits). Layout never makes a program's screen smaller than
  * MIN_PANE_ROWS by MIN_PANE_COLS, whatever the outer size.
  */
 import * as v from "valibot";
@@ -14,8 +14,8 @@ export interface Size {
 export const MAX_SIDE = 1000;
 
 /**
- * Below these bash's line editor divides by zero and takes the shell with it (2 columns of 1 row), and fish's shows
- * neither prompt nor line (3 columns).
+ * Below these, bash's line editor divides by zero and kills the shell (2 columns of 1 row), and fish's shows neither
+ * prompt nor line (3 columns).
  */
 export const MIN_PANE_ROWS = 2;
 export const MIN_PANE_COLS = 4;

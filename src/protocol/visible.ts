@@ -1,13 +1,13 @@
 /**
- * Text of others in a terminal: file names, commands, messages that quote them. What a terminal would obey (C0, DEL, C1)
- * and what would make a line read as another one (directions, separators) is written out, so that it is seen and does
- * nothing.
+ * Foreign text in a terminal: file names, commands, messages that quote them. Characters that a terminal would obey
+ * (C0, DEL, C1) and those that make a line read as another one (directions, separators) are escaped, so that they are
+ * visible and have no effect.
  */
 
 /** C0, DEL, C1; soft direction and separator characters (Unicode Bidi_Control, Zl, Zp); the byte order mark. */
 const CONTROLS = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** On one line: `\x1b` for ESC, `\u202e` for what has no byte of its own. */
+/** On one line: `\x1b` for ESC, `\u202e` for a character that is not one byte. */
 export function visible(text: string): string {
   return text.replace(CONTROLS, (char) => {
     const code = char.charCodeAt(0);
@@ -15,25 +15,25 @@ export function visible(text: string): string {
   });
 }
 
-/** The same where newlines may be: every line by itself; tabs become blanks. */
+/** The same for text with newlines: each line by itself; tabs become blanks. */
 export function visibleLines(text: string): string {
   return text.split(/\r?\n/).map(visibleBlanks).join("\n");
 }
 
-/** A line on which tabs are only blanks. */
+/** A line whose tabs are blanks. */
 function visibleBlanks(line: string): string {
   return visible(line.replaceAll("\t", "  "));
 }
 
-/** For a cell or a value: line ends and tabs, too, are only blanks there. */
+/** For a cell or a value: line ends and tabs become blanks, too. */
 export function visibleCell(text: string): string {
   return visible(text.replace(/[\t\r\n]+/g, " "));
 }
 
-/** JSON of the same value, in which no such character stands for itself. */
+/** JSON of the same value, with all such characters escaped. */
 export function visibleJson(value: unknown, indent = 0): string {
   const json = JSON.stringify(value, null, indent) ?? "null";
-  // Line ends between values are the indentation's.
+  // Line ends between values are indentation.
   return json.replace(CONTROLS, (char) =>
     char === "\n" ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
