@@ -1,7 +1,7 @@
 /**
  * Wires a gateway together: hosts, operations, WebSockets, MCP and the HTTP app, none of which know each other. Nothing
- * listens and no host is asked before `main.ts` says so. The parts that need one another in a circle (an ephemeral
- * server's end depends on connections, whose coming and going it is told of) meet in closures here and nowhere else.
+ * listens and no session process is asked before `main.ts` says so. Parts that depend on each other in a circle (an
+ * ephemeral server's end depends on connections, which report to it) meet in closures here and nowhere else.
  */
 import { auditLog } from "../instance/audit/audit-log.ts";
 import { ensureAuditKey } from "../instance/secrets/own-secrets.ts";
@@ -29,14 +29,14 @@ import type { PublishedInfo } from "./published-info.ts";
 import { WebSocketRoutes } from "./websocket/routes.ts";
 import { WebSockets } from "./websocket/websockets.ts";
 
-/** Content type of the text that Prometheus reads. */
+/** Content type of Prometheus's text format. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
-/** Time for an answer to leave before the server may end, in ms. */
+/** Time for an answer to be sent before the server may end, in ms. */
 export const ANSWER_MS = 50;
 
 export type Gateway = ReturnType<typeof buildGateway>;
 
-/** @param end ends the server; called with the reason, more than once at times */
+/** @param end ends the server; called with the reason, possibly more than once */
 export function buildGateway(
   options: GatewayOptions,
   access: Access,
@@ -115,7 +115,7 @@ export function buildGateway(
   return { app, hosts, sockets, mcp, lifecycle, announcements, memory };
 }
 
-/** What the server's own operations see of it. */
+/** The server as its own operations see it. */
 function serverState(
   options: GatewayOptions,
   published: PublishedInfo,

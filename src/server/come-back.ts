@@ -1,7 +1,7 @@
 /**
- * Listening again after the server's sockets were deleted (a cleaner of /tmp, the end of a login session): the sockets
- * are bound anew under the instance's lock, unless another server has been started meanwhile. One attempt at a time; the
- * watch reports a loss again until the socket is back.
+ * Listens again after the server's sockets were deleted (a cleaner of /tmp, the end of a login session): the sockets
+ * are bound again under the instance's lock, unless another server has been started meanwhile. One attempt at a time;
+ * the watch reports a loss again until the socket is back.
  */
 import { checkRuntimeDir, type Instance } from "../instance/paths.ts";
 import { unlinkSocket } from "../instance/registry/registry.ts";
@@ -11,7 +11,7 @@ import { claimServer } from "../instance/single-server.ts";
 import { WshError } from "../protocol/errors.ts";
 
 export interface ComeBackEvents {
-  /** Binds both sockets, whose paths are free. */
+  /** Binds both sockets at their free paths. */
   bind(): void;
   /** The sockets are there again. */
   back(): void;
@@ -39,7 +39,7 @@ export function keepSockets(instance: Instance, events: ComeBackEvents): Disposa
 async function comeBack(instance: Instance, bind: () => void): Promise<boolean> {
   try {
     if (probeSocket(instance.httpSocket) === "alive") return false;
-    // Only the server's own: it may have been spared, and would be in the way.
+    // Only the server's own: it may not have been deleted, and would be in the way.
     if (checkRuntimeDir(instance)) unlinkSocket(instance.mcpSocket);
     await claimServer(instance, bind);
     return true;

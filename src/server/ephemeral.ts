@@ -1,7 +1,8 @@
 /**
- * When an ephemeral server ends by itself (docs/architecture.md, When the server ends): 30 s after its start if there never was a session, and when
- * the last session is gone. A connected MCP bridge or server-level WebSocket keeps it; ended sessions count until their
- * grace period is over or a waiter has been told of their end. Persistence is looked at when the decision is made, not before.
+ * When an ephemeral server ends by itself (docs/architecture.md, When the server ends): 30 s after its start if there
+ * never was a session, and when the last session is gone. A connected MCP bridge or server-level WebSocket keeps it;
+ * ended sessions count until their grace period is over or a waiter has been told of their end. Persistence is read
+ * only when the decision is made.
  */
 
 /** Time from the start of an ephemeral server to its end when it had no session, in ms. */
@@ -9,7 +10,7 @@ const UNUSED_MS = 30_000;
 
 export interface LifecycleState {
   persistent(): boolean;
-  /** Sessions that run, and ended ones whose end no client has been told of. */
+  /** Running sessions, and ended ones whose end no client has been told of. */
   sessions(): number;
   /** Connections that keep the server: MCP bridges, server-level WebSockets. */
   holders(): number;
@@ -17,7 +18,7 @@ export interface LifecycleState {
 }
 
 export class Lifecycle {
-  /** There was a session, or the time in which the first one may come is over: an empty server is no new one. */
+  /** There was a session, or the time for the first one is over: the server no longer counts as new. */
   private settled = false;
   private readonly timer: Timer;
 
@@ -33,7 +34,7 @@ export class Lifecycle {
     this.settled = true;
   }
 
-  /** A session ended or a holder left. */
+  /** A session ended or a connection closed. */
   changed(): void {
     this.look();
   }

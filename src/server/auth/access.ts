@@ -1,4 +1,4 @@
-/** Who may come in, made from what the server was started with: tokens, host names, origins, the rate. */
+/** Who is admitted, from the options the server was started with: tokens, host names, origins, the rate. */
 import os from "node:os";
 import type { Logger } from "../../instance/log/log.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -9,9 +9,9 @@ import type { GuardPolicy } from "./guard.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { TokenStore } from "./token-store.ts";
 
-/** Shortest token that may be given by hand, in bytes (docs/security.md, Tokens). */
+/** Shortest token that may be set explicitly, in bytes (docs/security.md, Tokens). */
 const SHORTEST_TOKEN_BYTES = 16;
-/** Requests a second and address on an address that other machines can reach (docs/security.md, TCP). */
+/** Requests per second and peer address where other machines can connect (docs/security.md, TCP). */
 const EXPOSED_RATE = 100;
 
 export interface AccessOptions {
@@ -22,10 +22,10 @@ export interface AccessOptions {
   /** Replaces the instance's own token for this run. */
   readonly token: string | null;
   readonly noAuth: boolean;
-  /** Serving without a token beyond this machine is really meant. */
+  /** Confirms serving without a token beyond this machine. */
   readonly force: boolean;
   readonly corsOrigins: readonly string[];
-  /** Requests a second and address; 0: none on loopback, 100 elsewhere. */
+  /** Requests per second and peer address; 0: none on loopback, 100 elsewhere. */
   readonly rateLimit: number;
 }
 
@@ -79,7 +79,7 @@ function tokensOf(options: AccessOptions): TokenStore | "none" | null {
   return new TokenStore(options.instance, token ?? ensureToken(options.instance), options.logger);
 }
 
-/** Names that this server answers to: a page whose name was made to point here has another (DNS rebinding). */
+/** Names that this server answers to: a page whose name was pointed here has another (DNS rebinding). */
 function hostNamesOf({ bind, hostname }: AccessOptions): Pick<GuardPolicy, "hostNames" | "anyAddress"> {
   const names = new Set(["127.0.0.1", "localhost", "[::1]"]);
   if (bind === null) return { hostNames: names, anyAddress: false };
@@ -88,7 +88,7 @@ function hostNamesOf({ bind, hostname }: AccessOptions): Pick<GuardPolicy, "host
   return { hostNames: names, anyAddress: bind.host === "0.0.0.0" || bind.host === "::" };
 }
 
-/** Whether others than this machine's own programs reach the address. */
+/** Whether programs on other machines can reach the address. */
 export function isExposed(bind: Bind | null): boolean {
   return bind !== null && !isLoopback(bind.host);
 }

@@ -1,5 +1,5 @@
 /**
- * Which requests over TCP are admitted: pure decisions over their headers (docs/security.md, TCP). The Unix socket needs
+ * Pure decisions on which TCP requests are admitted, from their headers (docs/security.md, TCP). The Unix socket needs
  * none of this: its file is 0600 in a 0700 directory. Order: Host (DNS rebinding), Origin and Sec-Fetch-Site (other
  * pages), then the token.
  */
@@ -12,29 +12,29 @@ export type Verdict =
       readonly ok: true;
       readonly access: Access;
       readonly tokenName: string;
-      /** Tells a token from an earlier one of the same name. */
+      /** Distinguishes a token from an earlier one of the same name. */
       readonly tokenId?: string;
       /** Id of the only session that it opens. */
       readonly session?: string;
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 
-/** A caller that was admitted. */
+/** An admitted caller. */
 export type Admitted = Extract<Verdict, { ok: true }>;
 
 export interface KnownToken {
   readonly name: string;
-  /** SHA-256 of the token: nothing that is compared is the secret itself. */
+  /** SHA-256 of the token: the secret itself is never compared. */
   readonly digest: Uint8Array;
   readonly access: Access;
-  /** When set, the id of the only session that it opens. */
+  /** When set, the id of the only session that the token opens. */
   readonly session?: string;
 }
 
 export interface GuardPolicy {
   /** Host names (lower case, no port) by which this server may be addressed. */
   readonly hostNames: ReadonlySet<string>;
-  /** Bound to every interface: any IP address names it, as only a name can be made to point elsewhere. */
+  /** Bound to every interface: any IP address is accepted, as only a name can be pointed here by others. */
   readonly anyAddress?: boolean;
   /** Exact origins allowed besides the server's own. */
   readonly corsOrigins: ReadonlySet<string>;
@@ -46,7 +46,7 @@ interface Headers {
   get(name: string): string | null;
 }
 
-/** Hexadecimal digits of a token's digest that tell it from others. */
+/** Hexadecimal digits of a token's digest that distinguish it from others. */
 const TOKEN_ID_LENGTH = 16;
 
 export function digestToken(token: string): Uint8Array {

@@ -1,10 +1,10 @@
 /**
- * Requests per peer address: a bucket of N tokens that fills at N a second. Pure bookkeeping over a clock. A bucket that
- * has filled up again is forgotten, so only addresses that asked in the last second are remembered; past the limit of
- * addresses they share one bucket.
+ * Limits requests per peer address: a bucket of N tokens that fills at N a second. Pure bookkeeping over a clock. A
+ * full bucket is forgotten, so only addresses that sent requests in the last second are remembered; past the limit of
+ * addresses the rest share one bucket.
  */
 
-/** Addresses that are remembered at one time: ~100 bytes each. */
+/** Limit of addresses remembered at one time: ~100 bytes each. */
 const MAX_ADDRESSES = 10_000;
 const SHARED = "";
 
@@ -16,7 +16,7 @@ interface Bucket {
 export class RateLimit {
   private readonly buckets = new Map<string, Bucket>();
 
-  /** @param perSecond requests a second, and at once */
+  /** @param perSecond requests per second, and the largest burst */
   constructor(
     private readonly perSecond: number,
     private readonly now: () => number = () => performance.now(),

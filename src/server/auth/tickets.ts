@@ -1,6 +1,6 @@
 /**
- * Tickets: a browser cannot send a header with a WebSocket, so it asks for a nonce with one and puts that in the URL. A
- * ticket opens what its asker could, once, within half a minute; a URL that leaks afterwards opens nothing.
+ * Tickets: a browser cannot send a header with a WebSocket, so it requests a ticket with one and puts that in the URL.
+ * A ticket opens what its owner's token could, once, within half a minute; a URL that leaks later opens nothing.
  */
 
 import { randomToken } from "../../instance/secrets/own-secrets.ts";
@@ -13,7 +13,7 @@ const TICKET_LIFE_MS = 30_000;
 interface Ticket {
   readonly admitted: Admitted;
   readonly expires: number;
-  /** Aborted when the asker's token is revoked; null when it cannot be. */
+  /** Aborted when the owner's token is revoked; null when it cannot be. */
   readonly revoked: AbortSignal | null;
 }
 
@@ -36,7 +36,7 @@ export class Tickets {
     return ticket;
   }
 
-  /** Null when there is no such ticket any more. */
+  /** Null when there is no such valid ticket. */
   redeem(ticket: string): Admitted | null {
     const found = this.tickets.get(ticket);
     this.tickets.delete(ticket);
@@ -46,7 +46,7 @@ export class Tickets {
 
   private forgetExpired(): void {
     const now = this.now();
-    // Oldest first: all live equally long.
+    // Oldest first: all have the same lifetime.
     for (const [ticket, { expires }] of this.tickets) {
       if (expires > now) return;
       this.tickets.delete(ticket);

@@ -1,7 +1,7 @@
 /**
- * The tokens in force: the instance's own, or the one given for this run, and the named ones of the file. Looked up for
- * each request, the file read again whenever it was replaced, so a new token works and a revoked one fails at once; what
- * a revoked token had opened is told to end. A file that cannot be trusted opens nothing.
+ * The tokens in force: the instance's own, or the one given for this run, and the named ones of the file. The file is
+ * read again whenever it was replaced, checked on each request, so a new token works and a revoked one fails at once;
+ * what a revoked token had opened is told to end. A file that cannot be trusted opens nothing.
  */
 import fs from "node:fs";
 import { basename, dirname } from "node:path";
@@ -33,7 +33,7 @@ export class TokenStore implements Disposable {
       });
       this.watcher.on("error", () => {});
     } catch {
-      // Out of watches: the next request finds out instead.
+      // No watches are left: the next request notices instead.
     }
   }
 

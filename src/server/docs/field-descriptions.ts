@@ -1,6 +1,6 @@
 /**
- * What fields mean wherever they occur, for the OpenAPI document: results say the same thing under the same name
- * everywhere. `Component.field` and `operation.field` go before `field`.
+ * Descriptions of fields for the OpenAPI document: a name means the same in every result. `Component.field` and
+ * `operation.field` take precedence over `field`.
  */
 export const fieldDescriptions: Readonly<Record<string, string>> = {
   active: "whether it is the one that a target without a window or pane means",

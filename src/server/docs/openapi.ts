@@ -1,7 +1,7 @@
 /**
- * The OpenAPI 3.1 document of the HTTP API, made from the operation table: paths, parameters, bodies, results, errors and
- * access. What is no operation (WebSockets, MCP, metrics, these documents) is described by hand below. Made once, when
- * somebody first asks.
+ * The OpenAPI 3.1 document of the HTTP API, made from the operation table: paths, parameters, bodies, results, errors
+ * and access. What is not an operation (WebSockets, MCP, metrics, these documents) is described by hand below. Made
+ * once, on the first request.
  */
 import type { HttpBinding, Operation } from "../../operations/define.ts";
 import type { JsonSchema } from "../../operations/json-schema.ts";
@@ -30,7 +30,7 @@ const sections: readonly (readonly [tag: string, description: string, names: rea
   ["Streams", "WebSockets, MCP and documents.", []],
 ];
 
-/** What any operation may answer besides its own errors. */
+/** Errors of any operation besides its own. */
 const commonErrors: readonly ErrorCode[] = ["auth_required", "auth_invalid", "access_denied", "rate_limited"];
 const sessionErrors: readonly ErrorCode[] = ["session_not_found", "host_unavailable"];
 
@@ -91,7 +91,7 @@ const errorSchema: JsonSchema = {
 function describe(operation: Operation<OperationName>, binding: HttpBinding, index: number): JsonSchema {
   const inPath = new Set([...binding.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? ""));
   const entries = Object.entries(entriesOf(operation.input)).filter(([name]) => binding.fixed?.[name] === undefined);
-  // The path's name is the session's; a field of that name is the operation's own (a rename).
+  // The path's name is the session's; a body field of that name is the operation's own (a rename).
   const others = entries.filter(([name]) => !inPath.has(name) || (name === "name" && operation.scope !== "server"));
   const source = binding.from ?? (binding.method === "GET" || binding.method === "DELETE" ? "query" : "json");
   const parameters = [
@@ -119,7 +119,7 @@ function sectionOf(name: string): string {
   const matches = sections.flatMap(([tag, , names]) =>
     names.filter((prefix) => name === prefix || name.startsWith(`${prefix}.`)).map((prefix) => [tag, prefix] as const),
   );
-  // The longest prefix says it best: `input.send` before `input`.
+  // The longest prefix is the most specific: `input.send` before `input`.
   return matches.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? "Server";
 }
 
@@ -144,7 +144,7 @@ function queryParameter(
     description?: string;
     anyOf?: JsonSchema[];
   };
-  // What may be a list is written with commas here.
+  // Lists are written with commas here.
   const isList = schema.anyOf?.some((option) => option.type === "array") === true;
   return {
     name,

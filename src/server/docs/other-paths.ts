@@ -1,4 +1,4 @@
-/** Paths of the HTTP API that are no operations, as the OpenAPI document describes them. */
+/** Paths of the HTTP API that are not operations, as the OpenAPI document describes them. */
 import type { JsonSchema } from "../../operations/json-schema.ts";
 
 const session: JsonSchema = {

@@ -1,14 +1,14 @@
 /**
- * The documentation at /docs: one page, written as Markdown from the OpenAPI document and the WebSocket's events, and as
- * HTML for browsers. Everything comes from this server; the only style sheet stands beside it, as the content security
- * policy wants. Pure text; made at a request.
+ * The documentation at /docs: one page, written as Markdown from the OpenAPI document and the WebSocket's events, and
+ * as HTML for browsers. Everything comes from this server; the style sheet is a separate file, as the content security
+ * policy requires. Pure text; made on request.
  */
 
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import { operations } from "../../operations/table.ts";
 import { VERSION } from "../../protocol/version.ts";
 
-/** Errors that any request may get; said once, at the top. */
+/** Errors of any request; listed once, at the top. */
 const USUAL: readonly string[] = [
   "invalid_request",
   "auth_required",
@@ -111,7 +111,7 @@ function operationText({ method, path, operation }: Part): string {
   ].join("\n\n");
 }
 
-/** What a good answer holds, and the codes of the others but those that any request may get. */
+/** Fields of a successful answer, and the error codes except those of any request. */
 function resultText(responses: JsonSchema): string[] {
   const texts: string[] = [];
   const refusals: string[] = [];
@@ -203,12 +203,12 @@ function typeText(schema: JsonSchema): string {
   return typeof schema.type === "string" ? schema.type : "any";
 }
 
-/** As the HTML's headings are named. */
+/** Anchors, as the HTML's headings are named. */
 function anchor(title: string): string {
   return title.toLowerCase().replace(/[^\w]+/g, "-");
 }
 
-/** Text inside a table, whatever it holds. */
+/** Escapes text for use in a table. */
 function cell(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("<", "&lt;").replace(/\s+/g, " ");
 }

@@ -1,7 +1,7 @@
 /**
- * JSON Schema for the OpenAPI document, from the schemas that validate and type the operations. What several operations
- * share becomes a named component. Every field gets a description: its schema's own where it has one, else the one that
- * its name has everywhere. Pure; used when the document is requested.
+ * JSON Schema for the OpenAPI document, from the schemas that validate and type the operations. Schemas that several
+ * operations share become named components. Every field gets a description: its schema's own if present, else the
+ * general one of its name. Pure; used when the document is requested.
  */
 import * as v from "valibot";
 import { descriptionOf, inputJsonSchema, isRecord, type JsonSchema } from "../../operations/json-schema.ts";
@@ -13,7 +13,7 @@ import { LineSchema, ScreenSchema, SpanSchema } from "../../protocol/screen.ts";
 import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../../protocol/session.ts";
 import { fieldDescriptions } from "./field-descriptions.ts";
 
-/** What stands in `components.schemas`; each also says what it is. */
+/** The entries of `components.schemas`, each with a description. */
 const named: Readonly<Record<string, readonly [schema: v.GenericSchema, description: string]>> = {
   SessionInfo: [SessionInfoSchema, "A session."],
   WindowInfo: [WindowInfoSchema, "A window of a session."],
@@ -37,7 +37,7 @@ const definitions = Object.fromEntries(Object.entries(named).map(([name, [schema
 const overrideRef = ({ referenceId }: { readonly referenceId: string }): string =>
   `#/components/schemas/${referenceId}`;
 
-/** @param of the operation or component that it belongs to, whose fields may mean something of their own */
+/** @param of the operation or component that it belongs to, whose fields may have their own meaning */
 export function jsonSchema(schema: v.GenericSchema, of: string): JsonSchema {
   return describeFields(inputJsonSchema(schema, { definitions, overrideRef }), of);
 }
@@ -61,7 +61,7 @@ export function entriesOf(schema: v.GenericSchema): Record<string, v.GenericSche
   return {};
 }
 
-/** One field as a schema of its own, with the description that stands anywhere in it. */
+/** One field as a separate schema, with the description found anywhere in it. */
 export function fieldSchema(name: string, entry: v.GenericSchema, of: string): JsonSchema {
   const wrapped = jsonSchema(v.object({ [name]: entry }), of);
   const { [name]: json } = wrapped.properties as Record<string, JsonSchema>;
@@ -73,7 +73,7 @@ export function isRequired(entry: v.GenericSchema): boolean {
   return entry.type !== "optional" && entry.type !== "nullish";
 }
 
-/** Gives every property that says nothing of itself the description of its name. */
+/** Gives every property without a description the one of its name. */
 function describeFields(json: JsonSchema, of: string): JsonSchema {
   const entries = Object.entries(json).map(([key, value]): [string, unknown] => {
     if (key === "properties" && isRecord(value)) {

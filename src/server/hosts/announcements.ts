@@ -1,9 +1,9 @@
 /**
- * What server-level WebSockets hear about sessions, in an order that a client can follow which knows sessions by their
- * names alone (the reference's does). A session is announced while it runs: `session_destroyed` comes when its program
- * ends, though its record stays readable for the grace period, and nothing is said by name of one whose name another
- * session may have taken since. One that is started again is announced anew. At any moment each name stands for at most
- * one announced session.
+ * What server-level WebSockets are told about sessions, in an order that works for clients that identify sessions by
+ * name alone (as the reference's does). A session is announced while it runs: `session_destroyed` is sent when its
+ * program ends, though its record stays readable for the grace period. Nothing is sent under a name that another
+ * session may have taken since. A restarted session is announced again. At any moment each name stands for at most one
+ * announced session.
  */
 
 import type { WireEvent } from "../../protocol/control.ts";
@@ -12,27 +12,27 @@ import type { EndReason, SessionInfo } from "../../protocol/session.ts";
 import { type Exit, lifecycleEvents } from "./lifecycle-events.ts";
 
 export class Announcements {
-  /** Sessions that clients count as running, by id, as they were last told of. */
+  /** Sessions that clients count as running, by id, as last announced. */
   private readonly announced = new Map<string, SessionInfo>();
 
   constructor(private readonly tell: (event: LifecycleEvent) => void) {}
 
-  /** Sessions that were there before anybody listened: clients have listed them. */
+  /** Sessions that existed before the first listener: clients have listed them. */
   begin(sessions: readonly SessionInfo[]): void {
     for (const session of sessions) if (session.running) this.announced.set(session.id, session);
   }
 
   created(session: SessionInfo): void {
     this.announce(session);
-    // A program may end before anybody watches.
+    // A program may end before anything listens.
     if (!session.running) this.ended(session, { exit_code: session.exit_code, signal: session.signal });
   }
 
-  /** What a session reports of itself. @param leaving it was asked to end, and will say when it is over */
+  /** Handles a session's own report. @param leaving it was asked to end, and will report its end */
   event(session: SessionInfo, event: WireEvent, leaving: boolean): void {
     const { id } = session;
     if (!this.announced.has(id)) {
-      // Started again, or thought to be over too early.
+      // Restarted, or taken for ended too early.
       if (session.running && !leaving) this.announce(session);
       return;
     }
@@ -65,7 +65,7 @@ export class Announcements {
     this.destroyed(session, "exited", exit);
   }
 
-  /** A session has a name that clients know as another's: that one has lost it, whatever is still to be heard of it. */
+  /** A session has a name that clients know as another's: the other has lost it, whatever it still reports. */
   private supersede({ id, name }: SessionInfo): void {
     for (const old of [...this.announced.values()]) {
       if (old.name !== name || old.id === id) continue;

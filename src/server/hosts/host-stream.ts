@@ -1,7 +1,7 @@
 /**
- * A WebSocket's own connection to a session's host. Events and output come in the order in which they happened; when the
- * WebSocket's peer does not take them, the connection is paused and the host notices (it coalesces). The first word about
- * an end counts: the host's farewell, or the loss of the connection.
+ * A WebSocket's own connection to a session process. Events and output arrive in the order in which they happened; when
+ * the WebSocket's peer does not take them, the connection is paused and the session process notices (it coalesces). The
+ * first report of an end counts: the session process's farewell, or the loss of the connection.
  */
 
 import * as v from "valibot";
@@ -12,7 +12,7 @@ import { Connection, type RequestContext } from "../../wire/connection.ts";
 import type { Host } from "./session-host.ts";
 
 export interface StreamEvents {
-  /** JSON of an event, as the host wrote it. */
+  /** JSON of an event, as the session process wrote it. */
   event?(json: string): void;
   output?(bytes: Uint8Array): void;
   /** The subscription with this number begins here: everything before belongs to an earlier one. */
@@ -51,12 +51,12 @@ export class HostStream {
     }
   }
 
-  /** Replaces the subscription; `subscribed(call)` marks where the new one begins. @throws what the host answered */
+  /** Replaces the subscription; `subscribed(call)` marks its start. @throws what the session process answered */
   async subscribe(options: Subscription, call: number): Promise<void> {
     await this.connection.request("host.subscribe", { ...options, call }, this.context);
   }
 
-  /** @throws what the host answered */
+  /** @throws what the session process answered */
   async raw(options: { readonly snapshot: boolean; readonly read_only: boolean }): Promise<void> {
     await this.connection.request("host.raw", options, this.context);
   }
@@ -65,7 +65,7 @@ export class HostStream {
     this.connection.sendBytes(messageTypes.input, bytes);
   }
 
-  /** Typed bytes that the host has not taken. */
+  /** Typed bytes that the session process has not taken. */
   get pending(): number {
     return this.connection.pending;
   }

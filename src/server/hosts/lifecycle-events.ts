@@ -1,4 +1,4 @@
-/** What session processes report, as server-level WebSockets are told it (docs/protocol.md, Events). Pure. */
+/** Converts session processes' reports to events of server-level WebSockets (docs/protocol.md, Events). Pure. */
 
 import type { WireEvent } from "../../protocol/control.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
@@ -19,7 +19,7 @@ export const lifecycleEvents = {
     return { event: "session_exited", params: { name: session.name, ...exit, session } };
   },
 
-  /** How a program ended, as its `session_exited` says. */
+  /** How a program ended, for `session_exited`. */
   exitOf(event: WireEvent): Exit {
     return {
       exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
@@ -31,7 +31,7 @@ export const lifecycleEvents = {
     return { event: "session_destroyed", params: { name: session.name, reason, ...exit, session } };
   },
 
-  /** A rename, or tags that changed; null for what is not reported to clients. */
+  /** A rename, or changed tags; null for what is not reported to clients. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {

@@ -1,6 +1,6 @@
 /**
- * One session process as the gateway knows it: the connection to it, and its newest info with what says how good that still
- * is. An info that nothing has overtaken is shown without asking; times in it are ages, which grow here.
+ * One session process as the gateway knows it: its connection, and its newest info with how long that holds. An info
+ * that is still valid is shown without asking; its times are ages, which grow here.
  */
 import * as v from "valibot";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
@@ -11,7 +11,7 @@ import { paneId, sessionId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
 
-/** A request without an answer for this long is followed by a ping, in ms: half of what a host has to answer it. */
+/** Time without an answer after which a request is followed by a ping, in ms: half of the limit for the answer. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
 /** Interval between pings while a request is unanswered, in ms. */
 const PING_AGAIN_MS = 10_000;
@@ -22,29 +22,29 @@ export const CONTEXT: RequestContext = {
   access: "admin",
 };
 
-/** One host as the gateway knows it. */
+/** One session process as the gateway knows it. */
 export class Host {
-  /** Newest info that the host sent; a placeholder until its first hello. */
+  /** Newest info from the session process; a placeholder until its first hello. */
   info: SessionInfo;
-  /** How good that is; null when it was never said. */
+  /** How long the info holds; null when that was never reported. */
   private listing: Listing | null = null;
-  /** When the info came, and the host's newest change that it may not know of. */
+  /** When the info arrived, and the session process's newest change, which the info may lack. */
   private knownAt = performance.now();
   private change = 0;
   connection: Connection | null = null;
-  /** Why it cannot be used, when it cannot. */
+  /** Why it cannot be used, if so. */
   trouble: WshError | null = null;
-  /** Said before the connection ended, so that its end is no crash. */
+  /** Reported before the connection ended, so that its end is not taken for a crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
-  /** A client that waited for its program's end was told of it. */
+  /** A client that waited for its program's end has been told of it. */
   endTold = false;
-  /** It was asked to end, or has ended: it cannot be found any more, though its process may take a while. */
+  /** It was asked to end, or has ended: lookups no longer find it, though its process may take a while. */
   isLeaving = false;
-  /** The gateway itself ends the connection. */
+  /** The gateway itself is closing the connection. */
   isDropped = false;
 
   constructor(
-    /** What the registry says of it; its ids and name only once it was asked for them. */
+    /** Its registry entry; ids and name only after a request for them. */
     public entry: SessionEntry,
     server: string,
   ) {
@@ -52,9 +52,9 @@ export class Host {
   }
 
   /**
-   * A wait may take minutes, so silence alone is no failure: a request that takes long is followed by pings, and only
-   * a host that leaves one of those unanswered too is unavailable.
-   * @throws what the host answered, or why it cannot be asked
+   * A wait may take minutes, so silence alone is no failure: a long request is followed by pings, and only a session
+   * process that leaves one of those unanswered too is unavailable.
+   * @throws what the session process answered, or why it cannot be asked
    */
   async request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
     const { connection } = this;
@@ -84,7 +84,7 @@ export class Host {
     }
   }
 
-  /** Takes over an info that the host sent, with how good it is when that was said; false when it is none. */
+  /** Stores an info from the session process, with how long it holds if reported; false when it is not an info. */
   learn(value: unknown, listing: unknown): boolean {
     const info = v.safeParse(SessionInfoSchema, value);
     if (!info.success) return false;
@@ -95,14 +95,14 @@ export class Host {
     return true;
   }
 
-  /** Its info is overtaken by this change. */
+  /** This change makes its info out of date. */
   overtaken(change: number): void {
     this.change = Math.max(this.change, change);
   }
 
   /**
-   * `known`: the info holds. `ask`: only the host can tell. `stopped`: it cannot answer. The process is looked at too,
-   * since one that is stopped or hangs reports nothing.
+   * `known`: the info holds. `ask`: only the session process can tell. `stopped`: it cannot answer. The process's state
+   * is read too, since one that is stopped or hangs reports nothing.
    */
   get standing(): "known" | "ask" | "stopped" {
     const { listing } = this;
@@ -114,14 +114,14 @@ export class Host {
     return lasting === "reported" || runsOf(lasting.pid) === lasting.runs ? "known" : "ask";
   }
 
-  /** The info as of now: while nothing happens, ages grow. */
+  /** The info as of now: while nothing happens, only ages grow. */
   get infoNow(): SessionInfo {
     const ms = Math.floor(performance.now() - this.knownAt);
     const { idle_ms, last_activity_ms } = this.info;
     return { ...this.info, idle_ms: idle_ms + ms, last_activity_ms: last_activity_ms + ms };
   }
 
-  /** What the registry says of a host that has not said more itself. */
+  /** Info from the registry for a session process that has not reported more itself. */
   registeredAs(entry: SessionEntry): void {
     const { name, ended } = entry;
     this.entry = entry;
@@ -130,7 +130,7 @@ export class Host {
     }
   }
 
-  /** Ends the session with the server. A process of an older version knows this as its operation only. */
+  /** Ends the session for the server. A process of an older version supports this only as its operation. */
   async end(): Promise<void> {
     const input = { reason: "server_stopped" };
     try {
@@ -141,7 +141,7 @@ export class Host {
     }
   }
 
-  /** Why a request was not answered whose connection has ended. */
+  /** Why a request was not answered whose connection ended before the answer. */
   private lostError(): WshError {
     const { name } = this.info;
     if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
@@ -158,13 +158,13 @@ export function unresponsive(info: SessionInfo): SessionInfo {
   return { ...info, state: "unresponsive" };
 }
 
-/** What the registry tells of a host's ids: only its pane's while it is being set up, and of one of another version. */
+/** Ids from the registry: only the pane's while the session is being set up, or for another version. */
 function idsOf({ id, session }: SessionEntry): Pick<SessionInfo, "id" | "pane_id"> {
   const pane_id = paneId(id);
   return { id: session === null ? pane_id : sessionId(session), pane_id };
 }
 
-/** What is known of a host that has not said hello: its ids and name, where the registry has told them. */
+/** Placeholder for a session process that has not said hello: its ids and name, where the registry has them. */
 function placeholder(entry: SessionEntry, server: string): SessionInfo {
   return {
     ...idsOf(entry),

@@ -1,8 +1,8 @@
 /**
- * The gateway's view of the hosts: one connection to each, its newest SessionInfo, and what the hosts report. It holds no
- * session state of its own: everything here can be thrown away and read again from the registry. A host that does not
- * answer is `unresponsive` until it does, and no list waits for it twice. A host whose connection ends without a word of
- * farewell has crashed.
+ * The gateway's view of the session processes: one connection to each, its newest SessionInfo, and its reports. It
+ * holds no session state of its own: everything here can be discarded and read again from the registry. A session
+ * process that does not answer is `unresponsive` until it does, and no list waits for it twice. If a connection ends
+ * without a farewell, the session process has crashed.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -18,22 +18,24 @@ import { type EndReason, requirePane, type SessionInfo } from "../../protocol/se
 import { Connection } from "../../wire/connection.ts";
 import { CONTEXT, Host, unavailable, unresponsive } from "./session-host.ts";
 
-/** Time from a change of the registry to its reading, in ms, when no request asks earlier. */
+/** Delay from a change of the registry to its reading, in ms, unless a request comes earlier. */
 const NOTICE_MS = 30;
-/** How long a list waits for a host that was not known to hang, in ms: long for a busy machine, short for a person. */
+/**
+ * Longest wait of a list for a session process not known to hang, in ms: long for a busy machine, short for a person.
+ */
 const LIST_PATIENCE_MS = 1_000;
-/** How long the first hello of a host is waited for: it binds before its program is started. */
+/** Longest wait for a session process's first hello, in ms: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 
 export interface HostsListener {
   created(info: SessionInfo): void;
-  /** session_renamed, session_tags_changed, session_exited and what else a host tells its server. */
+  /** session_renamed, session_tags_changed, session_exited and a session process's other reports to its server. */
   event(info: SessionInfo, event: WireEvent, leaving: boolean): void;
   destroyed(info: SessionInfo, reason: EndReason, exit: { exit_code: number | null; signal: string | null }): void;
 }
 
 export class Hosts {
-  /** Hosts where a caller may hold the keyboard, by the caller's id. */
+  /** Session processes where a caller may hold the keyboard, by the caller's id. */
   private readonly captured = new Map<string, Set<Host>>();
   private readonly hosts = new Map<number, Host>();
   private readonly opening = new Map<number, Promise<void>>();
@@ -46,13 +48,13 @@ export class Hosts {
 
   constructor(
     readonly instance: Instance,
-    /** What this server calls itself. */
+    /** This server's name. */
     private readonly hostname: string,
   ) {
     this.registry = new RegistryView(instance);
   }
 
-  /** Finds the hosts that exist, then reports what changes. */
+  /** Finds the existing session processes, then reports changes. */
   async start(listener: HostsListener): Promise<void> {
     await cleanStale(this.instance);
     this.watcher = watchRegistry(this.instance, () => this.noticed());
@@ -71,31 +73,32 @@ export class Hosts {
     }
   }
 
-  /** The hosts whose sessions can be found at this moment, those that are milliseconds old included. */
+  /** Session processes that can be found now, including those only milliseconds old. */
   async present(): Promise<readonly Host[]> {
     await this.begun.promise;
     await this.scan();
     return this.all;
   }
 
-  /** The hosts whose sessions can be found, oldest first. */
+  /** Session processes that can be found, oldest first. */
   get all(): readonly Host[] {
     return this.known.filter((host) => !host.isLeaving);
   }
 
-  /** Those too that are about to end. */
+  /** Including those about to end. */
   get known(): readonly Host[] {
     return [...this.hosts.values()].sort((a, b) => a.entry.id - b.entry.id);
   }
 
-  /** Sessions that run, and ended ones whose end no client has been told of. */
+  /** Running sessions, and ended ones whose end no client has been told of. */
   get unfinished(): number {
     return this.known.filter((host) => host.info.running || !host.endTold).length;
   }
 
   /**
-   * The host that a target means, looked up anew when it is not known or has ended: a session may be milliseconds old.
-   * @param only id of the one session that the caller may touch; the others do not exist for them
+   * Returns a target's session process, looked up again when it is unknown or has ended: a session may be milliseconds
+   * old.
+   * @param only id of the one session that the caller may touch; the others do not exist for it
    * @throws WshError session_not_found
    */
   async find(target: string, only?: string): Promise<Host> {
@@ -112,13 +115,13 @@ export class Hosts {
     throw new WshError("session_not_found", `no session '${formatTarget(parsed)}' in instance '${this.instance.name}'`);
   }
 
-  /** A caller with a connection of its own takes the keyboard there: the host is told when the caller is gone. */
+  /** A caller with its own connection takes the keyboard: the session process is told when the caller is gone. */
   captures(caller: string, host: Host): void {
     const hosts = this.captured.get(caller) ?? new Set();
     this.captured.set(caller, hosts.add(host));
   }
 
-  /** A caller's connection has ended, and with it what it held. */
+  /** A caller's connection has ended: releases what it held. */
   callerGone(caller: string): void {
     for (const host of this.captured.get(caller) ?? []) {
       host.connection?.request("host.caller_gone", { id: caller }, CONTEXT).catch(() => {});
@@ -127,8 +130,8 @@ export class Hosts {
   }
 
   /**
-   * Infos as of now, oldest first. Only those hosts are asked whose info may be overtaken; one that hangs is shown as such
-   * and not waited for again.
+   * Returns current infos, oldest first. Only session processes whose info may be out of date are asked; one that hangs
+   * is shown as such and not waited for again.
    */
   async list(): Promise<SessionInfo[]> {
     await this.present();
@@ -137,8 +140,8 @@ export class Hosts {
   }
 
   /**
-   * Reads the registry, connects to hosts that are new, and forgets those that never answered and are gone. A host that is
-   * connected says its name itself, so with none that hangs this is one system call, however many hosts there are.
+   * Reads the registry, connects to new session processes, and forgets those that never answered and are gone.
+   * Connected ones report their names themselves, so if none hangs this is one system call, however many there are.
    */
   private async scan(): Promise<void> {
     const ids = this.registry.ids();
@@ -151,13 +154,13 @@ export class Hosts {
     await Promise.all(ids.filter((id) => this.isNew(id)).map((id) => this.open(id)));
   }
 
-  /** What the registry says of a host that does not say it itself. */
+  /** Reads the registry for session processes that do not report themselves. */
   private nameByRegistry(host: Host): void {
     const entry = this.registry.entries().find(({ id }) => id === host.entry.id);
     if (entry !== undefined) host.registeredAs(entry);
   }
 
-  /** The registry changed. A request reads it at once; without one, changes that come together are read together. */
+  /** The registry changed. A request reads it at once; otherwise, changes close together are read together. */
   private noticed(): void {
     this.reading ??= setTimeout(() => {
       this.reading = null;
@@ -166,13 +169,13 @@ export class Hosts {
     this.reading.unref();
   }
 
-  /** Not known yet, or only that it is there: its name comes with the answer that is under way. */
+  /** Whether its name is unknown: it comes with the pending answer. */
   private isNew(id: number): boolean {
     const host = this.hosts.get(id);
     return host === undefined || (host.connection !== null && this.opening.has(id));
   }
 
-  /** As the registry's lookUp: of several that had a name the live one is meant, else the newest. Runs with every call. */
+  /** As the registry's lookUp: a name means its live session, else the newest that had it. Runs on every call. */
   private lookUp(target: Target, only: string | undefined): Host | undefined {
     const isVisible = ({ info, isLeaving }: Host): boolean => !isLeaving && (only === undefined || info.id === only);
     if (target.kind === "pane") {
@@ -196,7 +199,7 @@ export class Hosts {
   private open(id: number): Promise<void> {
     const promise = this.opening.get(id) ?? this.connect(id).finally(() => this.opening.delete(id));
     this.opening.set(id, promise);
-    // A hanging host must not hold up a scan.
+    // A session process that hangs must not delay a scan.
     return Promise.race([promise, Bun.sleep(LIST_PATIENCE_MS)]);
   }
 
@@ -205,7 +208,7 @@ export class Hosts {
     if (!isSocket(socket)) return;
     const host = new Host({ id, socket, session: null, window: null, name: null, ended: false }, this.hostname);
     const started = performance.now();
-    // A hanging host is listed meanwhile; one that answers at once never shows as such.
+    // Listed meanwhile if it hangs; one that answers at once never shows as such.
     const slow = setTimeout(() => {
       this.nameByRegistry(host);
       host.trouble = unavailable(host.info.name);
@@ -222,7 +225,7 @@ export class Hosts {
       host.trouble = null;
       host.learn(hello.info, null);
       this.hosts.set(id, host);
-      // Events come from here on: what happened since the hello is in the answer.
+      // Events begin here: the answer includes what happened since the hello.
       await askInfo(host, connection);
       connection.rest();
       this.listener?.created(host.info);
@@ -244,15 +247,15 @@ export class Hosts {
     }
   }
 
-  /** Whether a process listens at a host's socket, which may only have no room for us now; a dead one's files are removed. */
+  /** Whether a process listens at the socket (it may only be out of backlog for us); a dead one's files are removed. */
   private async isThere(id: number): Promise<boolean> {
     await cleanStale(this.instance, [id]);
     return isRegistered(this.instance, id);
   }
 
   /**
-   * A host that hung is asked again when it may have come back, one of another version whether it is still there; it
-   * costs one connection attempt every few seconds.
+   * Asks a session process that hung again when it may have recovered, and checks whether one of another version still
+   * exists; costs one connection attempt every few seconds.
    */
   private retryLater(id: number): void {
     const timer = setTimeout(() => {
@@ -307,7 +310,7 @@ export class Hosts {
   }
 
   private async freshInfo(host: Host, connection: Connection): Promise<SessionInfo> {
-    // Not given up after a while: a late answer says that the host is well again.
+    // Never cancelled: a late answer shows that the session process has recovered.
     const asked = askInfo(host, connection).then(() => {
       this.hanging.delete(host);
       return host.info;
@@ -327,7 +330,7 @@ export class Hosts {
   }
 }
 
-/** Whether the session or window that the id names is the host's. */
+/** Whether the id names this session process's session or window. */
 function holds({ info, entry }: Host, id: string): boolean {
   if (info.id === id) return true;
   if (info.windows.length === 0) return entry.window !== null && windowId(entry.window) === id;
@@ -338,7 +341,7 @@ function isSocket(path: string): boolean {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
-/** The host's info; from its answer on the host tells when that is overtaken. */
+/** Requests the info; after its answer the session process reports when it is out of date. */
 async function askInfo(host: Host, connection: Connection): Promise<void> {
   const answer = v.parse(WatchedSchema, await connection.request("host.watch", {}, CONTEXT));
   if (!host.learn(answer, answer.listing)) throw unavailable(host.info.name);
@@ -347,10 +350,10 @@ async function askInfo(host: Host, connection: Connection): Promise<void> {
 const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 
 /**
- * Lets the event loop read what hosts have sent by now: someone who has heard of a change from a host itself finds it in
- * the list that is asked for next.
+ * Lets the event loop read what session processes have sent: a caller that learned of a change from one directly then
+ * finds it in the next list.
  */
 async function whatHasArrived(): Promise<void> {
-  // The first turn may be one that has looked at its sockets already.
+  // The first turn may already have polled its sockets.
   for (let turn = 0; turn < 2; turn++) await new Promise((resume) => setImmediate(resume));
 }

@@ -1,4 +1,4 @@
-/** Addresses to listen on, as people write them. Pure. */
+/** Listen addresses, as people write them. Pure. */
 import { isIPv4, isIPv6 } from "node:net";
 import { WshError } from "../../protocol/errors.ts";
 
@@ -10,7 +10,7 @@ export interface Bind {
 
 const HIGHEST_PORT = 65_535;
 
-/** @throws WshError invalid_request; null means: no TCP */
+/** @throws WshError invalid_request; null means no TCP */
 export function parseBind(text: string): Bind | null {
   if (text === "none") return null;
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
@@ -24,13 +24,13 @@ export function parseBind(text: string): Bind | null {
   return { host, port };
 }
 
-/** The system reads `0`, `127.1` and `0x7f.1` as addresses, too; a reader does not see which. */
+/** The system also accepts `0`, `127.1` and `0x7f.1` as addresses; a reader cannot see which. */
 function nameOrIPv4(host: string | undefined): string | undefined {
   const isNumber = host !== undefined && /^(0x[0-9a-f]*|\d+)$/i.test(host.split(".").at(-1) ?? "");
   return isNumber && !isIPv4(host) ? undefined : host;
 }
 
-/** One way to write each address, so that it can be compared. */
+/** The canonical form of an address, for comparison. */
 function shortIPv6(host: string): string | undefined {
   return isIPv6(host) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : undefined;
 }
@@ -39,7 +39,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** How a Host header writes the address. */
+/** The address as a Host header writes it. */
 export function hostName(host: string): string {
   return host.includes(":") ? `[${host.toLowerCase()}]` : host.toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
- * Which requests the app takes: the rate limit of a peer, the origin of a browser's page, then a token or a ticket. What
- * is refused is reported before the error is thrown. The checks themselves are pure and stand in auth/guard.ts.
+ * Decides which requests the app accepts: the peer's rate limit, the origin of a browser's page, then a token or a
+ * ticket. A refusal is reported before the error is thrown. The checks themselves are pure, in auth/guard.ts.
  */
 import type { MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
@@ -19,14 +19,14 @@ export interface AdmissionOptions {
   readonly rateLimit?: RateLimit;
   /** Aborts when the token of this name is revoked. */
   readonly revoked?: (tokenName: string) => AbortSignal;
-  /** A request was refused, for what it showed or did not show. */
+  /** A request was refused, because of its credentials or the lack of them. */
   readonly refused?: (code: string, request: Refused) => void;
 }
 
-/** Token names of callers that were admitted by something that cannot be revoked. */
+/** Token names of callers admitted by something that cannot be revoked. */
 const unrevocable: ReadonlySet<string> = new Set(["socket", "none", "own"]);
 
-/** Sets `verdict` and `revoked` of an admitted request; every other one ends here. */
+/** Sets `verdict` and `revoked` of an admitted request; every other request ends here. */
 export function admission(options: AdmissionOptions): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const verdict = checked(options, c);
@@ -36,7 +36,7 @@ export function admission(options: AdmissionOptions): MiddlewareHandler<AppEnv> 
   };
 }
 
-/** @throws WshError rate_limited and what `admit` throws */
+/** @throws WshError rate_limited and the errors of `admit` */
 function checked(options: AdmissionOptions, c: AppContext): Admitted {
   try {
     limitRate(options.rateLimit, c);
@@ -73,7 +73,7 @@ function admit({ guard, tickets }: AdmissionOptions, c: AppContext): Admitted {
   return verdict;
 }
 
-/** Lets pages of these origins, and of no others, call and read (docs/security.md, TCP). */
+/** Lets pages of these origins only call and read (docs/security.md, TCP). */
 export function allowOrigins(origins: ReadonlySet<string>): MiddlewareHandler {
   return cors({
     origin: [...origins],

@@ -1,7 +1,7 @@
 /**
- * The HTTP app: one Hono app for the Unix socket and TCP, its routes made from the operation table. The order of what it
- * mounts is its contract: headers that every response gets, `/health` for everyone, admission (admission.ts), the limits
- * of a body, then operations (request.ts) and what `extend` mounts, all of which admitted requests alone reach.
+ * The HTTP app: one Hono app for the Unix socket and TCP, its routes made from the operation table. The mounting order
+ * is its contract: headers on every response, `/health` for everyone, admission (admission.ts), body limits, then
+ * operations (request.ts) and what `extend` mounts, all of which only admitted requests reach.
  */
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -21,7 +21,7 @@ export interface AppOptions extends AdmissionOptions {
   readonly call: Call;
   /** Path before every route ("/p"), "" for none. */
   readonly basePrefix: string;
-  /** Mounts what is no operation (WebSocket, MCP, documentation) behind the same checks. */
+  /** Mounts what is not an operation (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;
 }
 

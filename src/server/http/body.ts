@@ -1,16 +1,16 @@
 /**
- * Bodies of requests: read whole before anything is done, within a size and a time. Without the time a client that sends
- * a byte now and then keeps a request, its memory and its connection for ever.
+ * Request bodies: read whole before anything is done, within limits of size and time. Without the time limit a client
+ * that sends a byte now and then would hold a request, its memory and its connection forever.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { WshError } from "../../protocol/errors.ts";
 
-/** Time for a body to come, in ms: a megabyte at 300 kbit/s. */
+/** Longest time for a body to arrive, in ms: a megabyte at 300 kbit/s. */
 export const BODY_MS = 30_000;
 
 /**
- * Later readers (`c.req.text()`, `c.req.arrayBuffer()`) find what was read here.
- * @param answer makes the response for a body that did not come in time
+ * Reads the body; later readers (`c.req.text()`, `c.req.arrayBuffer()`) get what was read here.
+ * @param answer makes the response for a body that did not arrive in time
  */
 export function readBody(patienceMs: number, answer: (error: WshError, path: string) => Response): MiddlewareHandler {
   return async (c, next) => {
@@ -22,7 +22,7 @@ export function readBody(patienceMs: number, answer: (error: WshError, path: str
       { status: 408 },
     );
     const response = answer(error, c.req.path);
-    // What may still come belongs to no request: Bun closes the connection when the answer has left.
+    // Later bytes belong to no request: Bun closes the connection once the answer is sent.
     response.headers.set("Connection", "close");
     return response;
   };
@@ -38,7 +38,7 @@ async function comesWithin(patienceMs: number, c: Context): Promise<boolean> {
   }
 }
 
-/** The request again with the body that was read, for those who take a Request and not a context. */
+/** The request with the body that was read, for code that takes a Request and not a context. */
 export async function requestWithBody(c: Context): Promise<Request> {
   const { raw } = c.req;
   if (raw.body === null) return raw;

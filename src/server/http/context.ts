@@ -1,4 +1,4 @@
-/** What a request carries through the app: where it came from, and as whom it was admitted. */
+/** What a request carries through the app: its origin, and the identity it was admitted with. */
 import type { Context } from "hono";
 import type { Admitted } from "../auth/guard.ts";
 import type { WebSocketEndpoint } from "../websocket/websockets.ts";
@@ -21,7 +21,7 @@ export type AppEnv = {
 };
 export type AppContext = Context<AppEnv>;
 
-/** What is recorded of a refused request: not its query, which may hold a ticket. */
+/** The part of a refused request that is recorded: not its query, which may hold a ticket. */
 export interface Refused {
   readonly method: string;
   readonly path: string;

@@ -6,14 +6,14 @@ import { type Bind, hostName } from "./address.ts";
 import type { AppEnv, RequestOrigin } from "./context.ts";
 import type { TlsPem } from "./tls-files.ts";
 
-/** Seconds without a byte after which a TCP connection is closed; routes that wait switch it off for themselves. */
+/** Seconds of silence after which a TCP connection is closed; routes that wait disable it for themselves. */
 const TCP_IDLE_S = 120;
 /**
- * Of the Unix socket, where waits take minutes: 10 s is Bun's default, and a single request cannot switch it off there.
- * Bun's types know no such option beside `unix`; `object` keeps it from them.
+ * Idle timeout of the Unix socket, where waits take minutes: Bun's default is 10 s, and a single request cannot disable
+ * it there. Bun's types have no such option beside `unix`; `object` hides it from them.
  */
 const NO_IDLE_LIMIT: object = { idleTimeout: 0 };
-/** A body up to this many bytes is read to be refused with an answer; past it the connection is closed. */
+/** Largest body that is read only to answer with a refusal; past it the connection is closed. */
 const MAX_READ_BYTES = 16 * 1024 * 1024;
 
 export interface SocketHandlers {
@@ -32,7 +32,7 @@ export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHand
   });
 }
 
-/** @throws WshError invalid_request when the address is in use or not ours */
+/** @throws WshError invalid_request when the address is in use or not this machine's */
 export function listenTcp(
   bind: Bind,
   app: Hono<AppEnv>,

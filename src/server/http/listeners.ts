@@ -1,7 +1,7 @@
 /**
- * Every place where the server listens, behind one app: TCP where asked for (with `localhost` in both address families),
- * and the Unix socket. New certificates are taken by listening anew on the same port; what is connected stays,
- * but for connections that wait between two requests: Bun closes those with the old listener, and clients connect anew.
+ * Every place where the server listens, behind one app: TCP where asked for (with `localhost` in both address
+ * families), and the Unix socket. New certificates take effect by listening again on the same port. Open connections
+ * stay, except those between two requests: Bun closes those with the old listener, and clients reconnect.
  */
 import type { Hono } from "hono";
 import { bindAside } from "../../instance/single-server.ts";
@@ -22,11 +22,12 @@ export interface ListenersOptions {
 export class Listeners {
   private tcp: { server: Bun.Server<WebSocketEndpoint>; readonly bind: Bind }[] = [];
   private readonly unix: Bun.Server<WebSocketEndpoint>[] = [];
-  /** What the files held when they were last good. */
+  /** Content of the files when they were last valid. */
   private pem: TlsPem | null;
 
   /**
-   * Listens over TCP; the Unix socket comes when everything else is ready (listenUnix), since who finds it asks at once.
+   * Listens over TCP; the Unix socket follows when everything else is ready (listenUnix), since clients that find it
+   * send requests at once.
    * @throws WshError invalid_request when an address cannot be bound or the TLS files cannot be read
    */
   constructor(private readonly options: ListenersOptions) {
@@ -35,7 +36,7 @@ export class Listeners {
       const { bind } = options;
       if (bind !== null) {
         const port = this.listen(bind);
-        // `localhost` may mean ::1; where there is no IPv6, or the port is taken there, 127.0.0.1 is enough.
+        // `localhost` may mean ::1; without IPv6, or with the port taken there, 127.0.0.1 is enough.
         if (bind.host === "127.0.0.1") this.tryListen({ host: "::1", port });
       }
     } catch (error) {
@@ -44,7 +45,7 @@ export class Listeners {
     }
   }
 
-  /** Listens on the Unix socket, which must be free; again when its file was deleted: what is connected stays. */
+  /** Listens on the Unix socket, which must be free; again after its file was deleted: open connections stay. */
   listenUnix(): void {
     const { httpSocket, app, handlers } = this.options;
     this.unix.push(bindAside(httpSocket, (path) => listenUnix(path, app, handlers)));
@@ -55,12 +56,12 @@ export class Listeners {
     return this.tcp.map(({ server }) => server.url.origin);
   }
 
-  /** Why clients will refuse the certificate, null when they will not or there is none. */
+  /** Why clients will refuse the certificate; null when they will not or there is none. */
   get certificateDoubt(): string | null {
     return this.pem === null ? null : doubtAbout(this.pem, Date.now());
   }
 
-  /** Reads certificate and key again. @throws WshError invalid_request when they are no good; the old ones stay */
+  /** Reads certificate and key again. @throws WshError invalid_request when they are not valid; the old ones stay */
   reloadTls(): void {
     const { tls, app, handlers } = this.options;
     if (tls === null) return;
@@ -88,7 +89,7 @@ export class Listeners {
     try {
       this.listen(bind);
     } catch {
-      // See above.
+      // Optional: see the comment on `localhost`.
     }
   }
 }

@@ -1,4 +1,7 @@
-/** `/mcp` of the HTTP app: the request in the caller's name, and an end of its stream when the caller's token is revoked. */
+/**
+ * `/mcp` of the HTTP app: passes the request on with its caller, and ends its stream when the caller's token is
+ * revoked.
+ */
 import type { McpEndpoint } from "../../mcp/endpoint.ts";
 import { requestWithBody } from "./body.ts";
 import type { AppContext } from "./context.ts";

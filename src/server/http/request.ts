@@ -1,6 +1,6 @@
 /**
- * One request as a call of an operation: its input from path, query and body, then its result or its error as a
- * response. It knows bindings and schemas, not what operations do.
+ * Runs one request as a call of an operation: reads its input from path, query and body, and makes its result or error
+ * a response. It knows bindings and schemas, not what operations do.
  */
 import type { Call, CallContext } from "../../operations/call.ts";
 import type { HttpBinding, Operation } from "../../operations/define.ts";
@@ -49,8 +49,8 @@ export async function callFromHttp(
 
 /**
  * Refuses a request whose connection has ended. Bun closes a connection on which another request, or the client's FIN,
- * comes before the answer, but only after it has passed the request on; one turn of the event loop later that is known.
- * What cannot be answered any more is not carried out.
+ * arrives before the answer, but only after passing the request on; one turn of the event loop later the closing is
+ * visible. A request that cannot be answered is not carried out.
  * @throws WshError cancelled
  */
 async function notGone(c: AppContext): Promise<void> {
@@ -63,9 +63,9 @@ function defaultSource(binding: HttpBinding): "query" | "json" {
 }
 
 interface Input {
-  /** What the caller sent by name. */
+  /** The caller's named inputs. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** What the operation takes of it. */
+  /** The inputs that the operation accepts. */
   readonly input: Readonly<Record<string, unknown>>;
 }
 
@@ -116,7 +116,7 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 
 /** The `output_cursor` of a result, for replies without a body. */
 export const CURSOR_HEADER = "Wsh-Output-Cursor";
-/** Names the fields of a request that its operation does not have; the request is carried out without them. */
+/** Lists the request's fields that its operation does not have; the request is carried out without them. */
 export const WARNING_HEADER = "Wsh-Warning";
 
 export function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
@@ -127,7 +127,7 @@ export function reply(c: AppContext, binding: HttpBinding, result: unknown): Res
   return c.json(result as object, binding.status ?? 200);
 }
 
-/** The standard error object; a wait that timed out has what it saw beside it (docs/protocol.md, Conventions). */
+/** The standard error object; a timed-out wait adds what it saw (docs/protocol.md, Conventions). */
 export function errorResponse(thrown: unknown, path: string): Response {
   const error = WshError.from(thrown);
   if (error.code === "internal_error") console.error(visibleLines(`internal error on ${path}: ${Bun.inspect(thrown)}`));

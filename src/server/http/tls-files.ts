@@ -1,4 +1,4 @@
-/** The certificate and key that TCP is served with: read, checked to belong together, and looked at for their dates. */
+/** The certificate and key for TCP: read, checked to belong together, and checked for their dates. */
 import { X509Certificate } from "node:crypto";
 import fs from "node:fs";
 import { WshError } from "../../protocol/errors.ts";
@@ -8,18 +8,18 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** What TLS files hold. */
+/** Content of the TLS files. */
 export interface TlsPem {
   readonly certPem: string;
   readonly keyPem: string;
 }
 
-/** @throws WshError invalid_request naming what is no good */
+/** @throws WshError invalid_request naming what is not valid */
 export function readTls({ cert, key }: TlsFiles): TlsPem {
   const certPem = readPem("certificate", cert, /-----BEGIN CERTIFICATE-----/);
   const keyPem = readPem("key", key, /-----BEGIN (?:RSA |EC )?PRIVATE KEY-----/);
   try {
-    // The two must belong together; tried on a port of its own, so that no client is refused meanwhile.
+    // Checks that the two belong together, on a separate port, so that no client is refused meanwhile.
     const trial = { hostname: "127.0.0.1", port: 0, tls: { cert: certPem, key: keyPem } };
     void Bun.serve({ ...trial, fetch: () => new Response(null, { status: 404 }) }).stop(true);
   } catch (cause) {
@@ -29,7 +29,7 @@ export function readTls({ cert, key }: TlsFiles): TlsPem {
   return { certPem, keyPem };
 }
 
-/** Why clients will refuse the certificate at this time, null when its dates are right. */
+/** Why clients will refuse the certificate at this time; null when its dates are valid. */
 export function doubtAbout({ certPem }: TlsPem, now: number): string | null {
   const { validFrom, validTo } = new X509Certificate(certPem);
   if (Date.parse(validTo) < now) return `it expired on ${validTo}`;
