@@ -1,7 +1,7 @@
 /**
- * Makes the MCP server that one caller talks to: one for each connection or session, or, in the era without sessions,
- * one for each request, so everything that can be shared is made when the modules load. It holds no state of its own;
- * what it does is call operations in the caller's name.
+ * Makes the MCP server for one caller: one per connection or session, or, in the era without sessions, one per request,
+ * so everything that can be shared is made when the modules load. It holds no state of its own; it only calls
+ * operations in the caller's name.
  */
 import {
   type CallToolResult,
@@ -28,11 +28,11 @@ import { servedTools, type ToolSet, tools } from "./tools/tools.ts";
 /** What all callers share. */
 export interface McpSettings {
   readonly call: Call;
-  /** Wait of a tool call that says nothing, in ms. Default 30 000. */
+  /** Longest wait of a tool call that sets none, in ms. Default 30 000. */
   readonly maxWaitMs?: number;
-  /** Between progress notifications, in ms. Default 1 000. */
+  /** Interval between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
-  /** What is served besides wsh's own tools; absent in use, since the conformance suite alone needs more. */
+  /** Additions to wsh's own tools; absent in use, since only the conformance suite needs more. */
   readonly extend?: McpExtension;
 }
 
@@ -42,7 +42,7 @@ export interface McpExtension {
   readonly register: (server: McpServer) => void;
 }
 
-/** On whose behalf a server calls. */
+/** The caller that a server acts for. */
 export interface McpCaller {
   /** Stable while the connection or session lives. */
   readonly id: string;
@@ -50,12 +50,12 @@ export interface McpCaller {
   readonly connected: boolean;
   readonly access: Access;
   readonly tools: ToolSet;
-  /** Target of tools that need a session and are given none. */
+  /** Target of tools that need a session and name none. */
   readonly session?: string;
   /** Where the caller is, for what it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** How it was admitted, and the only session that it may touch. */
+  /** How it was admitted, and the only session that it may access. */
   readonly via?: { readonly token: string; readonly peer: string | null };
   readonly only?: string;
 }
@@ -94,7 +94,7 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
   return server;
 }
 
-/** The SDK's own error for an unknown prompt does not say so in the words that clients of wsh know. */
+/** The SDK's own error for an unknown prompt differs from the wording that clients of wsh know. */
 function nameUnknownPrompts(server: McpServer): void {
   server.server.setRequestHandler("prompts/get", ({ params }) => {
     const skill = skills.find(({ name }) => params.name === `wsh:${name}`);
@@ -107,7 +107,7 @@ function promptOf({ description, text }: Skill) {
   return { description, messages: [{ role: "user" as const, content: { type: "text" as const, text } }] };
 }
 
-/** Calls operations in the caller's name until the signal says that the answer is not wanted any more. */
+/** Calls operations in the caller's name until the signal reports that the answer is no longer wanted. */
 function asker(server: McpServer, settings: McpSettings, caller: McpCaller, signal: AbortSignal): Ask {
   const client = server.server.getClientVersion()?.name;
   const context: CallContext = {
@@ -175,7 +175,7 @@ async function callTool(
   }
 }
 
-/** Some hosts send null for what was left out, and add parameters of their own. */
+/** Some hosts send null for omitted parameters, and add their own. */
 function sortParameters(tool: Tool, args: unknown): { parameters: Record<string, unknown>; unknown: string[] } {
   const given = typeof args === "object" && args !== null ? Object.entries(args) : [];
   const known = given.filter(([name, value]) => tool.parameterNames.has(name) && value !== null);

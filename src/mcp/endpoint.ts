@@ -1,6 +1,6 @@
 /**
- * MCP as the gateway sees it: a socket to listen on for bridges, a handler for `/mcp`, and a way to stop. The SDK is
- * loaded by the first caller, so that a server without MCP clients neither waits for it nor has it in memory.
+ * MCP for the gateway: a socket that listens for bridges, a handler for `/mcp`, and a way to stop. The SDK is loaded by
+ * the first caller, so that a server without MCP clients neither waits for it nor holds it in memory.
  */
 import { bindAside } from "../instance/single-server.ts";
 import type { Call } from "../operations/call.ts";
@@ -13,19 +13,19 @@ import { listenMcp, type McpSocket } from "./socket/listener.ts";
 
 export interface McpEndpointOptions {
   readonly call: Call;
-  /** Calls back with a session's id when it came, went or got another name. */
+  /** Calls back with a session's id when it started, ended or was renamed. */
   readonly sessions: SessionFeed;
-  /** Wait of a call that says nothing, in ms (setting mcp_max_wait_ms). Default 30 000. */
+  /** Longest wait of a call that sets none, in ms (setting mcp_max_wait_ms). Default 30 000. */
   readonly maxWaitMs?: number;
-  /** Between progress notifications, in ms. Default 1 000. */
+  /** Interval between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
-  /** Time without use after which a session over HTTP ends, in ms. Default half an hour. */
+  /** Idle time after which a session over HTTP ends, in ms. Default half an hour. */
   readonly idleMs?: number;
   /** Sessions over HTTP at once. Default 256. */
   readonly maxSessions?: number;
   /** Serves this besides wsh's own tools. */
   readonly extend?: McpExtension;
-  /** Bridges came or went; they keep an ephemeral server. */
+  /** Bridges connected or left; they keep an ephemeral server. */
   readonly changed?: (bridges: number) => void;
   /** A caller's connection or session has ended, and with it what it owns. */
   readonly callerGone?: (id: string) => void;
@@ -46,7 +46,7 @@ export class McpEndpoint {
     return this.sockets.reduce((sum, { connections }) => sum + connections, 0);
   }
 
-  /** Listens for bridges. The path must be free; another socket that was there before goes on with its bridges. */
+  /** Listens for bridges. The path must be free; an earlier socket keeps serving its bridges. */
   listen(path: string): void {
     const { changed } = this.options;
     const options = {

@@ -45,7 +45,7 @@ const parts: readonly { readonly about: readonly string[]; readonly text: string
   },
 ];
 
-/** Only what speaks of tools that are served. */
+/** Keeps only text about tools that are served. */
 export function instructionsFor(served: ReadonlySet<string>): string {
   return parts
     .filter((part) => part.about.every((name) => served.has(name)))

@@ -1,6 +1,6 @@
 /**
- * The SDK answers a request whose parameters have the wrong form with "Internal error" and its validator's issues as JSON
- * text. The mistake is the caller's: -32602, saying which parameter (JSON-RPC 2.0 §5.1).
+ * The SDK answers a request with malformed parameters with "Internal error" and its validator's issues as JSON text.
+ * The mistake is the caller's: -32602, naming the parameter (JSON-RPC 2.0 §5.1).
  */
 import { type JSONRPCMessage, ProtocolErrorCode, type Transport } from "@modelcontextprotocol/server";
 import * as v from "valibot";
@@ -10,7 +10,7 @@ const IssuesSchema = v.pipe(
   v.minLength(1),
 );
 
-/** The message as it is to be sent. */
+/** The message in the form to send. */
 function withClearError(message: JSONRPCMessage): JSONRPCMessage {
   if (!("error" in message) || message.error.code !== ProtocolErrorCode.InternalError) return message;
   const issues = issuesIn(message.error.message);

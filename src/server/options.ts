@@ -1,4 +1,4 @@
-/** What a gateway is started with: from the command line, the settings and, for the rest, the caller of `runServer`. */
+/** A gateway's options: from the command line, the settings and, for the rest, the caller of `runServer`. */
 import type { ServerInfo } from "../instance/server-info.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
@@ -10,7 +10,7 @@ export interface GatewayOptions extends AccessOptions {
   readonly ephemeral: boolean;
   readonly basePrefix: string;
   readonly tls: TlsFiles | null;
-  /** Limits, times, the audit log. A value that has a field of its own in these options is read from that field. */
+  /** Limits, times, the audit log. A value with its own field in these options is read from that field. */
   readonly settings: Settings;
   readonly mcp?: Pick<McpEndpointOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "extend">;
   /** Called once, when the server answers. */

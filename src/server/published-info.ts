@@ -1,7 +1,7 @@
 /**
- * What this server publishes about itself in NAME.json: its process and addresses while it runs, and the person's lasting
- * choice whether it stays without sessions. Whether this run stays and what later ones start with are two things: being
- * started by hand is no choice for later servers.
+ * What this server publishes about itself in NAME.json: its process and addresses while it runs, and the person's
+ * lasting choice whether it stays without sessions. Whether this run stays is separate from how later ones start:
+ * starting a server by hand makes no choice for later ones.
  */
 import { auditFile } from "../instance/audit/audit-log.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/server-info.ts";
@@ -41,14 +41,14 @@ export class PublishedInfo {
     writeServerInfo(this.options.instance, this.info);
   }
 
-  /** Keeps the person's choice. @throws WshError runtime_dir_unusable; nothing has changed then */
+  /** Saves the person's choice. @throws WshError runtime_dir_unusable; nothing has changed then */
   choose(persistent: boolean): void {
     writeServerInfo(this.options.instance, { ...this.info, persist: persistent });
     this.persistent = persistent;
     this.chosen = persistent;
   }
 
-  /** The server has ended: only its choice stays, unless a successor has published itself since. */
+  /** The server has ended: removes all but the choice, unless a successor has published itself since. */
   withdraw(): void {
     const { instance, logger } = this.options;
     const published = readServerInfo(instance);
@@ -56,7 +56,7 @@ export class PublishedInfo {
     try {
       writeServerInfo(instance, { ...published, pid: null, addresses: [], persist: this.chosen, audit_file: null });
     } catch (error) {
-      // The file names a process that has ended, which its readers find out by themselves.
+      // The file names a process that has ended, which its readers detect themselves.
       logger.warn("the end of the server could not be published", { error: WshError.from(error).message });
     }
   }

@@ -1,8 +1,8 @@
 /**
- * `wsh mcp`: a pipe between an AI host's stdio and the server's MCP socket, which starts a server where none runs and
- * survives its restart. What must stay true: stdout carries JSON-RPC lines and nothing else; every request that was
- * accepted is answered once, by the server or with an error from here; what was sent to a server that died is never
- * sent again; nothing is buffered without limit. It imports no SDK, so that the first answer comes at once.
+ * `wsh mcp`: a pipe between an AI host's stdio and the server's MCP socket, which starts a server if none runs and
+ * survives its restart. Invariants: stdout carries only JSON-RPC lines; every accepted request is answered once, by the
+ * server or with an error from here; what was sent to a server that died is never sent again; nothing is buffered
+ * without limit. It imports no SDK, so that the first answer is fast.
  */
 
 import { startServer } from "../../instance/launch/server.ts";
@@ -17,15 +17,15 @@ import { answeredId, Link } from "./link.ts";
 import { type ClientMessage, errorLine, OpenRequests, parseLine, type RequestId } from "./open-requests.ts";
 import { Output } from "./stdout.ts";
 
-/** How long requests wait for a server, in ms. */
+/** Longest wait of requests for a server, in ms. */
 const SERVER_MS = 5_000;
-/** Pause between attempts to reach a server that is coming up or going down, in ms. */
+/** Pause between attempts to reach a server that is starting or stopping, in ms. */
 const RETRY_MS = 20;
-/** How long open requests are waited for when stdin has ended, in ms. */
+/** Longest wait for open requests after stdin has ended, in ms. */
 const LAST_ANSWERS_MS = 10_000;
-/** How long stdout may take to swallow the last lines after a signal, in ms: a second is left in all. */
+/** Longest wait for stdout to take the last lines after a signal, in ms: the total allowed is a second. */
 const HASTY_FLUSH_MS = 700;
-/** Bytes that may wait in one direction before its source is not read on. */
+/** Bytes pending in one direction above which its source is not read. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 
 /** Characters of an id that a message repeats. */
@@ -48,7 +48,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
   await new Bridge(options).run();
 }
 
-/** Without the variables of ours, which describe this process and not the agent's environment. */
+/** The environment without our own variables, which describe this process and not the agent's environment. */
 function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): FittedHello {
   const kept = Object.entries(env).filter((entry): entry is [string, string] => {
     return entry[1] !== undefined && !entry[0].startsWith("WSH_");
@@ -80,11 +80,11 @@ class Bridge {
   });
   private link: Link | null = null;
   private connecting: Promise<void> | null = null;
-  /** Waits for a link, in order. */
+  /** Lines waiting for a link, in order. */
   private queue: ClientMessage[] = [];
   private queued = 0;
   private spaceInQueue: PromiseWithResolvers<void> | null = null;
-  /** Said again to a new server: the client will not. */
+  /** Sent again to a new server, since the client will not repeat it. */
   private initialize: ClientMessage | null = null;
   private isInitialized = false;
   private initialized: string | null = null;
@@ -166,7 +166,7 @@ class Bridge {
     else if (message.method === "resources/unsubscribe") this.subscriptions.delete(message.params.uri);
   }
 
-  /** Connects, starting a server if need be, and sends what waits. One attempt at a time. */
+  /** Connects, starting a server if needed, and sends what waits. One attempt at a time. */
   private connect(): Promise<void> {
     this.connecting ??= this.reach()
       .then((link) => {
@@ -224,7 +224,7 @@ class Bridge {
         env: process.env,
       });
       if (!started) {
-        // It is there but its MCP socket is not yet, or not any more.
+        // The server is there, but its MCP socket is missing: not yet bound, or already removed.
         await Bun.sleep(RETRY_MS);
         await this.mentionBind();
       }
@@ -238,7 +238,7 @@ class Bridge {
     this.complain(`the environment is over ${limit} MiB; sessions start without ${names.join(", ")}`);
   }
 
-  /** A server that runs already keeps the addresses that it has. */
+  /** A server that already runs keeps its addresses. */
   private async mentionBind(): Promise<void> {
     const { instance, bind } = this.options;
     if (bind === undefined || bind === "none") return;
@@ -248,7 +248,7 @@ class Bridge {
     this.complain(`the server that runs does not listen on ${bind}; end it first, or leave --bind out`);
   }
 
-  /** Makes a new server know what the old one knew of this client. */
+  /** Tells a new server what the old one knew of this client. */
   private async replay(link: Link): Promise<void> {
     const { initialize } = this;
     if (initialize === null || !this.isInitialized) return;
@@ -257,7 +257,7 @@ class Bridge {
     for (const subscription of this.subscriptions.values()) await this.ask(link, subscription);
   }
 
-  /** Sends a request again under an id of ours; its answer is for us. */
+  /** Sends a request again under our own id; its answer is for us. */
   private ask(link: Link, message: ClientMessage): Promise<void> {
     const id = `wsh-replay-${++this.replayCount}`;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -295,7 +295,7 @@ class Bridge {
     this.settle();
   }
 
-  /** stdin has ended: what was asked is still answered. */
+  /** stdin has ended: open requests are still answered. */
   private async finish(): Promise<void> {
     this.isInputOver = true;
     this.idle = Promise.withResolvers<void>();

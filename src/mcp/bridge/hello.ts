@@ -1,4 +1,4 @@
-/** What the bridge says first: where the agent is, with as much of its environment as the server reads. Pure. */
+/** The bridge's first message: where the agent is, with as much of its environment as the server reads. Pure. */
 import { type ClientHello, MAX_HELLO_BYTES } from "../socket/hello.ts";
 
 type Environment = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /**
- * One connection of the bridge to the server: hello, then bytes. What comes back is cut into lines, each handed on whole,
- * so that a server that dies in the middle of one leaves no half of it on stdout.
+ * One connection of the bridge to the server: hello, then bytes. Received data is split into lines, each passed on
+ * whole, so that a server that dies in the middle of one leaves no partial line on stdout.
  */
 
 import { WshError } from "../../protocol/errors.ts";
@@ -10,9 +10,11 @@ import { Wire } from "../../wire/socket.ts";
 import { type ClientHello, MESSAGE_START } from "../socket/hello.ts";
 import type { RequestId } from "./open-requests.ts";
 
-/** How long a server that accepted may take for its hello, in ms. */
+/** Longest wait for the hello of a server that accepted, in ms. */
 const HELLO_MS = 5_000;
-/** Longest message of a server, in bytes: the largest result twice, as text and as structured content, and room. */
+/**
+ * Longest message of a server, in bytes: the largest result twice, as text and as structured content, plus a margin.
+ */
 const MAX_MESSAGE_BYTES = 128 * 1024 * 1024;
 /** Of the keys that follow an answer's id. */
 const LONGEST_KEY = ',"result":'.length;
@@ -26,7 +28,7 @@ const messageStart = Buffer.from(MESSAGE_START);
 export interface LinkEvents {
   /** One message with its newline. */
   line(bytes: Uint8Array): void;
-  /** Once; no line follows. */
+  /** Called once; no line follows. */
   lost(): void;
 }
 
@@ -43,7 +45,7 @@ export class Link {
     this.outbox = new Outbox((bytes) => this.wire?.write(bytes) ?? 0);
   }
 
-  /** @throws WshError server_unavailable when no server listens, or what the server said instead of hello */
+  /** @throws WshError server_unavailable when no server listens, or the error that the server sent instead of hello */
   static async open(path: string, hello: ClientHello, events: LinkEvents): Promise<Link> {
     const link = new Link(events);
     const greeted = link.hello?.promise;
@@ -64,7 +66,7 @@ export class Link {
     );
     try {
       await greeted;
-      // Minutes pass between two calls of an agent: nothing wakes this process in them.
+      // Minutes pass between two calls of an agent: nothing should wake this process meanwhile.
       if (!link.isLost) link.wire.rest();
       return link;
     } finally {
@@ -76,7 +78,7 @@ export class Link {
     if (!this.isLost) this.outbox.write(Buffer.from(text));
   }
 
-  /** Resolves when at most `bytes` wait to be taken by the server, or it is gone. */
+  /** Resolves when at most `bytes` are pending for the server, or it is gone. */
   async room(bytes: number): Promise<void> {
     while (!this.isLost && this.outbox.pending > bytes) {
       this.drained ??= Promise.withResolvers<void>();

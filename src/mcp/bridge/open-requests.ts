@@ -1,6 +1,6 @@
 /**
- * Which requests of the client are open, and what to tell it when their answers will not come. Pure bookkeeping: every
- * request that was accepted is answered exactly once, by the server or from here.
+ * Tracks which requests of the client are open, and what to tell it when their answers will not come. Pure bookkeeping:
+ * every accepted request is answered exactly once, by the server or from here.
  */
 import { idOf, isRequestId } from "../../wire/lines.ts";
 
@@ -72,7 +72,7 @@ export class OpenRequests {
     if (request !== undefined) request.isSent = true;
   }
 
-  /** Answered or cancelled. Returns the message, null when there was none open. */
+  /** Marks a request as answered or cancelled. Returns the message, null when none was open. */
   close(id: RequestId): ClientMessage | null {
     const request = this.open.get(id);
     this.open.delete(id);
@@ -83,7 +83,7 @@ export class OpenRequests {
     return this.open.has(id);
   }
 
-  /** Those whose answer the client waits for; a listen has none until it is cancelled. */
+  /** Requests whose answer the client waits for; a listen has none until it is cancelled. */
   get awaited(): number {
     return [...this.open.values()].filter(({ message }) => message.method !== "subscriptions/listen").length;
   }
@@ -103,7 +103,7 @@ export class OpenRequests {
   }
 }
 
-/** Whether the caller may simply ask again. */
+/** Whether the caller may retry safely. */
 function consequence(message: ClientMessage, isSent: boolean): string {
   if (!isSent) return "the request was not sent to a server";
   const name = message.params.name;

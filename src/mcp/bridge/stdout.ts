@@ -1,12 +1,12 @@
 /**
- * The bridge's stdout: whole lines in order, and knowledge of what the reader has not taken yet. Node's stream says that
- * everything is written while a pipe still holds it back, so Bun's sink is used, whose flush ends when the bytes left.
+ * The bridge's stdout: whole lines in order, and how much the reader has not taken yet. Node's stream reports data as
+ * written while a pipe still holds it back, so this uses Bun's sink, whose flush resolves when the bytes were taken.
  */
 
 export interface OutputEvents {
-  /** More than the limit waits: stop producing. */
+  /** More than the limit is pending: stop producing. */
   full(): void;
-  /** Less than the limit waits again. */
+  /** Less than the limit is pending again. */
   room(): void;
   /** The reader is gone. */
   gone(): void;
@@ -36,7 +36,7 @@ export class Output {
     this.writing ??= this.write();
   }
 
-  /** Resolves when everything that was said has left, or the reader has. */
+  /** Resolves when everything printed was taken, or the reader is gone. */
   async flushed(): Promise<void> {
     while (this.writing !== null) await this.writing;
   }

@@ -1,11 +1,11 @@
 /**
  * The newest messages of one HTTP session's streams, so that a client whose connection broke can resume with
- * Last-Event-ID. Bounded by number and bytes; what has been dropped cannot be resumed from, and is told from what was
- * never sent.
+ * Last-Event-ID. Bounded by number and bytes; events that were dropped cannot be resumed from, and are distinguished
+ * from events that were never sent.
  */
 import type { EventId, EventStore, JSONRPCMessage, StreamId } from "@modelcontextprotocol/server";
 
-/** Kept per session: far more than what is on the wire when a connection breaks. */
+/** Kept per session: far more than is in transit when a connection breaks. */
 const MAX_EVENTS = 256;
 const MAX_BYTES = 1024 * 1024;
 

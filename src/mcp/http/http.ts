@@ -1,8 +1,8 @@
 /**
  * MCP over HTTP: `/mcp`, Streamable HTTP in both eras. Requests of the era without sessions are served one by one; the
- * others belong to a session, which ends by DELETE or after a time without use. What a client accepts decides the form
- * of the answer: a stream of events where it lists them, else one JSON body (docs/mcp-tools.md, Over HTTP).
- * Authentication and the limit of bodies stand before this, in the gateway.
+ * others belong to a session, which ends by DELETE or after an idle time. The client's Accept header decides the form
+ * of the answer: an event stream where it is listed, else one JSON body (docs/mcp-tools.md, Over HTTP). The gateway
+ * authenticates and limits bodies before this.
  */
 import { createMcpHandler, isJsonContentType, isLegacyRequest } from "@modelcontextprotocol/server";
 import { idOf } from "../../wire/lines.ts";
@@ -39,7 +39,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   };
   const scopes = new Map<string, Scope>();
 
-  /** What listeners of one kind share: a token for one session hears nothing that is meant for others. */
+  /** State shared by listeners of one kind: a token for one session receives nothing about others. */
   function scopeOf(only = ""): Scope {
     const known = scopes.get(only);
     if (known !== undefined) return known;
@@ -115,7 +115,7 @@ export function createMcpHttp(options: McpHttpOptions): McpHttp {
   };
 }
 
-/** Null: neither form would be understood. */
+/** Null: the client accepts neither form. */
 export function acceptedForm(accept: string | null): "json" | "events" | null {
   if (accept === null || accept.trim() === "") return "json";
   const types = accept.split(",").map((part) => part.split(";")[0]?.trim().toLowerCase());

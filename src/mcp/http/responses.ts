@@ -1,4 +1,4 @@
-/** Turning responses of the SDK into what a client accepts. Streams are read to their end or cancelled, never left. */
+/** Converts the SDK's responses to a form that the client accepts. Streams are read to their end or cancelled. */
 
 /** A JSON-RPC error as an HTTP response. */
 export function jsonRpcError(
@@ -11,8 +11,8 @@ export function jsonRpcError(
 }
 
 /**
- * One JSON body from a stream of events: the answers to the requests of `body`, in the order in which they were asked.
- * Notifications on the way are dropped: there is no place for them.
+ * Makes one JSON body from an event stream: the answers to the requests of `body`, in the order of the requests.
+ * Notifications are dropped: the body has no place for them.
  */
 export async function collectJson(response: Response, body: unknown): Promise<Response> {
   const messages = Array.isArray(body) ? body : [body];
@@ -61,7 +61,7 @@ async function* events(stream: ReadableStream<Uint8Array>): AsyncGenerator<strin
   }
 }
 
-/** Headers are sent with the first bytes: without these a client would wait for the first event to see that it is connected. */
+/** Headers are sent with the first bytes: without these a client would see the connection only with the first event. */
 const FIRST_BYTES = new TextEncoder().encode(": connected\n\n");
 
 /**

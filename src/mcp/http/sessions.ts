@@ -1,7 +1,7 @@
 /**
- * MCP sessions over HTTP, for the eras that have them. A session is made by `initialize`, belongs to the token that made
- * it, and ends by DELETE, after a time in which nothing was asked and no stream was open, or as the one unused for longest
- * when there are too many. Clients rarely say goodbye, so the end by time is the usual one.
+ * MCP sessions over HTTP, for the eras that have them. `initialize` creates a session, which belongs to that request's
+ * token and ends by DELETE, after a time without requests or open streams, or as the longest idle one when there are
+ * too many. Clients rarely say goodbye, so most sessions end by timeout.
  */
 import { isInitializeRequest, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { idOf, isRequestId } from "../../wire/lines.ts";
@@ -12,13 +12,13 @@ import { RecentEvents } from "./event-store.ts";
 import { jsonRpcError, onEnd } from "./responses.ts";
 import { UnreadHints } from "./unread-hints.ts";
 
-/** Time without use after which a session ends, in ms, unless a setting says otherwise. */
+/** Idle time after which a session ends, in ms, unless a setting changes it. */
 const DEFAULT_IDLE_MS = 30 * 60 * 1000;
-/** How often unused sessions are looked for, in ms, while there are any. */
+/** Interval between checks for idle sessions, in ms, while there are sessions. */
 const SWEEP_MS = 60 * 1000;
-/** Sessions at once, unless a setting says otherwise (docs/protocol.md, Limits). */
+/** Limit of sessions, unless a setting changes it (docs/protocol.md, Limits). */
 const DEFAULT_MAX_SESSIONS = 256;
-/** When a client whose stream broke should try again, in ms. */
+/** Delay before a client whose stream broke should reconnect, in ms. */
 const RETRY_MS = 3_000;
 
 interface Session {
@@ -27,10 +27,10 @@ interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly events: RecentEvents;
   readonly close: () => Promise<void>;
-  /** Ids of requests that were not answered yet: another with the same id could not be told from them. */
+  /** Ids of unanswered requests: another request with the same id would be ambiguous. */
   readonly unanswered: Set<string | number>;
   readonly hints: UnreadHints;
-  /** Requests and streams that are open. */
+  /** Number of open requests and streams. */
   open: number;
   usedAt: number;
 }
@@ -41,7 +41,7 @@ export class HttpSessions {
 
   constructor(private readonly options: McpHttpOptions) {}
 
-  /** @param body what the request's body parses to */
+  /** @param body the request's parsed body */
   async post(request: Request, body: unknown, identity: HttpIdentity): Promise<Response> {
     if (isInitializeRequest(body) && !request.headers.has("mcp-session-id"))
       return this.initialize(request, body, identity);
@@ -139,7 +139,7 @@ export class HttpSessions {
     session.open++;
     session.usedAt = performance.now();
     const isStream = request.method === "GET";
-    // What was meant for an earlier stream may be lost with it.
+    // Messages of an earlier stream may be lost with it.
     if (isStream) session.hints.forget();
     const released = () => {
       session.open--;
@@ -158,7 +158,7 @@ export class HttpSessions {
     const wanted = request.headers.get("mcp-session-id");
     if (wanted === null) return jsonRpcError(400, -32000, "Bad Request: Mcp-Session-Id header is required", id);
     const session = this.sessions.get(wanted);
-    // Another token's session is none of its business, and not to be told from one that does not exist.
+    // Another token's session must look the same as one that does not exist.
     if (session?.tokenId !== tokenIdOf(identity)) return jsonRpcError(404, -32001, "Session not found", id);
     return session;
   }
@@ -196,7 +196,7 @@ function requestIds(body: unknown): (string | number)[] {
   return requests.flatMap(({ id }) => (isRequestId(id) ? [id] : []));
 }
 
-/** Requests that will not be answered: their caller does not want to know any more. */
+/** Requests that will not be answered, since their caller cancelled them. */
 function cancelledIds(body: unknown): (string | number)[] {
   const cancels = messagesIn(body).filter(({ method }) => method === "notifications/cancelled");
   return cancels.flatMap(({ params }) => {

@@ -1,12 +1,12 @@
 /**
- * Notifications that something changed, on their way to a client that may not read: a second one says nothing that the
- * first does not, so none is sent while the same still waits. What waits is thus as much as there are different ones.
+ * Change notifications for a client that may not read: a second one adds nothing to the first, so none is sent while
+ * the same is pending. The queue thus holds at most one of each kind.
  */
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 
 const DATA = "data: ";
 
-/** They only say that it is worth to look again. */
+/** These only say that reading again is worthwhile. */
 const hintMethods: ReadonlySet<string> = new Set([
   "notifications/resources/list_changed",
   "notifications/resources/updated",
@@ -16,7 +16,7 @@ export class UnreadHints {
   private readonly waiting = new Set<string>();
   private readonly decoder = new TextDecoder();
 
-  /** Whether the client has the same before it; if not, this one is counted as sent. */
+  /** Whether the same one is pending for the client; if not, this one is counted as sent. */
   isWaiting(message: JSONRPCMessage): boolean {
     if (!("method" in message) || !hintMethods.has(message.method)) return false;
     const text = JSON.stringify(message);
@@ -25,7 +25,7 @@ export class UnreadHints {
     return false;
   }
 
-  /** A piece of the event stream has left for the client. */
+  /** A piece of the event stream was sent to the client. */
   passed(piece: Uint8Array): void {
     if (this.waiting.size === 0) return;
     for (const line of this.decoder.decode(piece).split("\n")) {
@@ -33,7 +33,7 @@ export class UnreadHints {
     }
   }
 
-  /** Nothing waits any more, or it never arrives. */
+  /** Nothing is pending any more, or it will never arrive. */
   forget(): void {
     this.waiting.clear();
   }

@@ -9,12 +9,12 @@ import { WshError } from "../../protocol/errors.ts";
 
 /** Pause between two updates of one session, in ms: "at most a few a second". */
 const UPDATE_PAUSE_MS = 300;
-/** One long poll, in ms; then it is asked again. */
+/** Length of one long poll, in ms; then another begins. */
 const POLL_MS = 300_000;
-/** Pause after a session could not be asked, in ms. */
+/** Pause after a session could not be reached, in ms. */
 const RETRY_MS = 1_000;
 
-/** Calls back with a session's id when it came, went or got another name. */
+/** Calls back with a session's id when it started, ended or was renamed. */
 export type SessionFeed = (changed: (id: string) => void) => Disposable;
 
 export const SESSIONS_URI = "wsh://sessions";
@@ -24,13 +24,13 @@ interface Watch {
   readonly stop: Disposable;
 }
 
-/** The session that a resource belongs to, undefined for the list and for what is no resource. */
+/** The session that a resource belongs to, undefined for the list and for unknown URIs. */
 export function sessionOf(uri: string): string | undefined {
   const name = /^wsh:\/\/sessions\/([^/]+)\/(?:screen|scrollback)$/.exec(uri)?.[1];
   return name === undefined ? undefined : decoded(name);
 }
 
-/** The text of a URI's part; undefined when its percent escapes stand for nothing. */
+/** Decodes a part of a URI; undefined when its percent escapes are invalid. */
 export function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
@@ -47,7 +47,7 @@ export class Changes {
     private readonly feed: SessionFeed,
   ) {}
 
-  /** Sessions came or went. @param only id of the one session that the listener may know of */
+  /** Sessions started or ended. @param only id of the one session that the listener may see */
   onSessions(changed: () => void, only?: string): Disposable {
     return this.feed((id) => {
       if (only === undefined || id === only) changed();
@@ -55,8 +55,8 @@ export class Changes {
   }
 
   /**
-   * What the URI names changed. An unknown URI never does.
-   * @param only id of the one session that the listener may know of
+   * The URI's resource changed. An unknown URI never does.
+   * @param only id of the one session that the listener may see
    */
   onResource(uri: string, changed: () => void, only?: string): Disposable {
     const session = sessionOf(uri);
@@ -110,7 +110,7 @@ export class Changes {
         await pause(UPDATE_PAUSE_MS, signal);
       } catch (thrown) {
         if (signal.aborted) return;
-        // Gone for good: say so once, so that a reader finds out.
+        // Permanently gone: reported once, so that a reader notices.
         if (WshError.from(thrown).code === "session_not_found") return tell();
         since = undefined;
         await pause(RETRY_MS, signal);

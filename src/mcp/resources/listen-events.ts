@@ -1,5 +1,5 @@
 /**
- * Events for `subscriptions/listen` over HTTP: the SDK sends on, to each stream, what it asked for. A resource is watched
+ * Events for `subscriptions/listen` over HTTP: the SDK forwards to each stream what it asked for. A resource is watched
  * while a stream that names it is open, the list of sessions while any stream is.
  */
 import { InMemoryServerEventBus } from "@modelcontextprotocol/server";
@@ -12,13 +12,13 @@ export class EventTap {
   private listens = 0;
   private sessions: Disposable | null = null;
 
-  /** @param only id of the one session that the listeners may know of */
+  /** @param only id of the one session that the listeners may see */
   constructor(
     private readonly changes: Changes,
     private readonly only?: string,
   ) {}
 
-  /** One stream's wishes; dispose when it ends. */
+  /** One stream's subscriptions; dispose when it ends. */
   watch(uris: readonly string[]): Disposable {
     this.listens++;
     this.sessions ??= this.changes.onSessions(() => this.bus.publish({ kind: "resources_list_changed" }), this.only);

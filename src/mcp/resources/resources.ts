@@ -105,7 +105,7 @@ export function registerSubscriptions(server: McpServer, changes: Changes, call:
   };
 }
 
-/** Whether a caller that may touch one session only may hear of this resource: not, as if it did not exist. */
+/** Whether a caller limited to one session may see this resource; if not, it behaves as if it did not exist. */
 export async function mayWatch(uri: string, call: Call, only: string | undefined): Promise<boolean> {
   const session = sessionOf(uri);
   if (only === undefined || session === undefined) return true;

@@ -42,14 +42,14 @@ export class Conversation {
     if (era === "legacy") {
       this.owned.push(registerSubscriptions(server, changes, call));
     } else {
-      // The SDK sends on only what a listen asked for.
+      // The SDK forwards only what a listen asked for.
       this.modern = server;
       this.owned.push(changes.onSessions(() => void server.server.sendResourceListChanged().catch(() => {})));
     }
     return server;
   }
 
-  /** The SDK answers `subscriptions/listen`; which resources to watch for it is ours to find out. */
+  /** The SDK answers `subscriptions/listen`; finding which resources to watch is left to us. */
   private followListens(message: JSONRPCMessage): void {
     if (!("method" in message)) return;
     const { params } = message;

@@ -1,6 +1,7 @@
 /**
- * The first line each way on `NAME.mcp.sock`, before JSON-RPC begins: who comes and what for, and who answers. Both ends
- * are wsh; the version counts this exchange and the one promise that the bridge relies on (see MESSAGE_START).
+ * The first line each way on `NAME.mcp.sock`, before JSON-RPC begins: the client and its purpose, then the server's
+ * identity. Both ends are wsh; the version covers this exchange and the one promise that the bridge relies on (see
+ * MESSAGE_START).
  */
 export const MCP_SOCKET_VERSION = 1;
 
@@ -12,10 +13,10 @@ export const MESSAGE_START = '{"jsonrpc":"2.0","id":';
 
 /** Longest line from a client: the SDK's own limit for one message. */
 export const MAX_LINE_BYTES = 10 * 1024 * 1024;
-/** Longest hello: an environment may be large. */
+/** Longest hello, in bytes: an environment may be large. */
 export const MAX_HELLO_BYTES = 1024 * 1024;
 
-/** What a client says first. */
+/** The client's first message. */
 export interface ClientHello {
   readonly wsh_mcp: typeof MCP_SOCKET_VERSION;
   readonly version: string;
@@ -27,7 +28,7 @@ export interface ClientHello {
   readonly read_only?: boolean;
 }
 
-/** The server's answer; `{"error":{code,message,hint}}` instead when it does not want to talk. */
+/** The server's answer; `{"error":{code,message,hint}}` instead when it refuses. */
 export interface ServerHello {
   readonly wsh_mcp: typeof MCP_SOCKET_VERSION;
   readonly version: string;

@@ -10,10 +10,10 @@ import { idOf, LineSplitter } from "../../wire/lines.ts";
 import { Outbox } from "../../wire/outbox.ts";
 import { MAX_LINE_BYTES } from "./hello.ts";
 
-/** Unread answers at which reading stops, in bytes: a few of the largest screens. */
+/** Unread bytes of answers above which reading stops: a few of the largest screens. */
 const MAX_PENDING_BYTES = 8 * 1024 * 1024;
 
-/** What a transport needs of its socket. */
+/** What a transport requires of its socket. */
 export interface LineSocket {
   /** Returns how many bytes it took. */
   write(bytes: Uint8Array): number;
@@ -102,7 +102,7 @@ export class LineTransport implements Transport {
 
   private write(message: object): void {
     const { jsonrpc: _jsonrpc, id, ...rest } = message as { jsonrpc: string; id?: unknown };
-    // The order of keys is promised: hello.ts, MESSAGE_START.
+    // The key order is promised: hello.ts, MESSAGE_START.
     const ordered = id === undefined ? { jsonrpc: "2.0", ...rest } : { jsonrpc: "2.0", id, ...rest };
     this.outbox.write(encoder.encode(`${JSON.stringify(ordered)}\n`));
     if (this.outbox.pending <= MAX_PENDING_BYTES || this.isPaused) return;

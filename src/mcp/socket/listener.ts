@@ -1,7 +1,7 @@
 /**
- * The socket for bridges: `NAME.mcp.sock`. After a hello line each way a connection is a conversation of JSON-RPC lines. A
- * connection is one caller; what it owns ends with it. The conversation's code, and the SDK with it, is loaded by the
- * first connection: most servers never have one, and it costs 20 ms and 25 MB.
+ * The socket for bridges: `NAME.mcp.sock`. After a hello line each way a connection is a conversation of JSON-RPC
+ * lines. A connection is one caller; what it owns ends with it. The first connection loads the conversation's code and
+ * the SDK: most servers never have one, and it costs 20 ms and 25 MB.
  */
 
 import * as v from "valibot";
@@ -26,7 +26,7 @@ const ClientHelloSchema = v.object({
 export interface McpSocketOptions {
   /** Loads the conversation's code; called for every connection. */
   readonly load: () => Promise<{ readonly Talk: typeof Conversation; readonly options: ConversationOptions }>;
-  /** A bridge came or went; they keep an ephemeral server. */
+  /** A bridge connected or left; they keep an ephemeral server. */
   readonly changed?: (connections: number) => void;
 }
 
@@ -35,7 +35,7 @@ export interface McpSocket {
   stop(): void;
 }
 
-/** Listens; the directory guards who may connect. The caller has made sure that the path is free. */
+/** Listens; the directory controls who may connect. The caller has ensured that the path is free. */
 export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
   const open = new Set<BridgeConnection>();
   const changed = (): void => options.changed?.(open.size);
@@ -60,7 +60,7 @@ export function listenMcp(path: string, options: McpSocketOptions): McpSocket {
   };
 }
 
-/** One connection; `conversation` once the hello was good and the code is there. */
+/** One connection; `conversation` is set once the hello was valid and the code is loaded. */
 class BridgeConnection implements WireEvents {
   private hello: Uint8Array[] = [];
   private helloSize = 0;
@@ -96,7 +96,7 @@ class BridgeConnection implements WireEvents {
     this.close();
   }
 
-  /** Collects the first line, answers it, and hands what follows to the conversation. */
+  /** Collects the first line, answers it, and passes what follows to the conversation. */
   private greet(bytes: Uint8Array): void {
     const end = bytes.indexOf(0x0a);
     this.hello.push(new Uint8Array(end === -1 ? bytes : bytes.subarray(0, end)));
@@ -122,11 +122,11 @@ class BridgeConnection implements WireEvents {
     this.wire.write(Buffer.from(`${JSON.stringify(value)}\n`));
   }
 
-  /** Nothing is read while the code is loaded; what came with the hello is handed on first. */
+  /** Nothing is read while the code is loaded; what came with the hello is passed on first. */
   private async converse(caller: McpCaller, rest: Uint8Array): Promise<void> {
     const { Talk, options } = await this.load();
     if (!this.isOpen) return;
-    // Minutes pass between two calls of an agent: nothing wakes this process in them.
+    // Minutes pass between two calls of an agent: nothing should wake this process meanwhile.
     this.wire.rest();
     const conversation = new Talk(this.wire, caller, options);
     this.conversation = conversation;

@@ -1,6 +1,6 @@
 /**
- * Figures of the gateway in the text form that Prometheus reads (exposition format 0.0.4). Counting is an increment a call;
- * a present value is read when the figures are asked for.
+ * Figures of the gateway in Prometheus's text format (exposition format 0.0.4). Counting is one increment per call;
+ * current values are read when the figures are requested.
  */
 import { VERSION } from "../../protocol/version.ts";
 import type { CallRecord } from "./observed-call.ts";

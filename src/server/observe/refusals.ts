@@ -1,9 +1,9 @@
-/** Refused requests in the audit log: no more than a person reads, so that trying tokens erases no history. */
+/** Refused requests in the audit log: no more than a person reads, so that guessing tokens pushes out no history. */
 import type { AuditLog } from "../../instance/audit/audit-log.ts";
 import { RateLimit } from "../auth/rate-limit.ts";
 import type { Refused } from "../http/context.ts";
 
-/** Lines a second, and at once; the others are counted. */
+/** Lines per second, and the largest burst; the others are only counted. */
 const LINES_PER_SECOND = 10;
 /** Characters of a path that are kept. */
 const SHOWN_PATH = 200;

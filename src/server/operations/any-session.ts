@@ -1,4 +1,4 @@
-/** Waiting over several sessions: every candidate is asked, the first answer that decides counts, the rest is cancelled. */
+/** Waits over several sessions: asks every candidate, returns the first answer that decides, and cancels the rest. */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";

@@ -1,4 +1,4 @@
-/** Creating a session for a caller of the gateway, who gives environment and directory, or finding the one that is there. */
+/** Creates a session with a gateway caller's environment and directory, or finds the existing one. */
 import os from "node:os";
 import * as v from "valibot";
 import { hostSpecOf, startHost } from "../../instance/launch/host.ts";
@@ -12,7 +12,7 @@ import { CONTEXT } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
-/** @throws WshError server_not_found, session_name_conflict, resource_limit_reached and what the session process reports */
+/** @throws WshError server_not_found, session_name_conflict, resource_limit_reached and the session process's errors */
 export async function createSession(
   hosts: Hosts,
   state: ServerState,
@@ -44,7 +44,7 @@ export async function createSession(
   state.sessionCreated();
   const info = v.parse(SessionInfoSchema, ready.info);
   await hosts.find(info.id);
-  // Its caller has read nothing yet, whatever its shell has printed by now.
+  // The caller has read nothing yet, whatever the shell has printed by now.
   return { ...info, output_cursor: 0 };
 }
 

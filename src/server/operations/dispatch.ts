@@ -1,6 +1,6 @@
 /**
- * Routes a call to what handles it: server operations here, session operations to their session process, unparsed. The one way in for
- * HTTP, WebSocket and MCP, so access and validation are the same everywhere.
+ * Routes a call to its handler: server operations here, session operations to their session process, unparsed. The one
+ * entry for HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
 import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../../operations/call.ts";
 import {

@@ -1,6 +1,6 @@
 /**
- * exec without a session: each command gets a session of its own, so its status is the process's and no shell prompt has
- * to be understood. The sessions stay readable for a while (tag `exec`).
+ * exec without a session: each command gets its own session, so its status is the process's and no shell prompt has to
+ * be parsed. The sessions stay readable for a while (tag `exec`).
  */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
@@ -9,7 +9,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
-/** Sessions of exec are as tall as a screen and as wide as build output wants; both only matter for wrapping. */
+/** Sessions of exec are as tall as a screen and wide enough for build output; both only affect wrapping. */
 const EXEC_ROWS = 24;
 const EXEC_COLS = 80;
 

@@ -1,4 +1,6 @@
-/** The server's own operations: sessions and servers listed, its state, its end; the longer ones have files of their own. */
+/**
+ * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
+ */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession } from "../../protocol/session.ts";
@@ -64,7 +66,7 @@ async function ownEntry(
   return { hostname, address: "local", health: "healthy", role: "member", sessions, server_id: serverId };
 }
 
-/** Running sessions that the caller may know of, those that another process has just started included. */
+/** Running sessions that the caller may see, including those that another process has just started. */
 async function runningCount(hosts: Hosts, only: string | undefined): Promise<number> {
   const all = await hosts.present();
   return all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;

@@ -4,13 +4,13 @@ import { WshError } from "../../protocol/errors.ts";
 
 export interface ServerState {
   readonly instance: Instance;
-  /** What this server calls itself. */
+  /** This server's name. */
   readonly hostname: string;
   readonly serverId: string;
-  /** Time since the start, in ms, by the clock that does not jump. */
+  /** Time since the start, in ms, by the monotonic clock. */
   uptimeMs(): number;
   readonly limits: Readonly<Record<string, number>>;
-  /** Addresses that it listens on over TCP. */
+  /** TCP addresses that it listens on. */
   readonly addresses: readonly string[];
   readonly persistent: boolean;
   setPersistent(persistent: boolean): void;

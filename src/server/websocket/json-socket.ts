@@ -1,8 +1,8 @@
 /**
- * JSON over a WebSocket: requests in order, answers with their ids, events in between (docs/protocol.md, JSON for one session). Both levels share
- * this: a request is parsed here, its method looked up in the operation table, its answer written. Requests run one after
- * the other; those that wait for something in a session begin in order and answer later. Everything that runs ends with
- * the connection.
+ * JSON over a WebSocket: requests in order, answers with their ids, events in between (docs/protocol.md, JSON for one
+ * session). Shared by both levels: a request is parsed here, its method looked up in the operation table, its answer
+ * written. Requests run one after the other; those that wait for something in a session begin in order and answer
+ * later. Everything running ends with the connection.
  */
 
 import * as v from "valibot";
@@ -16,13 +16,13 @@ import { parse } from "../../protocol/parse.ts";
 import type { CallRecord } from "../observe/observed-call.ts";
 import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
 
-/** Requests of one connection that may wait for their turn. */
+/** Limit of one connection's queued requests. */
 const MAX_WAITING_REQUESTS = 256;
 
 /** How long the end of a session waits for the answer to what ended it, in ms. */
 const LAST_ANSWER_MS = 2_000;
 
-/** Operations that take as long as a program does: they must not hold up the requests behind them. */
+/** Operations that last as long as a program does: they must not delay the requests behind them. */
 const patient: ReadonlySet<OperationName> = new Set<OperationName>([
   "idle.await",
   "idle.any",
@@ -78,13 +78,13 @@ export function parseSubscription(params: unknown): Subscription {
 
 export interface JsonSocketOptions {
   readonly call: Call;
-  /** Who calls, without signal and session. */
+  /** The caller, without signal and session. */
   readonly context: Omit<CallContext, "signal">;
-  /** Requests of one connection that may run at once. */
+  /** Limit of one connection's requests running at once. */
   readonly maxWaits: number;
   /** The connection has ended, and with it what its caller held. */
   readonly callerGone: (id: string) => void;
-  /** Writes down what is no operation, when there is an audit log. */
+  /** Records what is not an operation, when there is an audit log. */
   readonly audit: (record: CallRecord) => void;
 }
 
@@ -124,16 +124,16 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     this.options.callerGone(this.options.context.caller.id);
   }
 
-  /** What handles a request before the operation table does; undefined leaves it to the table. */
+  /** Handles a request before the operation table does; undefined leaves it to the table. */
   protected abstract special(request: JsonRequest): Promise<void> | undefined;
   /** @throws WshError session_required, unknown_method */
   protected abstract route(request: JsonRequest): { operation: Operation<OperationName>; session: string | undefined };
-  /** The input of an operation, where it is not `params` as it is. */
+  /** The input of an operation, where it differs from `params`. */
   protected input(request: JsonRequest): unknown {
     return request.params;
   }
 
-  /** The result of an operation, where a method says it differently. */
+  /** The result of an operation, where a method returns it in another form. */
   protected result(_method: string, result: unknown): unknown {
     return result;
   }
@@ -188,7 +188,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     this.afterWork = null;
   }
 
-  /** Runs once the request in hand has been answered: who ends a session hears that it worked. */
+  /** Runs after the current request has been answered: a caller that ends a session gets its answer first. */
   protected whenAnswered(then: () => void): void {
     if (!this.working) {
       then();
@@ -201,7 +201,7 @@ export abstract class JsonSocket implements WebSocketEndpoint {
     };
   }
 
-  /** What the endpoint does itself is recorded in the audit log as calls are. */
+  /** What the endpoint does itself is recorded in the audit log like a call. */
   private async recorded({ method, params, session }: JsonRequest, done: Promise<void>): Promise<void> {
     const began = performance.now();
     const { signal } = this;

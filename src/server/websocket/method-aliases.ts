@@ -1,11 +1,11 @@
 /**
- * Methods of `/ws/json` whose parameters or results differ from those of the operation behind them: older clients send and
- * read them this way. Pure; looked up by the name that a client sent.
+ * Methods of `/ws/json` whose parameters or results differ from those of the operation behind them: older clients send
+ * and read these forms. Pure; looked up by the name that a client sent.
  */
 import type { OperationName } from "../../operations/table.ts";
 import type { JsonRequest } from "./json-socket.ts";
 
-/** What an operation is called with, by the method whose parameters say it differently. */
+/** Converts a method's parameters to the operation's input, where they differ. */
 export const aliasedCalls = methodMap({
   kill_session: ({ params, session }) => ({
     operation: "session.kill",
@@ -39,12 +39,12 @@ export const aliasedCalls = methodMap({
 
 type Alias = (request: JsonRequest) => { operation: OperationName; session?: unknown; input: unknown };
 
-/** A Map, since the name is the client's: `constructor` is no method. */
+/** A Map, since the client chooses the name: `constructor` is not a method. */
 function methodMap(aliases: Readonly<Record<string, Alias>>): ReadonlyMap<string, Alias> {
   return new Map(Object.entries(aliases));
 }
 
-/** Results that leave out `server`: those clients take a session that has one for another machine's. */
+/** Results without `server`: those clients take a session with one for another machine's. */
 export const aliasedResults: ReadonlyMap<string, (result: unknown) => unknown> = new Map<
   string,
   (result: unknown) => unknown

@@ -1,4 +1,7 @@
-/** `/sessions/:name/ws/raw`: the program's bytes out as binary frames, what clients send typed (docs/protocol.md, Raw bytes). */
+/**
+ * `/sessions/:name/ws/raw`: sends the program's bytes as binary frames, types what clients send (docs/protocol.md, Raw
+ * bytes).
+ */
 
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
@@ -7,7 +10,7 @@ import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";
 import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
 
-/** Typed bytes that may wait for a host; a host takes megabytes at once unless it hangs. */
+/** Limit of typed bytes pending for a session process, which takes megabytes at once unless it hangs. */
 const MAX_PENDING_INPUT = 4 * 1024 * 1024;
 const encoder = new TextEncoder();
 
@@ -28,7 +31,7 @@ export class RawSocket implements WebSocketEndpoint {
   private constructor(private readonly record: TypedRecord | null) {}
 
   /**
-   * @param record where it is written down at the end what was typed
+   * @param record records at the end what was typed
    * @throws WshError of HostStream.open: nothing is upgraded then
    */
   static async open(

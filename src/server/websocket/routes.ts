@@ -1,7 +1,7 @@
 /**
- * Mounts the WebSocket endpoints (docs/protocol.md, WebSockets): everything that can refuse a connection does so before it is upgraded, with
- * the statuses and errors of HTTP. Keeps the list of server-level connections, which hear about all sessions and keep an
- * ephemeral server alive.
+ * Mounts the WebSocket endpoints (docs/protocol.md, WebSockets): every check that can refuse a connection runs before
+ * the upgrade, with the statuses and errors of HTTP. Keeps the list of server-level connections, which receive events
+ * of all sessions and keep an ephemeral server alive.
  */
 import type { Hono } from "hono";
 import type { AuditLog } from "../../instance/audit/audit-log.ts";
@@ -21,14 +21,14 @@ export interface WebSocketRoutesOptions {
   readonly call: Call;
   readonly sockets: WebSockets;
   readonly tickets: Tickets;
-  /** Null: nothing is written down. */
+  /** Null: nothing is recorded. */
   readonly audit: AuditLog | null;
   readonly limits: {
     readonly max_websockets: number;
     readonly max_subscriptions: number;
     readonly max_waiters: number;
   };
-  /** A server-level connection came or went. */
+  /** A server-level connection opened or closed. */
   readonly changed: () => void;
 }
 

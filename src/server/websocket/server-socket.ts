@@ -1,6 +1,7 @@
 /**
- * `/ws/json`: every session's methods with `session` beside them, the server's own, and what happens to sessions without
- * asking (docs/protocol.md, JSON for the server). Each subscription has a connection to its host; it follows the session through renames.
+ * `/ws/json`: every session's methods with an added `session`, the server's own, and unasked events about sessions
+ * (docs/protocol.md, JSON for the server). Each subscription has a connection to its session process; it follows the
+ * session through renames.
  */
 
 import type { Operation } from "../../operations/define.ts";
@@ -15,7 +16,7 @@ import type { Hosts } from "../hosts/session-hosts.ts";
 import { type JsonRequest, JsonSocket, type JsonSocketOptions, operationOf, parseSubscription } from "./json-socket.ts";
 import { aliasedCalls, aliasedResults } from "./method-aliases.ts";
 
-/** Bytes that wait for a reader before it misses events about sessions; it is told to list them again. */
+/** Bytes pending for a reader above which it misses events about sessions; it is told to list them again. */
 const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
 export interface ServerSocketOptions extends JsonSocketOptions {
@@ -37,7 +38,7 @@ export class ServerSocket extends JsonSocket {
     super(options);
   }
 
-  /** A session came, went or changed. */
+  /** A session started, ended or changed. */
   lifecycle(event: LifecycleEvent): void {
     const { only } = this.options.context;
     if (only !== undefined && event.params.session.id !== only) return;

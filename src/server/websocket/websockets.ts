@@ -1,22 +1,22 @@
 /**
- * What all WebSockets of the gateway share: Bun's one handler for all listeners, keep-alive, and the limits of a
- * connection. What a connection means is its endpoint's business. A peer that leaves a ping unanswered is closed; a peer that
- * does not read makes `send` say so, and what it is sent is the endpoint's decision; past the queue limit it is dropped.
+ * What all WebSockets of the gateway share: Bun's one handler for all listeners, keep-alive, and a connection's limits.
+ * The endpoint decides what a connection means. A peer that leaves a ping unanswered is closed. When a peer does not
+ * read, `send` reports it and the endpoint decides what to send; past the queue limit the peer is dropped.
  */
 
 /** Longest message from a client (docs/protocol.md, Limits); past it the connection is dropped. */
 const MAX_MESSAGE_BYTES = 1024 * 1024;
 
 export interface KeepAlive {
-  /** Between pings, in ms. */
+  /** Interval between pings, in ms. */
   readonly pingMs: number;
-  /** Time for the answer, in ms. */
+  /** Longest wait for the answer, in ms. */
   readonly pongMs: number;
 }
 
 export type WebSocketPeer = Bun.ServerWebSocket<WebSocketEndpoint>;
 
-/** One connection's meaning. */
+/** The endpoint's side of one connection. */
 export interface WebSocketEndpoint {
   open(socket: WebSocketPeer): void;
   message(data: string | Uint8Array): void;
@@ -29,7 +29,7 @@ export interface WebSocketEndpoint {
 /** Codes that the gateway closes with (RFC 6455 §7.4.1). */
 export const closeCodes = { normal: 1000, policy: 1008, trouble: 1011 } as const;
 
-/** What a session's end is called in a close frame. */
+/** Reason in the close frame for a session's end. */
 export function closeReason(reason: string): { readonly code: number; readonly reason: string } {
   switch (reason) {
     case "killed":
@@ -66,7 +66,7 @@ export class WebSockets {
       maxPayloadLength: MAX_MESSAGE_BYTES,
       backpressureLimit: this.maxQueueBytes,
       closeOnBackpressureLimit: true,
-      // Ours below: Bun's are tied to its own idle timeout.
+      // We send our own below: Bun's are tied to its idle timeout.
       idleTimeout: 0,
       sendPings: false,
       perMessageDeflate: false,
@@ -85,7 +85,7 @@ export class WebSockets {
     };
   }
 
-  /** What let the connection in is no longer valid. */
+  /** The credential that admitted the connection is no longer valid. */
   drop(endpoint: WebSocketEndpoint): void {
     this.open.get(endpoint)?.socket.close(closeCodes.policy, "token revoked");
   }
