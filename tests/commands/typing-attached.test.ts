@@ -1,0 +1,81 @@
+/** A person types at an attached terminal while execs run: what they type arrives afterwards, whole and in order. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { failure, Http } from "../support/http.ts";
+import { isMissing } from "../support/programs.ts";
+import { SessionApi } from "../support/session-api.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+/** Between two keys of a person who types fast, in ms: less than the pause for which exec waits. */
+const KEY_MS = 8;
+/** What is typed while a command runs is echoed by the terminal, and the result says so. */
+const ECHOED = /its echo may stand in the output/;
+/** Lines that the person types. */
+const LINES = 4;
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+for (const shell of ["bash", "zsh", "fish"]) {
+  test.skipIf(isMissing(shell))(`${shell}: nothing is joined and nothing is lost`, async () => {
+    const api = await SessionApi.shell(http, shell, { shell });
+    const log = join(wsh.dir, `${shell}.log`);
+    const logged = (): string[] => (existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : []);
+    const exec = (command: string) => http.post(`/sessions/${api.name}/exec`, { command });
+    await using terminal = await EmulatorTerminal.attach(wsh, api.name, { rows: 24, cols: 100, seen: /[#$%>] *$/m });
+    const types = async (text: string): Promise<void> => {
+      for (const key of text) {
+        terminal.type(key);
+        await Bun.sleep(KEY_MS);
+      }
+    };
+
+    let isTyping = true;
+    const ran: string[] = [];
+    const first = exec(`echo E0 >> ${log}; sleep 0.5; echo out-0`);
+    await until("the first exec to run", () => logged().includes("E0"));
+    const typing = (async () => {
+      for (let n = 0; n < LINES; n++) await types(`echo T${n}-whole >> ${log}\r`);
+      isTyping = false;
+    })();
+    const begun = await first;
+    const echoed = { exit_code: 0, warnings: [expect.stringMatching(ECHOED)] };
+    expect(begun).toMatchObject({ status: 200, body: { ...echoed, output: expect.stringMatching(/out-0$/) } });
+    for (let n = 1; isTyping || ran.length === 0; n++) {
+      const answer = await exec(`echo E${n} >> ${log}; sleep 0.0${n % 10}; echo out-${n}`);
+      if (answer.status === 200) {
+        const isEchoed = ECHOED.test(JSON.stringify(answer.body));
+        const output = isEchoed ? expect.stringContaining(`out-${n}`) : `out-${n}`;
+        expect(answer.body).toMatchObject({ state: "finished", exit_code: 0, output });
+        ran.push(`E${n}`);
+      } else expect(answer).toMatchObject({ status: 409 });
+    }
+    await typing;
+    const typed = Array.from({ length: LINES }, (_, n) => `T${n}-whole`);
+    await until("the last typed line to run", () => logged().includes(typed.at(-1) ?? ""));
+    expect(logged().filter((line) => line.startsWith("T"))).toEqual(typed);
+    expect(logged().filter((line) => !line.startsWith("T"))).toEqual(["E0", ...ran]);
+
+    // Half a line stands at the next prompt and is finished there.
+    const last = exec(`echo E-last >> ${log}; sleep 0.5; echo out-last`);
+    await until("the last exec to run", () => logged().includes("E-last"));
+    await types("echo half");
+    expect(await last).toMatchObject({ status: 200, body: { ...echoed, output: expect.stringMatching(/out-last$/) } });
+    expect(await exec("echo no")).toMatchObject({ status: 409, body: failure("prompt_not_empty", /echo half/) });
+    await types(`-done >> ${log}\r`);
+    await until("the line to run", () => logged().at(-1) === "half-done");
+    expect(await api.exec("echo after")).toMatchObject({ output: "after", exit_code: 0 });
+  });
+}
