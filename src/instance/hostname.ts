@@ -1,4 +1,4 @@
-/** What this machine calls itself in every SessionInfo and in server info. */
+/** This machine's name in every SessionInfo and in server info. */
 import os from "node:os";
 
 /** @param configured the setting `hostname`; empty means the system's name */

@@ -1,9 +1,9 @@
 /**
  * Mutual exclusion between processes by flock(2) on a lock file. The kernel frees a lock when its holder dies, and the
  * descriptor is closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has three: NAME.lock
- * guards the registry for milliseconds at a time, NAME.start.lock makes one starter of a server at a time, and the file
- * of counters is its own lock. They are taken in the order start, registry, counters. Tries never block: the event loop runs between them. A lock file is never
- * deleted by us; if somebody deletes it, the lock moves to the file that is at the path now.
+ * guards the registry for milliseconds at a time, NAME.start.lock admits one starter of a server at a time, and the
+ * counters file is its own lock. They are taken in the order start, registry, counters. Tries never block: the event
+ * loop runs between them. We never delete a lock file; if it is deleted, the file now at the path becomes the lock.
  */
 
 import fs from "node:fs";
@@ -11,20 +11,20 @@ import { tryFlock } from "../platform/descriptors.ts";
 import { WshError } from "../protocol/errors.ts";
 import { refused } from "./refused.ts";
 
-/** How long a caller waits for a lock, in ms: far above what a holder needs (~1 ms), far below a person's patience. */
+/** Longest wait for a lock, in ms: far above what a holder needs (~1 ms), far below a person's patience. */
 const defaultTimeoutMs = 5_000;
-/** Pause between tries, in ms: starts short because holders are quick, grows so that a crowd does not spin. */
+/** First pause between tries, in ms: short because holders are quick; it grows so that a crowd does not spin. */
 const firstPauseMs = 1;
 const longestPauseMs = 16;
 
 export interface LockOptions {
-  /** Milliseconds until lock_busy; 5000 when absent. */
+  /** Time until lock_busy, in ms; default 5000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Runs `fn` while holding the lock at `path`, with the open lock file, and returns its result. The directory must exist.
- * WshError lock_busy when another process holds it for longer than the timeout.
+ * Runs `fn` with the open lock file while holding the lock at `path`, and returns its result. The directory must exist.
+ * Throws WshError lock_busy when another process holds the lock for longer than the timeout.
  */
 export async function withLock<T>(
   path: string,
@@ -72,7 +72,7 @@ function tryAcquire(path: string): number | null {
   }
 }
 
-/** Whether the locked file is still the one that others will open. */
+/** Whether the locked file is still the one at the path, which others open. */
 function isFileAt(path: string, fd: number): boolean {
   const ours = fs.fstatSync(fd, { bigint: true });
   const current = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -85,7 +85,7 @@ function busy(path: string, timeoutMs: number): WshError {
   return new WshError("lock_busy", `${path} was held by ${who} for more than ${timeoutMs} ms`);
 }
 
-/** The pid that holds the lock, where the system tells (Linux: /proc/locks). */
+/** The pid that holds the lock, where the system reports it (Linux: /proc/locks). */
 function holder(path: string): number | null {
   try {
     const { ino } = fs.statSync(path, { bigint: true });

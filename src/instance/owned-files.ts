@@ -1,15 +1,15 @@
 /**
- * Files and directories that must be this user's alone: whoever could put a socket, a token or a lock there could answer
- * for us. Owner, mode and kind are checked before anything in them is used; a symbolic link is refused.
+ * Files and directories that must be accessible to this user alone: anyone who could put a socket, a token or a lock
+ * there could impersonate us. Owner, mode and kind are checked before use; a symbolic link is refused.
  */
 import fs from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { WshError } from "../protocol/errors.ts";
 
-/** Creates a directory 0700 where it is missing. WshError when that fails or when what is there is not ours alone. */
+/** Creates a directory 0700 if it is missing. Throws WshError when that fails or when it is not ours alone. */
 export function ensureOwnDir(path: string): void {
-  // Another process may remove the directory between the check and its creation, or create it first: look again.
+  // Another process may remove the directory between the check and its creation, or create it first: check again.
   for (let attempt = 0; attempt < 2; attempt += 1) {
     if (checkOwnDir(path)) return;
     try {
@@ -37,8 +37,8 @@ export function checkOwnDir(path: string): boolean {
 }
 
 /**
- * Whether a file of ours is at the path. WshError unsafe_path when it is something else, a symbolic link, another
- * user's, or readable by others.
+ * Whether a file of ours is at the path. Throws WshError unsafe_path when it is something else, a symbolic link,
+ * another user's, or readable by others.
  */
 export function checkOwnFile(path: string): boolean {
   const stat = lstat(path);

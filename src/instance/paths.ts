@@ -1,8 +1,8 @@
 /**
- * Where an instance keeps its files. Resolving is pure and cheap; nothing is created or read. Before anything in the
- * runtime directory is used, its owner, mode and kind are checked (owned-files.ts). Readers use checkRuntimeDir (absent
- * means: nothing runs), writers prepareRuntimeDir.
- * Sockets sit in one directory, so their longest possible path is checked once, when the instance is resolved.
+ * The paths of an instance's files. Resolving is pure and cheap; it creates and reads nothing. Before any use of the
+ * runtime directory, its owner, mode and kind are checked (owned-files.ts). Readers use checkRuntimeDir (absent means:
+ * nothing runs), writers prepareRuntimeDir.
+ * Sockets are in one directory, so their longest possible path is checked once, when the instance is resolved.
  */
 
 import fs from "node:fs";
@@ -14,13 +14,13 @@ import { checkOwnDir, ensureOwnDir, ownUid } from "./owned-files.ts";
 
 /** Longest socket path in bytes: sun_path without its final NUL. */
 export const maxSocketPathBytes = process.platform === "darwin" ? 103 : 107;
-/** Ids that a host socket's path is sure to have room for: nine digits, a session a second for thirty years. */
+/** Longest id that a socket's path must have room for: nine digits, a session a second for thirty years. */
 const longestHostSocket = "999999999.sock";
 const httpSuffix = ".http.sock";
-/** Stands in for the home directory of a user who has none; the dot keeps it apart from instance names. */
+/** Replaces the home directory of a user who has none; the dot distinguishes it from instance names. */
 const homelessDir = "home.d";
 
-/** One instance's name and places. Everything named …Socket is a Unix socket. */
+/** One instance's name and paths. Every …Socket is a Unix socket. */
 export interface Instance {
   readonly name: string;
   /** Holds the files of all instances of this user; 0700. */
@@ -31,21 +31,21 @@ export interface Instance {
   readonly infoFile: string;
   /** Guards the registry, and a server's bind. */
   readonly lockFile: string;
-  /** Held by whoever is starting a server. */
+  /** Held by the process that is starting a server. */
   readonly startLockFile: string;
-  /** Holds ID.sock of every host. */
+  /** Contains the socket ID.sock of every session process. */
   readonly hostsDir: string;
-  /** Holds the names and session ids: hard links to the hosts' sockets. */
+  /** Contains the names and session ids: hard links to the session processes' sockets. */
   readonly namesDir: string;
   /** The next ids and the next automatic name (registry/counters.ts). */
   readonly countersFile: string;
   readonly stateDir: string;
   readonly tokenFile: string;
   readonly serverLog: string;
-  /** Written by all hosts of the instance, line by line. */
+  /** Written by all session processes of the instance, line by line. */
   readonly hostLog: string;
   readonly configFile: string;
-  /** Whether configFile was named by the user, so that its absence is an error. */
+  /** Whether the user named configFile, so that its absence is an error. */
   readonly configNamed: boolean;
 }
 
@@ -64,8 +64,8 @@ export interface InstanceSource {
 }
 
 /**
- * The instance that flags and environment name: --socket, -L, WSH_SOCKET, WSH_SERVER_NAME, then `default`.
- * invalid_request and invalid_instance_name are usage errors (exit 2).
+ * Returns the instance that flags and environment name: --socket, -L, WSH_SOCKET, WSH_SERVER_NAME, then `default`.
+ * Throws the usage errors invalid_request and invalid_instance_name (exit 2).
  */
 export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
   const { name, runtimeDir } = place(flags, env);
@@ -97,7 +97,7 @@ export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
   return instance;
 }
 
-/** Where the socket of the host with this id is. */
+/** Socket path of the session process with this id. */
 export function hostSocket(instance: Instance, id: number): string {
   return join(instance.hostsDir, `${id}.sock`);
 }
@@ -133,7 +133,7 @@ function userRuntimeDir(env: InstanceSource["env"]): string {
   return runtime === null ? `/tmp/wsh-${ownUid()}` : join(runtime, "wsh");
 }
 
-/** The XDG specification: a relative path is invalid and ignored. */
+/** Returns null for a relative path, which the XDG specification declares invalid. */
 function absolute(path: string | undefined): string | null {
   return path && isAbsolute(path) ? path : null;
 }
@@ -150,7 +150,7 @@ function homeDir(env: InstanceSource["env"]): string | null {
   }
 }
 
-/** WshError socket_path_too_long when the system cannot bind or connect to the path. */
+/** Throws WshError socket_path_too_long when the system cannot bind or connect to the path. */
 export function checkSocketPath(path: string): void {
   const bytes = Buffer.byteLength(path);
   if (bytes <= maxSocketPathBytes) return;
@@ -160,17 +160,17 @@ export function checkSocketPath(path: string): void {
   );
 }
 
-/** Whether the runtime directory exists. WshError unsafe_path when it is not ours alone. */
+/** Whether the runtime directory exists. Throws WshError unsafe_path when it is not ours alone. */
 export function checkRuntimeDir(instance: Instance): boolean {
   return checkOwnDir(instance.runtimeDir);
 }
 
-/** Creates the runtime directory and the registry's directories where they are missing, and checks them. */
+/** Creates the runtime directory and the registry's directories if they are missing, and checks them. */
 export function prepareRuntimeDir(instance: Instance): void {
   for (const path of [instance.runtimeDir, instance.hostsDir, instance.namesDir]) ensureOwnDir(path);
 }
 
-/** Creates the state directory where it is missing, and checks it. */
+/** Creates the state directory if it is missing, and checks it. */
 export function prepareStateDir(instance: Instance): void {
   if (instance.stateDir.startsWith(join(instance.runtimeDir, homelessDir))) ensureOwnDir(instance.runtimeDir);
   ensureOwnDir(instance.stateDir);

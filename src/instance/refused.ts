@@ -1,4 +1,4 @@
-/** What the system refuses where wsh keeps its files, as an error that names the cause and the way out. */
+/** Converts the system's refusal where wsh keeps its files into an error with the cause and the way out. */
 import { WshError } from "../protocol/errors.ts";
 
 const MAKE_ROOM = "Make room there, then try again; nothing was changed.";
@@ -17,8 +17,8 @@ const hints: Readonly<Record<string, string>> = {
 };
 
 /**
- * @param what failed, as in "the name cannot be changed"
- * @param thrown by a call of the system; a WshError is returned as it is
+ * @param what the failure, as in "the name cannot be changed"
+ * @param thrown by a system call; a WshError is returned unchanged
  */
 export function refused(what: string, thrown: unknown): WshError {
   if (thrown instanceof WshError) return thrown;

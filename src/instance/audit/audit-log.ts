@@ -1,9 +1,9 @@
 /**
- * The audit log: one JSON line for every call, by whoever made it, with what came of it, written by the process that
- * carries it out before the answer goes out: the server, and a session's process for what reaches it directly. Input
- * stands there as a keyed digest (HMAC-SHA-256) and its length only: whoever has the instance's key can prove what was
- * sent; whoever has the log alone cannot even find a short input by trying. The file belongs to its owner alone and is
- * rotated as logs are, by whichever of its writers finds it full.
+ * The audit log: one JSON line per call, with its caller and its result. The process that carries out the call writes
+ * it before the answer goes out: the server, or a session process for direct calls. Input is logged only as a keyed
+ * digest (HMAC-SHA-256) and its length: with the instance's key one can prove what was sent; with the log alone one
+ * cannot even find a short input by trying. The file is readable by its owner alone; the writer that finds it full
+ * rotates it.
  */
 import { join } from "node:path";
 import { createLogger } from "../log/log.ts";
@@ -19,14 +19,14 @@ export interface AuditRecord {
     /** Target, as the caller named it. */
     readonly session?: string;
   };
-  /** What the target led to: the name may be another's by now. */
+  /** What the target resolved to: the name may be another session's by now. */
   readonly reached?: { readonly id: string; readonly pane_id: string };
   /** Error code, or "ok". */
   readonly result: string;
   readonly ms: number;
-  /** Of what was typed over a connection, instead of `input`. */
+  /** Digest of what was typed over a connection, instead of `input`. */
   readonly typed?: { readonly bytes: number; readonly hmac: string };
-  /** Like records that were left out before this one. */
+  /** Number of equal records omitted before this one. */
   readonly left_out?: number;
 }
 
@@ -36,13 +36,13 @@ export function auditFile(instance: Instance, configured: string): string {
 
 export interface AuditLog {
   write(record: AuditRecord): void;
-  /** Digests what arrives piece by piece. */
+  /** Returns a hasher for input that arrives in pieces. */
   hasher(): Bun.CryptoHasher;
 }
 
 /**
- * @param file where lines go; made 0600
- * @param key of the digests
+ * @param file the log, created 0600
+ * @param key key of the digests
  */
 export function auditLog(file: string, key: string): AuditLog {
   const log = createLogger({ level: "info", format: "json", write: sharedLog(file) });

@@ -1,6 +1,6 @@
 /**
- * The audit log as processes other than the server write it: what reaches them directly is seen by no server. It is
- * written when the settings say so, or while a server runs that was told to.
+ * The audit log as processes other than the server write it: the server does not see what reaches them directly. They
+ * write it when the settings say so, or while a server runs that was told to.
  */
 
 import type { Instance } from "../paths.ts";
@@ -8,10 +8,10 @@ import { ensureAuditKey } from "../secrets/own-secrets.ts";
 import { readServerInfo } from "../server-info.ts";
 import { type AuditLog, auditFile, auditLog } from "./audit-log.ts";
 
-/** Of the command line that does something itself, and of what it asks a session's process for. */
+/** Caller of what the command line does itself, and of what it asks a session process for. */
 export const directly = { token: "direct", peer: null } as const;
 
-/** @returns the log as it is to be written now, null when it is not; asked for each call */
+/** @returns the log to write now, null when there is none; called for each call */
 export function directAudit(
   instance: Instance,
   { audit, audit_file }: { readonly audit: boolean; readonly audit_file: string },

@@ -1,4 +1,4 @@
-/** What a starter tells a new host, as JSON on its stdin: which session to make, for whom, and where it belongs. */
+/** What a starter tells a new session process, as JSON on its stdin: which session to make, for whom, and where. */
 import * as v from "valibot";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 
@@ -6,18 +6,18 @@ export const HostSpecSchema = v.object({
   /** Path of the instance's HTTP socket, which names runtime directory and instance. */
   socket: v.string(),
   create: v.omit(CreateSessionSchema, ["if_exists", "server"]),
-  /** How a session without a name is named: by number, or `default` while that is free. */
+  /** Name of a session without one: a number, or `default` while that is free. */
   naming: v.picklist(["number", "default"]),
-  /** The caller's environment and directory, for the child. */
+  /** The caller's environment and directory, for the program. */
   env: v.record(v.string(), v.string()),
   cwd: v.string(),
-  /** The caller's soft limit of open descriptors, when it is known. */
+  /** The caller's soft limit of open descriptors, if known. */
   nofile: v.nullable(v.number()),
-  /** The program waits with its output until its starter follows it, as long as that lives and comes soon. */
+  /** The program's output waits until the starter follows it, provided that the starter lives and follows soon. */
   followed: v.optional(v.boolean(), false),
-  /** Who starts it; what a server does stands in the audit log already. */
+  /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
-  /** Replaces the setting, when the server was started with a limit of its own. */
+  /** Replaces the setting, for a server started with a limit of its own. */
   max_sessions: v.optional(v.number()),
 });
 export type HostSpec = v.InferOutput<typeof HostSpecSchema>;

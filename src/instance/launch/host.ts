@@ -1,4 +1,4 @@
-/** Starting a session's process: what it is told, and what it reports. */
+/** Starts a session process: its spec, and its report. */
 
 import type * as v from "valibot";
 import { originalNofile } from "../../platform/inherited-file-limit.ts";
@@ -16,15 +16,15 @@ import {
 
 type Spec = v.InferInput<typeof HostSpecSchema>;
 
-/** For whom a session is made, and by whom. */
+/** The caller that a session is made for, and the process that makes it. */
 export interface HostStarter extends Pick<Spec, "starter" | "cwd" | "naming" | "followed" | "max_sessions"> {
   /** The caller's environment, for the child. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a new session process is told. */
+/** Returns the spec of a new session process. */
 export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ...starter }: HostStarter): Spec {
-  // Before the environment is read: it takes WSH_NOFILE out of it.
+  // Before the environment is read: this call removes WSH_NOFILE from it.
   const nofile = originalNofile();
   const given = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
   return {
@@ -39,7 +39,7 @@ export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ..
 /**
  * Starts a session process, which gets the spec as JSON on stdin.
  * @returns its report without `ok`
- * @throws WshError its own, or session_create_failed when it died or did not report
+ * @throws WshError the process's own, or session_create_failed when it died or did not report
  */
 export async function startHost(instance: Instance, spec: unknown, options: SpawnOptions = {}): Promise<ReadyReport> {
   return launch({

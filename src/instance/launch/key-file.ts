@@ -1,15 +1,15 @@
 /**
- * Hands a session's secret to its shell through a file that our script empties as the first thing it does, so that it
- * stands neither in the shell's environment nor anywhere when the first program runs. The file is offered before each
- * start of the shell and removed when the shell has shown that it knows the secret, or has ended.
+ * Passes a session's secret to its shell in a file that our script empties first of all, so that neither the shell's
+ * environment nor any file contains it when the first program runs. The file is written before each start of the shell
+ * and removed when the shell has proved that it knows the secret, or has ended.
  */
 import fs from "node:fs";
 import { join } from "node:path";
 import { randomToken } from "../secrets/own-secrets.ts";
 
-/** Age at which a file that no one took is the remains of a session process that was killed, in ms. */
+/** Age at which an unread file is a leftover of a killed session process, in ms. */
 const LEFT_MS = 10 * 60_000;
-/** Characters of a file's name: enough that no two sessions meet. */
+/** Characters of a file's name: enough to avoid collisions between sessions. */
 const NAME_LENGTH = 12;
 const PREFIX = "key-";
 
@@ -17,7 +17,7 @@ export class KeyFile {
   readonly path: string;
   private offered = false;
 
-  /** @param directory absolute, and ours alone */
+  /** @param directory absolute, accessible to this user alone */
   constructor(
     private readonly directory: string,
     private readonly key: string,
@@ -25,7 +25,7 @@ export class KeyFile {
     this.path = join(directory, `${PREFIX}${randomToken(NAME_LENGTH)}`);
   }
 
-  /** The shell is about to start. */
+  /** Writes the file; call before each start of the shell. */
   offer(): void {
     removeLeft(this.directory);
     fs.rmSync(this.path, { force: true });
@@ -33,7 +33,7 @@ export class KeyFile {
     this.offered = true;
   }
 
-  /** The shell has it, or never will. Runs per mark, so it does nothing twice. */
+  /** Removes the file once the shell has it, or never will. Called per mark, so repeating it does nothing. */
   withdraw(): void {
     if (!this.offered) return;
     this.offered = false;

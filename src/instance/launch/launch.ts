@@ -1,9 +1,8 @@
 /**
- * Starting a process of ours that outlives its starter: own process session, cwd `/`, stderr in a log of the state
- * directory. What it must know goes in on stdin (host.ts) or by environment (a token: arguments are visible to
- * everyone); what came of it comes out as exactly one JSON line on stdout, `{"ok":true,…}` or `{"error":{…}}`
- * (report.ts). A child that dies or is silent for too long is an error with the end of its log; a silent one is killed
- * first.
+ * Starts a process of ours that outlives its starter: own process session, cwd `/`, stderr in a log in the state
+ * directory. Its input comes on stdin (host.ts) or by environment (a token: arguments are visible to everyone); its
+ * result is exactly one JSON line on stdout, `{"ok":true,…}` or `{"error":{…}}` (report.ts). A child that dies, or is
+ * silent for too long and is then killed, gives an error with the end of its log.
  */
 
 import fs from "node:fs";
@@ -13,11 +12,11 @@ import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { openLogFile } from "../log/log.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
 
-/** How long a child may take to report, in ms: five hundred times what a host needs, for a machine under load. */
+/** Time within which a child must report, in ms: 500 times what a session process needs, for a loaded machine. */
 export const readyTimeoutMs = 10_000;
-/** Longest report, in bytes; a longer one is not a report. */
+/** Longest report, in bytes. */
 const longestReport = 1024 * 1024;
-/** How much of a dead child's log an error repeats, in bytes. */
+/** Part of a dead child's log that an error quotes, in bytes. */
 const logTailBytes = 2_000;
 
 export type ReadyReport = Readonly<Record<string, unknown>>;
@@ -25,13 +24,13 @@ export type ReadyReport = Readonly<Record<string, unknown>>;
 export interface SpawnOptions {
   /** The child's environment; this process's when absent. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Milliseconds until the child must have reported; 10000 when absent. For a server, waiting for a lock included. */
+  /** Time within which the child must report, in ms, default 10000. For a server, this includes waiting for a lock. */
   readonly timeoutMs?: number;
-  /** Makes the command from its arguments; selfCommand when absent. */
+  /** Makes the command from its arguments; default selfCommand. */
   readonly command?: (args: readonly string[]) => string[];
 }
 
-/** The command that runs this very program with other arguments: the binary, or bun and main.ts in development. */
+/** Returns the command that runs this program with other arguments: the binary, or bun and main.ts in development. */
 export function selfCommand(args: readonly string[]): string[] {
   const isCompiled = import.meta.dir.startsWith("/$bunfs/");
   // The binary may have been replaced since we started; the kernel still has ours.
@@ -39,7 +38,7 @@ export function selfCommand(args: readonly string[]): string[] {
   return isCompiled ? [executable, ...args] : [executable, resolve(import.meta.dir, "../../main.ts"), ...args];
 }
 
-/** The child's environment. A configuration that was named relative to our directory is named in full: its cwd is `/`. */
+/** Returns the child's environment. A relative path of a configuration is made absolute: the child's cwd is `/`. */
 export function childEnv(instance: Instance, options: SpawnOptions): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(options.env ?? process.env)) if (value !== undefined) env[name] = value;
@@ -47,7 +46,7 @@ export function childEnv(instance: Instance, options: SpawnOptions): Record<stri
   return env;
 }
 
-/** Where a child's stderr goes, and how long the log was before. null where no log can be written: it must not matter. */
+/** Log of a child's stderr, and its earlier length. null where no log can be written, which must not matter. */
 interface ChildLog {
   readonly fd: number;
   readonly path: string;
@@ -118,11 +117,11 @@ async function feed(sink: Bun.FileSink, text: string): Promise<void> {
     sink.write(text);
     await sink.end();
   } catch {
-    // A child that ends without reading says why in its report.
+    // A child that ends without reading reports the reason.
   }
 }
 
-/** The text up to the first newline, null when the stream ends without one. */
+/** Returns the text up to the first newline, null when the stream ends without one. */
 async function firstLine(stream: ReadableStream<Uint8Array>): Promise<{ text: string } | null> {
   const decoder = new TextDecoder();
   const reader = stream.getReader();
@@ -137,7 +136,7 @@ async function firstLine(stream: ReadableStream<Uint8Array>): Promise<{ text: st
     }
     return { text };
   } finally {
-    // Not awaited: the child may keep the pipe for a moment longer.
+    // Not awaited: the child may keep the pipe open for a moment.
     reader.cancel().catch(() => undefined);
   }
 }
@@ -166,7 +165,7 @@ function ending(child: Bun.Subprocess): string {
   return child.exitCode === null ? "closed its report" : `exited with ${child.exitCode}`;
 }
 
-/** What a child wrote to its log, at most its end, as the continuation of a message. */
+/** Returns the end of what a child wrote to its log, as the continuation of a message. */
 function tail(log: ChildLog | null): string {
   if (log === null) return "";
   let fd: number | null = null;

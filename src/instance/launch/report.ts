@@ -1,4 +1,4 @@
-/** In a child that was started by launch.ts: the one report that its starter waits for. */
+/** The one report of a child that launch.ts started to its starter. */
 
 import fs from "node:fs";
 import { detachStdio } from "../../platform/descriptors.ts";
@@ -14,7 +14,7 @@ export function reportReady(report: ReadyReport): void {
   }
 }
 
-/** Reports why it cannot run. The caller ends the process. */
+/** Reports why the child cannot run. The caller ends the process. */
 export function reportFailure(error: unknown): void {
   fs.writeSync(1, `${JSON.stringify({ error: WshError.from(error).toBody() })}\n`);
 }

@@ -1,7 +1,7 @@
 /**
- * Puts embedded files where other programs can read them: one directory for each content, in the runtime directory (0700,
- * so what is there is ours). Each file is written whole under another name and renamed into place, so that any number of
- * hosts may do this at once, and one that a sweeper took away is there again.
+ * Installs embedded files where other programs can read them: one directory per content, in the runtime directory
+ * (0700, so its content is ours). Each file is written whole under another name and renamed into place, so that any
+ * number of session processes may do this at once, and a file that a cleaner removed is restored.
  */
 import fs from "node:fs";
 import { dirname, join } from "node:path";

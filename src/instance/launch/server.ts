@@ -1,4 +1,4 @@
-/** Starting the instance's server, once however many callers want it. */
+/** Starts the instance's server, once for any number of callers. */
 
 import { nofileVariable, originalNofile } from "../../platform/inherited-file-limit.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -25,8 +25,8 @@ export interface ServerOptions extends SpawnOptions {
 }
 
 /**
- * Makes sure that the instance has a server: connects, or starts an ephemeral one. Of many callers at once one starts
- * it and the others wait. `report` is null when a server was there already (readServerInfo describes it).
+ * Ensures that the instance has a server: connects, or starts an ephemeral one. Of several callers at once one starts
+ * it and the others wait. `report` is null when a server was already running (readServerInfo describes it).
  * @throws WshError the server's own, or server_unavailable when it died or did not report
  */
 export async function startServer(
@@ -45,7 +45,7 @@ export async function startServer(
         const report = await launchServer(instance, options, Math.max(1, deadline - performance.now()));
         return { started: true, report };
       } catch (error) {
-        // `wsh server` by hand takes no start lock and may have been quicker.
+        // A `wsh server` run by hand takes no start lock and may have been faster.
         if (error instanceof WshError && error.code === "server_already_running" && isServerAlive(instance)) {
           return { started: false, report: null };
         }

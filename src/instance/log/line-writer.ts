@@ -1,7 +1,7 @@
 /**
- * Writes whole lines into a file that other processes append to as well. A full disk takes a part of a line, or none:
- * that line is lost and counted. What comes after it never continues a torn line, whoever tore it, and says first how
- * many of this process's lines are missing.
+ * Writes whole lines to a file that other processes append to as well. A full disk takes part of a line or none of it:
+ * that line is lost and counted. The next line never continues a torn one, whichever process tore it, and reports first
+ * how many of this process's lines are missing.
  */
 
 import fs from "node:fs";
@@ -13,10 +13,10 @@ export class LineWriter {
   private torn = false;
   private readonly lastByte = new Uint8Array(1);
 
-  /** @param notice the line that tells how many lines are missing */
+  /** @param notice returns the line that reports how many lines are missing */
   constructor(private readonly notice: (lost: number) => string) {}
 
-  /** Returns the bytes written. Throws what the system says, after counting the line as lost. */
+  /** Returns the bytes written. On failure, counts the line as lost and throws the system's error. */
   write(fd: number, line: string): number {
     const gap = this.endsTorn(fd) ? "\n" : "";
     const head = gap + (this.lost === 0 ? "" : this.notice(this.lost));
@@ -27,13 +27,13 @@ export class LineWriter {
     } finally {
       this.torn = written > 0 ? written < bytes.length : this.torn;
       if (written === bytes.length) this.lost = 0;
-      // The notice may have gone out whole before the line that was cut.
+      // The notice may have been written whole before the line that was cut.
       else this.lost = (written >= Buffer.byteLength(head) && head.length > gap.length ? 0 : this.lost) + 1;
     }
     return written;
   }
 
-  /** Another process may have torn it; a descriptor that cannot be read says only what this one did. */
+  /** Another process may have torn the last line; an unreadable descriptor shows only what this process did. */
   private endsTorn(fd: number): boolean {
     try {
       const stat = fs.fstatSync(fd);

@@ -1,7 +1,8 @@
 /**
  * Structured logs: one line per event, as text for people or as JSON for programs, to stderr or to a file. Logging
- * never fails its caller: a full disk or a closed pipe loses the line, and the next one that is written tells how many
- * were lost. A file is bounded: past its size it becomes FILE.1 and a new one begins. Values come from outside, so control characters are escaped: a line stays a line.
+ * never fails its caller: a full disk or a closed pipe loses the line, and the next line written reports how many were
+ * lost. A file is bounded: past its size it becomes FILE.1 and a new one begins. Values come from outside, so control
+ * characters are escaped: a line stays a line.
  */
 
 import fs from "node:fs";
@@ -19,18 +20,18 @@ export interface Logger {
   warn(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   debug(message: string, fields?: LogFields): void;
-  /** A logger that adds these fields to every line. */
+  /** Returns a logger that adds these fields to every line. */
   with(fields: LogFields): Logger;
 }
 
 export interface LoggerOptions {
-  /** Least urgent level that is written. */
+  /** Least urgent level to write. */
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** Appended to when given; stderr otherwise. */
+  /** File to append to; default stderr. */
   readonly file?: string | undefined;
   readonly fields?: LogFields;
-  /** Takes the finished line instead of stderr or the file. */
+  /** Receives the finished line instead of stderr or the file. */
   readonly write?: (line: string) => void;
 }
 
@@ -52,7 +53,7 @@ function loggerWith(options: LoggerOptions, write: (line: string) => void, base:
     try {
       write(formatLine(options.format, new Date(), level, message, { ...base, ...fields }));
     } catch {
-      // ENOSPC, EPIPE, EAGAIN, a value that cannot be shown: the line is lost, the caller goes on.
+      // ENOSPC, EPIPE, EAGAIN, a value that cannot be formatted: the line is lost, the caller continues.
     }
   }
   return {
@@ -93,7 +94,7 @@ function stderrSink(lines: LineWriter): (line: string) => void {
   return (line) => void lines.write(2, line);
 }
 
-/** Appends to a file that is opened at the first line; at a failure to open, tries again with the next line. */
+/** Appends to a file opened at the first line; after a failure to open, tries again with the next line. */
 function fileSink(path: string, lines: LineWriter): (line: string) => void {
   let fd: number | null = null;
   let size = 0;
@@ -111,21 +112,21 @@ function fileSink(path: string, lines: LineWriter): (line: string) => void {
 }
 
 /**
- * Opens a log for appending, 0600, its directory made where missing; one that has grown too large is moved to PATH.1
- * first, unless that is somebody else's business. The caller closes the descriptor. Throws what the system says.
+ * Opens a log for appending, 0600, and creates its directory if missing; a log that has grown too large is first moved
+ * to PATH.1, unless the caller does that itself. The caller closes the descriptor. Throws the system's error.
  */
 export function openLogFile(path: string, { rotate = true }: { readonly rotate?: boolean } = {}): number {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const before = fs.lstatSync(path, { throwIfNoEntry: false });
   if (rotate && before !== undefined && before.size > largestLogBytes) fs.renameSync(path, `${path}.1`);
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDWR, O_WRONLY } = fs.constants;
-  // For reading, too: whoever appends looks whether the line before was written whole. Not a pipe, which would then
-  // have a reader for ever.
+  // Readable, too: writers check whether the previous line is complete. Not a pipe, which would then have a reader for
+  // ever.
   const access = before === undefined || before.isFile() ? O_RDWR : O_WRONLY;
   const fd = fs.openSync(path, access | O_APPEND | O_CREAT | O_NOFOLLOW, 0o600);
   const { uid } = fs.fstatSync(fd);
   if (uid === 0 || uid === process.getuid?.()) return fd;
-  // Somebody else put it there, in a directory that others may fill, to read what we write.
+  // Another user put the file there, in a directory open to others, to read what we write.
   fs.closeSync(fd);
   throw new WshError("unsafe_path", `${path} belongs to user ${uid}`);
 }

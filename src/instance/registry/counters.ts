@@ -1,12 +1,12 @@
 /**
- * The next ids of panes, sessions and windows, and the next automatic name, in NAME.counters of the state directory: no id
- * is ever given twice, also after a reboot that empties the runtime directory. The file is its own lock, since two runtime
- * directories of one user may share the state directory. One line of fixed width is overwritten in place, which takes no
- * room on a full disk and leaves no half of it. What the registry shows counts too, so a file that was set back gives no
- * id that is in use. From a file that is damaged or lost the numbers go on above everything that is known of older ones:
- * what the registry shows, sockets that were deleted and are still open, and sessions that tokens are limited to. Where
- * the file cannot be written, no id is given. Where there is no state directory of our own (sudo without -H), nothing
- * that could name an id survives a reboot: the file stands beside the sockets then.
+ * The next ids of panes, sessions and windows, and the next automatic name, in NAME.counters of the state directory: no
+ * id is given twice, even after a reboot that empties the runtime directory. The file is its own lock, since two
+ * runtime directories of one user may share the state directory. One line of fixed width is overwritten in place, which
+ * needs no room on a full disk and is never left half written. Ids in the registry count too, so a file that was set
+ * back gives no id in use. After damage or loss of the file, numbers continue above everything known of older ones:
+ * what the registry shows, deleted sockets that are still open, and sessions that tokens are limited to. If the file
+ * cannot be written, no id is given. Without a state directory of our own (sudo without -H), nothing that could name an
+ * id survives a reboot: the file is beside the sockets then.
  */
 
 import fs from "node:fs";
@@ -23,7 +23,7 @@ export interface Counters {
   readonly pane: number;
   readonly session: number;
   readonly window: number;
-  /** The smallest number that the next session without a name may get. */
+  /** The smallest number that the next unnamed session may get. */
   readonly name: number;
 }
 
@@ -31,14 +31,14 @@ export interface Counters {
 const DIGITS = 9;
 const LAST_ID = 10 ** DIGITS - 1;
 const line = /^pane (\d{9}) session (\d{9}) window (\d{9}) name (\d{9})\n$/;
-/** The next id and name, as wsh 0.1.0 kept them beside the sockets: panes, windows and sessions had one number. */
+/** The next id and name as wsh 0.1.0 kept them beside the sockets: panes, windows and sessions shared one number. */
 const earlierLine = /^(\d{1,9}) (\d{1,9})$/m;
-/** More than the line has, in bytes: what is longer is none. */
+/** More than the line's length, in bytes: anything longer is not a counters file. */
 const READ_BYTES = 128;
 
 /**
- * Gives numbers: `take` gets the next ones and returns what it used them for, with those that come after. The caller holds
- * the registry's lock. When `take` throws, nothing is given.
+ * Gives out numbers: `take` receives the next ones and returns its result with the numbers that follow. The caller
+ * holds the registry's lock. If `take` throws, no number is given out.
  * @throws WshError session_create_failed when the file cannot be read or written, or the ids are used up; lock_busy
  */
 export async function withCounters<T>(
@@ -52,7 +52,7 @@ export async function withCounters<T>(
     if (!hasStateDir(instance)) file = beside;
     return await withLock(file, async (fd) => {
       const stored = read(fd);
-      // An earlier version counted there, or this one while there was no state directory.
+      // An earlier version counted there, as did this one while there was no state directory.
       const other = file === beside ? null : readAt(beside);
       const next = highest(
         stored === null ? await aboveAll(instance, files) : aboveVisible(instance, files, stored),
@@ -74,7 +74,7 @@ export async function withCounters<T>(
 }
 
 /**
- * Whether lasting things can be kept: not where the state directory is another user's, a file, or cannot be made.
+ * Whether files can be kept: not if the state directory is another user's, a file, or cannot be created.
  * @throws WshError unsafe_path when it is ours, but open to others or a symbolic link
  */
 function hasStateDir(instance: Instance): boolean {
@@ -90,7 +90,7 @@ function hasStateDir(instance: Instance): boolean {
   }
 }
 
-/** @returns null when the file holds no counters. @throws what the system says, or that it is no file */
+/** @returns null when the file holds no counters. @throws the system's error, or that it is not a file */
 function read(fd: number): Counters | null {
   if (!fs.fstatSync(fd).isFile()) throw new Error("it is not a file");
   const bytes = Buffer.alloc(READ_BYTES);
@@ -133,7 +133,7 @@ function highest(some: Counters, other: Counters | null): Counters {
 function write(fd: number, { pane, session, window, name }: Counters): void {
   if (Math.max(pane, session, window) > LAST_ID) throw new Error("there is no id left");
   const [p, s, w] = [pane, session, window].map(digits);
-  // A name that is in use is passed over, so this number may stand still where an id's must not.
+  // A name in use is skipped, so this number may stay the same where an id's must not.
   const text = `pane ${p} session ${s} window ${w} name ${digits(Math.min(name, LAST_ID))}\n`;
   const bytes = Buffer.from(text);
   if (fs.writeSync(fd, bytes, 0, bytes.length, 0) !== bytes.length) throw new Error("ENOSPC: no space left on device");
@@ -163,7 +163,8 @@ function aboveVisible(instance: Instance, files: FileNames, stored: Counters): C
 }
 
 /**
- * Of all three kinds alike: a session has a window and a window a pane, so what is known of one is a limit for the others.
+ * For all three kinds alike: a session has a window and a window a pane, so a known id of one is a bound for the
+ * others.
  */
 async function aboveAll(instance: Instance, files: FileNames): Promise<Counters> {
   const known = [highestHost(instance, files, 0), ...boundIds(instance), ...files.sessions, ...files.windows];
@@ -172,7 +173,7 @@ async function aboveAll(instance: Instance, files: FileNames): Promise<Counters>
   return { pane: next, session: next, window: next, name: Math.max(-1, ...numbers) + 1 };
 }
 
-/** The highest id of a host, if it is at least `from`; what only has such a name is none. */
+/** The highest id of a session process, if it is at least `from`; a file that only has such a name does not count. */
 function highestHost(instance: Instance, { ids }: FileNames, from: number): number {
   const hosts = ids.filter((id) => id >= from && isSocket(hostSocket(instance, id)));
   return Math.max(0, ...hosts);
@@ -182,7 +183,7 @@ function isSocket(path: string): boolean {
   return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 }
 
-/** Sessions that tokens are limited to: a new one with such an id would be open to the token. */
+/** Sessions that tokens are limited to: a new one with the same id would be open to the token. */
 async function limitedSessions(instance: Instance): Promise<number[]> {
   const { readTokens } = await import("../secrets/named-tokens.ts");
   try {

@@ -1,7 +1,7 @@
 /**
- * What the registry's two directories hold: sockets `7.sock`, and beside them in `names` the links to those, `dev`, `dev~7`
- * and `@s3.w5` (registry.ts says what they mean). Reading takes no lock and changes nothing. fileNames costs two calls
- * however many sessions there are; snapshot one lstat for each file, to tell which link is whose.
+ * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`, `dev~7` and
+ * `@s3.w5` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
+ * number of sessions; snapshot one lstat per file, to match links to sockets.
  */
 
 import fs from "node:fs";
@@ -15,32 +15,32 @@ import { boundIn } from "./socket-probe.ts";
 const foldsCase = process.platform === "darwin";
 const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
 /**
- * A larger id is no host's that has lost its socket: in a file system of his own somebody else can have bound any path,
- * and must not use up the numbers.
+ * No session process that has lost its socket has a larger id: in a file system of their own another user can bind any
+ * path, and must not use up the numbers.
  */
 const MAX_BOUND_ID = 99_999_999;
 const endedPattern = /^(.+)~(\d+)$/;
 const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
 
-/** The ids of one session with one window, which one process holds. */
+/** The ids of a session with one window, held by one process. */
 export interface SessionIds {
-  /** Names the process and its socket. */
+  /** Identifies the process and its socket. */
   readonly id: number;
   readonly session: number;
   readonly window: number;
 }
 
-/** One host, as the file system shows it. */
+/** One session process, as the file system shows it. */
 export interface SessionEntry {
-  /** Of the pane, `@7`; of all three kinds of ids none is ever given twice in the instance. */
+  /** The pane's id, `@7`; no id of the three kinds is given twice in the instance. */
   readonly id: number;
-  /** `@s3` and `@w5`; null while the host is being set up, of one of another version, or when its links were removed. */
+  /** `@s3` and `@w5`; null while the process starts, for another version's process, or after its links were removed. */
   readonly session: number | null;
   readonly window: number | null;
   readonly socket: string;
-  /** null while the host is being set up, or when somebody removed its links. */
+  /** null while the process starts, or after its links were removed. */
   readonly name: string | null;
-  /** The session's program has ended; it stays readable, and its name is free. */
+  /** The session's program has ended; the session stays readable, and its name is free. */
   readonly ended: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface SessionEntry {
 export interface NameLink {
   readonly file: string;
   readonly name: string;
-  /** The id in `dev~7`, null for a live name. */
+  /** The id in `dev~7`, null for a live session's name. */
   readonly endedId: number | null;
   readonly inode: string;
 }
@@ -68,17 +68,17 @@ export interface Snapshot {
   readonly ids: readonly IdsLink[];
 }
 
-/** Ids of hosts whose sockets are open, those too whose socket was deleted and which are about to bind it again. */
+/** Ids of session processes whose sockets are open, including those that must bind a deleted socket again. */
 export function boundIds(instance: Instance): number[] {
   const bound = boundIn(instance.hostsDir).map((path) => Number(socketPattern.exec(basename(path))?.[1] ?? 0));
   return bound.filter((id) => id <= MAX_BOUND_ID);
 }
 
-/** What the directories hold by their file names alone: two calls, however many sessions there are. */
+/** The directories' file names alone: two calls for any number of sessions. */
 export interface FileNames {
-  /** Of everything called like a host's socket. */
+  /** Ids of all files named like a session process's socket. */
   readonly ids: readonly number[];
-  /** Of all links of ids, the dead ones' too. */
+  /** Session ids of all links, including those of dead processes. */
   readonly sessions: readonly number[];
   readonly windows: readonly number[];
   /** Encoded names of live sessions, and of ended ones. */
@@ -86,7 +86,7 @@ export interface FileNames {
   readonly ended: readonly string[];
 }
 
-/** Ids of everything that is named like a host's socket, the oldest first: one call, however many there are. */
+/** Ids of all files named like a session process's socket, oldest first, in one call. */
 export function hostIds(instance: Instance): readonly number[] {
   const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
   return ids.map(Number).sort((a, b) => a - b);
@@ -113,12 +113,12 @@ export function fileNames(instance: Instance): FileNames {
   return { ids: ids.map(Number), sessions, windows, live, ended };
 }
 
-/** The file of a live session's name. */
+/** File name of a live session's name. */
 export function nameFile(name: string): string {
   return encodeName(name, foldsCase);
 }
 
-/** Every host and name at this moment. */
+/** Returns every session process and name at this moment. */
 export function snapshot(instance: Instance): Snapshot {
   const inodes = new Map<number, string>();
   for (const file of readDir(instance.hostsDir)) {
@@ -162,15 +162,15 @@ export function idsFile({ session, window }: Pick<SessionIds, "session" | "windo
   return `${sessionId(session)}.w${window}`;
 }
 
-/** The ids that a file of the names directory stands for, null when it is none of linkIds. */
+/** The ids in a file name of the names directory, null when linkIds did not make it. */
 function idsOf(file: string): { session: number; window: number } | null {
   const [, session, window] = idsPattern.exec(file) ?? [];
   return session === undefined || window === undefined ? null : { session: Number(session), window: Number(window) };
 }
 
-/** Identifies a socket across its links; null when the path is gone or is no socket. */
+/** Identifies a socket across its links; null when the path is gone or not a socket. */
 export function socketInode(path: string): string | null {
-  // bigint: some file systems (overlayfs with xino) number beyond 2^53.
+  // bigint: some file systems (overlayfs with xino) use numbers beyond 2^53.
   const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stat?.isSocket() ? `${stat.dev}:${stat.ino}` : null;
 }
