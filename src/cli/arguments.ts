@@ -1,6 +1,6 @@
-/** Values of arguments and options: what is parsed the same way for several commands. */
+/** Parses arguments and options that several commands share. */
 
-/** The command line is wrong: exit code 2, and no attempt at anything. */
+/** The command line is wrong: exit code 2, and nothing is attempted. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 
@@ -12,7 +12,7 @@ export class UsageError extends Error {
   }
 }
 
-/** For options with a number: a whole one, at least `min`. */
+/** For numeric options: a whole number, at least `min`. */
 export function wholeNumber(min: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
@@ -26,7 +26,7 @@ export function collect(value: string, before: readonly string[] = []): readonly
   return [...before, value];
 }
 
-/** For durations in seconds, as people say them; in ms. */
+/** For durations given in seconds; returns ms. */
 export function seconds(text: string): number {
   const value = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && Number.isFinite(value)) return Math.round(value * 1000);

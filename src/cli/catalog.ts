@@ -1,13 +1,13 @@
 /**
- * Every subcommand: how it is called in short, what it is for, and where its code is. Help and dispatch read this table,
- * so `wsh list` loads the code of `list` alone and `wsh --help` loads none.
+ * Every subcommand: its usage in short, its purpose, and where its code is. Help and dispatch read this table, so `wsh
+ * list` loads the code of `list` alone and `wsh --help` loads none.
  */
 import type { Command } from "commander";
 
 /**
  * Adds one subcommand to the program.
  *
- * @param whole makes a program with all of them, for what is made from every subcommand
+ * @param whole makes a program with all subcommands, for what is generated from them
  */
 type Register = (program: Command, whole: () => Promise<Command>) => void;
 
@@ -25,7 +25,7 @@ export interface CatalogGroup {
   readonly entries: readonly CatalogEntry[];
 }
 
-/** Groups as the overview shows them: what most people need comes first. */
+/** Groups in the overview's order: the most needed first. */
 export const catalog: readonly CatalogGroup[] = [
   {
     title: "Every day",

@@ -1,4 +1,4 @@
-/** The instance that flags and environment name, its settings, and the warnings that come with them. */
+/** The instance that flags and environment name, its settings, and their warnings. */
 import type { Command } from "commander";
 import { type Instance, resolveInstance } from "../instance/paths.ts";
 import type { LoadedSettings, SettingSources } from "../instance/settings/settings.ts";
@@ -34,7 +34,7 @@ export async function settingsOf(instance: Instance, flags: SettingSources["flag
 
 const warned = new Set<string>();
 
-/** Prints a warning once, however often it is noticed. */
+/** Prints a warning once, however often it occurs. */
 export function warn(message: string): void {
   if (warned.has(message)) return;
   warned.add(message);

@@ -32,7 +32,7 @@ async function run(args: readonly string[]): Promise<number> {
     if (word === undefined || word.startsWith("-")) {
       await (await openProgram()).parseAsync([...args], { from: "user" });
     } else {
-      // A command that does not exist is refused by its name, whatever stands behind it: also --help.
+      // An unknown command is refused by its name, whatever follows it, even --help.
       const known = word === "help" || findEntry(word) !== undefined;
       await (await fullProgram(word)).parseAsync(known ? [...args] : args.slice(0, at + 1), { from: "user" });
     }
@@ -57,7 +57,7 @@ function firstWord(args: readonly string[]): number {
   return at;
 }
 
-/** Says what went wrong; @returns the exit code */
+/** Reports what went wrong; @returns the exit code */
 function report(thrown: unknown, args: readonly string[]): number {
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0;

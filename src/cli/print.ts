@@ -1,25 +1,25 @@
 /**
- * What a command prints. Everything goes through `print`, which resolves when the text has left this process, so that a
- * pipe's reader gets all of it however soon the process ends; when the reader has gone the command ends quietly.
+ * A command's output. Everything goes through `print`, which resolves when the text has left this process, so that a
+ * pipe's reader gets all of it even if the process ends at once; when the reader is gone the command ends quietly.
  * `print` passes bytes as they are (what a session wrote, scripts, our own colours); everything else goes
  * through `say`, `complain`, `table` or `printJson`, in which control characters of others' text are made visible.
  */
 import { visibleCell, visibleJson, visibleLines } from "../protocol/visible.ts";
 
-/** Exit code of a program whose reader has gone: 128 + SIGPIPE. */
+/** Exit code of a program whose reader is gone: 128 + SIGPIPE. */
 const READER_GONE = 141;
 /** Standard output could not be written, as on a full disk. */
 const NOT_WRITTEN = 1;
 
-/** Node's stream says that everything is written while a pipe still holds it back; this sink's flush is exact. */
+/** Node's stream reports data as written while a pipe still holds it back; this sink's flush is exact. */
 let sink: Bun.FileSink | null = null;
 
-/** What remains to be done when the reader has gone. */
+/** Work that remains when the reader is gone. */
 let farewell: (() => Promise<unknown>) | null = null;
-/** How long that may take, in ms. */
+/** Longest time for that work, in ms. */
 const FAREWELL_MS = 1_000;
 
-/** Until it is disposed: `act` runs before the command ends for want of a reader. */
+/** Until it is disposed, `act` runs before the command ends because its reader is gone. */
 export function whenReaderGoes(act: () => Promise<unknown>): Disposable {
   farewell = act;
   return {
@@ -47,12 +47,12 @@ export async function print(text: string | Uint8Array): Promise<void> {
   }
 }
 
-/** Text of ours with names, paths and commands of others in it. @param text with its own final newline */
+/** Prints our text that contains others' names, paths and commands. @param text with its own final newline */
 export function say(text: string): Promise<void> {
   return print(visibleLines(text));
 }
 
-/** The same on stderr, behind our name; further lines are indented below the first. */
+/** The same on stderr, after our name; further lines are indented below the first. */
 export function complain(text: string): void {
   const lines = visibleLines(text)
     .split("\n")
@@ -73,7 +73,7 @@ export function bold(text: string): string {
   return takesColor(process.stdout) ? `\x1b[1m${text}\x1b[22m` : text;
 }
 
-/** Columns padded to their widest cell, two blanks between; the last column is as long as it is. */
+/** Pads columns to their widest cell, with two blanks between; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const cells = rows.map((row) => row.map(visibleCell));
   const widths: number[] = [];

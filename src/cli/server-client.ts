@@ -9,7 +9,7 @@ export async function isServerRunning(instance: Instance): Promise<boolean> {
   return (await probeSocket(instance.httpSocket)) === "alive";
 }
 
-/** @throws WshError server_unavailable when none runs, else what it answered */
+/** @throws WshError server_unavailable when none runs, else the server's error */
 export async function askServer(
   instance: Instance,
   method: "GET" | "POST" | "PUT",

@@ -1,4 +1,4 @@
-/** Words after `--` as a command of the shell: one word is shell text already, several are an argument each. */
+/** Converts the words after `--` to shell text: a single word is shell text already, several are one argument each. */
 
 export interface Words {
   /** Before `--`. */
@@ -21,9 +21,9 @@ export function shellText(words: readonly string[]): string {
 }
 
 /**
- * One argument, whichever shell reads it: inside single quotes POSIX shells take a backslash as it is and fish does not,
- * so backslashes and quotes stand outside of them, escaped, which all read alike. Unquoted are only words that no shell
- * expands (zsh does `=ls`, fish `%self`).
+ * Quotes one argument for any shell: inside single quotes POSIX shells take a backslash literally and fish does not, so
+ * backslashes and quotes are escaped outside of them, which all shells read alike. Only words that no shell expands
+ * stay unquoted (zsh expands `=ls`, fish `%self`).
  */
 function quote(word: string): string {
   if (/^[A-Za-z0-9_@+:,./-][A-Za-z0-9_@%+=:,./-]*$/.test(word)) return word;

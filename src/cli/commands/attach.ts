@@ -1,4 +1,4 @@
-/** `wsh attach`: this terminal at a session that exists. */
+/** `wsh attach`: attaches this terminal to an existing session. */
 import type { Command } from "commander";
 import { findSession } from "../../instance/registry/registry.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
@@ -33,7 +33,7 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       const target = parseTarget(name);
       const entry = findSession(instance, target);
-      // A window that is not there is an error, never another one instead.
+      // A missing window is an error; another one is never used instead.
       if (target.kind === "session" && target.window !== undefined) {
         (await SessionClient.open(instance, name))[Symbol.dispose]();
       }

@@ -1,4 +1,4 @@
-/** `wsh config`: every setting with its value and where that comes from. */
+/** `wsh config`: lists every setting with its value and where the value comes from. */
 import type { Command } from "commander";
 import { formatOrigin } from "../../instance/settings/settings.ts";
 import { settingFacts, settingNames } from "../../instance/settings/table.ts";

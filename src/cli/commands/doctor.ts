@@ -1,4 +1,4 @@
-/** `wsh doctor`: checks everything that wsh needs, says what is wrong and what to do; exit code 1 when something is. */
+/** `wsh doctor`: checks everything that wsh needs and reports what is wrong and what to do; then the exit code is 1. */
 import type { Command } from "commander";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleCell } from "../../protocol/visible.ts";

@@ -1,6 +1,6 @@
 /**
- * `wsh exec`: a command's output as it comes, and its exit code. In a session the command runs at the shell's prompt;
- * without one it gets a session of its own, which stays readable for a while.
+ * `wsh exec`: prints a command's output as it comes, and returns its exit code. In a session the command runs at the
+ * shell's prompt; otherwise it gets its own session, which stays readable for a while.
  */
 import { type Command, Option } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
@@ -18,10 +18,10 @@ import { ExecStream } from "../session/exec-stream.ts";
 import { startSession } from "../session/start.ts";
 import { shellText, splitAtDashes } from "../shell-words.ts";
 
-/** Exit codes besides the command's own, as timeout(1) and docker have them. */
+/** Exit codes besides the command's own, as in timeout(1) and docker. */
 const TIMED_OUT = 124;
 const UNKNOWN = 125;
-/** Left by the second Ctrl+C. */
+/** The second Ctrl+C ended the wait. */
 const INTERRUPTED = 130;
 
 interface ExecOptions {
@@ -95,13 +95,13 @@ async function execAtPrompt(
   for (const warning of started.warnings ?? []) complain(warning);
   const { command_id: id } = started;
   if (typeof id === "number") {
-    // What runs in a session that others see is not ours to end.
+    // A command in a session that others see is not ours to end.
     using _gone = whenReaderGoes(async () => {
       if ((await session.call("commands.get", { id })).state === "running") sayItGoesOn(session);
     });
     return await watch(session, stream, id, options);
   }
-  // The shell refused the text (a syntax error) and has said why.
+  // The shell rejected the text (a syntax error) and has printed why.
   process.exitCode = codeOf(started.exit_code ?? null, started.signal ?? null);
   if (options.json === true) return printJson(started);
   const { output = "" } = started;
@@ -113,9 +113,9 @@ function wantsOutput({ json, background }: ExecOptions): boolean {
 }
 
 /**
- * The session's own program is its one command. `wsh -c` into a pipe is this, too.
+ * The session's own program is the only command. `wsh -c` into a pipe does this, too.
  *
- * @param start what the session is given besides the command
+ * @param start the session's options besides the command
  */
 export async function execFresh(
   instance: Instance,
@@ -139,7 +139,7 @@ export async function execFresh(
     "number",
     { followed: wantsOutput(options) },
   );
-  // From here on the end of the session is the end of the command, whatever caused it.
+  // From here on the end of the session is the command's end, whatever caused it.
   return await followFresh(instance, info, options).catch(endedUnderIt);
 }
 
@@ -152,7 +152,7 @@ async function followFresh(instance: Instance, info: SessionInfo, options: ExecO
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
-  // As in a pipe: a program whose reader has gone is ended.
+  // As in a pipe: a program whose reader is gone is ended.
   using _gone = whenReaderGoes(() => session.call("session.kill", {}));
   await watch(session, stream, record.id, options);
 }
@@ -184,7 +184,7 @@ async function watch(
     complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
   }
   const over = seen.state === "running";
-  // The reader has gone, so nothing may wait for us.
+  // The reader is gone, so nothing may wait for us.
   stream?.[Symbol.dispose]();
   const stop = over && !wasLeft && onTimeout !== "leave";
   const record = stop ? await session.call("commands.stop", { id, how: onTimeout }) : seen;
@@ -203,7 +203,7 @@ function sayItGoesOn({ name }: SessionClient): void {
   complain(`the command is still running in session '${name}'`);
 }
 
-/** The session was ended while its command ran: how the command ended is not known. Anything else is thrown on. */
+/** The session was ended while its command ran: how the command ended is unknown. Rethrows anything else. */
 function endedUnderIt(thrown: unknown): undefined {
   const error = WshError.from(thrown);
   if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
@@ -211,7 +211,7 @@ function endedUnderIt(thrown: unknown): undefined {
   process.exitCode = UNKNOWN;
 }
 
-/** The record when the command has ended, or as it is when the wait is over. */
+/** The command's record, at its end or at the end of the wait. */
 async function untilFinished(session: SessionClient, id: number, signal: AbortSignal): Promise<CommandRecord> {
   const wait = { any_of: ["command_finished" as const], command_id: id, max_wait_ms: MAX_WAIT_MS };
   while (!signal.aborted) {
@@ -238,7 +238,7 @@ function onInterrupt(first: () => void, next: () => void): Disposable {
   return { [Symbol.dispose]: () => void process.off("SIGINT", press) };
 }
 
-/** As the operation `exec` gives it. */
+/** In the form that the operation `exec` returns. */
 async function resultOf(session: SessionClient, record: CommandRecord, state: ExecState): Promise<object> {
   const ask = { id: record.id, max_bytes: MAX_OUTPUT_LIMIT };
   const { text, omitted_lines, output_cursor } = await session.call("commands.output", ask);

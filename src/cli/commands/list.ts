@@ -1,7 +1,7 @@
 /**
- * `wsh list`: asks the server where one runs, which knows most sessions without waking them. Where none answers it finds
- * the hosts itself and asks all of them at once, so that it needs no server and one that hangs delays the rest by a second
- * at most.
+ * `wsh list`: asks the server if one runs, which knows most sessions without waking them. Otherwise it finds the
+ * session processes itself and asks all of them at once, so that it needs no server, and one that hangs delays the rest
+ * by at most a second.
  */
 import type { Command } from "commander";
 import * as v from "valibot";
@@ -21,7 +21,7 @@ import { askServer } from "../server-client.ts";
 const HELLO_PATIENCE_MS = 900;
 /** Longest wait for the server, in ms: it waits up to a second for a session process that hangs. */
 const SERVER_PATIENCE_MS = 1_500;
-/** The same as HELLO_PATIENCE_MS for one of which the server has said that it does not answer: only why is asked. */
+/** Like HELLO_PATIENCE_MS, for one that the server reports as unresponsive: only the reason is requested. */
 const SILENT_PATIENCE_MS = 150;
 /** Longest command in the table, in cells. */
 const COMMAND_CELLS = 40;
@@ -61,7 +61,7 @@ export function register(program: Command): void {
     });
 }
 
-/** As the registry has them: what shell completion needs, at once. */
+/** From the registry only: shell completion needs an immediate answer. */
 function namesOf(instance: Instance, all: boolean): string {
   const entries = listSessions(instance).filter((entry) => entry.name !== null && (all || !entry.ended));
   return entries.map(({ name }) => `${name}\n`).join("");
@@ -79,7 +79,7 @@ async function findAll(instance: Instance): Promise<Listed[]> {
   return asked.filter((one) => !dead.includes(one));
 }
 
-/** What the server says; null when none answers in time, or not as this version does. */
+/** The server's answer; null when it does not come in time, or not in this version's form. */
 async function askAtServer(instance: Instance): Promise<Listed[] | null> {
   const answer = await askServer(instance, "GET", "/sessions?all=true", { patienceMs: SERVER_PATIENCE_MS }).catch(
     () => null,

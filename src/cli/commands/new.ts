@@ -52,7 +52,7 @@ export function register(program: Command): void {
         (await startSession(instance, createOf(name, after, options), "number")
           .then((started) => started.info)
           .catch(async (thrown) => {
-            // Another caller who wanted the same was quicker.
+            // Another caller created the same session first.
             const isTaken = thrown instanceof WshError && thrown.code === "session_name_conflict";
             const quicker = wanted !== null && isTaken ? await find(instance, wanted) : null;
             if (quicker === null) throw thrown;

@@ -1,6 +1,6 @@
 /**
- * `wsh` itself: creates a session and attaches to it. A server is started beside it, after the first frame is shown, so
- * that agents can reach the session; without one everything here works all the same.
+ * `wsh` itself: creates a session and attaches to it. A server is started after the first frame is shown, so that
+ * agents can reach the session; without a server everything here still works.
  */
 import { fstatSync } from "node:fs";
 import tty from "node:tty";
@@ -12,7 +12,7 @@ import { instanceOf, settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 import { startSession } from "../session/start.ts";
 
-/** Time from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
+/** Delay from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
 const SERVER_DELAY_MS = 150;
 
 interface OpenFlags {
@@ -71,7 +71,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     },
     "default",
   );
-  // What attaching takes is loaded while the host starts.
+  // The code for attaching is loaded while the session process starts.
   const [{ info, socket }, { attachHere }] = await Promise.all([starting, import("../session/attach-here.ts")]);
   const failures: WshError[] = [];
   const shown = (): void => {
@@ -88,12 +88,12 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     detachAtEof: flags.c === undefined,
     shown,
   });
-  // A shell's own code is that of its last command: no failure of wsh.
+  // A shell's exit code is its last command's: not a failure of wsh.
   process.exitCode = flags.c === undefined && outcome.kind === "exited" ? 0 : exitCode;
   for (const { message } of failures) complain(`no server beside the session: ${message}`);
 }
 
-/** Into a pipe: what the command prints, without screen control, as `wsh exec -- COMMAND` does. */
+/** Into a pipe: prints the command's output without screen control, as `wsh exec -- COMMAND` does. */
 async function printOutput(instance: Instance, command: string, flags: OpenFlags): Promise<void> {
   const { execFresh } = await import("./exec.ts");
   const { name, shell, cwd, tag } = flags;
@@ -110,7 +110,7 @@ async function printOutput(instance: Instance, command: string, flags: OpenFlags
   );
 }
 
-/** A pipe is left alone: it may never end, and the command may not want it. */
+/** A pipe is not read: it may never end, and the command may not want it. */
 function isFile(descriptor: number): boolean {
   try {
     return fstatSync(descriptor).isFile();
@@ -126,7 +126,7 @@ function refuseNested({ nested }: OpenFlags): void {
   throw new WshError("nested_session", `this terminal is in session '${inside}' already`);
 }
 
-/** Refuses to start a shell that no terminal shows: it would be left behind. @throws WshError */
+/** Refuses to start a shell without a terminal to show it: it would be left behind. @throws WshError */
 function requireTerminal({ c }: OpenFlags): void {
   if (c !== undefined || tty.isatty(0) || tty.isatty(1)) return;
   throw new WshError("invalid_request", "neither standard input nor standard output is a terminal", {
@@ -139,7 +139,7 @@ async function startBeside(instance: Instance, { bind, token }: OpenFlags): Prom
   await startServer(instance, { bind: bind ?? (await configuredBind(instance)), token });
 }
 
-/** The address, where one was set; the default is for `wsh server` alone. */
+/** The address, if one was set; the default applies only to `wsh server`. */
 async function configuredBind(instance: Instance): Promise<string | undefined> {
   const settings = await settingsOf(instance);
   return settings.originOf("bind").from === "default" ? undefined : settings.values.bind;

@@ -1,13 +1,13 @@
-/** `wsh output`: what was written, as rendered text: the newest lines, a command's, or what came since a cursor. */
+/** `wsh output`: prints rendered output: the newest lines, a command's, or what came since a cursor. */
 import type { Command } from "commander";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
-/** Longest single wait of --follow, in ms; the next begins at once. */
+/** Longest single wait of --follow, in ms; the next begins immediately. */
 const FOLLOW_WAIT_MS = 30_000;
-/** Bytes asked for at once: all that the operation gives. */
+/** Bytes per request: the operation's maximum. */
 const MOST_BYTES = 1_048_576;
 
 interface OutputOptions {
@@ -51,7 +51,7 @@ export function register(program: Command): void {
     });
 }
 
-/** With a newline at the end, unless more is to follow on the same line. */
+/** Ends with a newline, unless more follows on the same line. */
 function ended(text: string, open: boolean): string {
   return open || text === "" || text.endsWith("\n") ? text : `${text}\n`;
 }

@@ -1,10 +1,10 @@
-/** `wsh reset-terminal`: for a terminal that was left in disorder, by whatever program. */
+/** `wsh reset-terminal`: restores a terminal that any program left in disorder. */
 import type { Command } from "commander";
 import { capsFromEnvironment, restoreTerminal, undoLasting } from "../../attach/paint/modes.ts";
 import { lastingChanges } from "../../protocol/attach.ts";
 import { print } from "../print.ts";
 
-/** Width of a terminal that does not say one, in columns. */
+/** Width of a terminal that reports none, in columns. */
 const FALLBACK_COLS = 80;
 
 export function register(program: Command): void {

@@ -1,4 +1,4 @@
-/** `wsh run`: types a line and prints what it led to, when that has an end. */
+/** `wsh run`: types a line and prints its result, when that has an end. */
 import type { Command } from "commander";
 import { seconds } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";

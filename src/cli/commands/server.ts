@@ -1,6 +1,7 @@
 /**
- * `wsh server`: the gateway in the foreground, its log on stderr. With --ensure it only makes sure that one runs, in the
- * background, and says where. The hidden --report is what its starter passes: one line on stdout says how the start went.
+ * `wsh server`: the gateway in the foreground, its log on stderr. With --ensure it only ensures that one runs, in the
+ * background, and prints its address. The hidden --report is for its starter: one line on stdout reports how the start
+ * went.
  */
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
@@ -11,7 +12,7 @@ import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { printJson, say } from "../print.ts";
 
-/** Loopback, at a port that the system chooses; `wsh info` says which. */
+/** Loopback, at a port that the system chooses; `wsh info` shows it. */
 const FREE_PORT = "127.0.0.1:0";
 
 interface ServerFlags {
@@ -117,7 +118,7 @@ async function serve(
       file: values.log_file || undefined,
     }),
     hostname: hostname(values.hostname),
-    // Two instances that were given no address must not meet at one.
+    // Two instances without a given address must not share one.
     bind: parseBind(isDefault("bind") && instance.name !== defaultInstanceName ? FREE_PORT : values.bind),
     token: flags.token ?? null,
     noAuth: !flags.auth,

@@ -1,7 +1,7 @@
 /**
- * `wsh service`: units under which a system keeps the server running. Sessions are processes of their own, so the unit
- * must not take them down with the server: systemd ends the main process only and goes on when one of them is out of
- * memory. Printed, not installed: where it goes is said beside it.
+ * `wsh service`: units with which a system keeps the server running. Sessions are separate processes, so the unit must
+ * not end them with the server: systemd ends the main process only and continues when one of them is out of memory.
+ * Printed, not installed; a message says where it goes.
  */
 import { resolve } from "node:path";
 import type { Command } from "commander";

@@ -1,6 +1,6 @@
 /**
  * `wsh setup`: writes wsh into the configuration of an AI host, or shows which hosts are here and which know wsh.
- * All that is decided is in setup/; this file parses, calls and prints.
+ * All decisions are made in setup/; this file parses, calls and prints.
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -83,7 +83,7 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
   return `${verb} ${shown(change.place)}\n${kept}${host.after}\n`;
 }
 
-/** A link is never followed without saying so. */
+/** A link is never followed silently. */
 function shown({ file, target }: Place): string {
   return file === target ? file : `${file} (in fact ${target})`;
 }

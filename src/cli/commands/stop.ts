@@ -43,7 +43,7 @@ async function untilGone(instance: Instance): Promise<void> {
 }
 
 /**
- * Ends what the server did not know of, or could not end.
+ * Ends sessions that the server did not know of, or could not end.
  * @throws the first session's refusal, after all were asked
  */
 async function endSessions(instance: Instance): Promise<number> {

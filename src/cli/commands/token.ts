@@ -71,7 +71,7 @@ async function create(instance: Instance, name: string, { access, session }: Tok
   await print(`${await recorded(instance, "token.create", wanted, () => createToken(instance, wanted))}\n`);
 }
 
-/** Does it, and writes down that it was done where calls are recorded. */
+/** Performs the action, and records it where calls are recorded. */
 async function recorded<T>(instance: Instance, operation: string, input: object, act: () => Promise<T>): Promise<T> {
   const [{ directAudit, directly }, { loadSettings }] = await Promise.all([
     import("../../instance/audit/direct-audit.ts"),

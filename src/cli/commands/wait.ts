@@ -6,7 +6,7 @@ import { instanceOf } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
-/** Exit code when the time was over first, as timeout(1) has it. */
+/** Exit code when the time ran out first, as in timeout(1). */
 const TIMED_OUT = 124;
 
 interface WaitOptions {

@@ -1,6 +1,6 @@
 /**
- * What a completion script has to know of the program: every subcommand with its options, and what each position takes.
- * Read from the commands themselves, so that a script cannot miss one.
+ * What a completion script needs to know of the program: every subcommand with its options, and what each position
+ * takes. Read from the commands themselves, so that a script cannot miss one.
  */
 import type { Command, Option } from "commander";
 

@@ -1,6 +1,6 @@
 /**
- * The checks of `wsh doctor`, one function a subject. Each changes nothing and says in one line what it found and, where
- * something is wrong, what to do.
+ * The checks of `wsh doctor`, one function per subject. Each changes nothing and reports in one line what it found and,
+ * if something is wrong, what to do.
  */
 import fs from "node:fs";
 import os from "node:os";

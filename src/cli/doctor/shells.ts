@@ -1,4 +1,4 @@
-/** What `wsh doctor` finds in sessions' shells and their startup files that is known to interfere with integration. */
+/** What `wsh doctor` finds in sessions' shells and startup files that is known to interfere with integration. */
 import fs from "node:fs";
 import os from "node:os";
 import { basename, join } from "node:path";
@@ -10,7 +10,7 @@ import type { Finding } from "./finding.ts";
 
 /** Longest wait for a session's answer, in ms. */
 const ANSWER_MS = 2_000;
-/** Most sessions that are asked. */
+/** Limit of sessions asked. */
 const MAX_SESSIONS = 50;
 /** Bytes of a startup file that are read. */
 const MAX_FILE = 256 * 1024;
@@ -76,11 +76,11 @@ function uncommented(path: string): string {
     if (!stat.isFile() || stat.size > MAX_FILE) return "";
     return fs.readFileSync(path, "utf8").replace(/^\s*#.*$/gm, "");
   } catch {
-    return ""; // not there, or not readable: then the shell reads nothing either
+    return ""; // missing or unreadable: then the shell does not read it either
   }
 }
 
-/** Sessions whose shell should tell where commands end, and does not. */
+/** Sessions whose shell should report where commands end, and does not. */
 export async function sessionShells(instance: Instance): Promise<Finding[]> {
   const living = listSessions(instance).filter(({ ended }) => !ended);
   const findings = await Promise.all(
@@ -94,7 +94,7 @@ async function sessionShell(instance: Instance, name: string): Promise<Finding[]
   try {
     using session = await SessionClient.open(instance, name);
     const { shell_integration: known, why } = await session.call("status.get", {}, AbortSignal.timeout(ANSWER_MS));
-    // Of a shell that never was to be integrated there is nothing to say.
+    // A shell that was never to be integrated needs no report.
     const isMeant = known.shell !== null || known.reason?.startsWith("the shell has become") === true;
     if (known.active || !isMeant) return [];
     const text = `'${name}': exec is refused, for ${known.reason ?? "its marks are missing"} (${why})`;

@@ -1,4 +1,4 @@
-/** Attaches this process's terminal and says on stderr how it ended: what `wsh` and `wsh attach` have in common. */
+/** Attaches this process's terminal and reports on stderr how it ended: shared by `wsh` and `wsh attach`. */
 import { type AttachOptions, attach } from "../../attach/attach.ts";
 import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";

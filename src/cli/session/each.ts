@@ -1,4 +1,4 @@
-/** Commands that take several sessions: a failure of one does not keep the others from being served. */
+/** Commands that take several sessions: one failure does not stop the rest. */
 import { WshError } from "../../protocol/errors.ts";
 
 /** @throws WshError of the first that failed, with the messages of all, when every session had its turn */

@@ -13,7 +13,7 @@ const GONE_PATIENCE_MS = 2_000;
 const GONE_POLL_MS = 5;
 
 /**
- * @returns what the session was called
+ * @returns the session's name
  * @throws WshError session_not_found, host_version, what the session process refused; host_unavailable when it does not
  *   answer and its process is not known
  */

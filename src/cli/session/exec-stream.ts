@@ -19,7 +19,7 @@ const ENOUGH_BYTES = 256 * 1024;
 const EndedSchema = v.object({ record: CommandRecordSchema, omitted_lines: v.number() });
 
 export class ExecStream implements Disposable {
-  /** Lines that were not kept for us. Known when the command has ended. */
+  /** Number of lines that were dropped. Known when the command has ended. */
   omittedLines = 0;
 
   private client: SessionClient | null = null;
@@ -91,7 +91,7 @@ export class ExecStream implements Disposable {
     const event = messageJson(message);
     const kind = v.parse(EventSchema, event).event;
     if (kind === "following") {
-      // What came before was another command's.
+      // Earlier output was another command's.
       this.queue = [];
       this.queued = 0;
       this.record = null;

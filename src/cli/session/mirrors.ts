@@ -1,8 +1,8 @@
 /**
- * Mirrors: a session that shows itself, at once or by way of others (A shows B, B shows A), would draw itself without
- * end. Each attached client tells which session it runs in; before another attaches, the session processes are asked who
- * shows whom, from the session that this terminal is in outwards. A session is known by its socket, which stays the same
- * when it is renamed, over all instances.
+ * Mirrors: a session that shows itself, directly or through others (A shows B, B shows A), would draw itself without
+ * end. Each attached client reports which session it runs in; before another attaches, the session processes are asked
+ * which session shows which, outwards from this terminal's session. A session is identified by its socket, which is
+ * unique over all instances and does not change on a rename.
  */
 import fs from "node:fs";
 import * as v from "valibot";
@@ -12,9 +12,9 @@ import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { Connection } from "../../wire/connection.ts";
 
-/** How long a session process may take for its answer, in ms; one that hangs shows nothing new either. */
+/** Longest wait for a session process's answer, in ms; one that hangs shows nothing new either. */
 const ANSWER_MS = 1_000;
-/** Sessions that are asked at most: a chain of more is not to be seen on any screen. */
+/** Limit of sessions asked: a longer chain would not be visible on any screen. */
 const MAX_ASKED = 64;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -76,7 +76,7 @@ function mirror(name: string, first: Link): WshError {
   });
 }
 
-/** Null for a session that has ended, hangs, or is of a version that does not tell. */
+/** Null for a session that has ended, hangs, or is of a version that does not report it. */
 async function ask(socket: string): Promise<v.InferOutput<typeof ShownInSchema> | null> {
   try {
     const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);

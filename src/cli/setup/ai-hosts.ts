@@ -16,7 +16,7 @@ export interface Places {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The command line that a host shall start. */
+/** The command line for a host to start. */
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
@@ -35,9 +35,9 @@ export interface AiHost {
   readonly servers: (root: unknown) => readonly string[];
   /** Exactly the keys that wsh sets; others in an existing entry stay. */
   readonly entry: (launch: Launch) => Readonly<Record<string, string | readonly string[]>>;
-  /** Files or directories of which any shows that the host is installed. */
+  /** Files or directories; any of them shows that the host is installed. */
   readonly traces: (places: Places) => readonly string[];
-  /** Executables of which any on PATH shows the same. */
+  /** Executables; any of them on PATH shows the same. */
   readonly programs: readonly string[];
   /** What to do after a change, in one sentence. */
   readonly after: string;

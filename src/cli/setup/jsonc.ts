@@ -94,7 +94,7 @@ function checkPath(root: unknown, text: string, path: readonly string[]): void {
   }
 }
 
-/** The second key of an object that is like an earlier one: `key`, or any where null is given. */
+/** The second key of an object that equals an earlier one: `key`, or any if null is given. */
 function doubled(object: Node, key: string | null): { offset: number; value: string } | undefined {
   const found = new Set<unknown>();
   for (const { children } of object.children ?? []) {
@@ -117,7 +117,7 @@ function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What is found by following keys from a parsed root, undefined when there is nothing. */
+/** The value at a path of keys from a parsed root, undefined when there is none. */
 export function at(root: unknown, path: readonly string[]): unknown {
   let value: unknown = root;
   for (const key of path) {
@@ -127,7 +127,7 @@ export function at(root: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** A copy of a parsed root with another value at `path`; undefined takes the last key out. */
+/** A copy of a parsed root with another value at `path`; undefined removes the key. */
 export function withValue(root: unknown, path: readonly string[], value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;

@@ -11,9 +11,9 @@ import type { HostScope } from "./ai-hosts.ts";
 const LARGEST_FILE_BYTES = 64 * 1024 * 1024;
 
 export interface Place {
-  /** As the host names it. */
+  /** The path as the host names it. */
   readonly file: string;
-  /** Where it is when every link is followed; the file itself may not exist yet. */
+  /** The path with every link resolved; the file itself may not exist yet. */
   readonly target: string;
 }
 

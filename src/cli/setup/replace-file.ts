@@ -20,7 +20,7 @@ import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Place, textOf } from "./place.ts";
 
-/** New files hold no secret of ours, but their neighbours often do: for the owner alone. */
+/** New files hold no secret of ours, but their neighbours often do: owner only. */
 const NEW_FILE_MODE = 0o600;
 /** Copies of older states that may lie beside a file before the person must tidy up. */
 const MOST_BACKUPS = 100;
@@ -66,7 +66,7 @@ function keepCopy(target: string, text: string, mode: number): string {
   });
 }
 
-/** O_EXCL refuses what exists, links that lead nowhere too. */
+/** O_EXCL refuses existing files, and also links that lead nowhere. */
 function create(path: string, text: string, mode: number): void {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
   const fd = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);

@@ -93,7 +93,7 @@ export function removeFromToml(text: string, path: readonly string[]): string {
     if (statement.header !== undefined) {
       inside = statement.header.length >= path.length && path.every((key, i) => statement.header?.[i] === key);
       const gap = /\r?\n(?=\r?\n$)/.exec(text.slice(0, statement.start));
-      // The blank line that stands before a table goes with it.
+      // The blank line before a table is removed with it.
       if (inside)
         edits.push({ start: gap ? gap.index + gap[0].length : statement.start, end: statement.end, text: "" });
     } else if (inside) {
@@ -103,7 +103,7 @@ export function removeFromToml(text: string, path: readonly string[]): string {
   return verified(apply(text, edits), withValue(before, path, undefined), undefined);
 }
 
-/** Parses the result again: whatever differs from what was wanted means that this file is written in another way. */
+/** Parses the result again: any difference from the intended value means that the file uses another form. */
 function verified(text: string, wanted: unknown, toAdd: string | undefined): string {
   let result: unknown;
   try {

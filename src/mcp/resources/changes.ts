@@ -1,7 +1,7 @@
 /**
- * What changes under subscribed resources. A session's output is watched by one long poll, however many subscribers
- * there are, and only while there are any; the list of sessions by the gateway's own feed. Subscribers are told that
- * something changed, at most a few times a second, and read again. Every watch ends with its last subscriber.
+ * Watches subscribed resources for changes. One long poll watches a session's output, however many subscribers there
+ * are, and only while there are any; the gateway's own feed reports changes of the session list. Subscribers are told
+ * that something changed, at most a few times a second, and read again. Every watch ends with its last subscriber.
  */
 import { pause } from "../../base/deadline.ts";
 import type { Call, CallContext } from "../../operations/call.ts";

@@ -1,7 +1,7 @@
 /**
- * The SDK's transport over a stream of lines: one JSON-RPC message each. What is no message is answered here and the
- * connection lives. A peer that does not read has at most MAX_PENDING_BYTES waiting for it before nothing more is read
- * from it; answers already under way still join the queue, and their number is bounded by what was read.
+ * The SDK's transport over a stream of lines, one JSON-RPC message each. An invalid message is answered here and the
+ * connection lives on. When MAX_PENDING_BYTES are pending for a peer that does not read, nothing more is read from it;
+ * answers already being made still join the queue, and their number is bounded by what was read.
  */
 
 import type { MessageExtraInfo } from "@modelcontextprotocol/server";

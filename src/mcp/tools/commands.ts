@@ -1,4 +1,4 @@
-/** Tools on commands: running them to their end, waiting for conditions, reading output, asking for the state. */
+/** Tools on commands: running them to their end, waiting for conditions, reading output, querying the state. */
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -10,7 +10,7 @@ const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env,
 const { clear_line } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, ...outputFields } = inputSchema("output.get").entries;
 
-/** The default directory through `wsh mcp` is worth saying. */
+/** The default directory through `wsh mcp` needs a description. */
 function described<S extends v.GenericSchema<string>>(schema: S) {
   return v.pipe(schema, v.description("directory to run in (default: yours)"));
 }

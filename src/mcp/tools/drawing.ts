@@ -1,4 +1,4 @@
-/** Tools that draw for people, and that take their keys for a dialog. */
+/** Tools that draw for people, and capture their keys for a dialog. */
 import * as v from "valibot";
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
@@ -27,7 +27,7 @@ function field<S extends v.GenericSchema>(schema: S, description: string) {
 
 const IdField = field(v.string(), "an element that exists: change it; absent: make one");
 const ListField = v.optional(v.pipe(v.boolean(), v.description("list what there is instead")), false);
-/** Of both kinds; ids and places stand before them. */
+/** Fields of both kinds; ids and places precede them. */
 const common = {
   list: ListField,
   focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
@@ -39,7 +39,7 @@ const common = {
 };
 const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
 
-/** @throws WshError invalid_request saying what a new element lacks */
+/** @throws WshError invalid_request naming what a new element lacks */
 function needed<T>(value: T | null | undefined, name: string): T {
   if (value !== null && value !== undefined) return value;
   throw new WshError("invalid_request", `a new element needs '${name}'`, {

@@ -1,7 +1,7 @@
 /**
  * JSON Schemas for tools/list, made from valibot schemas. They only describe: parsing is the operation's, so that its
- * failures carry code and hint. Every list is paid for by the model that reads it, so inputs are reduced to what helps
- * in calling, and outputs to the shape of their first level. Pure; called once per tool, when the module loads.
+ * failures carry code and hint. Every model pays for the list in tokens, so inputs are reduced to what helps in
+ * calling, and outputs to their top-level shape. Pure; called once per tool, when the module loads.
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type * as v from "valibot";
@@ -28,7 +28,7 @@ export function describeOutput(schema: v.GenericSchema): JsonSchema {
   return reduceOutput(inputJsonSchema(schema), 0);
 }
 
-/** A schema for the SDK that says what it is and lets everything pass. */
+/** A schema for the SDK that describes its value and accepts everything. */
 export function describing(json: JsonSchema): StandardSchemaWithJSON<unknown, unknown> {
   return {
     "~standard": {
@@ -40,7 +40,7 @@ export function describing(json: JsonSchema): StandardSchemaWithJSON<unknown, un
   };
 }
 
-/** Bounds that no caller reaches by accident: an operation that is given such a value says what it takes. */
+/** Bounds that no caller reaches by accident: an operation given such a value reports its limits. */
 const NOT_FOR_CALLERS = new Set([
   "minLength",
   "maxLength",
@@ -57,9 +57,9 @@ function reduceInput(schema: JsonSchema): JsonSchema {
   if (nullable !== schema) return reduceInput(nullable);
   const entries = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {
     if (NOT_FOR_CALLERS.has(key)) return [];
-    // A map's values: hosts that convert schemas to a strict form refuse the tool for them; the description says enough.
+    // A map's values: hosts that convert schemas to a strict form reject the tool for them; the description is enough.
     if (key === "additionalProperties" && isRecord(value)) return [];
-    // An absent list and an empty one mean the same.
+    // An absent list and an empty one are equivalent.
     if (key === "default" && Array.isArray(value) && value.length === 0) return [];
     if (key === "required" && Array.isArray(value) && value.length === 0) return [];
     if (key === "properties" && isRecord(value)) {

@@ -1,16 +1,19 @@
 /**
- * Progress of a call that waits: elapsed milliseconds, the state of the session and its newest line, once a second after
- * the first. Only for requests that asked for it; it stops before the reply is sent, and a failure to look is no failure
- * of the call.
+ * Progress of a call that waits: elapsed milliseconds, the session's state and its newest line, once a second after the
+ * first. Only for requests that asked for it; it stops before the reply is sent, and a failed reading does not fail the
+ * call.
  */
 import type { ServerContext } from "@modelcontextprotocol/server";
 import type { Ask } from "./tool.ts";
 
-/** First report and distance between reports, in ms: often enough to look alive, rare enough to cost nothing. */
+/**
+ * Delay of the first report and interval between reports, in ms: often enough to look alive, rare enough to cost
+ * nothing.
+ */
 export const DEFAULT_PROGRESS_MS = 1_000;
-/** Lines among which the newest that is not blank is looked for: the cursor mostly stands in an empty one. */
+/** Lines searched for the newest that is not blank: the cursor is usually in an empty one. */
 const NEWEST_LINES = 3;
-/** Characters of a message: one line of a host's status area. */
+/** Longest message, in characters: one line of a host's status area. */
 const MESSAGE_LENGTH = 120;
 
 export interface ProgressRequest {

@@ -1,4 +1,4 @@
-/** What a tool call answers with: pure functions from an output, or from what was thrown, to a tool result. */
+/** Pure functions that make a tool result from an output, or from what was thrown. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { WshError } from "../../protocol/errors.ts";
 
@@ -24,7 +24,7 @@ function withWarnings(output: unknown, warnings: readonly string[]): Record<stri
 
 /**
  * A mistake or failure: text only, since clients check structured content against the output schema even here.
- * A wait that ran out says what it saw, its message under `error`.
+ * A wait that timed out reports what it saw, its message under `error`.
  */
 export function badResult(thrown: unknown): CallToolResult {
   const error = WshError.from(thrown);
@@ -34,7 +34,7 @@ export function badResult(thrown: unknown): CallToolResult {
   return { content: [{ type: "text", text: JSON.stringify(body) }], isError: true };
 }
 
-/** Names the parameters that a host sent and the tool does not have. */
+/** Lists the parameters that a host sent and the tool does not have. */
 export function unknownParameterWarnings(names: readonly string[]): string[] {
   return names.map((name) => `unknown parameter '${name}' was ignored`);
 }

@@ -1,4 +1,4 @@
-/** Tools on sessions as wholes: making, listing, ending and changing them. */
+/** Tools on whole sessions: creating, listing, ending and changing them. */
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
@@ -73,7 +73,7 @@ const actions = {
   },
 };
 
-/** @throws WshError invalid_request saying which parameter the action needs */
+/** @throws WshError invalid_request naming the parameter that the action needs */
 function needed<T>(value: T | undefined, action: string, name: string): T {
   if (value !== undefined) return value;
   throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });

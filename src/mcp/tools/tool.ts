@@ -1,6 +1,6 @@
 /**
- * What a tool is: a name and description for a model, parameters built from the schemas of the operations that it binds,
- * and how its parameters become calls and their outputs its result. A tool does nothing itself.
+ * A tool: a name and description for a model, parameters built from the schemas of the operations that it binds, and
+ * the conversion of parameters to calls and of their outputs to its result. A tool does nothing itself.
  */
 
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
@@ -26,11 +26,11 @@ interface ToolDefinition<P extends Parameters> {
   readonly description: string;
   /** Served by `--tools core`. */
   readonly core: boolean;
-  /** The least access with which the tool is of use; without it the tool is not listed. */
+  /** The lowest access with which the tool is useful; without it the tool is not listed. */
   readonly access: Access;
   readonly annotations: ToolAnnotations;
   readonly parameters: P;
-  /** What to tell about parameters whose schemas say more than a model needs. */
+  /** Descriptions of parameters whose schemas say more than a model needs. */
   readonly described?: Readonly<Record<string, JsonSchema>>;
   readonly output: v.GenericSchema;
   /** Reports progress while it waits. */
@@ -80,5 +80,5 @@ function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */
 export const SessionField = v.pipe(v.string(), v.description("session: name, name:window.pane, or @id"));
 
-/** What every successful action says first. */
+/** Fields that begin every successful action's result. */
 export const done = { success: true } as const;

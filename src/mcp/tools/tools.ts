@@ -31,7 +31,7 @@ export const tools: readonly Tool[] = [
   screenMode,
 ];
 
-/** What a caller is served: the set that was asked for, without tools that the caller may not use. */
+/** The tools served to a caller: the requested set, without those that the caller may not use. */
 export function servedTools(set: ToolSet, access: Access): readonly Tool[] {
   return tools.filter((tool) => (set === "all" || tool.core) && accessCovers(access, tool.access));
 }
