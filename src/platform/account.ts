@@ -1,11 +1,11 @@
-/** What the system's user database says about this user. */
+/** This user's entry in the system's user database. */
 import fs from "node:fs";
 
 /** Fields of a line of passwd(5). */
 const UID = 2;
 const SHELL = 6;
 
-/** The login shell that /etc/passwd names for this user; null when it names none, or the users stand elsewhere. */
+/** This user's login shell in /etc/passwd; null when it has no entry, as when users are kept elsewhere. */
 export function accountShell(passwd = "/etc/passwd", uid = process.getuid?.()): string | null {
   let text: string;
   try {

@@ -6,8 +6,8 @@
 
 /**
  * read: argument 0 is the descriptor. poll: array of pollfd and its length. select: count and the set to read from.
- * epoll: argument 0 is the epoll descriptor. sleep: until a time. child: for another process. other: for something that
- * is not input of a terminal and not time (a lock, a socket, a signal).
+ * epoll: argument 0 is the epoll descriptor. sleep: until a time. child: for another process. other: for anything
+ * except terminal input and time (a lock, a socket, a signal).
  */
 export type BlockedIn = "read" | "poll" | "select" | "epoll" | "sleep" | "child" | "other";
 
@@ -73,7 +73,7 @@ const arm64: Readonly<Record<number, BlockedIn>> = {
   455: "other", // futex_wait
 };
 
-/** Numbers of the machine that this runs on; none elsewhere, where wait channels have to do. */
+/** Numbers of this machine's architecture; none on others, which rely on wait channels. */
 const table = process.arch === "x64" ? x64 : process.arch === "arm64" ? arm64 : {};
 
 export interface BlockedCall {
@@ -82,8 +82,9 @@ export interface BlockedCall {
 }
 
 /**
- * Reads a line of /proc/PID/syscall: `running`, or the number and six arguments in hexadecimal, stack and program counter.
- * @returns "running" when on a processor or about to be, null when the call is not one of the table
+ * Reads a line of /proc/PID/syscall: `running`, or the number and six arguments in hexadecimal, stack and program
+ * counter.
+ * @returns "running" when on a processor or about to be, null when the call is not in the table
  */
 export function parseSyscall(text: string): BlockedCall | "running" | null {
   const fields = text.trim().split(/\s+/);
@@ -93,7 +94,7 @@ export function parseSyscall(text: string): BlockedCall | "running" | null {
   return { blockedIn, args: fields.slice(1, 7).map(Number) };
 }
 
-/** Wait channels that tell as much as a call does; restart_syscall after a stop shows only these. */
+/** Wait channels that are as informative as a call; restart_syscall after a stop shows only these. */
 const channels: Readonly<Record<string, BlockedIn>> = {
   hrtimer_nanosleep: "sleep",
   do_nanosleep: "sleep",
@@ -106,7 +107,7 @@ const channels: Readonly<Record<string, BlockedIn>> = {
   ep_poll: "epoll",
 };
 
-/** What /proc/PID/wchan says; null when it says nothing. */
+/** Returns the meaning of /proc/PID/wchan; null when it has none. */
 export function blockedByChannel(name: string): BlockedIn | null {
   return channels[name.trim()] ?? null;
 }

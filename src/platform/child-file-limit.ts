@@ -1,7 +1,7 @@
 /**
- * The soft limit of open files that a child is started with. Bun raises its own to the hard limit before any script
- * runs and children inherit it, which slows programs that walk every possible descriptor and breaks those that use
- * select(2). The limit is the process's, so it is lowered only around the spawn, which is synchronous.
+ * The soft limit of open files for a child. Bun raises its own to the hard limit before any script runs and children
+ * inherit it, which slows programs that walk every possible descriptor and breaks those that use select(2). The limit
+ * belongs to the process, so it is lowered only around the spawn, which is synchronous.
  */
 
 import { libc } from "./tty-calls.ts";
@@ -9,7 +9,7 @@ import { libc } from "./tty-calls.ts";
 /** RLIMIT_NOFILE: asm-generic/resource.h, sys/resource.h of macOS. */
 const RLIMIT_NOFILE = process.platform === "darwin" ? 8 : 7;
 
-/** Runs `spawn` with this soft limit; unchanged when it is null, or not lower than ours. */
+/** Runs `spawn` with this soft limit, or with ours if it is null or not lower. */
 export function withOpenFiles<T>(soft: number | null, spawn: () => T): T {
   if (soft === null) return spawn();
   const c = libc();

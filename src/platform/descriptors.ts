@@ -1,11 +1,11 @@
-/** Calls on a file descriptor, whatever it is open on: flock, dup, dup2, FIONREAD. Nothing here keeps one. */
+/** Calls on any file descriptor: flock, dup, dup2, FIONREAD. This module keeps no descriptor. */
 import { ptr } from "bun:ffi";
 import fs from "node:fs";
 import { getSystemErrorName } from "node:util";
 import { WshError } from "../protocol/errors.ts";
 import { isDarwin, onFirstUse, openLibc, prepareErrno, readErrno } from "./libc.ts";
 
-/** Failures of flock(2) that no patience mends. */
+/** Failures of flock(2) that no retry cures. */
 const lockRefusals: ReadonlySet<string> = new Set([
   "ENOSYS",
   "ENOLCK",
@@ -48,8 +48,8 @@ export function tryFlock(fd: number): FlockOutcome {
 }
 
 /**
- * Ends what a detached process was given on descriptors 0 and 1: both become /dev/null, so that the starter sees the
- * end of its pipe and a later write cannot fail with EPIPE.
+ * Detaches descriptors 0 and 1 from the starter: both become /dev/null, so that the starter sees the end of its pipe
+ * and a later write cannot fail with EPIPE.
  */
 export function detachStdio(): void {
   const fd = fs.openSync("/dev/null", "r+");
@@ -62,13 +62,13 @@ export function detachStdio(): void {
   }
 }
 
-/** A second descriptor of the same open file that no program inherits; negative when there is none. */
+/** Returns a second descriptor of the same open file that no program inherits; negative on failure. */
 export function duplicate(fd: number): number {
   // macOS needs no close-on-exec: Bun spawns there with POSIX_SPAWN_CLOEXEC_DEFAULT. (fcntl is variadic, as ioctl is.)
   return isDarwin ? libc().dup(fd) : libc().fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/** Bytes that a read of this terminal or pipe would find (of a cooked terminal: whole lines). Null but on Linux. */
+/** Bytes that a read of this terminal or pipe would get (cooked terminal: whole lines). Linux only, else null. */
 export function readableBytes(fd: number): number | null {
   if (process.platform !== "linux") return null;
   const count = new Int32Array(1);

@@ -8,11 +8,11 @@ import { WshError } from "../protocol/errors.ts";
 
 export const isDarwin = process.platform === "darwin";
 
-/** The names that it has on glibc, musl and macOS. */
+/** The library's names on glibc, musl and macOS. */
 const names = isDarwin
   ? ["libSystem.B.dylib"]
   : ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`, "libc.so"];
-/** What it calls the function that says where errno is. */
+/** The library's function that returns the address of errno. */
 const errnoFunction = isDarwin ? "__error" : "__errno_location";
 
 /** @throws WshError internal_error when there is no C library, or it lacks one of the functions */
@@ -28,7 +28,7 @@ export function openLibc<const F extends Record<string, FFIFunction>>(functions:
   throw new WshError("internal_error", `none of ${names.join(", ")} can be loaded`, {}, { cause: failure });
 }
 
-/** `open` at the first call, and its result from then on. */
+/** Returns a function that calls `open` at its first call and returns that result from then on. */
 export function onFirstUse<T>(open: () => T): () => T {
   let opened: { readonly value: T } | null = null;
   return () => {
@@ -39,12 +39,12 @@ export function onFirstUse<T>(open: () => T): () => T {
 
 const errno = onFirstUse(() => openLibc({ [errnoFunction]: { args: [], returns: "ptr" } })[errnoFunction]);
 
-/** Opens what errno is read with: to be called before the call whose failure is asked for, since it may change errno. */
+/** Opens errno's reader. Call it before the call that may fail, since opening may change errno. */
 export function prepareErrno(): void {
   errno();
 }
 
-/** The reason of the failed call just before this; 0 where it cannot be had. */
+/** The errno of the failed call just before this; 0 where it cannot be read. */
 export function readErrno(): number {
   const place = errno()?.();
   return typeof place === "number" ? read.i32(place) : 0;

@@ -1,32 +1,32 @@
 /**
- * Gives memory back when a process that has worked is quiet. The engine collects by how much is allocated, so what a flood
- * or a thousand calls leave behind stays until the next ones; it looks again by itself only after ten seconds. Here it is
- * told at the first pause, and only when that is worth its milliseconds. Compiled code goes too, but later, when nobody
- * seems to come back: whoever does finds it warm (the next flood would take a tenth longer (m)). No timer runs while
- * nothing is done.
+ * Releases memory when a busy process becomes quiet. The engine collects by amount allocated, so what a flood or a
+ * thousand calls leave behind stays until the next ones; by itself it checks only after ten seconds. This module
+ * collects at the first pause, and only if that is worth its milliseconds. Compiled code is discarded later, when the
+ * process seems unused, since code that is still needed must stay warm (the next flood would take a tenth longer (m)).
+ * No timer runs while nothing is done.
  */
 
-/** A pause this long, in ms, is the end of the work: longer than a person thinks between two commands of a row. */
+/** Pause that counts as the end of the work, in ms: longer than a person thinks between two commands of a series. */
 const QUIET_MS = 3_000;
-/** After this long, in ms, it was the last for some time, and some 5 MB of code go. */
+/** Pause after which some 5 MB of code are discarded too, in ms. */
 const LEFT_MS = 60_000;
 /** Growth that is worth a collection, in bytes: it takes 10 to 20 ms of a processor, so an `ls` must not cause one. */
 const WORTH_BYTES = 4 * 1024 * 1024;
-/** Code that nobody has run since one collection is given up by the next (a server after 2,000 calls: 32, 27, 19 MB). */
+/** Collections needed: code unused since one is discarded by the next (a server after 2,000 calls: 32, 27, 19 MB). */
 const ROUNDS = 2;
 
 export class GiveBack {
   private workedAt = 0;
   private timer: Timer | null = null;
-  /** Nothing is left to do but to give up code. */
+  /** Only code is left to discard. */
   private isLeaving = false;
   private isStarting = true;
-  /** Resident memory after the last collection, in bytes, and when code was last given up. */
+  /** Resident memory after the last collection, in bytes, and when code was last discarded. */
   private level = 0;
   private rest = 0;
 
   /**
-   * At the first pause everything is given back in any case: start-up is over then, and its code runs no more.
+   * The first pause always releases everything: start-up is over then, and its code runs no more.
    * @param collect `all`: code too
    */
   constructor(
@@ -57,7 +57,7 @@ export class GiveBack {
     } else this.leave();
   }
 
-  /** Code goes too, if that is worth it and nobody comes back. */
+  /** Discards code as well, if that is worth it and no work has come. */
   private leave(): void {
     if (this.level <= this.rest + WORTH_BYTES) return;
     this.isLeaving = true;
@@ -75,7 +75,7 @@ export class GiveBack {
     });
   }
 
-  /** The allocator returns pages some time after they are free: then it is known what is left. */
+  /** The allocator returns pages some time after they are freed: only then is the remainder known. */
   private settle(then: () => void): void {
     const began = performance.now();
     this.wait(this.quietMs, () => {
@@ -94,7 +94,7 @@ export class GiveBack {
   }
 }
 
-/** Letting go of code that runs no more gives back most. */
+/** Discarding unused code releases most. */
 function giveBack(all: boolean): void {
   Bun.gc(true);
   if (all) Bun.shrink();

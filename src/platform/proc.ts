@@ -13,13 +13,13 @@ export interface Stat {
   readonly tty: number;
   readonly foreground: number;
   readonly threads: number;
-  /** Of its process session. */
+  /** Id of its process session. */
   readonly session: number;
-  /** When it started, in clock ticks since the system did. */
+  /** Start time, in clock ticks since boot. */
   readonly started: number;
 }
 
-/** A file of /proc; null when it cannot be read. */
+/** Content of a file of /proc; null when it cannot be read. */
 export function readText(path: string): string | null {
   try {
     return fs.readFileSync(path, "utf8");
@@ -49,16 +49,16 @@ export function parseStat(text: string): Stat | null {
   };
 }
 
-/** Null when it has ended. */
+/** Null when the process has ended. */
 export function statOf(pid: number): Stat | null {
   const text = readText(`/proc/${pid}/stat`);
   return text === null ? null : parseStat(text);
 }
 
-/** What a process runs: two starts of one file have different stacks. */
+/** The program that a process runs: two starts of one file have different stacks. */
 export interface ProcessImage {
   readonly executable: string;
-  /** Where its stack begins (field 28 of stat); "0" where the kernel hides it. */
+  /** Start of its stack (field 28 of stat); "0" where the kernel hides it. */
   readonly stack: string;
 }
 

@@ -1,15 +1,15 @@
 /**
- * Notices that the session's shell has become another program (`exec zsh`): the process is the same, what it runs is not.
- * The kernel gives every program that a process starts a stack of its own place, so that a shell which becomes the same
- * shell anew (`exec bash -l`) is noticed too. A look costs two reads of /proc; without /proc nothing is noticed.
+ * Notices that the session's shell has become another program (`exec zsh`): the process is the same, its program is
+ * not. The kernel places the stack of every started program elsewhere, so that a shell replaced by the same shell
+ * (`exec bash -l`) is noticed too. A check costs two reads of /proc; without /proc nothing is noticed.
  */
 import fs from "node:fs";
 import { type ProcessImage, processImage } from "./proc.ts";
 
 export interface ShellImagePort {
-  /** Process of the session's program; null when it has ended. */
+  /** Pid of the session's program; null when it has ended. */
   pid(): number | null;
-  /** The integrated shell's file; null when the program is none. */
+  /** The integrated shell's file; null when the program is not one. */
   readonly file: string | null;
   /** Replaced by tests. */
   readonly read?: (pid: number) => ProcessImage | null;
@@ -25,12 +25,12 @@ export class ShellImage {
     this.file = port.file === null ? null : realPath(port.file);
   }
 
-  /** Name of the program that the shell has become; null while it is the shell that was started. */
+  /** Name of the program that replaced the shell; null while the shell that was started runs. */
   get replacedBy(): string | null {
     return this.replacement;
   }
 
-  /** A mark of the shell's own came: what the process runs now is the shell. */
+  /** The shell itself sent a mark: the process runs the shell now. */
   shown(): void {
     if (this.file === null) return;
     if (this.known !== null && this.pid === this.port.pid()) return;
@@ -38,7 +38,7 @@ export class ShellImage {
     this.known = this.read();
   }
 
-  /** Looks. @returns whether the process has become another program since the last look */
+  /** @returns whether the process has become another program since the last call */
   look(): boolean {
     if (this.file === null) return false;
     const before = this.pid;
@@ -57,13 +57,13 @@ export class ShellImage {
     return this.pid === null ? null : (this.port.read ?? processImage)(this.pid);
   }
 
-  /** The program was started anew. */
+  /** Resets the state after a new start of the program. */
   private forget(): void {
     this.known = null;
     this.replacement = null;
   }
 
-  /** Before its first mark it is the shell, or this very program just before it becomes one. */
+  /** Before its first mark the process is the shell, or this very program just before it becomes one. */
   private isStart(executable: string): boolean {
     return executable === this.file || executable === realPath(process.execPath);
   }

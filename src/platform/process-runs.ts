@@ -1,14 +1,14 @@
 /**
- * Whether a process has done anything since an earlier look, without asking it: the kernel counts how often each process
- * was given a processor. Takes about 0.005 ms. Null or false where the kernel does not tell (other systems, no accounting).
+ * Whether a process has run since an earlier check, without asking it: the kernel counts how often each process was
+ * given a processor. Takes about 0.005 ms. Null or false where the kernel has no count (other systems, no accounting).
  */
 import fs from "node:fs";
 import { readText, statOf } from "./proc.ts";
 
-/** Links of a directory that holds one directory more than its own and its parent's. */
+/** Link count of a directory with one subdirectory. */
 const LINKS_OF_ONE = 3;
 
-/** A text that changes whenever the process's first thread runs; null when that is not known. */
+/** Returns a text that changes whenever the process's first thread runs; null when unknown. */
 export function runsOf(pid: number): string | null {
   const text = readText(`/proc/${pid}/schedstat`)?.trim();
   // All zero where the kernel keeps no account.
@@ -25,9 +25,9 @@ export function hasOneThread(pid: number): boolean {
 }
 
 /**
- * What a process with an event loop is doing. `asleep`: it waits for events, as a healthy one at rest does. `stopped`: by a
- * signal. `other`: anything else, or not known. The kernel's word for where its first thread waits costs a fifth of its
- * status, which also tells of processor time; that is read where the word is hidden.
+ * Returns the state of a process with an event loop. `asleep`: it waits for events, as a healthy one at rest does.
+ * `stopped`: by a signal. `other`: anything else, or unknown. Reading where its first thread waits costs a fifth of
+ * reading its status, which also includes processor time; the status is read where the former is hidden.
  */
 export function restOf(pid: number): "asleep" | "stopped" | "other" {
   const channel = readText(`/proc/${pid}/wchan`) ?? "0";

@@ -1,4 +1,4 @@
-/** How long the main thread ran and how long it waited for a processor, as the kernel counts it. */
+/** How long the main thread has run and how long it has waited for a processor, as the kernel counts it. */
 import fs from "node:fs";
 
 /** In ns. */
@@ -7,7 +7,7 @@ export interface ProcessorTime {
   readonly waited: number;
 }
 
-/** Since the process began; null where the kernel does not tell (Linux does, as CONFIG_SCHED_INFO). */
+/** Times since the process began; null where the kernel does not count them (Linux does, with CONFIG_SCHED_INFO). */
 export function processorTime(): ProcessorTime | null {
   try {
     const [ran = 0, waited = 0] = fs.readFileSync("/proc/self/schedstat", "utf8").split(" ").map(Number);
@@ -17,7 +17,7 @@ export function processorTime(): ProcessorTime | null {
   }
 }
 
-/** Whether it waited more than `times` as long as it ran; true where nobody knows. */
+/** Whether it waited more than `times` as long as it ran; true when unknown. */
 export function waitedLong(before: ProcessorTime | null, now: ProcessorTime | null, times: number): boolean {
   if (before === null || now === null) return true;
   return now.waited - before.waited > times * (now.ran - before.ran);

@@ -1,7 +1,7 @@
 /**
- * Raw mode of the person's terminal, as cfmakeraw has it: no echo, no signals, no line editing, and no output processing
- * either, so that a line feed of the program stays a line feed. (Node's raw mode keeps output processing on.) The saved
- * settings are opaque bytes: nothing here depends on a system's layout of them.
+ * Raw mode of the person's terminal, as cfmakeraw has it: no echo, no signals, no line editing, and no output
+ * processing either, so that a line feed of the program stays a line feed. (Node's raw mode keeps output processing
+ * on.) The saved settings are opaque bytes: nothing here depends on a system's layout of them.
  */
 import { ptr } from "bun:ffi";
 import { WshError } from "../protocol/errors.ts";
@@ -20,15 +20,15 @@ const open = onFirstUse(() =>
   }),
 );
 
-/** How a terminal was set before, and how it is put back. */
+/** Switches a terminal to raw mode and back. */
 export interface RawMode {
-  /** Sets raw mode (again: after the process was stopped and continued). */
+  /** Sets raw mode, also again after the process was stopped and continued. */
   enter(): void;
-  /** Puts back what was there at first. Repeating it changes nothing. */
+  /** Restores the original settings. Repeating it changes nothing. */
   leave(): void;
 }
 
-/** @throws WshError when the descriptor is no terminal */
+/** @throws WshError when the descriptor is not a terminal */
 export function rawMode(fd: number): RawMode {
   const { tcgetattr, tcsetattr, cfmakeraw } = open();
   const saved = new Uint8Array(TERMIOS_BYTES);

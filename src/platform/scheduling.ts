@@ -1,25 +1,25 @@
 /**
- * A process that people and callers wait for asks the kernel for short turns: whoever asks for less of the processor at a
- * time gets it sooner (EEVDF, Linux 6.12 and later), so that a key or a request does not wait until others have had their
- * whole turn. Beside two busy processes on two cores a tenth of the keys took 1.6 ms, now 0.9 (m). The share of the
- * processor stays the same.
+ * Gives a process that people and callers wait for short turns: a task that asks for less processor time per turn gets
+ * it sooner (EEVDF, Linux 6.12 and later), so that a key or a request does not wait for the whole turns of others.
+ * Beside two busy processes on two cores a tenth of the keys took 1.6 ms, now 0.9 (m). The share of the processor stays
+ * the same.
  *
- * It is the main thread that has short turns; what it starts has the usual ones. Where the kernel knows nothing of it, and
- * for a host that was started with a policy or a priority of its own, nothing is done.
+ * Only the main thread has short turns; what it starts has the usual ones. Does nothing where the kernel lacks this,
+ * and for a process that was started with a policy or a priority of its own.
  */
 import { libc } from "./tty-calls.ts";
 
-/** In ns: a handful of keys; the kernel takes no less than 0.1 ms. */
+/** Short turn, in ns: a handful of keys; the kernel accepts no less than 0.1 ms. */
 const SHORT_NS = 200_000n;
-/** The kernel's own choice. */
+/** The kernel's default. */
 const USUAL_NS = 0n;
 
-/** System calls of Linux that its C library has no function for. */
+/** Numbers of Linux system calls that its C library has no function for. */
 const numbers: Readonly<Record<string, { readonly set: number; readonly get: number }>> = {
   x64: { set: 314, get: 315 },
   arm64: { set: 274, get: 275 },
 };
-/** struct sched_attr (linux/sched/types.h): size, policy, flags, nice, priority, runtime, and what is of no interest here. */
+/** Size of struct sched_attr (linux/sched/types.h): size, policy, flags, nice, priority, runtime; rest unused. */
 const ATTR_BYTES = 48;
 const POLICY = 4;
 const FLAGS = 8;
@@ -32,7 +32,7 @@ const NOT_INHERITED = 1n;
 
 let isShort = false;
 
-/** Short turns for this process from now on, or the usual ones, in which much work is done with less to and fro. */
+/** Sets short turns for this process, or the usual ones, which need fewer switches for much work. */
 export function takeShortTurns(short: boolean): void {
   if (short === isShort) return;
   isShort = short;

@@ -1,15 +1,15 @@
 /**
- * Bytes to the person's terminal, none lost: what the terminal does not take at once waits here in order. Writing never
- * blocks the process, so that keys and signals are served while a terminal stands still. The owner looks at `pending`
- * and stops the source; `onDrain` says when everything has been taken. A terminal that is gone takes everything and
- * shows nothing: `onGone` says so once.
+ * Writes bytes to the person's terminal and loses none: what the terminal does not take at once is queued in order.
+ * Writing never blocks the process, so that it serves keys and signals while a terminal is stalled. The owner checks
+ * `pending` and stops the source; `onDrain` reports when everything has been taken. A terminal that has gone takes
+ * everything and shows nothing: `onGone` reports that once.
  */
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
 
-/** Pause before the next try when the terminal takes nothing, in ms: it empties its 4 to 64 KB faster than that. */
+/** Pause before the first retry when the terminal takes nothing, in ms: it empties its 4 to 64 KB faster than that. */
 const FIRST_RETRY_MS = 1;
-/** Longest pause: a terminal that stands still for long is looked at rarely. */
+/** Longest pause, in ms: a terminal that is stalled for long is rarely tried. */
 const LONGEST_RETRY_MS = 32;
 
 export class TerminalOutput {
@@ -21,10 +21,10 @@ export class TerminalOutput {
   onDrain: () => void = () => {};
   onGone: () => void = () => {};
 
-  /** @param fd best of its own and non-blocking; a blocking one works and then blocks */
+  /** @param fd preferably its own and non-blocking; writes to a blocking one block */
   constructor(private readonly fd: number) {}
 
-  /** Bytes that wait. */
+  /** Number of queued bytes. */
   get pending(): number {
     return this.bytes;
   }
@@ -43,7 +43,7 @@ export class TerminalOutput {
     this.retryLater();
   }
 
-  /** Resolves when nothing waits any more, or after `ms`. */
+  /** Resolves when the queue is empty, or after `ms`. */
   async emptied(ms: number): Promise<void> {
     const deadline = performance.now() + ms;
     let pauseMs = FIRST_RETRY_MS;
@@ -53,7 +53,7 @@ export class TerminalOutput {
     }
   }
 
-  /** Forgets what waits: for a terminal that does not take it in time at the end. */
+  /** Discards the queue: for a terminal that does not take it in time at the end. */
   discard(): void {
     if (this.retry !== null) clearTimeout(this.retry);
     this.retry = null;

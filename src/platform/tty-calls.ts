@@ -1,5 +1,6 @@
 /**
- * Calls of the C library on a terminal's descriptors, its processes and its limits. Every call is non-blocking or returns at once, but for `pollWithin`, which takes as long as its caller says.
+ * C library calls on a terminal's descriptors, its processes and its limits. Every call is non-blocking or returns at
+ * once, except `pollWithin`, which takes as long as its caller specifies.
  *
  * read, pread, write, poll, tcgetattr, tcgetpgrp, getpgid and ptsname take a fixed number of arguments. ioctl is
  * variadic: on Apple silicon its variable arguments travel on the stack, which the padded signature reproduces.
@@ -25,14 +26,14 @@ const fixed = {
 const padded = ["i32", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "ptr"] as const;
 const plain = ["i32", "u64", "ptr"] as const;
 
-/** Linux's own: poll with a time in nanoseconds, and calls that have no function. */
+/** Linux only: poll with a time in nanoseconds, and system calls that have no function. */
 const linux = {
   ppoll: { args: ["ptr", "usize", "ptr", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i32", "ptr", "u32", "u32"], returns: "i64" },
   fcntl: { args: ["i32", "i32", "i64"], returns: "i32" },
 } as const;
 
-/** Waits for one descriptor, at most so many microseconds: struct pollfd as two words. */
+/** Polls one descriptor for at most `us` microseconds: struct pollfd as two words. */
 type PollWithin = (watched: Int32Array, us: number) => number;
 
 function inNs(ppoll: (watched: Int32Array, n: number, time: BigInt64Array, signals: null) => number): PollWithin {

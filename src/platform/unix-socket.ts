@@ -1,6 +1,6 @@
 /**
- * A connect to a Unix socket that tells a dead listener from a busy one, and says who listens. Bun's own does neither.
- * Nothing here keeps a descriptor.
+ * Connects to a Unix socket in a way that distinguishes a dead listener from a busy one and identifies the listener;
+ * Bun's own connect does neither. This module keeps no descriptor.
  */
 import { ptr } from "bun:ffi";
 import { isDarwin, onFirstUse, openLibc, prepareErrno, readErrno } from "./libc.ts";
@@ -23,14 +23,14 @@ const libc = onFirstUse(() => {
   });
 });
 
-/** `pid` is the listener's, null where the system does not say. */
+/** `pid` is the listener's, null where the system does not report it. */
 export type ConnectOutcome =
   | { readonly kind: "connected"; readonly pid: number | null }
   | { readonly kind: "refused" | "absent" | "other" };
 
 /**
- * Connects without waiting and hangs up. `refused`: nobody listens any more; `absent`: no such path; `other`: there is a
- * listener without room (EAGAIN), or we cannot ask (no descriptors left). The path must fit.
+ * Connects without waiting and hangs up. `refused`: there is no listener any more; `absent`: no such path; `other`: a
+ * listener has no room (EAGAIN), or we cannot connect (no descriptors left). The path must fit.
  */
 export function tryConnect(path: string): ConnectOutcome {
   const { socket, connect, close } = libc();
@@ -47,7 +47,7 @@ export function tryConnect(path: string): ConnectOutcome {
   }
 }
 
-/** The process that listens at the other end; null where the system does not say. */
+/** The pid of the listener at the other end; null where the system does not report it. */
 function peerPid(fd: number): number | null {
   const value = new Int32Array(peerOption.bytes / 4);
   const length = new Uint32Array([peerOption.bytes]);

@@ -1,7 +1,7 @@
 /**
- * How a host gets its place in the registry: ids that were never given before (counters.ts), a bound socket and a name,
- * all under the registry's lock, or nothing. The session limit counts live sessions. As many ended ones again may be kept for reading; beyond that the oldest have to give way, so that quick
- * commands never keep anyone from a session.
+ * How a session process registers: ids that were never given before (counters.ts), a bound socket and a name, all under
+ * the registry's lock, or nothing. The session limit counts live sessions. As many ended ones may be kept for reading;
+ * beyond that the oldest are removed, so that quick commands never prevent a new session.
  */
 
 import fs from "node:fs";
@@ -15,7 +15,7 @@ import { cleanStaleLocked, linkIds, linkName, removeOwn, unlinkIds, unlinkSocket
 import { listenerPid } from "./socket-probe.ts";
 
 /**
- * How a session is named: as asked; by the next number; `default` while it is free, else the next number (plain
+ * How a session is named: as requested; by the next number; `default` while it is free, else the next number (plain
  * `wsh`); or a prefix with the number of the session's id (`exec-7`).
  */
 export type NameRule =
@@ -27,7 +27,7 @@ export type NameRule =
 export interface ClaimRequest {
   readonly name: NameRule;
   readonly maxSessions: number;
-  /** Binds a listener at the path. When the claim fails after it, the caller closes the listener. */
+  /** Binds a listener at the path. If the claim fails afterwards, the caller closes the listener. */
   readonly bind: (socketPath: string) => void | Promise<void>;
 }
 
@@ -36,20 +36,20 @@ export interface Claim extends SessionIds {
   readonly socket: string;
 }
 
-/** A claim, and the ended sessions that are too many now, the one that ended first in front. */
+/** A claim, and the ended sessions beyond the limit, the one that ended first in front. */
 export interface ClaimResult extends Claim {
   readonly tooOld: readonly SessionEntry[];
 }
 
 /**
- * Time from a refusal to the second and last try, in ms: a program's end is known to its starter some milliseconds before
- * the registry says so.
+ * Time from a refusal to the second and last try, in ms: a program's end is known to its starter some milliseconds
+ * before the registry says so.
  */
 const END_NOTED_MS = 100;
 
 /**
- * Registers a session. The name is checked and the limit applied before `bind` runs.
- * WshError invalid_session_name, session_name_conflict, max_sessions_reached, lock_busy.
+ * Registers a session. Checks the name and applies the limit before `bind` runs.
+ * Throws WshError invalid_session_name, session_name_conflict, max_sessions_reached, lock_busy.
  */
 export async function claimSession(instance: Instance, request: ClaimRequest): Promise<ClaimResult> {
   try {
@@ -112,7 +112,7 @@ export async function restoreSession(
       };
       return { result: chosen.text, after };
     }).catch((error: unknown) => {
-      // A session that has its ids and its name takes its place although no new one could be made.
+      // A session that keeps its ids and its name takes its place even if no new one could be made.
       if (isTaken) throw error;
       return session.name;
     });
@@ -122,8 +122,8 @@ export async function restoreSession(
 }
 
 /**
- * What is there, when one more session is allowed. File names say how many there are at most; hosts are counted one by one,
- * and dead ones looked for, only when those would be too many.
+ * The registry's file names, if one more session is allowed. They give an upper bound of sessions; the processes are
+ * counted one by one, and dead ones looked for, only when that bound is too high.
  */
 function withinLimit(instance: Instance, maxSessions: number): FileNames {
   const files = fileNames(instance);
@@ -138,7 +138,7 @@ function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean
   return entries.filter((entry) => !entry.ended).length < maxSessions;
 }
 
-/** The ended sessions past the limit, the one that ended first in front: its last link was made then. */
+/** The ended sessions beyond the limit, the one that ended first in front: its last link was made then. */
 function tooOld(instance: Instance, maxSessions: number): readonly SessionEntry[] {
   const ended = snapshot(instance).entries.filter((entry) => entry.ended);
   const linkedAt = new Map(
@@ -181,7 +181,7 @@ function refuseConflict(instance: Instance, files: FileNames, name: string): voi
   throw new WshError("session_name_conflict", `a session named '${name}' exists already`);
 }
 
-/** Whether a session has the name and is not ended; one whose host is dead is removed on the way. */
+/** Whether a live session has the name; removes one whose process is dead. */
 function isLiveName(instance: Instance, files: FileNames, name: string): boolean {
   if (!files.live.has(nameFile(name))) return false;
   const holder = snapshot(instance).entries.find((entry) => entry.name === name && !entry.ended);
