@@ -178,7 +178,7 @@ export class Pane {
     this.activity.record();
   }
 
-  /** Input of a raw stream: not activity; its echo is not followed. @throws WshError session_ended, input_send_failed */
+  /** Input of a raw stream: not activity, echo not followed. @throws WshError session_ended, input_send_failed */
   sendRaw(bytes: Uint8Array): Promise<void> {
     return this.program.send(bytes);
   }

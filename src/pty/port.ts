@@ -33,7 +33,7 @@ export interface PtySpawn {
   readonly inputLimitBytes?: number;
 }
 
-/** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Null when unknown, never invented. */
+/** How the child ended: a code, or the name of the signal that ended it ("SIGKILL"). Null when unknown. */
 export interface PtyExit {
   readonly code: number | null;
   readonly signal: string | null;

@@ -1,7 +1,7 @@
 /**
- * What programs tell their terminal beside what they print: title, directory, links, clipboard, marks of shells.
+ * What programs report to their terminal besides output: title, directory, links, clipboard, marks of shells.
  *
- * Owns the title and the directory as last told, and the hooks that read them. They survive a replaced emulator: `hook`
+ * Owns the last reported title and directory, and the hooks that read them. They survive a replaced emulator: `hook`
  * is called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` and no screen.
  * Titles are cut at `MAX_TITLE` and carry no control characters; larger clipboards than `MAX_CLIPBOARD` are dropped.
  */
@@ -14,7 +14,7 @@ import { setPenLink } from "./rows/xterm-row.ts";
 const MAX_TITLE = 4_096;
 /** Characters of base64 that a program may put into the clipboard: 768 KiB of text. */
 const MAX_CLIPBOARD = 1_048_576;
-/** Characters of the name of a selection. */
+/** Characters of a selection's name. */
 const MAX_SELECTION = 16;
 
 export interface AnnouncementSink {
@@ -33,7 +33,7 @@ interface Place {
 
 export class Announcements {
   title = "";
-  /** As the shell last said (OSC 7). */
+  /** As the shell last reported (OSC 7). */
   cwd: string | null = null;
 
   constructor(

@@ -1,10 +1,10 @@
 /**
- * Colours as X11 writes them (XParseColor), which is what terminals take and report. Pure. Forms that need the measured
- * properties of a screen (CIEXYZ, CIELab, TekHVC and their like) are not read: no program is known to send them.
+ * Colours as X11 writes them (XParseColor), which terminals accept and report. Pure. Forms that need the measured
+ * properties of a screen (CIEXYZ, CIELab, TekHVC and the like) are not read: no program is known to send them.
  */
 import type { Rgb } from "../protocol/palette.ts";
 
-/** Names that mean other colours in X11 than in CSS, 0xRRGGBB. */
+/** Names with different colours in X11 and CSS, 0xRRGGBB. */
 const X11_NAMES: ReadonlyMap<string, number> = new Map([
   ["gray", 0xbebebe],
   ["grey", 0xbebebe],
@@ -48,12 +48,12 @@ function fromIntensities(parts: readonly string[]): Rgb | null {
   return rgbOf(values.map((v) => (v <= 0.0031308 ? 12.92 * v : 1.055 * v ** (1 / 2.4) - 0.055)));
 }
 
-/** Blanks and case do not count. */
+/** Ignores blanks and case. */
 function fromName(text: string): Rgb | null {
   const name = text.replaceAll(" ", "").toLowerCase();
   if (name.length > MAX_NAME || !/^[a-z]+$/.test(name) || name === "transparent") return null;
   const number = X11_NAMES.get(name) ?? Bun.color(name, "number");
-  // Keywords of CSS that are no colour come back as they are.
+  // CSS keywords that are not colours are returned as they are.
   return typeof number !== "number" ? null : { r: (number >> 16) & 0xff, g: (number >> 8) & 0xff, b: number & 0xff };
 }
 

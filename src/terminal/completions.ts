@@ -1,9 +1,9 @@
 /**
- * Sequences that xterm obeys only in part, and the rest of them.
+ * Sequences that xterm executes only in part, and the rest of them.
  *
- * Owns what is still to be done for the slice that is being parsed: the scanner ends a slice at each of these sequences
- * (`client-filter.ts`), a hook notes here what xterm leaves out, and `finish` runs when xterm has parsed the slice. What
- * must stay true: other terminals end where xterm does. What they do by themselves is fed to xterm alone; what they
+ * Owns what remains to be done for the slice being parsed: the scanner ends a slice at each of these sequences
+ * (`client-filter.ts`), a hook records what xterm leaves out, and `finish` runs when xterm has parsed the slice. What
+ * must stay true: other terminals end in xterm's state. What they do themselves is fed to xterm alone; what they
  * may leave out too is fed to xterm and returned for them; what xterm ignores is not sent on at all.
  */
 import type { Terminal } from "@xterm/headless";
@@ -11,7 +11,7 @@ import { privateMode } from "./mode-values.ts";
 import type { ModeTracker } from "./modes.ts";
 import { SideMargins } from "./side-margins.ts";
 
-/** ED 1 from the last column, in steps that xterm survives: there, it looks for a row below the last one. */
+/** ED 1 from the last column, in steps that xterm survives: there, it reads a row below the last one. */
 const ERASE_ABOVE = "\x1b[D\x1b[1J\x1b[C\x1b[X";
 /** Modes of one XTSAVE or XTRESTORE that are read. */
 const MAX_SAVED = 32;
@@ -22,11 +22,11 @@ const encoder = new TextEncoder();
 
 export class Completions {
   private eraseAbove = false;
-  /** Fed to xterm, and to other terminals, which may take it twice. */
+  /** Fed to xterm and to other terminals, which may apply it twice. */
   private afterwards = "";
-  /** For other terminals: xterm has obeyed it already. */
+  /** For other terminals: xterm has executed it already. */
   private passed = "";
-  /** By XTSAVE. */
+  /** Saved by XTSAVE. */
   private readonly saved = new Map<number, boolean>();
   private readonly sides: SideMargins;
 
@@ -42,7 +42,7 @@ export class Completions {
       return false;
     });
     parser.registerEscHandler({ intermediates: "#", final: "8" }, () => {
-      // DECALN takes the margins off; that homes the cursor, as it does itself.
+      // DECALN removes the margins; that homes the cursor, as DECALN itself does.
       this.afterwards = "\x1b[r";
       return false;
     });
@@ -52,17 +52,17 @@ export class Completions {
     parser.registerCsiHandler({ prefix: "?", final: "r" }, (params) => this.restoreModes(params));
   }
 
-  /** The terminal was given another size. */
+  /** The terminal was resized. */
   resized(): void {
     this.sides.reset();
   }
 
-  /** Nothing is left to do, as after nearly every slice. */
+  /** Whether nothing remains to be done, as after nearly every slice. */
   get isDone(): boolean {
     return !this.eraseAbove && this.afterwards === "" && this.passed === "";
   }
 
-  /** What the slice left to do, done by `feed`; returns what other terminals need of it, null as a rule. */
+  /** Does what the slice left to do, using `feed`; returns what other terminals need of it, usually null. */
   finish(feed: (bytes: Uint8Array) => void): Uint8Array | null {
     if (this.eraseAbove) {
       feed(encoder.encode(ERASE_ABOVE));
@@ -76,16 +76,16 @@ export class Completions {
     return encoder.encode(passed + afterwards);
   }
 
-  /** ED 1, before xterm obeys it; true when it must not. */
+  /** ED 1, before xterm executes it; true when xterm must not. */
   erasingAbove(): boolean {
     const { cols, buffer } = this.terminal;
-    // The steps contain one themselves, a column further left.
+    // The steps themselves contain one, a column further left.
     if (buffer.active.cursorX < cols - 1) return false;
     this.eraseAbove = true;
     return true;
   }
 
-  /** DECRC: origin mode is restored too, and to change it moves the cursor. */
+  /** DECRC: origin mode is restored too, and changing it moves the cursor. */
   private restoreCursor(): boolean {
     const { terminal, modes } = this;
     const { active } = terminal.buffer;

@@ -1,8 +1,8 @@
 /**
- * Which rows of the screen have changed since when.
+ * Which rows of the screen have changed, and when.
  *
- * Owns a hash of every row and the epoch at which it last differed. Hashes are compared on request, when the epoch has
- * moved since (once a frame), so unwatched output costs nothing. Each consumer remembers the epoch up to which it has
+ * Owns a hash of every row and the epoch at which it last changed. Hashes are compared on request, when the epoch has
+ * moved since (once a frame), so unwatched output costs nothing. Each consumer remembers the epoch up to which it
  * painted; there is nothing to subscribe to.
  */
 import { BG_EXTENDED, BG_STALE, CELL_WORDS, type StoredRow } from "./rows/xterm-row.ts";
@@ -16,7 +16,7 @@ export class Damage {
   private checked = -1;
   private cols = 0;
 
-  /** Bring the table up to `epoch`. */
+  /** Updates the table to `epoch`. */
   refresh(epoch: number, rows: number, cols: number, row: (y: number) => StoredRow): void {
     if (epoch === this.checked && rows === this.epochs.length && cols === this.cols) return;
     const all = rows !== this.epochs.length || cols !== this.cols;

@@ -1,9 +1,9 @@
 /**
- * The emulator with everything that hangs on it: hooks, answers, modes, the hot window.
+ * The emulator with everything attached to it: hooks, answers, modes, the hot window.
  *
  * Owns xterm. Parsing is synchronous, so events reach the sink while a slice is being parsed: only `position` may be
- * read from there. xterm can throw on odd input; it is then replaced by a fresh one of the same size. History and the
- * count of lines go on, what was on the screen is lost, and the sink is told.
+ * read from there. xterm can throw on odd input; a fresh one of the same size then replaces it. History and the
+ * line count continue, the screen's contents are lost, and the sink is notified.
  */
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
 import { Terminal } from "@xterm/headless";
@@ -36,9 +36,9 @@ export interface EmulatorSink extends AnnouncementSink {
   reset(reason: ResetReason): void;
   /** What the emulator threw before it was replaced, for the log. */
   crashed?(error: unknown): void;
-  /** History lets go of its oldest lines; long ones come in pieces. What is not dropped can be read instead. */
+  /** History drops its oldest lines; long ones come in pieces. What is not dropped can be read instead. */
   retired?(lines: RetiredLines): void;
-  /** The normal screen was erased; what follows is printed at or after this position again. */
+  /** The normal screen was erased; from now on output is printed at or after this position again. */
   erased?(top: Position): void;
 }
 
@@ -92,7 +92,7 @@ export class Emulator {
     return this.announcements.title;
   }
 
-  /** As the shell last said (OSC 7). */
+  /** As the shell last reported (OSC 7). */
   get cwd(): string | null {
     return this.announcements.cwd;
   }
@@ -118,7 +118,7 @@ export class Emulator {
     return this.scrolledAwayRows;
   }
 
-  /** Whether the alternate screen is up. */
+  /** Whether the alternate screen is shown. */
   get alternate(): boolean {
     return this.onAlternate;
   }
@@ -138,19 +138,19 @@ export class Emulator {
     return this.packed;
   }
 
-  /** Take lines that need no parsing, of those that begin before `limit`; returns where they end. */
+  /** Takes lines that need no parsing and begin before `limit`; returns where they end. */
   pass(bytes: Uint8Array, from: number, limit: number): number {
     return this.parts.passing.take(bytes, from, limit);
   }
 
-  /** Hold history to its limits: call after every chunk. */
+  /** Trims history to its limits: call after every chunk. */
   trim(): void {
     this.parts.passing.trim();
   }
 
   /**
-   * Parse a slice, which scrolls at most `MAX_SCROLL` rows; `end` is the offset at its end.
-   * @returns what was parsed after it without having been printed, for other terminals to follow; null as a rule
+   * Parses a slice, which scrolls at most `MAX_SCROLL` rows; `end` is the offset at its end.
+   * @returns what was parsed after it without having been printed, for other terminals to follow; usually null
    */
   parse(slice: Uint8Array, end: number): Uint8Array | null {
     this.settle();
@@ -170,7 +170,7 @@ export class Emulator {
     return null;
   }
 
-  /** Switch off what programs left on, when the slice that is being parsed has ended: at a mark. */
+  /** Switches off what programs left on, at the end of the slice being parsed: at a mark. */
   tidyAfterSlice(): void {
     this.tidyAfter = true;
   }
@@ -292,7 +292,7 @@ export class Emulator {
     this.sink.reset(entered ? "alternate_screen_enter" : "alternate_screen_exit");
   }
 
-  /** ED, before xterm obeys it. */
+  /** ED, before xterm executes it. */
   private erasing(what: number | number[] | undefined): boolean {
     if (what === 1) return this.parts.completions.erasingAbove();
     const { active, normal } = this.terminal.buffer;

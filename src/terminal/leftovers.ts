@@ -1,13 +1,13 @@
 /**
- * Modes that a program left on when it ended, and the output that switches them off again: what `reset` would do, had
- * anyone called it. The shell's own modes are off while a command runs, and what people set on purpose to last
- * (colours of the palette, tab stops, the cursor's shape) stays.
+ * Modes that a program left on when it ended, and the output that switches them off again: what `reset` would do. The
+ * shell's own modes are off while a command runs, and settings that people intend to last (colours of the palette, tab
+ * stops, the cursor's shape) stay.
  */
 import type { Terminal } from "@xterm/headless";
 import type { ModeTracker } from "./modes.ts";
 import { hasPlainPen } from "./rows/xterm-row.ts";
 
-/** Extra modes that make a terminal speak, or show everything otherwise: DECSCNM, colour scheme and size reports. */
+/** Extra modes that make a terminal send, or change its whole look: DECSCNM, colour scheme and size reports. */
 const EXTRA_OFF = [5, 2031, 2048] as const;
 
 /** Empty when nothing was left on. The cursor stays where it is on the normal screen. */
@@ -38,12 +38,12 @@ export function leftoversOff(terminal: Terminal, modes: ModeTracker): string {
   if (!now.cursorVisible) out += "\x1b[?25h";
   for (const mode of EXTRA_OFF) if (modes.extra.get(mode) === true) out += `\x1b[?${mode}l`;
   if (modes.shift !== 0 || modes.charsets.some((final) => final !== "B")) out += "\x1b(B\x1b)B\x1b*B\x1b+B\x0f";
-  // The alternate screen's end restores a pen as well: what it was is not known here.
+  // Leaving the alternate screen also restores a pen that is not known here.
   if (!hasPlainPen(terminal) || active.type === "alternate") out += "\x1b[m\x1b]8;;\x1b\\";
   return out;
 }
 
-/** Takes off what was pushed beyond the first `kept` levels; what was set without a push is set to nothing. */
+/** Removes what was pushed beyond the first `kept` levels; what was set without a push is set to nothing. */
 function kittyOff(stack: readonly number[], kept: number): string {
   const pushed = stack.length - kept;
   if (pushed > 0) return `\x1b[<${pushed}u`;

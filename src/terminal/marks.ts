@@ -1,4 +1,4 @@
-/** Shell integration as it stands in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and L of our own) and OSC 7. Pure parsing. */
+/** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our own L) and OSC 7. Pure parsing. */
 
 /** Where something is, in logical (unwrapped) lines counted since the session began. */
 export interface Position {
@@ -9,12 +9,12 @@ export interface Position {
 
 export interface Mark {
   readonly kind: "A" | "B" | "C" | "D" | "E" | "L";
-  /** Of D; null when the shell did not say. */
+  /** With D; null when the shell did not say. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
-  /** Of E; of C where the shell says it there (fish 4). */
+  /** With E; with C where the shell says it there (fish 4). */
   readonly commandLine?: string;
-  /** What the mark claims to be signed with. */
+  /** The nonce that the mark carries, unverified. */
   readonly nonce: string | null;
   /** Output bytes up to the end of the mark. */
   readonly offset: number;
@@ -23,10 +23,10 @@ export interface Mark {
 
 export type MarkText = Omit<Mark, "offset" | "position">;
 
-/** Characters of a mark that are read: a command line can be long, a parameter not. */
+/** Characters of a mark that are read: a command line can be long, a parameter cannot. */
 const MAX_MARK = 262_144;
 
-/** The contents of OSC 133; null when it is none of A, B, C, D. */
+/** The contents of OSC 133; null unless it is A, B, C or D. */
 export function parsePromptMark(data: string): MarkText | null {
   const [kind, ...rest] = data.slice(0, MAX_MARK).split(";");
   if (kind !== "A" && kind !== "B" && kind !== "C" && kind !== "D") return null;
@@ -85,7 +85,7 @@ function unescapeCommand(text: string): string {
   return Buffer.from(bytes).toString("utf8");
 }
 
-/** The path of an OSC 7 `file://host/path`; null when it is no absolute path. */
+/** The path of an OSC 7 `file://host/path`; null when it is not an absolute path. */
 export function parseCwd(data: string): string | null {
   const path = /^file:\/\/[^/]*(\/.*)$/s.exec(data)?.[1];
   if (path === undefined) return null;
@@ -93,7 +93,7 @@ export function parseCwd(data: string): string | null {
     const decoded = decodeURIComponent(path);
     return decoded.includes("\0") ? null : decoded;
   } catch {
-    // A shell that does not encode its path, with a percent sign in it.
+    // From a shell that does not encode its path, which contains a percent sign.
     return path;
   }
 }

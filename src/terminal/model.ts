@@ -1,8 +1,8 @@
 /**
  * A terminal without a window: bytes of a program in, screens, lines, marks and answers out.
  *
- * What other folders use of this one, and the readings of the emulator. The clock is `offset`, the output bytes parsed. Output
- * is taken in chunks that end at rest and parsed at once, so whatever is called outside the sink's callbacks, or from
+ * The interface for other folders, and readings of the emulator. The clock is `offset`, the output bytes parsed. Output
+ * is taken in chunks that end at rest and are parsed at once, so code outside the sink's callbacks, or in
  * `chunk`, sees a state that belongs to `offset`. The other callbacks come while a chunk is being parsed: from there
  * only `position`, `title` and the like may be read; the rest waits with `atRest`.
  */
@@ -41,18 +41,18 @@ export interface TerminalSink extends EmulatorSink {
 }
 
 interface TerminalOptions extends EmulatorOptions {
-  /** What our shell integration signs its marks with. */
+  /** The nonce of our shell integration's marks. */
   readonly nonce: string | null;
-  /** Keep clipboard writes (OSC 52) from clients; they are reported to the sink all the same. */
+  /** Keep clipboard writes (OSC 52) from clients; they are still reported to the sink. */
   readonly hideClipboard?: boolean;
-  /** Keep titles (OSC 0, 1, 2) from clients; they are known here all the same. */
+  /** Keep titles (OSC 0, 1, 2) from clients; they are still known here. */
   readonly hideTitles?: boolean;
 }
 
 interface GrepOptions {
   readonly from?: number;
   readonly to?: number;
-  /** Matches kept, the newest. */
+  /** Matches kept: the newest. */
   readonly limit: number;
   readonly format: Format;
 }
@@ -61,7 +61,7 @@ const encoder = new TextEncoder();
 const ERASE_ALL = encoder.encode("\x1b[2J\x1b[3J\x1b[H");
 
 export class TerminalModel {
-  /** What programs did to attached terminals that no reset of modes undoes. */
+  /** What programs did to attached terminals that resetting modes does not undo. */
   readonly lasting = new LastingChanges();
   private readonly emulator: Emulator;
   private readonly intake: Intake;
@@ -119,7 +119,7 @@ export class TerminalModel {
     return this.emulator.title;
   }
 
-  /** As the shell last said (OSC 7). */
+  /** As the shell last reported (OSC 7). */
   get cwd(): string | null {
     return this.emulator.cwd;
   }
@@ -128,7 +128,7 @@ export class TerminalModel {
     return this.emulator.alternate;
   }
 
-  /** Rows that have left a scroll region since the session began, and are in no history. */
+  /** Rows that have left a scroll region since the session began and are in no history. */
   get scrolledAway(): number {
     return this.emulator.scrolledAway;
   }
@@ -146,25 +146,25 @@ export class TerminalModel {
     return this.emulator.profile;
   }
 
-  /** Answers from now on are those of another client's terminal. */
+  /** From now on answers describe another client's terminal. */
   setProfile(profile: TerminalProfile): void {
     this.emulator.profile = profile;
   }
 
   /**
-   * Take output. Up to 32 KB with nothing waiting are parsed before this returns; the promise resolves when all is.
-   * The bytes are the terminal's from now on: they may be changed, and chunks may share their memory.
+   * Takes output. Up to 32 KB with nothing pending are parsed before this returns; the promise resolves when all is.
+   * The terminal owns the bytes from now on: they may be changed, and chunks may share their memory.
    */
   write(bytes: Uint8Array): Promise<void> {
     return this.intake.write(bytes);
   }
 
-  /** Run `fn` between chunks: at once, unless a chunk is being parsed or an overlong sequence is open. */
+  /** Runs `fn` between chunks: at once, unless a chunk is being parsed or an overlong sequence is open. */
   atRest<T>(fn: () => T): Promise<T> {
     return this.intake.atRest(fn);
   }
 
-  /** Change the size; soft-wrapped lines of the normal screen are wrapped anew. */
+  /** Changes the size; soft-wrapped lines of the normal screen are rewrapped. */
   resize(rows: number, cols: number): Promise<void> {
     const height = Math.max(MIN_ROWS, rows);
     const width = Math.max(MIN_COLS, cols);
@@ -218,14 +218,14 @@ export class TerminalModel {
   }
 
   /**
-   * Between two commands of the shell: switches off, here and for clients, what programs have left on. To be called from
+   * Between two commands of the shell: switches off, here and for clients, what programs left on. Call from
    * the sink's `mark`; it happens right after that mark.
    */
   tidy(): void {
     this.emulator.tidyAfterSlice();
   }
 
-  /** The shell runs a command: what stands on the normal screen from the cursor on is not its output. From `mark`. */
+  /** The shell runs a command: text on the normal screen from the cursor on is not its output. Call from `mark`. */
   commandBegins(): void {
     const { emulator, rows } = this;
     emulator.modes.commandBegins();
@@ -235,17 +235,17 @@ export class TerminalModel {
     }
   }
 
-  /** Where the cursor is, on the normal screen. */
+  /** Position of the cursor on the normal screen. */
   position(): Position {
     return this.emulator.position();
   }
 
-  /** The oldest logical line that is left. */
+  /** The oldest logical line still kept. */
   get firstLine(): number {
     return this.transcript.firstLine;
   }
 
-  /** The logical line at the bottom of what was printed, or the cursor's if that is lower. */
+  /** The last logical line printed, or the cursor's if that is lower. */
   get lastLine(): number {
     const { normal } = this.emulator.terminal.buffer;
     let y = this.rows - 1;
@@ -306,16 +306,16 @@ export class TerminalModel {
     return cells;
   }
 
-  /** Rows from a place that was the top of the normal screen to its top now, oldest first: the newest `limit`. */
+  /** Rows from a former top of the normal screen to its top now, oldest first: the newest `limit`. */
   rowsAbove(since: Position, limit: number): Row[] {
     return this.newestRows(this.countAbove(since, limit));
   }
 
-  /** How many rows that is. */
+  /** The number of those rows. */
   countAbove(since: Position, limit: number): number {
     const { hot, history } = this.emulator;
     const first = hot.indexOf(since);
-    // Older ones are packed already: how many, is seen row by row.
+    // Older ones are already packed: they are counted row by row.
     let packed = 0;
     if (first === 0 && hot.above < limit) {
       const from = Math.max(0, history.rows - (limit - hot.above));
@@ -373,7 +373,7 @@ export class TerminalModel {
     );
   }
 
-  /** Erase history and screen; modes stay. While the alternate screen is up, the normal one and what is just above it stay. */
+  /** Erases history and screen; modes stay. On the alternate screen, keeps the normal one and what is just above it. */
   clear(): Promise<void> {
     return this.atRest(() => {
       if (this.disposed) return;

@@ -1,6 +1,6 @@
 /**
- * What the emulator's interface does not tell: margins, saved cursors, charsets, tab stops, mouse encoding, the cursor's
- * look, keyboard protocols. Owns copies that its parser hooks keep, one hook a sequence; every hook returns false, so
+ * What the emulator's interface does not expose: margins, saved cursors, charsets, tab stops, mouse encoding, the
+ * cursor's look, keyboard protocols. Owns copies kept by parser hooks, one per sequence; every hook returns false, so
  * the emulator does its own part after it. The copies follow xterm's behaviour, not a standard's: they exist to put
  * another terminal into the same state (`serialize.ts`) and to encode keys.
  */
@@ -21,7 +21,7 @@ export interface TerminalModes {
   readonly cursorVisible: boolean;
   readonly cursorShape: CursorShape;
   readonly cursorBlink: boolean;
-  /** The program has chosen a shape (DECSCUSR); else the person's own stays. */
+  /** Whether the program has chosen a shape (DECSCUSR); else the person's own stays. */
   readonly cursorChosen: boolean;
   readonly kittyFlags: number;
   readonly modifyOtherKeys: 0 | 1 | 2;
@@ -36,7 +36,7 @@ export interface TerminalModes {
   readonly reverseVideo: boolean;
   /** Private mode 1007: the wheel sends arrows on the alternate screen. */
   readonly alternateScroll: boolean;
-  /** Private mode 2031: the program wants to hear of colour scheme changes. */
+  /** Private mode 2031: the program wants to be notified of colour scheme changes. */
   readonly schemeUpdates: boolean;
 }
 
@@ -48,7 +48,7 @@ interface SavedCursor {
   readonly origin: boolean;
 }
 
-/** What each of the two buffers has of its own. */
+/** State that each of the two buffers has of its own. */
 interface BufferState {
   top: number;
   bottom: number;
@@ -64,7 +64,7 @@ const KITTY_LEVELS = 16;
 const KITTY_FLAGS = 0x1f;
 /** Private modes that a client's terminal may know and the emulator does not: kept as set or reset. */
 const EXTRA_MODES: ReadonlySet<number> = new Set([5, 1005, 1007, 1015, 1034, 1035, 1036, 1039, 2031, 2048]);
-/** Of those, the ones that are off until they are set; what the others begin with is each terminal's own affair. */
+/** Those of them that are off until set; each terminal decides how the others start. */
 const EXTRA_OFF: ReadonlySet<number> = new Set([5, 1007]);
 /** Modes that change nothing on a screen like ours (DECSCLM, DECPFF, DECPEX): remembered for programs that ask. */
 const INERT_MODES: ReadonlySet<number> = new Set([4, 18, 19]);
@@ -90,7 +90,7 @@ export class ModeTracker {
   private readonly inert = new Set<number>();
   /** Final characters of the designations of G0–G3. */
   readonly charsets: string[] = ["B", "B", "B", "B"];
-  /** Which of them is in use. */
+  /** The set in use. */
   shift = 0;
   /** Levels of the normal screen's kitty stack when the shell's newest command began. */
   kittyBefore = 0;
@@ -148,7 +148,7 @@ export class ModeTracker {
     return EXTRA_OFF.has(mode) || INERT_MODES.has(mode) ? this.extraMode(mode) : null;
   }
 
-  /** Whether a mode that xterm does not have is set; null for one that is not known. */
+  /** Whether a mode that xterm does not have is set; null for an unknown one. */
   extraMode(mode: number): boolean | null {
     if (INERT_MODES.has(mode)) return this.inert.has(mode);
     return this.extra.get(mode) ?? (EXTRA_OFF.has(mode) ? false : null);
@@ -164,7 +164,7 @@ export class ModeTracker {
     return which === "normal" ? this.normal : this.alternate;
   }
 
-  /** The emulator was given another size: margins are gone, new columns get default stops. */
+  /** The emulator was resized: margins are gone, new columns get default stops. */
   resized(): void {
     for (const state of [this.normal, this.alternate]) {
       state.top = 0;
@@ -226,7 +226,7 @@ export class ModeTracker {
       if (style <= 6) this.style = style;
     });
     this.csi({ intermediates: "!", final: "p" }, () => this.softReset());
-    // With parameters it sets left and right margins, which are not here.
+    // With parameters it sets left and right margins, which this class does not keep.
     this.hooks.push(
       this.terminal.parser.registerCsiHandler({ final: "s" }, (params) => {
         if (params.length > 1 || first(params) !== 0) return true;

@@ -9,7 +9,7 @@ export interface TerminalProfile {
   readonly foreground: Rgb;
   readonly background: Rgb;
   readonly cursor: Rgb;
-  /** Colours of the palette that are known; xterm's stand in for the rest. */
+  /** Known colours of the palette; xterm's replace the rest. */
   readonly palette?: readonly (Rgb | undefined)[];
   /** Pixels of one cell; absent means that pixel sizes are not reported. */
   readonly cell?: { readonly width: number; readonly height: number };
@@ -23,7 +23,7 @@ export const defaultProfile: TerminalProfile = {
   cursor: { r: 0xd0, g: 0xd0, b: 0xd0 },
 };
 
-/** The profile with colours that a terminal told; a light background makes the scheme light. */
+/** The profile with colours that a terminal reported; a light background makes the scheme light. */
 export function withColors(
   profile: TerminalProfile,
   told: { readonly [K in "foreground" | "background" | "cursor"]?: Rgb | undefined },
@@ -38,7 +38,7 @@ export function withColors(
   };
 }
 
-/** By luma (ITU-R BT.601), as programs judge it that ask for the background's colour. */
+/** By luma (ITU-R BT.601), as programs that request the background's colour judge it. */
 function isLight({ r, g, b }: Rgb): boolean {
   return 0.299 * r + 0.587 * g + 0.114 * b > 127;
 }

@@ -2,8 +2,8 @@
  * Colours of the terminal that programs set, ask for and reset: the palette (OSC 4), those of bold and the like (OSC 5),
  * foreground, background and cursor (OSC 10 to 12).
  *
- * Owns what programs have set; what they have not is the profile's. A question is answered once, in the form in which it
- * was asked. RIS forgets everything.
+ * Owns what programs have set; the rest is the profile's. A query is answered once, in the form in which it
+ * was asked. RIS clears everything.
  */
 import type { IDisposable, Terminal } from "@xterm/headless";
 import type { Rgb } from "../protocol/palette.ts";
@@ -50,7 +50,7 @@ export class ProgramColors {
     for (const hook of this.hooks) hook.dispose();
   }
 
-  /** Sequences that set the colours which programs have set. */
+  /** Sequences that set the colours set by programs. */
   get sequences(): string {
     let text = "";
     for (const [index, rgb] of this.indexed) {
@@ -88,7 +88,7 @@ export class ProgramColors {
   private color(index: number): Rgb {
     const set = this.indexed.get(index);
     if (set !== undefined) return set;
-    // Bold and the like have no colour of their own until they are given one.
+    // Bold and the like have no colour of their own until one is set.
     return index < PALETTE_SIZE ? paletteColor(this.profile(), index) : this.dynamicColor("foreground");
   }
 
@@ -96,7 +96,7 @@ export class ProgramColors {
     return this.dynamic.get(name) ?? this.profile()[name];
   }
 
-  /** Forgets the colours whose numbers are listed, all of them when none is. */
+  /** Clears the listed colours, or all if none is listed. */
   private forget(data: string, first: number, count: number): boolean {
     for (const index of [...this.indexed.keys()]) {
       const isListed = data === "" || data.split(";").includes(String(index - first));
@@ -105,7 +105,7 @@ export class ProgramColors {
     return true;
   }
 
-  /** Further parameters go to the following colours. */
+  /** Further parameters apply to the following colours. */
   private setDynamic(data: string, from: number): boolean {
     for (const [i, value] of data.split(";").entries()) {
       const name = DYNAMICS[from + i];

@@ -1,5 +1,5 @@
 /**
- * Answers to what programs ask their terminal, each given once.
+ * Answers programs' queries to their terminal, each once.
  *
  * xterm answers DA1, DA2, DSR and DECRQM itself; this adds the rest from the profile, and reports the cursor's place as
  * a program counts it: from the margin in origin mode, in the last column while a wrap is pending. An answer never
@@ -13,7 +13,7 @@ import { ProgramColors } from "./program-colors.ts";
 import { sgrOf } from "./rows/styles.ts";
 import { penOf } from "./rows/xterm-row.ts";
 
-/** Capabilities told to XTGETTCAP: those that programs ask for to find 24-bit colour. */
+/** Capabilities reported to XTGETTCAP: those that programs query to find 24-bit colour. */
 const CAPABILITIES: Readonly<Record<string, string>> = { TN: "xterm-256color", Co: "256", colors: "256", RGB: "8/8/8" };
 /** Names of one XTGETTCAP that are answered. */
 const MAX_NAMES = 32;
@@ -41,7 +41,7 @@ const NEVER_PRIVATE: ReadonlySet<number> = new Set([60]);
 const SET = 1;
 const RESET = 2;
 const NEVER = 4;
-/** The number of a macro whose checksum is asked for is repeated: more digits are no such number. */
+/** The number of a macro whose checksum is requested is repeated: more digits are no such number. */
 const MAX_MACRO = 999;
 
 export class QueryResponder {
@@ -65,7 +65,7 @@ export class QueryResponder {
     for (const hook of this.hooks) hook.dispose();
   }
 
-  /** Sequences that set the colours which programs have set. */
+  /** Sequences that set the colours set by programs. */
   colorSequences(): string {
     return this.colors.sequences;
   }
@@ -133,7 +133,7 @@ export class QueryResponder {
   private size(operation: number | number[] | undefined): boolean {
     const { rows, cols } = this.terminal;
     const { cell } = this.profile();
-    // Not minimized, in the corner of a screen that it fills: nothing of the person's own window.
+    // Not minimized, in the corner of a screen that it fills: reveals nothing of the person's own window.
     if (operation === 11) this.reply("\x1b[1t");
     else if (operation === 13) this.reply("\x1b[3;0;0t");
     else if (operation === 19) this.reply(`\x1b[9;${rows};${cols}t`);
@@ -141,7 +141,7 @@ export class QueryResponder {
     else if (operation === 18) this.reply(`\x1b[8;${rows};${cols}t`);
     else if (operation === 14 && cell !== undefined) this.reply(`\x1b[4;${rows * cell.height};${cols * cell.width}t`);
     else if (operation === 16 && cell !== undefined) this.reply(`\x1b[6;${cell.height};${cell.width}t`);
-    // The title's stack (22, 23) is the emulator's.
+    // The emulator keeps the title stack (22, 23).
     return operation !== 22 && operation !== 23;
   }
 
@@ -151,7 +151,7 @@ export class QueryResponder {
     return setting !== null;
   }
 
-  /** Parameters of the setting that DECRQSS asks for by what ends its sequence; null for one that xterm answers. */
+  /** Parameters of the setting that DECRQSS requests, by its final characters; null for one that xterm answers. */
   private setting(end: string): string | null {
     const { rows, cols } = this.terminal;
     const { fg, bg } = penOf(this.terminal);
@@ -162,7 +162,7 @@ export class QueryResponder {
         return String(this.modes.cursorStyle || 1);
       case '"p':
         return `${this.level};1`;
-      // The page has the height of the screen, which no margin at a side divides and no status line.
+      // The page is as high as the screen, without side margins or a status line.
       case "t":
       case "*|":
         return String(rows);

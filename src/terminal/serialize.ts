@@ -1,7 +1,7 @@
 /**
  * The state of the terminal as output that puts a freshly reset terminal of the same size into it.
  *
- * Written out here rather than by the serialize addon, which loses links, underline styles, margins, saved cursors, tab
+ * Written here rather than by the serialize addon, which loses links, underline styles, margins, saved cursors, tab
  * stops and charsets. The order matters: contents while wrapping is on and margins are off, then what homes the cursor,
  * then the cursor, then the pen, then modes that change what printing does.
  */
@@ -43,7 +43,7 @@ interface SerializeSource {
 }
 
 interface SerializeOptions {
-  /** Rows above the screen to begin with. */
+  /** Rows above the screen to start with. */
   readonly historyRows: number;
   /** Empty: none is set. */
   readonly title: string;
@@ -155,7 +155,7 @@ function rowOutput(row: StoredRow, next: StoredRow | null, cols: number, links: 
     if ((content & HAS_CONTENT) === 0 || isHalf(data, x, cols)) {
       let end = x + 1;
       while (end < used && isBlankLike(data, end, at)) end++;
-      // Erase rather than print: what was never written is not text. The cursor cannot pass the last column.
+      // Erase rather than print: unwritten cells are not text. The cursor cannot pass the last column.
       out += `${(data[at + 2] ?? 0) === 0 ? "" : `\x1b[${end - x}X`}\x1b[${end - x}C`;
       x = end;
       continue;
@@ -198,7 +198,7 @@ function toNext(row: StoredRow, next: StoredRow, used: number, cols: number): st
   const last = contentAt(row._data, cols - 1, cols);
   const written = used === cols && ((last & HAS_CONTENT) !== 0 || cellWidth(last) === 0);
   const blank = ((next._data[0] ?? 0) & HAS_CONTENT) === 0;
-  // The next row must not take the pen's background, so a plain blank wraps and is written over.
+  // The next row must not take the pen's background, so a plain blank wraps and is overwritten.
   if (written) return blank ? " \r\x1b[X" : " \r";
   const before = contentAt(row._data, cols - 2, cols);
   const early = used === cols - 1 && ((before & HAS_CONTENT) !== 0 || cellWidth(before) === 0);

@@ -1,8 +1,8 @@
 /**
- * Left and right margins (DECLRMM, DECSLRM), as far as they are known here: xterm has none.
+ * Left and right margins (DECLRMM, DECSLRM), as far as known here: xterm has none.
  *
  * Owns what a program has set, read by hooks that leave everything to xterm. Nothing scrolls or wraps at these margins,
- * and DECRQM does not claim them; they only tell which editing of columns begins outside of them and so does nothing.
+ * and DECRQM does not report them; they only tell which column edits begin outside of them and so do nothing.
  */
 import type { Terminal } from "@xterm/headless";
 

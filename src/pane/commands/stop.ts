@@ -52,7 +52,7 @@ export async function stopCommand(
   for (let waited = 0; record === null && waited < STOP_MS; waited += LOOP_MS) {
     record = await orUntil<CommandRecord | null>(ended.promise, { clock, ms: LOOP_MS }, () => null);
     if (record !== null) break;
-    // A loop of the shell's own continues with its next command: only an interrupt ends the loop, and each may fall between
+    // A loop of the shell's own continues with its next command: only an interrupt ends it, and each may fall between
     // two commands. One sent just before the shell handed over the terminal has not reached the command; nor has one
     // that reached its child before that had become the command.
     const now = port.leader();

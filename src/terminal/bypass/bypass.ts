@@ -1,11 +1,11 @@
 /**
- * Lines that pass by: what a flood of plain lines has printed and the emulator has not seen yet.
+ * Bypassed lines: what a flood of plain lines has printed and the emulator has not seen yet.
  *
  * Programs print faster than anyone reads, so most lines of a flood leave the screen and the hot window unread. Plain
- * ones (`plain-line.ts`) are kept here as they came: the newest, which fill the screen and a part of the hot window.
+ * ones (`plain-line.ts`) are kept here unparsed: the newest, which fill the screen and a part of the hot window.
  * Older ones go straight to history, after the emulator's own rows, which these lines push out. The emulator gets the
- * rest when it is read or something else is printed (`settle`): it is then in the state in which it would be if it had
- * parsed them all, but for the oldest rows of its buffer, which are void.
+ * rest when it is read or something else is printed (`settle`): its state is then the same as if it had
+ * parsed them all, except for the oldest rows of its buffer, which are void.
  * What must stay true: emulator, history and these lines together are the truth; every reader of one settles first.
  */
 import type { Terminal } from "@xterm/headless";
@@ -16,13 +16,13 @@ import type { ModeTracker } from "../modes.ts";
 import { hasPlainPen, storedRow, usedCells } from "../rows/xterm-row.ts";
 import { LineReader, MAX_LINE_BYTES, MAX_LINE_ROWS, rowsOf, usedCellsOf } from "./plain-line.ts";
 
-/** A flood begins with so many bytes of plain lines at once; below it the emulator is as quick. */
+/** A flood starts with this many bytes of plain lines at once; below it the emulator is as quick. */
 const MIN_RUN_BYTES = 2_048;
-/** Rows that stand above the screen when the emulator has seen what is kept for it: a taller screen brings them back. */
+/** Rows above the screen once the emulator has seen what is kept for it: a taller screen brings them back. */
 const ROWS_ABOVE = 256;
-/** Fewer lines than these are packed one by one when they go to history. */
+/** Fewer lines than this are packed one by one when they go to history. */
 const MIN_RAW_LINES = 32;
-/** More are kept in several blocks: history reads and drops a block's lines one after the other. */
+/** More are kept in several blocks: history reads and drops a block's lines one after another. */
 const MAX_RAW_LINES = 512;
 
 interface Batch {
@@ -39,15 +39,15 @@ const EMPTY = new Uint8Array(0);
 export class PassingLines {
   private readonly reader = new LineReader();
   private batches: Batch[] = [];
-  /** The beginning of a line whose end has not come, and its cells. */
+  /** The start of a line whose end has not come, and its cells. */
   private part: Uint8Array = EMPTY;
   private partCells = 0;
-  /** The line that the first one taken became, and how many were taken since. */
+  /** The id of the first line taken, and how many were taken since. */
   private firstId = 0;
   private taken = 0;
   /** Rows of the lines in `batches`. */
   private rows = 0;
-  /** What the emulator shows is in history already. */
+  /** What the emulator shows is already in history. */
   private outrun = false;
 
   constructor(
@@ -58,12 +58,12 @@ export class PassingLines {
     private readonly parse: (bytes: Uint8Array) => void,
   ) {}
 
-  /** The emulator has seen everything. */
+  /** Whether the emulator has seen everything. */
   get isEmpty(): boolean {
     return this.taken === 0;
   }
 
-  /** Where the cursor is; only while not empty. */
+  /** Where the cursor is; valid only while not empty. */
   get position(): Position {
     return { line: this.firstId + this.taken, col: this.partCells };
   }
@@ -101,7 +101,7 @@ export class PassingLines {
     return at;
   }
 
-  /** Holds history to its limits, as if the emulator had seen everything: call after every chunk. */
+  /** Trims history to its limits as if the emulator had seen everything: call after every chunk. */
   trim(): void {
     if (this.isEmpty) this.hot.trim();
     else this.hot.trim(this.linesAbove());
@@ -112,13 +112,13 @@ export class PassingLines {
     const { terminal, batches } = this;
     let lines = 0;
     for (const { words, next } of batches) lines += words.length - next;
-    // Rows of the screen for lines before the one that was begun, or is about to begin.
+    // Rows of the screen for lines before the one that was begun or is about to begin.
     let left = terminal.rows - Math.max(1, Math.ceil(this.partCells / terminal.cols));
     for (let b = batches.length - 1; b >= 0 && left > 0; b--) {
       const { words, next } = batches[b] ?? { words: [], next: 0 };
       for (let at = words.length - 1; at >= next && left > 0; at--) {
         left -= rowsOf(words[at] ?? 0);
-        // The first row of one that is cut by the screen's edge is above it.
+        // If a line is cut by the screen's edge, its first row is above it.
         if (left >= 0) lines--;
       }
     }
@@ -133,7 +133,7 @@ export class PassingLines {
     const [first] = batches;
     this.forget();
     if (outrun && first !== undefined) {
-      // Of the oldest line, rows that are pushed out by the others.
+      // Rows of the oldest line that the others push out.
       const over = rows - capacity;
       if (over > 0) this.retirePart(first, over * this.terminal.cols);
       for (const { bytes, starts, next, end } of batches) this.parse(bytes.subarray(starts[next], end));
@@ -156,13 +156,13 @@ export class PassingLines {
     this.outrun = false;
   }
 
-  /** Rows above the cursor's that are kept for the emulator. While its buffer is not full it has to see what fills it. */
+  /** Rows above the cursor's kept for the emulator. While its buffer is not full it must see what fills it. */
   private get capacity(): number {
     const { rows, buffer } = this.terminal;
     return rows - 1 + (buffer.normal.length < rows + HOT_ROWS ? HOT_ROWS : ROWS_ABOVE);
   }
 
-  /** Whether the emulator is where plain lines do nothing but scroll by: on the last row, empty, in its first modes. */
+  /** Whether plain lines only scroll the emulator: it is on the last row, which is empty, in its initial modes. */
   private canBegin(): boolean {
     const { terminal, modes } = this;
     const { active } = terminal.buffer;
@@ -172,7 +172,7 @@ export class PassingLines {
     return !row.isWrapped && usedCells(row) === 0;
   }
 
-  /** Goes on with the line that was begun; returns where it, or what there is of it, ends. */
+  /** Continues the line that was begun; returns where it, or the available part of it, ends. */
   private continued(bytes: Uint8Array, from: number): number {
     const { part, reader } = this;
     const feed = bytes.indexOf(0x0a, from);
@@ -211,7 +211,7 @@ export class PassingLines {
     };
   }
 
-  /** Sends to history what the emulator could not hold. */
+  /** Moves to history what the emulator could not hold. */
   private outrunOldest(): void {
     const { capacity } = this;
     for (let batch = this.batches[0]; batch !== undefined; batch = this.batches[0]) {
@@ -234,7 +234,7 @@ export class PassingLines {
     }
   }
 
-  /** Puts the oldest lines of a batch, up to line `to`, into history. */
+  /** Moves the oldest lines of a batch, up to line `to`, into history. */
   private retire(batch: Batch, to: number): void {
     const { bytes, starts, words } = batch;
     const { cols } = this.terminal;
@@ -260,13 +260,13 @@ export class PassingLines {
     }
   }
 
-  /** Puts the first `cells` of the oldest line of a batch into history. */
+  /** Moves the first `cells` of the oldest line of a batch into history. */
   private retirePart({ bytes, starts, words, next }: Batch, cells: number): void {
     const count = Math.min(usedCellsOf(words[next] ?? 0), cells);
     this.hot.append(count, (builder) => this.reader.pack(bytes, starts[next] ?? 0, this.terminal.cols, count, builder));
   }
 
-  /** In portions for each of which there is room: the rows of one line at most, within `MAX_SCROLL`. */
+  /** In portions that each have room: the rows of one line at most, within `MAX_SCROLL`. */
   private parseLines({ bytes, starts, words, end, next }: Batch): void {
     let from = starts[next] ?? end;
     let rows = 0;

@@ -1,10 +1,10 @@
 /**
- * Reads lines that show the same on every terminal: printable ASCII, tabs to the default stops, colours, and an end, CR LF,
- * or CR CR LF as a file with such ends comes out of a terminal. They begin and end in the default style at the left edge,
+ * Reads lines that show the same on every terminal: printable ASCII, default tab stops, colours, and an end: CR LF, or
+ * CR CR LF as a file with such ends comes out of a terminal. They begin and end in the default style at the left edge,
  * so that a flood of them can be counted and kept without an emulator (`bypass.ts`).
  *
  * `measure` decides and counts, once per byte of a flood; `pack` reads a measured line, for the few that are requested.
- * What must stay true: whatever `measure` does not know for certain ends it, and the emulator takes
+ * What must stay true: `measure` stops at whatever it does not know for certain, and the emulator takes
  * over from there; the words of a style are, bit for bit, what xterm would store (`InputHandler.charAttributes`).
  */
 
@@ -27,11 +27,11 @@ import {
 
 /** Longer lines are left to the emulator, in bytes: they are rare, and history keeps them in pieces. */
 export const MAX_LINE_BYTES = 4_096;
-/** So are those that take more rows, so that one line alone never scrolls what a slice may not (`slice-scanner.ts`). */
+/** So are lines of more rows, so that one line never scrolls more than a slice may (`slice-scanner.ts`). */
 export const MAX_LINE_ROWS = 256;
-/** No parameter of an SGR that is known here is larger. */
+/** No known SGR parameter is larger. */
 const MAX_PARAM = 255;
-/** xterm ignores what comes behind so many parameters of one sequence. */
+/** xterm ignores parameters of one sequence past this many. */
 const MAX_PARAMS = 32;
 
 const TAB = 0x09;
@@ -46,12 +46,12 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const ERASE = 0x4b;
 const SGR = 0x6d;
-/** A colour of the palette keeps the upper bits of what was before it, as in xterm. */
+/** A palette colour keeps the upper bits of the previous one, as in xterm. */
 const PALETTE_BITS = COLOR_MODE | 0xff;
 const COLOR_BITS = COLOR_MODE | COLOR_VALUE;
 const BRIGHT = 8;
 
-/** What a style consists of, one bit each, as far as `measure` has to know: none is the default style. */
+/** Parts of a style, one bit each, as far as `measure` needs them: none is the default style. */
 const FG = 0x01;
 const BG = 0x02;
 const BOLD = 0x04;
@@ -62,7 +62,7 @@ const INVERSE = 0x40;
 const INVISIBLE = 0x80;
 const STRIKE = 0x100;
 const ALL = 0x1ff;
-/** Of a parameter of SGR: what it sets (those bits), what it unsets (the same, shifted), that it is known, that it wants a colour. */
+/** For each SGR parameter: bits it sets, bits it unsets (the same, shifted), whether it is known or takes a colour. */
 const UNSETS = 9;
 const KNOWN = 1 << 18;
 const WANTS_COLOR = 1 << 19;
@@ -84,20 +84,20 @@ function effects(): Uint32Array {
   range(49, 49, BG << UNSETS);
   const single = { 1: BOLD, 2: FAINT, 3: ITALIC, 5: BLINK, 7: INVERSE, 8: INVISIBLE, 9: STRIKE };
   for (const [param, effect] of Object.entries(single)) table[Number(param)] = effect | KNOWN;
-  // Underlines are not known, being stored elsewhere, so there is none to take off.
+  // Underlines are not known, being stored elsewhere, so there is none to remove.
   const off = { 22: BOLD | FAINT, 23: ITALIC, 24: 0, 25: BLINK, 27: INVERSE, 28: INVISIBLE, 29: STRIKE };
   for (const [param, effect] of Object.entries(off)) table[Number(param)] = (effect << UNSETS) | KNOWN;
   return table;
 }
 
-/** Bits of a line's word: cells to keep, rows, and whether it is nothing but characters in the default style. */
+/** Bits of a line's word: cells to keep, rows, and whether it is only characters in the default style. */
 const USED_BITS = 13;
 const ROW_BITS = 12;
 const USED = (1 << USED_BITS) - 1;
 const ROWS = (1 << ROW_BITS) - 1;
 const SIMPLE = 1 << (USED_BITS + ROW_BITS);
 
-/** Cells of a line up to the last that shows something; rows but the last count whole. */
+/** Cells of a line up to the last that shows something; rows except the last count whole. */
 export function usedCellsOf(word: number): number {
   return word & USED;
 }
@@ -113,13 +113,13 @@ export function isSimple(word: number): boolean {
 }
 
 export class LineReader {
-  /** What is to be remembered of the line that was measured; see `usedCellsOf` and the like. */
+  /** What to remember of the measured line; see `usedCellsOf` and the like. */
   word = 0;
-  /** Where the last measuring stopped: behind the line, or before what it could not read. */
+  /** Where the last measuring stopped: after the line, or before what it could not read. */
   end = 0;
   /** It stopped because the input ended, there or in a sequence that begins there; what is before it is plain. */
   isPart = false;
-  /** Cells from the line's beginning to the cursor, when it is a part. */
+  /** Cells from the line's start to the cursor, when it is a part. */
   cells = 0;
   private fg = 0;
   private bg = 0;
@@ -157,7 +157,7 @@ export class LineReader {
       const c = bytes[i] ?? 0;
       if (c >= SPACE && c < DEL) {
         if (x === cols) {
-          // A row that begins in a colour takes it throughout.
+          // A row that begins in a colour has it throughout.
           if ((style & BG) !== 0) return false;
           x = 0;
         }
@@ -179,7 +179,7 @@ export class LineReader {
             continue;
           }
           if (d === ERASE) {
-            // To the right of what is printed a new row is empty already, unless it would be coloured.
+            // To the right of what is printed a new row is already empty, unless it would be coloured.
             if (value !== 0 || bytes[at - 1] === SEMICOLON || x === cols || (style & BG) !== 0) return false;
             if (at > i + 3) return false;
             break;
@@ -262,7 +262,7 @@ export class LineReader {
     }
   }
 
-  /** Obeys the sequence at `at`; returns where it ends. */
+  /** Applies the sequence at `at`; returns where it ends. */
   private escape(bytes: Uint8Array, at: number): number {
     const params: number[] = [];
     let value = 0;
@@ -279,7 +279,7 @@ export class LineReader {
     }
   }
 
-  /** Obeys the parameter at `at`; returns how many it is together with its colour. */
+  /** Applies the parameter at `at`; returns how many parameters it takes, including its colour. */
   private style(params: readonly number[], at: number): number {
     const p = params[at] ?? 0;
     if (p === 38 || p === 48) {
@@ -331,12 +331,12 @@ function palette(before: number, mode: number, color: number): number {
   return (before & ~PALETTE_BITS) | mode | color;
 }
 
-/** Where a tab leads from a column; nowhere when the next character wraps. */
+/** Where a tab moves from a column; nowhere when the next character wraps. */
 function tabStop(x: number, cols: number): number {
   return x === cols ? x : Math.min(x - (x % TAB_WIDTH) + TAB_WIDTH, cols - 1);
 }
 
-/** Rows but the last are full, whatever is on them. */
+/** Rows except the last are full, whatever they contain. */
 function wordOf(cells: number, used: number, cols: number): number {
   if (cells <= cols) return used | (1 << USED_BITS);
   const rows = Math.ceil(cells / cols);

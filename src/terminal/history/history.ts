@@ -3,9 +3,9 @@
  *
  * Owns pieces of logical lines in the order they were printed: a line is one piece, or several when it is very long. Only
  * the end grows and shrinks (`append`, `truncate`), only the beginning is dropped (`trim`), by logical lines and by
- * bytes: neither depends on the width, so a narrow terminal drops nothing. Row counts are those of wrapping each piece at
- * `cols`, kept for one width and counted again when it changes; they tell what to show, never what to keep. What is
- * dropped is reported once, by the block, before it is gone: a consumer that needs its text takes it then; others pay
+ * bytes: neither depends on the width, so a narrow terminal drops nothing. Row counts come from wrapping each piece at
+ * `cols`, kept for one width and recounted when it changes; they decide what to show, never what to keep. The block
+ * reports dropped lines once, before they are gone: a consumer that needs their text takes it then; others pay
  * nothing.
  */
 
@@ -33,7 +33,7 @@ interface Block {
 
 export class History {
   private blocks: Block[] = [];
-  /** Pieces at the beginning of the first block that are dropped already. */
+  /** Pieces at the start of the first block that are already dropped. */
   private dropped = 0;
   private droppedRows = 0;
   private droppedLines = 0;
@@ -71,7 +71,7 @@ export class History {
     return this.open.count > 0 ? this.open.firstId : null;
   }
 
-  /** Count rows for another width. */
+  /** Recounts rows for another width. */
   resize(cols: number): void {
     if (cols === this.cols) return;
     this.cols = cols;
@@ -85,7 +85,7 @@ export class History {
     this.openRows = this.open.pieces.rowCount(0, this.open.count, cols);
   }
 
-  /** A line of one row; false when it is not plain (see `append`). */
+  /** Adds a line of one row; false when it is not plain (see `append`). */
   appendPlain(id: number, row: StoredRow, cells: number): boolean {
     if (this.open.isFull) this.seal();
     if (!this.open.addPlain(id, row, cells)) return false;
@@ -93,20 +93,20 @@ export class History {
     return true;
   }
 
-  /** A piece of line `id` with `offset` cells before it; the builder is empty then. */
+  /** Adds a piece of line `id` with `offset` cells before it; the builder is empty then. */
   append(id: number, offset: number, built: SegmentBuilder): void {
     if (this.open.isFull) this.seal();
     this.open.addBuilt(id, offset, built);
     this.appended();
   }
 
-  /** Lines as they were printed. */
+  /** Adds lines as they were printed. */
   appendRaw(pieces: RawLines): void {
     if (this.open.count > 0) this.seal();
     this.push({ pieces, rows: pieces.rowCount(0, pieces.count, this.cols), lines: pieces.count });
   }
 
-  /** Drop what is at or after `offset` cells into line `id`. */
+  /** Drops what is at or after `offset` cells into line `id`. */
   truncate(id: number, offset: number): void {
     for (;;) {
       if (this.open.count === 0) {
@@ -127,9 +127,9 @@ export class History {
     }
   }
 
-  /** Drop the oldest until at most so many lines and bytes are left. Runs per slice of output. */
+  /** Drops the oldest until at most this many lines and bytes are left. Runs per slice of output. */
   trim(maxLines: number, maxBytes: number): void {
-    // Where no line may be left, the rest of one whose beginning is gone may not either.
+    // Where no line may be left, the rest of a line whose start is gone may not either.
     while (this.lines > maxLines || this.bytes > maxBytes || (maxLines === 0 && this.bytes > 0)) {
       const block = this.blocks[0];
       if (block === undefined) {
@@ -142,7 +142,7 @@ export class History {
       const surplus = this.lines - maxLines;
       let to = pieces.count;
       if (this.bytes <= maxBytes && surplus < block.lines - this.droppedLines) {
-        // A line goes with all its pieces.
+        // A line is dropped with all its pieces.
         let lines = 0;
         for (to = from; to < pieces.count; to++) {
           if (!pieces.begins(to)) continue;
@@ -201,7 +201,7 @@ export class History {
     return this.open.pieces.lineCount(0, this.open.count);
   }
 
-  /** Everything in order: which pieces, from which one on, and the rows of those. */
+  /** Everything in order: the blocks, the first piece of each, and their rows. */
   private *parts(): Generator<{ readonly pieces: Pieces; readonly first: number; readonly rows: number }> {
     for (const [index, { pieces, rows }] of this.blocks.entries()) {
       if (index === 0) yield { pieces, first: this.dropped, rows: rows - this.droppedRows };
@@ -210,7 +210,7 @@ export class History {
     yield { pieces: this.open.pieces, first: 0, rows: this.openRows };
   }
 
-  /** Count the piece just added to the end. */
+  /** Counts the piece just added to the end. */
   private appended(): void {
     this.openRows += this.open.pieces.rowCount(this.open.count - 1, this.open.count, this.cols);
   }
@@ -229,7 +229,7 @@ export class History {
     this.blockBytes += block.pieces.bytes;
   }
 
-  /** The first block is dropped whole. */
+  /** Drops the first block whole. */
   private shift(block: Block): void {
     this.blocks.shift();
     this.blockRows -= block.rows;
@@ -240,7 +240,7 @@ export class History {
     this.droppedLines = 0;
   }
 
-  /** Bring a block that was taken off the end back to where pieces can be removed. */
+  /** Restores a block taken off the end to a form from which pieces can be removed. */
   private unseal(block: Block): void {
     this.blockRows -= block.rows;
     this.blockLines -= block.lines;

@@ -3,9 +3,9 @@
  *
  * xterm drops its oldest row silently when its buffer is full. So rows are packed into history ahead of that: the oldest
  * rows of the buffer, up to `boundary`, are in history already, and a slice never scrolls more rows than that
- * (`MAX_SCROLL`). Rows are in history or at `boundary` and below, never in both as far as anyone outside can see.
- * How many rows xterm has dropped is told by a marker just above the screen. Only rows above the screen are packed, and
- * they change no more; before a resize, which reflows them, they are taken back out of history.
+ * (`MAX_SCROLL`). To every reader, rows are either in history or at `boundary` and below, never in both.
+ * A marker just above the screen tells how many rows xterm has dropped. Only rows above the screen are packed, and
+ * they no longer change; before a resize, which reflows them, they are taken back out of history.
  * Logical ids: a row that is not wrapped begins the next line, counted from the last line packed.
  */
 import type { IBuffer, IMarker, Terminal } from "@xterm/headless";
@@ -18,7 +18,7 @@ import type { RawLines } from "./raw-lines.ts";
 import type { Segment } from "./segment.ts";
 import { SegmentBuilder } from "./segment-builder.ts";
 
-/** Rows that xterm keeps above the screen: what one slice can scroll, and some 700 that a resize may reflow or bring back. */
+/** Rows that xterm keeps above the screen: what one slice can scroll, and ~700 that a resize may reflow or restore. */
 export const HOT_ROWS = 1_216;
 /** Rows packed beyond what is needed, so that packing comes in batches. */
 const BATCH_ROWS = 64;
@@ -28,7 +28,7 @@ const SEGMENT_CELLS = 4_096;
 export class HotWindow {
   /** First row of the normal buffer that is not in history. */
   private boundary = 0;
-  /** Rows before this one are not what history ends with: lines have passed them by (`bypass.ts`). */
+  /** Rows before this one are not the end of history: bypassed lines follow them there (`bypass.ts`). */
   private stale = 0;
   /** The line of the row above the boundary, and its cells up to there. */
   private lastId: number;
@@ -44,7 +44,7 @@ export class HotWindow {
     private readonly history: History,
     private readonly links: LinkTable,
     private readonly limits: { readonly lines: number; readonly bytes: number },
-    /** The last line that an earlier emulator has put into history; -1 for the first. */
+    /** The last line that an earlier emulator put into history; -1 for the first. */
     lastLine: number,
   ) {
     this.lastId = lastLine;
@@ -59,22 +59,22 @@ export class HotWindow {
     return this.terminal.buffer.normal;
   }
 
-  /** Rows that are not in history, the screen's included, as far as the limit lets them be seen. */
+  /** Rows that are not in history, including the screen's, as far as the limit lets them be seen. */
   get rows(): number {
     return this.buffer.length - this.start;
   }
 
-  /** Those of them that are above the screen. */
+  /** How many of those rows are above the screen. */
   get above(): number {
     return this.rows - this.terminal.rows;
   }
 
-  /** Row `index` of them. */
+  /** Row `index` of those rows. */
   row(index: number): StoredRow {
     return storedRow(this.buffer, this.start + index);
   }
 
-  /** Hold history to its limits, with so many lines that are neither there nor on the screen: call after every chunk. */
+  /** Trims history to its limits, given this many lines neither there nor on the screen: call after every chunk. */
   trim(above = this.linesBefore(0)): void {
     this.history.trim(Math.max(0, this.limits.lines - above), this.limits.bytes);
   }
@@ -101,7 +101,7 @@ export class HotWindow {
     return start;
   }
 
-  /** Make room for a slice: call before every one. */
+  /** Makes room for a slice: call before every one. */
   prepare(): void {
     this.sync();
     const { buffer } = this;
@@ -116,12 +116,12 @@ export class HotWindow {
     this.watch();
   }
 
-  /** Where column `col` of row `y` of the normal screen is. Runs per chunk, so it begins where it last came by. */
+  /** Where column `col` of row `y` of the normal screen is. Runs per chunk, so it starts where it last stopped. */
   position(y: number, col: number): Position {
     this.sync();
     const { buffer, seen } = this;
     const target = buffer.baseY + y;
-    // Rows above the screen change no more, and what is counted of a row depends on the next one.
+    // Rows above the screen no longer change, and what is counted of a row depends on the next one.
     const last = buffer.baseY - 1;
     const known = seen.row >= this.boundary && seen.row <= Math.min(last, target);
     let at = known ? seen.row : this.boundary;
@@ -139,7 +139,7 @@ export class HotWindow {
     return { line, col: cells + col };
   }
 
-  /** Index of the first row above the screen that begins at or after a position; that of the screen's top if none does. */
+  /** Index of the first row above the screen that begins at or after a position; the screen's top row if none does. */
   indexOf({ line, col }: Position): number {
     const { start, buffer } = this;
     let id = this.lastId;
@@ -156,27 +156,27 @@ export class HotWindow {
     return buffer.baseY - start;
   }
 
-  /** The rows above the screen go to history, because the emulator is about to forget them. */
+  /** Moves the rows above the screen to history, because the emulator is about to forget them. */
   retireAll(): void {
     this.sync();
     this.pack(this.buffer.baseY);
     this.restart();
   }
 
-  /** The rows above the cursor go to history: lines that are not shown yet will push them out, and go after them. */
+  /** Moves the rows above the cursor to history: lines not shown yet will push them out and follow them there. */
   retireToCursor(): void {
     this.sync();
     this.pack(this.buffer.baseY + this.buffer.cursorY);
   }
 
-  /** The lines after those in history go there too, as they were printed; the last has `cells`. */
+  /** Adds the lines after those in history, as they were printed; the last has `cells`. */
   appendRaw(lines: RawLines, cells: number): void {
     this.lastId += lines.count;
     this.lastCells = cells;
     this.history.appendRaw(lines);
   }
 
-  /** The next line after those in history, or the beginning of it, goes there too: `cells` of what `build` adds. */
+  /** Adds the next line after those in history, or the start of it: `cells` of what `build` adds. */
   append(cells: number, build: (builder: SegmentBuilder) => void): void {
     build(this.builder);
     this.lastId++;
@@ -184,7 +184,7 @@ export class HotWindow {
     this.history.append(this.lastId, 0, this.builder);
   }
 
-  /** Only the newest `rows` rows above the cursor's, and those from there on, come after what is in history. */
+  /** Only the newest `rows` rows above the cursor's, and those from there on, follow what is in history. */
   passedBy(rows: number): void {
     this.restart();
     this.boundary = this.buffer.baseY + this.buffer.cursorY - rows;
@@ -199,10 +199,10 @@ export class HotWindow {
     this.marker = null;
   }
 
-  /** Reflow. */
+  /** Resizes and reflows. */
   resize(cols: number, rows: number): void {
     this.sync();
-    // Reflow moves rows and markers: what the marker says afterwards is not what was dropped.
+    // Reflow moves rows and markers: afterwards the marker does not tell what was dropped.
     this.marker?.dispose();
     this.marker = null;
     this.seen.row = -1;
@@ -270,7 +270,7 @@ export class HotWindow {
     }
   }
 
-  /** Notice what xterm has dropped. */
+  /** Counts the rows that xterm has dropped. */
   private sync(): void {
     const { marker } = this;
     if (marker === null) return;
@@ -286,7 +286,7 @@ export class HotWindow {
     this.markerRow = marker.line;
   }
 
-  /** Have a marker that outlives the next slice. It can only be set while the normal buffer is active. */
+  /** Makes sure that a marker outlives the next slice. It can only be set while the normal buffer is active. */
   private watch(): void {
     if (this.marker !== null && !this.marker.isDisposed && this.marker.line >= MAX_SCROLL) return;
     const { buffer } = this;
@@ -297,7 +297,7 @@ export class HotWindow {
     this.markerRow = buffer.baseY - 1;
   }
 
-  /** Move the rows up to `until` into history. Runs once per row of a flood. */
+  /** Moves the rows up to `until` into history. Runs once per row of a flood. */
   private pack(until: number): void {
     const { buffer, builder, history } = this;
     if (this.boundary >= until) return;
@@ -324,7 +324,7 @@ export class HotWindow {
     this.trim();
   }
 
-  /** Take the rows that the emulator still holds back out of history. */
+  /** Takes the rows that the emulator still holds back out of history. */
   private unpack(): void {
     const { stale } = this;
     let starts = 0;
@@ -353,7 +353,7 @@ export class HotWindow {
   }
 }
 
-/** Cells of a row that goes on in the next: all, but for a last one left empty because a wide character did not fit. */
+/** Cells of a row that continues in the next: all, except a last one left empty where a wide character did not fit. */
 function wrappedCells(row: StoredRow, next: StoredRow): number {
   const last = row._data[(row.length - 1) * CELL_WORDS] ?? 0;
   const early = (last & HAS_CONTENT) === 0 && cellWidth(last) === 1 && cellWidth(next._data[0] ?? 0) === 2;

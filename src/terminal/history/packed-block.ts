@@ -1,9 +1,9 @@
 /**
  * Pieces of logical lines, packed by the hundred: one run of bytes for their Latin-1 text and a few arrays, so that a line
- * of 80 characters takes about 100 bytes and a flood makes no object for a line. What goes beyond Latin-1, or has links
- * and fancy underlines, is kept beside them, by piece.
+ * of 80 characters takes about 100 bytes and a flood makes no object per line. Text beyond Latin-1, links
+ * and fancy underlines are kept beside them, by piece.
  *
- * Packed pieces never change. The builder is what is being filled: it can be read like them, and it alone can lose its
+ * Packed pieces never change. The builder is the block being filled: it can be read like them, and only it can lose its
  * last piece again.
  */
 
@@ -14,7 +14,7 @@ import type { SegmentBuilder } from "./segment-builder.ts";
 
 /** Pieces of a block: enough to make its overhead small, few enough to walk for a single line. */
 const BLOCK_PIECES = 128;
-/** Bytes of a block, of a piece, and of what is beside a special one, without texts and arrays; roughly. */
+/** Bytes of a block, of a piece, and of the data beside a special one, without texts and arrays; roughly. */
 const BLOCK_OVERHEAD = 400;
 const PIECE_OVERHEAD = 14;
 const SPECIAL_OVERHEAD = 100;
@@ -26,7 +26,7 @@ interface Special {
   readonly extras: readonly Extra[] | null;
 }
 
-/** Pieces of lines that follow one another, in whatever form they are kept. */
+/** Pieces of consecutive lines, in whatever form they are kept. */
 export interface Pieces {
   readonly count: number;
   /** Memory held, by estimate. */
@@ -38,7 +38,7 @@ export interface Pieces {
   /** The line of a piece. */
   id(at: number): number;
   begins(at: number): boolean;
-  /** As output: blanks for cells that a command has found there. */
+  /** As output: blanks for cells that were there before a command. */
   text(at: number): string;
   segment(at: number): Segment;
   /** Characters of the pieces `from` to `to` (exclusive) together. */
@@ -47,7 +47,7 @@ export interface Pieces {
   rowCount(from: number, to: number, cols: number): number;
 }
 
-/** What packed pieces consist of. Arrays have one entry a piece; ends are exclusive. */
+/** The data of packed pieces. Arrays have one entry a piece; ends are exclusive. */
 interface Packed {
   readonly count: number;
   readonly firstId: number;
@@ -151,7 +151,7 @@ class PackedPieces implements Pieces {
 }
 
 export class BlockBuilder implements Packed {
-  /** What is packed so far. */
+  /** The pieces packed so far. */
   readonly pieces = new PackedPieces(this);
   count = 0;
   firstId = 0;
@@ -193,7 +193,7 @@ export class BlockBuilder implements Packed {
     return true;
   }
 
-  /** What a builder of segments has gathered. */
+  /** Adds what a builder of segments has gathered. */
   addBuilt(id: number, offset: number, built: SegmentBuilder): void {
     const wide = built.isWide ? built.finishText() : null;
     if (wide === null) {
@@ -218,7 +218,7 @@ export class BlockBuilder implements Packed {
     this.push(segment.id, segment.offset, segment.cells);
   }
 
-  /** Forget the last piece. */
+  /** Removes the last piece. */
   pop(): void {
     const at = --this.count;
     this.length = at === 0 ? 0 : (this.textEnds[at - 1] ?? 0);
@@ -229,7 +229,7 @@ export class BlockBuilder implements Packed {
     this.specials?.delete(at);
   }
 
-  /** The pieces so far, on their own; the builder is empty then. */
+  /** The pieces so far, detached; the builder is empty then. */
   seal(): PackedPieces {
     const { count, firstId, length, runWords, specials, bytes } = this;
     const text = Buffer.allocUnsafeSlow(length);
@@ -297,7 +297,7 @@ export class BlockBuilder implements Packed {
   }
 }
 
-/** Lines that history lets go of: the pieces `from` to `to` of some that nothing changes any more. */
+/** Lines that history drops: the pieces `from` to `to` of a block that no longer changes. */
 export class RetiredLines {
   constructor(
     private readonly pieces: Pieces,

@@ -33,7 +33,7 @@ export class RawLines implements Pieces {
     cols: number,
   ): RawLines {
     const begin = starts[0] ?? end;
-    // Memory of its own, not a part of a pool's.
+    // Its own memory, not part of a pool.
     const own = Buffer.allocUnsafeSlow(end - begin);
     own.set(source.subarray(begin, end));
     const ownStarts = starts.map((start) => start - begin);

@@ -1,7 +1,7 @@
 /**
  * Builds a segment from the rows of one logical line.
  *
- * Owns arrays that every segment uses again: a flood makes a million segments a second. Text is kept as bytes while every
+ * Owns arrays that every segment reuses: a flood makes a million segments a second. Text is kept as bytes while every
  * cell is one Latin-1 character, and becomes UTF-16 with the first cell that is not. At most `MAX_EXTRAS` different
  * extras are kept for one segment; further ones lose link and underline, not their text. `clear` or `finish` before the
  * next line.
@@ -30,7 +30,7 @@ export class SegmentBuilder {
   /** UTF-16 units so far; as bytes while all are Latin-1 and one a cell. */
   private length = 0;
   private bytes = Buffer.allocUnsafe(512);
-  /** Some cell is not one Latin-1 character. */
+  /** Whether some cell is not one Latin-1 character. */
   isWide = false;
   private wide = new Uint16Array(512);
   private wideBytes = Buffer.from(this.wide.buffer);
@@ -39,7 +39,7 @@ export class SegmentBuilder {
   private runWords = 0;
   private extras: Extra[] = [];
 
-  /** Add the first `count` cells of a row. */
+  /** Adds the first `count` cells of a row. */
   add(row: StoredRow, count: number, links: LinkTable): void {
     if (!this.isWide) {
       this.reserve(count);
@@ -59,7 +59,7 @@ export class SegmentBuilder {
     this.cells += count;
   }
 
-  /** Add characters of ASCII in one style: `count` of `bytes` from `from` on, none when it is not positive. */
+  /** Adds ASCII characters in one style: `count` of `bytes` from `from` on, none when not positive. */
   addText(bytes: Uint8Array, from: number, count: number, fg: number, bg: number): void {
     if (count <= 0) return;
     this.reserve(count);
@@ -68,7 +68,7 @@ export class SegmentBuilder {
     this.addStyled(count, fg, bg);
   }
 
-  /** Add cells that nothing was written to. */
+  /** Adds cells that nothing was written to. */
   addBlanks(count: number): void {
     if (count <= 0) return;
     this.reserve(count);
@@ -123,7 +123,7 @@ export class SegmentBuilder {
         this.units[this.cells + x] = 1;
         continue;
       }
-      // A cell of more units than a byte counts is a pile of combining marks; the pile is cut, not the line.
+      // A cell with more units than a byte counts is a pile of combining marks; the pile is cut, not the line.
       const text = cellText(row, x);
       const units = Math.min(text.length, MAX_UNITS);
       for (let k = 0; k < units; k++) wide[this.length++] = text.charCodeAt(k);
@@ -177,7 +177,7 @@ export class SegmentBuilder {
     return this.extras.push(extra);
   }
 
-  /** Words of `styleRuns` that count: none when all has the default style. */
+  /** Words of `styleRuns` that count: none when everything has the default style. */
   get styleWords(): number {
     return this.runWords;
   }

@@ -110,7 +110,7 @@ export function segmentLine(segment: Segment, from: number, to: number, format: 
   return trimSpaces(segment.text.slice(unitAt(segment, from), unitAt(segment, to)));
 }
 
-/** Join pieces of one logical line. */
+/** Joins pieces of one logical line. */
 export function joinLine(pieces: readonly (readonly Span[])[]): Span[] {
   const spans: Span[] = [];
   for (const piece of pieces) {
@@ -129,13 +129,13 @@ function sameSpanStyle(a: Span, b: Span): boolean {
   return Bun.deepEquals(left, right);
 }
 
-/** Whether some of the runs from word `from` to `to` are of cells that a command has found there. */
+/** Whether some runs from word `from` to `to` are cells that were there before the command. */
 export function hasStale(runs: Uint32Array, from: number, to: number): boolean {
   for (let at = from; at < to; at += RUN_WORDS) if (((runs[at + 2] ?? 0) & BG_STALE) !== 0) return true;
   return false;
 }
 
-/** A segment with blanks for the cells that stood there before the command that ran, as its output has it. */
+/** A segment with blanks for the cells that were there before the running command, as its output has it. */
 export function freshSegment(segment: Segment): Segment {
   const { runs } = segment;
   if (runs === null || !hasStale(runs, 0, runs.length)) return segment;
@@ -164,7 +164,7 @@ export function rowStarts(segment: Segment, cols: number): number[] {
   }
   let start = 0;
   while (segment.cells - start > cols) {
-    // A wide cell that does not fit goes to the next row whole: its right half has no units.
+    // A wide cell that does not fit moves to the next row whole: its right half has no units.
     const next = start + cols;
     start = segment.units[next] === 0 && next - 1 > start ? next - 1 : next;
     starts.push(start);

@@ -1,7 +1,7 @@
 /**
- * History and hot window read as one text of logical lines. Owns nothing: every call reads the two anew, so a result
- * is of the moment between two chunks at which it was asked for. It is read as output: cells that the newest command
- * has found on the screen and not written to are blanks, but for `search`, which sees what is to be seen.
+ * History and hot window read as one text of logical lines. Owns nothing: every call reads both anew, so a result
+ * describes the moment between two chunks at which it was requested. It is read as output: cells that were there before
+ * the newest command and were not rewritten are blanks, except for `search`, which sees what is visible.
  */
 import type { Format, Line } from "../../protocol/screen.ts";
 import type { Position } from "../marks.ts";
@@ -18,11 +18,11 @@ export interface TextLine {
 
 export interface TextRange {
   readonly lines: readonly TextLine[];
-  /** Lines of the range that history has dropped, a first one whose beginning is gone included. */
+  /** Lines of the range that history has dropped, including a first one whose start is gone. */
   readonly dropped: number;
 }
 
-/** Whether a line matches; see `containing` for plain text, and give a linear-time matcher for patterns. */
+/** Whether a line matches; see `containing` for plain text, and pass a linear-time matcher for patterns. */
 export type LineTest = (text: string) => boolean;
 
 /** A test for plain text, in time linear in the line. */
@@ -35,7 +35,7 @@ export function containing(text: string, ignoreCase = false): LineTest {
 export class Transcript {
   constructor(private readonly source: { readonly history: History; readonly hot: HotWindow }) {}
 
-  /** The oldest line that is left. */
+  /** The oldest line still kept. */
   get firstLine(): number {
     const { history, hot } = this.source;
     return history.firstId ?? hot.position(-hot.above, 0).line;
@@ -111,7 +111,7 @@ export class Transcript {
   }
 }
 
-/** The first cells of a row where all are simple and none is old, else null. */
+/** The first cells of a row if all are simple and none is old, else null. */
 function freshText(row: StoredRow, cells: number): string | null {
   for (let x = 0; x < cells; x++) if (((row._data[x * CELL_WORDS + 2] ?? 0) & BG_STALE) !== 0) return null;
   return simpleText(row, 0, cells);

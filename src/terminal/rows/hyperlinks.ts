@@ -1,8 +1,8 @@
-/** Targets of hyperlinks (OSC 8) by the number that cells carry. The oldest are forgotten; numbers are never used again. */
+/** Targets of hyperlinks (OSC 8) by the number that cells carry. The oldest are dropped; numbers are never reused. */
 
 /** Links kept. */
 const MAX_LINKS = 8_192;
-/** Characters of a target; longer ones are no links. */
+/** Characters of a target; longer ones are not links. */
 const MAX_TARGET = 4_096;
 
 export class LinkTable {

@@ -25,7 +25,7 @@ import {
 
 let scratch = Buffer.allocUnsafe(1_024);
 
-/** Text of cells that hold one Latin-1 character each, else null; what was never written is spaces. */
+/** Text of cells that hold one Latin-1 character each, else null; unwritten cells are spaces. */
 export function simpleText(row: StoredRow, from: number, to: number): string | null {
   if (scratch.length < to - from) scratch = Buffer.allocUnsafe(to - from);
   const data = row._data;
@@ -37,7 +37,7 @@ export function simpleText(row: StoredRow, from: number, to: number): string | n
   return scratch.toString("latin1", 0, to - from);
 }
 
-/** The text of the cells from `from` to `to`; what was never written is spaces. */
+/** The text of the cells from `from` to `to`; unwritten cells are spaces. */
 function rowText(row: StoredRow, from: number, to: number): string {
   const simple = simpleText(row, from, to);
   if (simple !== null) return simple;
@@ -74,10 +74,10 @@ export function rowLine(row: StoredRow, format: Format): Line {
   return finishSpans(spans);
 }
 
-/** Bits of a background word that a span can say. */
+/** Bits of a background word that a span can express. */
 export const SPAN_BG = BG_VISIBLE & ~BG_EXTENDED & ~BG_OVERLINE;
 
-/** Join spans that look alike and drop trailing spaces of the default style. */
+/** Joins spans that look alike and drops trailing spaces of the default style. */
 export function finishSpans(spans: Span[]): Span[] {
   const last = spans.at(-1);
   if (last === undefined || Object.keys(last).length > 1) return spans;

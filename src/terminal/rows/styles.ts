@@ -1,8 +1,8 @@
 /**
  * Styles of cells, as stored words and as the data that leaves the terminal.
  *
- * Owns the translation in both directions that anyone needs: words to `Style` and `Span`, words to SGR. Equal styles are
- * one object, so that the compositor compares by identity; the tables are bounded and forgotten as a whole when full.
+ * Owns the translation in both directions: words to `Style` and `Span`, words to SGR. Equal styles are
+ * one object, so that the compositor compares by identity; the tables are bounded and cleared when full.
  */
 
 import {
@@ -81,7 +81,7 @@ function colorOf(word: number): Color | null {
   return { indexed: word & 0xff };
 }
 
-/** Whether text of this style looks like text without one, as spans can say it. */
+/** Whether text of this style looks like unstyled text, as far as spans can express it. */
 function isPlain(fg: number, bg: number): boolean {
   return (fg & ~FG_INVISIBLE) === 0 && (bg & (COLOR_MODE | COLOR_VALUE | BG_ITALIC | BG_FAINT)) === 0;
 }
@@ -141,7 +141,7 @@ export class StyleTable {
   private lastFg = -1;
   private lastBg = -1;
 
-  /** Choose the style of the cells asked for next. */
+  /** Selects the style of the cells requested next. */
   select(fg: number, bg: number, extra: Extra | null): void {
     if (fg === this.lastFg && bg === this.lastBg && extra === null && (bg & BG_EXTENDED) === 0) return;
     const key = extra === null ? `${fg},${bg}` : `${fg},${bg},${extra.underline},${extra.underlineColor},${extra.link}`;

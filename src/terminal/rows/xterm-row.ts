@@ -1,7 +1,7 @@
 /**
  * How xterm stores a row, and what one cell of it is.
  *
- * The only file that looks behind xterm's public interface: rows are read as the words they are stored in, because the
+ * The only file that reads xterm's internals: rows are read as the words they are stored in, because the
  * public cell view costs 5 to 10 times as much and knows neither hyperlinks nor underline styles. The layout belongs to
  * the exact version of @xterm/headless in package.json; `storedRow` throws when it is another, and a test compares
  * every reading with the public one. Nothing here writes except `setPenLink` and `markStale`.
@@ -38,9 +38,9 @@ export const BG_EXTENDED = 0x1000_0000;
 export const BG_OVERLINE = 0x4000_0000;
 /** A bit that xterm does not use: the cell was there before the command that runs, see `markStale`. */
 export const BG_STALE = 0x8000_0000;
-/** Bits of the background word that say something of a cell ("protected" does not). */
+/** Bits of the background word that describe a cell ("protected" does not). */
 export const BG_KEPT = ~0x2000_0000;
-/** Those that change how it looks. */
+/** Bits that change how it looks. */
 export const BG_VISIBLE = BG_KEPT & ~BG_STALE;
 
 /** What a cell has beyond its three words. */
@@ -128,8 +128,8 @@ export function usedCells(row: StoredRow): number {
 }
 
 /**
- * Remember of the cells from `from` on that they stand there already. Whatever is written to a cell afterwards replaces
- * its words, and cells that are moved or wrapped anew take theirs along, so the bit tells cell by cell what is old.
+ * Marks the cells from `from` on as already there. A later write to a cell replaces
+ * its words, and moved or rewrapped cells take theirs along, so the bit tells cell by cell what is old.
  */
 export function markStale(row: StoredRow, from: number): void {
   const data = row._data;
@@ -137,7 +137,7 @@ export function markStale(row: StoredRow, from: number): void {
   for (let x = from; x < end; x++) data[x * CELL_WORDS + 2] = (data[x * CELL_WORDS + 2] ?? 0) | BG_STALE;
 }
 
-/** What is drawn next takes this style: the "pen". */
+/** Sets the style of what is drawn next: the "pen". */
 export interface Pen {
   fg: number;
   bg: number;
@@ -184,14 +184,14 @@ export function penOf(terminal: Terminal): Pen {
   return { fg, bg, extended: { _ext: extended._ext, urlId: extended.urlId } };
 }
 
-/** Whether what is drawn next has the default style, without a link and without a colour for underlines to come. */
+/** Whether what is drawn next has the default style, without a link or an underline colour. */
 export function hasPlainPen(terminal: Terminal): boolean {
   const { fg, bg, extended } = currentPen(terminal);
   return fg === 0 && bg === 0 && extended._ext === 0;
 }
 
 /**
- * Let what is drawn next carry link `id` (0: none). xterm's own link service keeps a marker for every row of every link
+ * Gives what is drawn next link `id` (0: none). xterm's own link service keeps a marker for every row of every link
  * and compares them all at every character: a link left open under a flood slowed parsing by a factor of hundreds.
  */
 export function setPenLink(terminal: Terminal, id: number): void {

@@ -1,8 +1,8 @@
 /**
- * Which escape sequences no client may get, decided on their bytes.
+ * Decides from their bytes which escape sequences no client may get.
  *
  * A query is answered once, by the session process: a terminal that got it would answer too, and its answer would be
- * typed into the program. So whatever makes some terminal answer, print to a printer, or change the
+ * typed into the program. So whatever makes any terminal answer, print to a printer, or change the
  * window that is not ours is removed. What draws as the emulator draws passes, and what sets modes that it has
  * (`outer-state.ts`). Sources: XTerm Control Sequences; the kitty protocols; VT510 manual (reports).
  */
@@ -23,8 +23,8 @@ export interface Sequence {
 }
 
 /**
- * `stop`: kept, and the slice ends with it, as with shell integration of someone else; `own`: the same, but removed: a mark
- * of ours, or a sequence of which the emulator says itself what clients get (`completions.ts`).
+ * `stop`: kept, and the slice ends with it, as with foreign shell integration; `own`: the same, but removed: our own
+ * mark, or a sequence for which the emulator itself says what clients get (`completions.ts`).
  */
 export type Verdict = "keep" | "cut" | "stop" | "own";
 
@@ -41,7 +41,7 @@ const MARK_OSCS: ReadonlySet<number> = new Set([7, 133, 633]);
 const CLIPBOARD_OSC = 52;
 /** Pointer shapes: asks by a "?" before a list of names. */
 const POINTER_OSC = 22;
-/** CSI with a count that the emulator obeys in a loop: IL DL SU SD CHT CBT REP. */
+/** CSI with a count that the emulator executes in a loop: IL DL SU SD CHT CBT REP. */
 const REP = 0x62;
 const QUESTION = 0x3f;
 const HASH = 0x23;
@@ -49,7 +49,7 @@ const EIGHT = 0x38;
 /** `CSI 1 J` needs help (`emulator.ts`). */
 const ED = 0x4a;
 const ONE = 0x31;
-/** What a loop counts for in a slice's rows, so that a slice of nothing else stays short. */
+/** Cost of a loop in a slice's rows, so that a slice of nothing else stays short. */
 const LOOP_COST = 4;
 const COUNTED = new Set([..."LMSTIZb"].map((c) => c.charCodeAt(0)));
 /** A screen has at most 1,000 rows and columns: a larger count does no more. */
@@ -65,7 +65,7 @@ interface ClassifierOptions {
   readonly nonce: string | null;
   readonly hideClipboard: boolean;
   readonly hideTitles: boolean;
-  /** Called with each change that no reset of modes undoes. */
+  /** Called with each change that resetting modes does not undo. */
   readonly changed?: (change: LastingChange) => void;
 }
 
@@ -112,7 +112,7 @@ export function classifier(options: ClassifierOptions): Classifier {
   return Object.assign(classify, { hides });
 }
 
-/** DECRC and DECALN, which the emulator does in part (`emulator.ts`). */
+/** DECRC and DECALN, which the emulator executes in part (`emulator.ts`). */
 function needsHelp(bytes: Uint8Array, start: number, end: number): boolean {
   if (bytes[end - 1] !== EIGHT) return false;
   return end - start === 2 || (end - start === 3 && bytes[end - 2] === HASH);
@@ -156,7 +156,7 @@ function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | 
   return asks(bytes, body, end) ? "cut" : "keep";
 }
 
-/** A mark of ours has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce behind the line. */
+/** Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. */
 function isOwnMark(text: string, nonce: string): boolean {
   const parts = stripTerminator(text).split(";");
   if (parts.includes(`wsh=${nonce}`)) return true;
@@ -200,7 +200,7 @@ function numberAt(bytes: Uint8Array, from: number, end: number): number {
 }
 
 /**
- * Bring the count of a sequence that the emulator obeys in a loop down to `MAX_COUNT`, in place: `CSI 2147483647 S`
+ * Limits the count of a sequence that the emulator executes in a loop to `MAX_COUNT`, in place: `CSI 2147483647 S`
  * would keep it busy for minutes. Returns the rows that the sequence can scroll, or its share of a slice's work.
  */
 export function clampCount(bytes: Uint8Array, body: number, finalAt: number, cols: number): number {
@@ -208,7 +208,7 @@ export function clampCount(bytes: Uint8Array, body: number, finalAt: number, col
   if (!COUNTED.has(final)) return 0;
   const max = final === REP ? Math.min(MAX_COUNT, MAX_REPEAT_ROWS * cols) : MAX_COUNT;
   let value = 0;
-  // Controls among the digits are obeyed and change nothing of the number.
+  // Controls among the digits are executed and do not change the number.
   for (let p = body; p < finalAt; p++) {
     const c = bytes[p] ?? 0;
     if (c < 0x20 || c === 0x7f) continue;

@@ -40,7 +40,7 @@ export function edited(bytes: Uint8Array, from: number, to: number, edits: reado
   return parts.length === 1 ? (parts[0] ?? NOTHING) : Buffer.concat(parts);
 }
 
-/** Controls inside an escape or control sequence: obeyed where they stand, whatever becomes of the sequence. */
+/** Controls inside an escape or control sequence: executed in place, whatever becomes of the sequence. */
 export function controlsIn(bytes: Uint8Array, start: number, end: number): Uint8Array {
   let count = 0;
   for (let p = start; p < end; p++) if (isObeyed(bytes[p] ?? 0)) count++;
@@ -63,7 +63,7 @@ export function stringEnding(bytes: Uint8Array, { kind, body, end }: Sequence): 
   return bytes[end] === ESC ? "cut off" : "cancelled";
 }
 
-/** A sequence that is kept, in the form in which every terminal reads it alike; null when it has that form. */
+/** A kept sequence in the form that every terminal reads alike; null when it already has that form. */
 export function canonical(bytes: Uint8Array, sequence: Sequence): Uint8Array | null {
   const { kind, start, body, end } = sequence;
   if (kind === "esc" || kind === "csi") return canonicalControl(bytes, sequence);

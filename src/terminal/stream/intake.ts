@@ -11,11 +11,11 @@ import type { Classifier } from "./client-filter.ts";
 import { type Edit, edited } from "./edits.ts";
 import { RestScanner } from "./slice-scanner.ts";
 
-/** An unfinished sequence that is longer than this is passed on as it is. */
+/** A longer unfinished sequence is passed on as it is. */
 const MAX_TAIL = 65_536;
-/** A chunk is hardly longer than this, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
+/** Approximate limit of a chunk, so that clients and the event loop get their turn: about 1.5 ms of parsing. */
 const MAX_CHUNK = 32_768;
-/** Parsing goes on for so long, over however many writes, before the event loop runs. */
+/** How long parsing continues, over any number of writes, before the event loop runs. */
 const PORTION_MS = 4;
 
 export interface Chunk {
@@ -26,11 +26,11 @@ export interface Chunk {
 }
 
 interface IntakePort {
-  /** Take lines that need no parsing, of those that begin between `from` and `limit`; returns where they end. */
+  /** Takes lines that need no parsing and begin between `from` and `limit`; returns where they end. */
   pass(bytes: Uint8Array, from: number, limit: number): number;
-  /** Parse a slice; `end` is the offset at its end. Returns what the emulator took after it that no program printed. */
+  /** Parses a slice; `end` is the offset at its end. Returns what the emulator took after it that no program printed. */
   parse(slice: Uint8Array, end: number): Uint8Array | null;
-  /** SO (1) or SI (0) came by. */
+  /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
   chunk(chunk: Chunk): void;
 }
@@ -50,7 +50,7 @@ export class Intake {
   private restWaiters: (() => void)[] = [];
   private running = false;
   private parsing = false;
-  /** The emulator sees no more of the sequence that is open. */
+  /** The emulator gets no more of the open sequence. */
   private muted = false;
   private disposed = false;
   private parsed = 0;
@@ -95,7 +95,7 @@ export class Intake {
     return promise;
   }
 
-  /** What waits is dropped; promises resolve. */
+  /** Pending writes are dropped; promises resolve. */
   dispose(): void {
     this.disposed = true;
     for (const { done } of this.waiting.splice(0)) done();
@@ -103,7 +103,7 @@ export class Intake {
   }
 
   /**
-   * Parse what waits; synchronous until a portion is used up. A flood that is read as quickly as it is parsed comes as
+   * Parses pending writes; synchronous until a portion is used up. A flood that is read as fast as it is parsed comes as
    * one chain of promises, in which the event loop never runs by itself: so portions go across writes.
    */
   private async run(): Promise<void> {
@@ -131,7 +131,7 @@ export class Intake {
     return this.began;
   }
 
-  /** Parse one chunk from `from` and report it; returns where the next begins. */
+  /** Parses one chunk from `from` and reports it; returns where the next begins. */
   private chunk(bytes: Uint8Array, from: number): number {
     this.parsing = true;
     const edits: Edit[] = [];

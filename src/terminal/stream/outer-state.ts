@@ -1,8 +1,8 @@
 /**
- * What of a program's output may reach attached terminals.
+ * Which of a program's output may reach attached terminals.
  *
- * What the emulator does not obey is on no screen of ours: agents would not see its effect, a terminal that attaches
- * later would not get it, and nobody would undo it after detaching. So only what is listed here as obeyed is passed on
+ * What the emulator does not execute is not on our screen: agents would not see its effect, a terminal that attaches
+ * later would not get it, and nothing would undo it after detaching. So only what is listed here is passed on
  * (`passesCsi`, `passesEscape`, `passesOsc`); new sequences of some terminal are not, until the emulator has them. A
  * few that are passed on are undone by no reset of modes; terminals that got one are told, so that they undo exactly
  * these (`lastingChange`). Pure. Sources: XTerm Control Sequences; VT510 manual; the protocols of kitty and iTerm2.
@@ -19,7 +19,7 @@ export class LastingChanges {
     this.total++;
   }
 
-  /** A view of what is made from now on. `news` runs per chunk. */
+  /** Changes made from now on. `news` runs per chunk. */
   watch(): { news(): readonly LastingChange[] } {
     const seen = new Map(this.counts);
     let looked = this.total;
@@ -51,7 +51,7 @@ const NOTIFICATION = 99;
 const MODIFY_OTHER_KEYS = 4;
 
 /**
- * Control sequences that the emulator obeys, by prefix, intermediate and final character; `h`, `l`, `s` and `t` are
+ * Control sequences that the emulator executes, by prefix, intermediate and final character; `h`, `l`, `s` and `t` are
  * judged by their parameters too. What is not here is a question, belongs to a window that is not ours, or draws on no
  * screen of ours: rectangles, pages, a stack of colours.
  */
@@ -66,11 +66,11 @@ const PASSED_CSI: ReadonlySet<string> = new Set([
   "<u",
   "=u",
 ]);
-/** Escape sequences of two characters that the emulator obeys, by the second. */
+/** Escape sequences of two characters that the emulator executes, by the second. */
 const PASSED_ESCAPES: ReadonlySet<number> = new Set([..."78=>cDEHMno"].map((c) => c.charCodeAt(0)));
 /** Designations of a character set. */
 const DESIGNATES: ReadonlySet<number> = new Set([..."()*+-."].map((c) => c.charCodeAt(0)));
-/** OSC numbers of which nothing in the picture depends but the colours, which are put back after detaching. */
+/** OSC numbers that do not affect the picture, except the colours, which are restored after detaching. */
 const PASSED_OSCS: ReadonlySet<number> = new Set([
   0, 1, 2, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 52, 99, 104, 105, 110, 111, 112, 113, 114,
   115, 116, 117, 118, 119, 133, 633, 777, 1337,
@@ -107,7 +107,7 @@ export function passesCsi(bytes: Uint8Array, body: number, finalAt: number, key:
 }
 
 /**
- * @returns whether any of the modes is known; parameters with colons are none. Where none is, nothing is changed: the
+ * @returns whether any of the modes is known; parameters with colons are not. If none is, nothing is changed: the
  * emulator remembers some that reach no terminal (DECLRMM, DECSCLM).
  */
 function keepKnownModes(bytes: Uint8Array, from: number, to: number, known: ReadonlySet<number>): boolean {
@@ -161,7 +161,7 @@ export function passesEscape(bytes: Uint8Array, start: number, end: number): boo
   return DESIGNATES.has(intermediate) || (intermediate === 0x23 && final === 0x38);
 }
 
-/** Whether an OSC may reach terminals: none that draws, sets what is never put back, or makes a terminal answer. */
+/** Whether an OSC may reach terminals: none that draws, sets what is never restored, or makes a terminal answer. */
 export function passesOsc(number: number, bytes: Uint8Array, body: number, end: number): boolean {
   if (!PASSED_OSCS.has(number)) return false;
   if (number !== ITERM && number !== NOTIFICATION) return true;
@@ -170,7 +170,7 @@ export function passesOsc(number: number, bytes: Uint8Array, body: number, end: 
   return !NOTIFICATION_REPORTS.test(text.split(";", 2).join(";"));
 }
 
-/** What of the terminal an OSC changes for good; null for nothing. */
+/** What an OSC changes in the terminal for good; null for nothing. */
 export function lastingChange(number: number, bytes: Uint8Array, body: number, end: number): LastingChange | null {
   if (number === 4 || number === 5 || number === 21 || (number >= 10 && number <= 19)) return "colors";
   if (number === 22) return "pointer";

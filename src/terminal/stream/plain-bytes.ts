@@ -1,6 +1,6 @@
 /** What the echo of a key looks like: a few bytes that every terminal shows alike, whatever came before. */
 
-/** Longer output is none. */
+/** Longer output is not an echo. */
 const ECHO_BYTES = 64;
 
 export function isEcho(bytes: Uint8Array): boolean {

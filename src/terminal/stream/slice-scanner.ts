@@ -1,8 +1,8 @@
 /**
- * Where the output of a program may be cut.
+ * Finds where a program's output may be cut.
  *
  * Owns the reading of the raw stream, before the emulator: it finds the points of rest, where no escape sequence and no
- * UTF-8 character is unfinished, and what clients get otherwise than it came (without queries, our own marks, and bytes
+ * UTF-8 character is unfinished, and what clients get in another form (without queries, our own marks, and bytes
  * that mean nothing: see `client-filter.ts` and `edits.ts`).
  * What must stay true: a slice ends at rest unless it was forced; it scrolls at most `MAX_SCROLL` rows, however it was
  * crafted; a mark is the last thing in its slice, so that the slice's end is the mark's offset. Runs once per byte:
@@ -23,7 +23,7 @@ const WRAPPED_ROWS_PER_SLICE = 128;
 /** Bytes of a string sequence (OSC, DCS, APC) that the emulator gets to see: more than any title, link or clipboard. */
 const STRING_LIMIT = 1_048_576;
 
-/** Sequences that leave the cursor where it is and are common: styles, erasing. Any other counts as a row. */
+/** Common sequences that leave the cursor where it is: styles, erasing. Any other counts as a row. */
 const STAYS = new Set([..."mJK"].map((c) => c.charCodeAt(0)));
 
 const TAB = 0x09;
@@ -44,7 +44,7 @@ const TITLE_INTRODUCER = Uint8Array.of(ESC, 0x5d, 0x32, 0x3b);
 interface Slice {
   /** Where it ends; where it began when nothing of it is at rest yet. */
   end: number;
-  /** What clients get otherwise than it came. */
+  /** What clients get in another form. */
   edits: Edit[];
   /** It ended in front of a sequence or character that the input does not finish. */
   unfinished: boolean;
@@ -87,7 +87,7 @@ export class RestScanner {
     return this.open !== null;
   }
 
-  /** Whether the emulator should see the open sequence no more: it is longer than anything that it could use. */
+  /** Whether the emulator should get no more of the open sequence: it is longer than anything it could use. */
   get excessive(): boolean {
     return this.open !== null && this.open.length > STRING_LIMIT;
   }
@@ -144,7 +144,7 @@ export class RestScanner {
       } else if (c === 0x0e || c === 0x0f) {
         return { end, edits, unfinished: false, shift: c === 0x0e ? 1 : 0, title: null };
       } else if (c >= 0x80 && this.followsCut(bytes, from, i, edits) && joins(bytes, i, end)) {
-        // What was cut kept the character apart from the one before, in the emulator.
+        // In the emulator, what was cut separated the character from the one before.
         edits.push({ start: i, end: i, put: STRING_TERMINATOR });
       }
       i = end;
@@ -152,7 +152,7 @@ export class RestScanner {
     return { end: i, edits, unfinished: false, shift: null, title: null };
   }
 
-  /** What becomes of the sequence that was found. */
+  /** Decides what becomes of the sequence that was found. */
   private judge(bytes: Uint8Array, edits: Edit[]): Verdict {
     const { sequence } = this;
     const { kind, start, end } = sequence;
@@ -168,7 +168,7 @@ export class RestScanner {
     }
     sequence.end = 0;
     const controls = isControl ? controlsIn(bytes, start, end) : NOTHING;
-    // Cancelled: no terminal obeys it.
+    // Cancelled: no terminal executes it.
     if (clean.length === 0) {
       edits.push({ start, end, put: NOTHING });
       return "keep";
@@ -200,7 +200,7 @@ export class RestScanner {
     return "stop";
   }
 
-  /** Take an unfinished tail as it is, because it has become too long to wait for. */
+  /** Takes an unfinished tail as it is, because it has become too long to wait for. */
   force(bytes: Uint8Array, from: number): Slice {
     // A last ESC may be half of the end (ESC \) of the sequence.
     const end = bytes[bytes.length - 1] === ESC ? bytes.length - 1 : bytes.length;
@@ -230,7 +230,7 @@ export class RestScanner {
     if (open.hidden) edits.push(this.hide(bytes, from, end, open.kind));
     else if (!unfinished) {
       const ending = stringEnding(bytes, { kind: open.kind, start: from, body: from, end });
-      // What clients have of it cannot be taken back: it ends for them as it does here.
+      // What clients already have of it cannot be revoked: it ends for them as it does here.
       if (ending !== "proper") edits.push({ start: end, end, put: ending === "cut off" ? STRING_TERMINATOR : CANCEL });
     }
     return { end, edits, unfinished: unfinished && end < bytes.length, shift: null, title: null };
@@ -252,7 +252,7 @@ export class RestScanner {
     const length = characterLength(bytes, i);
     if (length === 0) return -1;
     if (length < 0) {
-      // The emulator prints nothing for it, other terminals a sign of their own.
+      // The emulator prints nothing for it; other terminals print a sign of their own.
       this.isVoid = true;
       return i - length;
     }
@@ -334,7 +334,7 @@ export class RestScanner {
     return c === ESC ? at : at + 1;
   }
 
-  /** A control inside a sequence is obeyed at once. Line feeds beyond a slice's share become NUL: only an attack has them. */
+  /** A control inside a sequence is executed at once. Excess line feeds of a slice become NUL: only an attack has them. */
   private embedded(bytes: Uint8Array, at: number): void {
     const c = bytes[at] ?? 0;
     this.isDirty = true;
@@ -353,7 +353,7 @@ export class RestScanner {
 }
 
 /**
- * Whether what stands here parts characters in the emulator. Bytes that are no character do not, nor does ST in C1, nor a
+ * Whether what stands here separates characters in the emulator. Invalid bytes do not, nor does ST in C1, nor a
  * control sequence that a C1 control cuts off.
  */
 function parts(bytes: Uint8Array, start: number, end: number): boolean {
