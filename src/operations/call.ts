@@ -1,4 +1,4 @@
-/** How a door calls an operation, whatever handles it and wherever. */
+/** How a transport calls an operation, whichever process handles it. */
 
 import { type Access, accessCovers, type Caller } from "../protocol/caller.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -7,7 +7,7 @@ import type { Operation } from "./define.ts";
 import { misplacedArray, unusable } from "./misplaced-array.ts";
 import type { OperationInput, OperationName, OperationOutput, ParsedInput } from "./table.ts";
 
-/** The session and pane that a target led to. */
+/** The session and pane that a target resolved to. */
 export interface Reached {
   readonly id: string;
   readonly pane_id: string;
@@ -17,14 +17,14 @@ export interface CallContext {
   readonly signal: AbortSignal;
   readonly access: Access;
   readonly caller: Caller;
-  /** The caller's own directory and environment, for what it starts. */
+  /** The caller's own directory and environment, for the programs it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** How the caller was let in, for the audit log: the token's name, and the peer's address over TCP. */
+  /** How the caller was authorized, for the audit log: the token's name, and the peer's address over TCP. */
   readonly via?: { readonly token: string; readonly peer: string | null };
-  /** Id of the one session that the caller may touch (a token made for it); absent: all. */
+  /** Id of the only session that the caller may use (a token made for it); absent: all. */
   readonly only?: string;
-  /** Hears which session the call concerns, as soon as that is known: its name may be another's by the end. */
+  /** Receives the session of the call as soon as it is known: its name may be another's by the end. */
   readonly reached?: (ids: Reached) => void;
 }
 
@@ -45,7 +45,7 @@ export function requireAccess(operation: Operation, held: Access): void {
 }
 
 /**
- * Validates once, before any effect.
+ * Validates the input before any effect.
  * @throws WshError invalid_request (invalid_format for a bad format) naming the field and what was sent
  */
 export function parseInput<N extends OperationName>(operation: Operation<N>, input: unknown): ParsedInput<N> {
@@ -55,7 +55,7 @@ export function parseInput<N extends OperationName>(operation: Operation<N>, inp
   return parse(operation.input, input ?? {}) as ParsedInput<N>;
 }
 
-/** For what is sent on unread, too. @throws WshError invalid_request naming the field */
+/** Also for input that is forwarded unread. @throws WshError invalid_request naming the field */
 export function requireUsable(input: unknown): void {
   const found = unusable(input);
   if (found !== null) throw fieldError(found.path, `: ${found.why}`);

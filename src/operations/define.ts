@@ -1,7 +1,7 @@
 /**
- * An operation is defined once, here: its name, where it is handled, what access it takes, what goes in and out, which
- * errors it may give, and the doors it is bound to. Doors (HTTP, WebSocket, MCP, host sockets) are tables over these
- * definitions; handlers are typed by them. Definitions only: nothing here does anything.
+ * Defines an operation: its name, scope, required access, input, output, errors, and the transports it is bound to.
+ * Transports (HTTP, WebSocket, MCP, session process sockets) are tables over these definitions, and handlers are typed
+ * by them. Definitions only: nothing here acts.
  */
 
 import type * as v from "valibot";
@@ -9,8 +9,8 @@ import type { Access } from "../protocol/caller.ts";
 import type { ErrorCode } from "../protocol/errors.ts";
 
 /**
- * What an operation is about. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
- * what is drawn. Both name a target, are forwarded by the server and handled in the session's process. `server`: handled
+ * What an operation concerns. `pane`: one program and its terminal; `session`: name, tags, size, viewers, keyboard and
+ * drawing. Both name a target; the server forwards them to the session process, which handles them. `server`: handled
  * in the server.
  */
 export type Scope = "pane" | "session" | "server";
@@ -19,13 +19,13 @@ export interface HttpBinding {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Hono path; `:name` is the target of a session operation, other parameters are input keys. */
   readonly path: string;
-  /** Status of success; 204 sends no body. Default 200. */
+  /** Status of success; 204 has no body. Default 200. */
   readonly status?: 200 | 201 | 204;
-  /** Where the input comes from besides the path. Default: query for GET and DELETE, JSON otherwise. */
+  /** Source of the input besides the path. Default: query for GET and DELETE, JSON otherwise. */
   readonly from?: "query" | "json" | "raw" | "nothing";
   /** Input keys fixed by the route. */
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** Not shown in the docs: an older name of another route. */
+  /** An older route of the same operation, omitted from the docs. */
   readonly alias?: boolean;
 }
 
@@ -40,10 +40,10 @@ export interface Operation<
   readonly access: Access;
   /** One line for lists. */
   readonly summary: string;
-  /** Input without the session target, which travels beside it. */
+  /** Input without the session target, which is sent beside it. */
   readonly input: I;
   readonly output: O;
-  /** Codes it may give beyond those of every operation (auth, invalid_request, session_not_found for session scope). */
+  /** Errors beyond those of every operation (auth, invalid_request, session_not_found for session scope). */
   readonly errors: readonly ErrorCode[];
   readonly http: readonly HttpBinding[];
   /** Method names over WebSocket, the first being the documented one. */

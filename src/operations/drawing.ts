@@ -1,4 +1,4 @@
-/** Operations on what is drawn over and beside a session's terminal, and on who gets its keys (docs/protocol.md, Drawing). */
+/** Operations on overlays, panels and the keyboard of a session (docs/protocol.md, Drawing). */
 import * as v from "valibot";
 import { WaitMsSchema } from "../protocol/conditions.ts";
 import {
@@ -21,14 +21,14 @@ const IdSchema = v.object({ id: v.pipe(v.string(), v.description("id of the over
 const CreatedSchema = v.object({ id: v.string() });
 const ScreenModeSchema = v.object({ mode: v.picklist(["normal", "alt"]) });
 
-/** Longest lease of a keyboard that a caller without a connection may take, in ms: ten minutes. */
+/** Longest keyboard lease of a caller without a connection, in ms: ten minutes. */
 const MAX_LEASE_MS = 600_000;
-/** Lease when the caller names none, in ms (docs/protocol.md, Keyboard). */
+/** Default lease, in ms (docs/protocol.md, Keyboard). */
 const DEFAULT_LEASE_MS = 120_000;
 
 /** A key that a person pressed while the keyboard was captured. */
 const CapturedKeySchema = v.object({
-  /** Place in the ring; pass the last one as `since`. */
+  /** Position in the ring; pass the last one as `since`. */
   seq: v.number(),
   raw: v.array(v.number()),
   parsed: v.nullable(v.object({ key: v.string(), modifiers: v.array(v.string()) })),
@@ -37,15 +37,15 @@ const CapturedKeySchema = v.object({
 
 const InputModeSchema = v.object({
   mode: v.picklist(["passthrough", "capture"]),
-  /** Who holds the keyboard. */
+  /** The holder of the keyboard. */
   owner: v.optional(v.string()),
-  /** Time until a lease ends; absent when the owner is a connection. */
+  /** Remaining time of a lease, in ms; absent when the owner is a connection. */
   lease_ms: v.optional(v.number()),
 });
 
 /**
- * What can be done with overlays can be done with panels, under the same names: from how they are made, what they look
- * like, and the words that differ.
+ * Makes the operations that overlays and panels share, under the same names: from their schemas and the words that
+ * differ.
  */
 function drawnOperations<
   const K extends "overlay" | "panel",
@@ -56,7 +56,7 @@ function drawnOperations<
   P extends v.GenericSchema,
 >(
   kind: K,
-  /** With its article. */
+  /** The noun with its article. */
   one: string,
   schemas: { readonly create: C; readonly created: D; readonly element: E; readonly replace: R; readonly patch: P },
   summaries: { readonly create: string; readonly list: string; readonly replace: string; readonly patch: string },
@@ -244,7 +244,7 @@ export const elementOperations = [
     }),
     output: v.object({
       ...InputModeSchema.entries,
-      /** Of the last key before those that the caller has not read. */
+      /** Sequence number of the last key before the unread ones. */
       seq: v.number(),
     }),
     errors: ["input_captured", "session_ended"],

@@ -1,6 +1,6 @@
 /**
- * JSON Schema of the schemas that validate and type the operations, for documents and tool lists. It describes only:
- * transformations and checks that JSON Schema cannot express are left out, since the operation applies them. Pure.
+ * JSON Schema of the schemas that validate and type the operations, for documents and tool lists. It only describes:
+ * transformations and checks that JSON Schema cannot express are omitted, since the operation applies them. Pure.
  * Imported only where a document or a tool list is made, so that nothing else loads the converter.
  */
 import { type ConversionConfig, toJsonSchema } from "@valibot/to-json-schema";
@@ -17,7 +17,7 @@ export function inputJsonSchema(
   return json;
 }
 
-/** A field's description, wherever in it that stands: the converter loses one behind a transformation. */
+/** Returns a field's description from any depth: the converter loses one behind a transformation. */
 export function descriptionOf(field: v.GenericSchema): string | undefined {
   const inner = "wrapped" in field ? field.wrapped : undefined;
   return v.getDescription(field) ?? (isSchema(inner) ? descriptionOf(inner) : undefined);

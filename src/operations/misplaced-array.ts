@@ -1,14 +1,14 @@
 /**
- * What JSON lets through and schemas do not see: arrays where an object belongs (`[]` would be an object without fields,
- * and what it holds would be lost without a word), numbers beyond all numbers (`1e999` is read as infinity and sent on
- * as null), and nesting that no reader follows. Pure; each walks the input once.
+ * Finds what JSON permits and schemas miss: arrays in place of objects (`[]` would be an object without fields, and its
+ * items silently lost), infinite numbers (`1e999` is read as infinity and sent on as null), and excessive nesting.
+ * Pure; each function walks the input once.
  */
 import type * as v from "valibot";
 
-/** Schemas of objects, by valibot's names. */
+/** Types of object schemas, by valibot's names. */
 const objects: ReadonlySet<string> = new Set(["object", "loose_object", "strict_object", "record"]);
 
-/** Where in the input an array stands for an object (`env`, `items.0.style`, `` for all of it); null when nowhere. */
+/** Path of an array in place of an object (`env`, `items.0.style`, `` for the whole input); null when there is none. */
 export function misplacedArray(schema: v.GenericSchema, input: unknown, path = ""): string | null {
   if (objects.has(schema.type) && Array.isArray(input)) return path;
   if (typeof input !== "object" || input === null) return null;
@@ -25,15 +25,15 @@ export function misplacedArray(schema: v.GenericSchema, input: unknown, path = "
   );
 }
 
-/** Levels of objects and arrays in an input; ours need five. */
+/** Most levels of objects and arrays in an input; ours need five. */
 const MAX_DEPTH = 64;
 
-/** Keys of every object, which maps by name are not given: the schemas would drop them without a word. */
+/** Keys that every object has, refused in maps: the schemas would silently drop them. */
 const takenKeys: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 /**
- * What no operation can be given, and where: a number that is infinite, too many levels, a key in a map that schemas
- * drop; null: nothing.
+ * Finds a value that no operation accepts, and its path: an infinite number, too many levels, a map's key that schemas
+ * drop; null when there is none.
  */
 export function unusable(input: unknown): { readonly path: string; readonly why: string } | null {
   interface Part {
@@ -47,7 +47,7 @@ export function unusable(input: unknown): { readonly path: string; readonly why:
     for (let at: Part | null = part; at?.parent != null; at = at.parent) names.unshift(at.name);
     return names.join(".");
   };
-  // A list instead of recursion: the input decides how deep it is.
+  // A list instead of recursion: the input determines the depth.
   const waiting: Part[] = [{ value: input, name: "", parent: null, depth: 0 }];
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
     const { value, depth } = part;
@@ -58,7 +58,7 @@ export function unusable(input: unknown): { readonly path: string; readonly why:
     if (depth >= MAX_DEPTH) return { path: "", why: `it is nested deeper than ${MAX_DEPTH} levels` };
     for (const [name, inner] of Object.entries(value)) {
       const inside = { value: inner, name, parent: part, depth: depth + 1 };
-      // What an operation does not know beside its own fields is ignored as ever.
+      // An unknown field beside an operation's own is ignored, as always.
       if (depth > 0 && takenKeys.has(name))
         return { path: pathOf(inside), why: "this cannot be a key (a session has an id)" };
       if (typeof inner !== "string") waiting.push(inside);

@@ -1,6 +1,6 @@
 /**
- * Query strings carry only text; an operation's schema says what a key means. Text that does not read as the type its
- * schema wants is left as it is, so that validation names it.
+ * Converts query strings, which carry only text, by an operation's schema. Text that does not convert to its field's
+ * type stays text, so that validation names it.
  */
 import type * as v from "valibot";
 import { entriesOf } from "./unknown-fields.ts";
@@ -34,7 +34,7 @@ function convert(kind: Kind, text: string): unknown {
   return text;
 }
 
-/** The typed input that a query string stands for; keys that the schema does not know are dropped. */
+/** Returns the typed input of a query string, without the keys that the schema does not know. */
 export function queryInput(schema: v.GenericSchema, query: Readonly<Record<string, string>>): Record<string, unknown> {
   const entries = entriesOf(schema) ?? {};
   const input: Record<string, unknown> = {};

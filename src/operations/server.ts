@@ -4,7 +4,7 @@ import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { IdleInputSchema, IdleOutputSchema } from "./terminal.ts";
 
-/** A server as `/servers` lists it; the only one is the server that is asked. */
+/** A server as `/servers` lists it: only the server that is asked. */
 const ServerEntrySchema = v.object({
   hostname: v.string(),
   address: v.pipe(v.string(), v.description("'local': the server that answers")),

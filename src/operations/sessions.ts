@@ -1,4 +1,4 @@
-/** Operations on sessions as wholes: making, listing, renaming, ending (docs/protocol.md, Sessions). */
+/** Operations on whole sessions: making, listing, renaming, ending (docs/protocol.md, Sessions). */
 import * as v from "valibot";
 import {
   CreatedSessionSchema,
@@ -11,7 +11,7 @@ import { operation } from "./define.ts";
 
 export const NothingSchema = v.object({});
 
-/** `a,b` of a query, or an array. */
+/** `a,b` in a query, or an array. */
 export const TagFilterSchema = v.optional(
   v.pipe(
     v.union([

@@ -1,4 +1,4 @@
-/** The operation table: every operation of wsh, and the types that doors and handlers derive from it. */
+/** The operation table: every operation of wsh, and the types that transports and handlers derive from it. */
 import type * as v from "valibot";
 import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
@@ -21,11 +21,11 @@ type Named<N extends OperationName> = Extract<All, { readonly name: N }>;
 
 /** What a caller may write (defaults left out). */
 export type OperationInput<N extends OperationName> = v.InferInput<Named<N>["input"]>;
-/** What a handler gets: validated, defaults filled in. */
+/** What a handler receives: validated, defaults filled in. */
 export type ParsedInput<N extends OperationName> = v.InferOutput<Named<N>["input"]>;
 export type OperationOutput<N extends OperationName> = v.InferInput<Named<N>["output"]>;
 
-/** The operations of a scope: a handler gets what its scope says. */
+/** Names of a scope's operations, which type its handlers. */
 export type OperationNameOf<S extends Scope> = Extract<All, { readonly scope: S }>["name"];
 export type ServerOperationName = OperationNameOf<"server">;
 
@@ -43,7 +43,7 @@ export function getOperation(name: OperationName): Operation<OperationName> {
   return found;
 }
 
-/** Schemas of one operation with their full types, for doors that build on its fields. */
+/** Returns the input schema of one operation with its full type, for transports that build on its fields. */
 export function inputSchema<N extends OperationName>(name: N): Named<N>["input"] {
   return getOperation(name).input as Named<N>["input"];
 }

@@ -1,15 +1,15 @@
 /**
- * Fields of an input that its schema does not know. They are ignored, and named in the answer: a misspelt option must
- * not look as if it had worked. Pure; walks the input once, beside the schema.
+ * Finds input fields that the schema does not know. They are ignored, and named in the answer: a misspelt option must
+ * not seem to have worked. Pure; walks the input once, beside the schema.
  */
 import type * as v from "valibot";
 
-/** Names that one answer lists. */
+/** Most names in one answer. */
 const MAX_NAMED = 8;
-/** Characters of one name that are shown. */
+/** Most characters shown of one name. */
 const MAX_NAME = 40;
 
-/** The entries of an object's schema, those of all its parts where it is an intersection; null where it has none. */
+/** Returns the entries of an object's schema, those of all parts of an intersection; null if it has none. */
 export function entriesOf(schema: v.GenericSchema): Readonly<Record<string, v.GenericSchema>> | null {
   if (schema.type === "intersect" && "options" in schema && Array.isArray(schema.options)) {
     const parts = schema.options.filter(isSchema).map(entriesOf);
@@ -19,7 +19,7 @@ export function entriesOf(schema: v.GenericSchema): Readonly<Record<string, v.Ge
   return Object.fromEntries(Object.entries(schema.entries).filter((entry) => isSchema(entry[1])));
 }
 
-/** Paths of the unknown fields (`colour`, `spans.0.blod`), in the input's order. */
+/** Returns the paths of unknown fields (`colour`, `spans.0.blod`), in the input's order. */
 export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""): string[] {
   if (typeof input !== "object" || input === null) return [];
   const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
@@ -39,13 +39,13 @@ export function unknownFields(schema: v.GenericSchema, input: unknown, path = ""
   });
 }
 
-/** One sentence a field; past the first few, how many more. Safe to print: names are the caller's text. */
+/** One sentence per field; after the first few, the number of others. Safe to print: names are the caller's text. */
 export function unknownFieldWarnings(fields: readonly string[]): string[] {
   const named = fields.slice(0, MAX_NAMED).map((field) => `unknown field '${shown(field)}' was ignored`);
   return fields.length > MAX_NAMED ? [...named, `and ${fields.length - MAX_NAMED} more`] : named;
 }
 
-/** Printable ASCII, so that it may stand in a header. */
+/** Returns printable ASCII, so that it is valid in a header. */
 function shown(name: string): string {
   const cut = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
   return cut.replace(/[^\x20-\x7e]/g, (character) => (character === "…" ? "..." : "?"));

@@ -1,7 +1,7 @@
 /**
- * A connection to a host's socket, as its client sees it: hello, requests with ids, events, and one stream. Everything
- * that waits for an answer ends when the connection does, with an error that says why. Messages are handed on in order;
- * `pause` stops reading, so that the host sees a slow reader as a full socket.
+ * A client's connection to a session process's socket: hello, requests with ids, events, and one stream. When the
+ * connection ends, every pending request fails with an error that gives the reason. Messages are delivered in order;
+ * `pause` stops reading, so that the session process sees a slow reader as a full socket.
  */
 import * as v from "valibot";
 import {
@@ -30,7 +30,7 @@ import { Wire } from "./socket.ts";
 export interface ConnectionEvents {
   /** Messages that are neither hello nor response: events, output, frames, the stream's end. */
   message?(message: Message): void;
-  /** Once, after the last message. */
+  /** Called once, after the last message. */
   close?(): void;
 }
 
@@ -59,8 +59,9 @@ export class Connection {
 
   /**
    * Connects and says hello.
-   * @param timeoutMs how long a host that accepts but does not answer is waited for
-   * @throws WshError session_not_found (nobody listens), host_unavailable (no answer), host_version (speaks another version)
+   * @param timeoutMs longest wait for a session process that accepts but does not answer, in ms
+   * @throws WshError session_not_found (no listener), host_unavailable (no answer), host_version (speaks another
+   * version)
    */
   static async open(
     path: string,
@@ -103,7 +104,7 @@ export class Connection {
     this.events = events;
   }
 
-  /** Bytes that the host has not taken yet. */
+  /** Bytes that the session process has not taken yet. */
   get pending(): number {
     return this.outbox.pending;
   }
@@ -112,7 +113,7 @@ export class Connection {
     return this.closed;
   }
 
-  /** @throws what the host answered, or host_unavailable when the connection ends first, or cancelled */
+  /** @throws the session process's error, host_unavailable when the connection ends first, or cancelled */
   request(op: string, input: unknown, context: RequestContext): Promise<unknown> {
     if (this.closed) return Promise.reject(this.lostError());
     const id = this.nextId++;
@@ -143,7 +144,7 @@ export class Connection {
     this.wire?.resume();
   }
 
-  /** For a connection that lasts and is mostly silent: it wakes nobody from now on. */
+  /** For a long, mostly silent connection: it causes no wake-ups from now on. */
   rest(): void {
     this.wire?.rest();
   }

@@ -1,8 +1,8 @@
-/** JSON-RPC over lines, as both ends of the bridge's socket need it. Loads nothing: the bridge must start at once. */
+/** JSON-RPC over lines, for both ends of the bridge's socket. Imports nothing: the bridge must start at once. */
 
 const NEWLINE = 0x0a;
 
-/** Cuts bytes into lines of at most `limit` bytes; a longer one is reported once and dropped. */
+/** Splits bytes into lines of at most `limit` bytes; a longer one is reported once and discarded. */
 export class LineSplitter {
   private parts: Uint8Array[] = [];
   private size = 0;
@@ -23,11 +23,11 @@ export class LineSplitter {
       this.finish();
       start = end + 1;
     }
-    // Copied: the socket uses its memory again.
+    // Copied: the socket reuses its memory.
     if (start < bytes.length) this.add(new Uint8Array(bytes.subarray(start)));
   }
 
-  /** What stands after the last newline, as a line of its own. */
+  /** Ends the input: text after the last newline is a line of its own. */
   end(): void {
     if (this.size > 0) this.finish();
   }
@@ -57,14 +57,14 @@ export class LineSplitter {
   }
 }
 
-/** The id of something that is no message, so that its sender can tell which it was. */
+/** Returns the id of an invalid message, so that its sender can tell which one it was. */
 export function idOf(value: unknown): string | number | null {
   if (typeof value !== "object" || value === null || !("id" in value)) return null;
   const { id } = value;
   return isRequestId(id) ? id : null;
 }
 
-/** Not infinity, which JSON can be read as (`1e999`) and cannot say. */
+/** Excludes infinity, which JSON can be read as (`1e999`) but cannot express. */
 export function isRequestId(id: unknown): id is string | number {
   return typeof id === "string" || (typeof id === "number" && Number.isFinite(id));
 }

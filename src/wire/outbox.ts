@@ -1,6 +1,6 @@
 /**
- * What was not yet accepted by a socket. A socket takes part of a write; the outbox keeps the rest in order and writes it
- * on when the socket drains. It never drops: `pending` tells the owner how far behind the peer is, and the owner decides
+ * Queues what a socket has not accepted yet. A socket may take part of a write; the outbox keeps the rest in order and
+ * writes it when the socket drains. It never drops data: `pending` is the backlog of the peer, and the owner decides
  * (stop sending and repaint later, or close).
  */
 export class Outbox {
@@ -10,7 +10,7 @@ export class Outbox {
   /** @param send writes to the socket and returns how many bytes it took; negative when it is closed */
   constructor(private readonly send: (bytes: Uint8Array) => number) {}
 
-  /** Bytes that wait. */
+  /** Number of queued bytes. */
   get pending(): number {
     return this.bytes;
   }
@@ -29,7 +29,7 @@ export class Outbox {
     }
   }
 
-  /** Call on the socket's drain event. @returns true when nothing waits any more */
+  /** Call on the socket's drain event. @returns true when the queue is empty */
   drain(): boolean {
     while (this.queue.length > 0) {
       const batch = this.queue.length === 1 ? this.queue[0] : Buffer.concat(this.queue);

@@ -1,6 +1,6 @@
 /**
- * One connection to a host, as the host sees it: hello, requests with their cancellation, one stream, events. A peer that
- * breaks the framing is closed; a peer that does not read only fills its own outbox, which the stream watches.
+ * One connection as the session process sees it: hello, requests with cancellation, one stream, events. A peer that
+ * breaks the framing is closed; a peer that does not read fills only its own outbox, which the stream watches.
  */
 import * as v from "valibot";
 import type { Access, Caller } from "../protocol/caller.ts";
@@ -29,7 +29,7 @@ export interface PeerRequest {
 
 export interface PeerHandler {
   hello(): Hello;
-  /** Answers one request; what it throws becomes the error of the response. */
+  /** Answers one request; an exception becomes the error of the response. */
   request(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Messages of the peer's stream: input, resize, end. */
   stream(message: Message, peer: Peer): void;
@@ -42,11 +42,11 @@ export class Peer {
   private readonly running = new Map<number, AbortController>();
   private readonly helloTimer: Timer;
   private greeted = false;
-  /** What it says that it is; a server keeps the records of what it asks for. */
+  /** Whether the peer says that it is a server; a server writes the audit records of its requests. */
   isServer = false;
   private closed = false;
   private afterFlush: (() => void) | null = null;
-  /** Called when the outbox has become empty after the socket had refused bytes. */
+  /** Called when the outbox is empty again after the socket had refused bytes. */
   onDrain: (() => void) | null = null;
 
   constructor(
@@ -57,7 +57,7 @@ export class Peer {
     this.helloTimer = setTimeout(() => this.close(), PEER_TIMEOUT_MS);
   }
 
-  /** What the peer is to hear of its connection. */
+  /** Events of the connection that the peer handles. */
   get events(): WireEvents {
     return { data: (bytes) => this.receive(bytes), drain: () => this.drained(), close: () => this.lost() };
   }
@@ -68,7 +68,7 @@ export class Peer {
     });
   }
 
-  /** Does what the peer has asked for; what cannot be understood of it closes the connection, and ends nothing else. */
+  /** Runs what the peer has asked for; a message that is not understood closes this connection only. */
   guarded(act: () => void): void {
     try {
       act();
@@ -87,7 +87,7 @@ export class Peer {
     if (!this.closed) this.outbox.write(encodeJsonMessage(type, value));
   }
 
-  /** Several messages of a kind in one write. */
+  /** Sends several messages of a type in one write. */
   sendAll(type: MessageType, values: readonly unknown[]): void {
     if (this.closed || values.length === 0) return;
     this.outbox.write(Buffer.concat(values.map((value) => encodeJsonMessage(type, value))));
@@ -97,13 +97,13 @@ export class Peer {
     if (!this.closed) this.outbox.write(encodeMessage(type, bytes));
   }
 
-  /** Closes once everything queued has been taken. */
+  /** Closes once the queue has been taken. */
   finish(): void {
     if (this.outbox.pending === 0) this.close();
     else this.afterFlush = () => this.close();
   }
 
-  /** For a peer that stays and is mostly silent: its connection wakes nobody from now on. */
+  /** For a long, mostly silent peer: its connection causes no wake-ups from now on. */
   rest(): void {
     this.wire.rest();
   }
@@ -113,7 +113,7 @@ export class Peer {
     this.lost();
   }
 
-  /** The connection is gone: ends what it waited for. */
+  /** The connection is lost: ends what it was waiting for. */
   private lost(): void {
     if (this.closed) return;
     this.closed = true;

@@ -1,35 +1,35 @@
 /**
- * A connection over a Unix socket between processes of an instance, as its two ends hold it. It begins as a socket of
- * Bun's; one that lasts and is mostly silent is put to `rest` and goes on without it, which its owner need not know of.
+ * A connection over a Unix socket between processes of an instance, as both ends hold it. It begins as a socket of
+ * Bun's; a long, mostly silent one is put to `rest` and continues without it, transparently to its owner.
  *
- * As long as a single socket of Bun's is connected, Bun wakes its process 1.25 times a second (the Date header of an HTTP
- * server that may not even exist, and a search for sockets whose time is over), each time with its allocator's thread
- * behind it; neither can be switched off. A session's host and its server are connected for as long as both live, so
- * their connection takes the descriptor out of Bun's socket: it is read by a stream, which waits without a timer, and
- * written directly. A round trip costs 0.02 ms instead of 0.014 then.
+ * As long as a single socket of Bun's is connected, Bun wakes its process 1.25 times a second (the Date header of an
+ * HTTP server that may not even exist, and a search for timed-out sockets), each time with its allocator's thread;
+ * neither can be switched off. A session process and its server are connected for as long as both live, so their
+ * connection takes the descriptor out of Bun's socket: a stream reads it, which waits without a timer, and writes are
+ * direct. A round trip then costs 0.02 ms instead of 0.014.
  *
- * What is not taken of a write is the owner's to keep (Outbox) until `drain`.
+ * The owner keeps the untaken part of a write (Outbox) until `drain`.
  */
 
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
 import { duplicate } from "../platform/descriptors.ts";
 
-/** Pause before the next try when a resting connection takes nothing, in ms: its reader empties 200 KB faster than that. */
+/** First pause when a resting connection takes nothing, in ms: its reader empties 200 KB faster than that. */
 const FIRST_RETRY_MS = 1;
-/** Longest pause: a reader that stands still is looked at rarely. */
+/** Longest pause, in ms: a stalled reader is rarely tried. */
 const LONGEST_RETRY_MS = 32;
 
 export interface WireEvents {
-  /** The array is to be copied where it is kept. */
+  /** Copy the array to keep it. */
   data(bytes: Uint8Array): void;
-  /** After a write that was not taken in full; sometimes without one. */
+  /** Called after a write that was not taken in full; sometimes without one. */
   drain(): void;
-  /** Once, and nothing after it; not for the owner's own `end`. */
+  /** Called once, as the last event; not for the owner's own `end`. */
   close(): void;
 }
 
-/** What carries a connection; Bun's sockets do. */
+/** Transport of a connection, as Bun's sockets are. */
 interface Carrier {
   write(bytes: Uint8Array): number;
   pause(): void;
@@ -41,21 +41,21 @@ type BunSocket = Bun.Socket<Wire>;
 
 export class Wire {
   private carrier: Carrier | null = null;
-  /** What carries it, until it rests. */
+  /** The transport, until the connection rests. */
   private socket: BunSocket | null = null;
   private isOpen = true;
   private isPaused = false;
 
   private constructor(private events: WireEvents) {}
 
-  /** @throws what Bun.connect throws when nobody listens at the path */
+  /** @throws what Bun.connect throws when there is no listener at the path */
   static async connect(path: string, events: WireEvents): Promise<Wire> {
     const wire = new Wire(events);
     await Bun.connect({ unix: path, data: wire, socket: { ...Wire.handlers, open: (socket) => wire.begin(socket) } });
     return wire;
   }
 
-  /** Listens at a path that is free; the directory guards who may connect. `accept` is called for every connection. */
+  /** Listens at a free path; the directory controls who may connect. Calls `accept` for every connection. */
   static listen(path: string, accept: (wire: Wire) => WireEvents): { stop(): void } {
     const open = (socket: BunSocket): void => {
       const wire = new Wire(nobody);
@@ -79,7 +79,7 @@ export class Wire {
     return this.carrier?.write(bytes) ?? -1;
   }
 
-  /** Reads nothing more, so that the other end sees a full socket. */
+  /** Stops reading, so that the other end sees a full socket. */
   pause(): void {
     this.isPaused = true;
     this.carrier?.pause();
@@ -90,13 +90,13 @@ export class Wire {
     this.carrier?.resume();
   }
 
-  /** Hangs up. */
+  /** Closes the connection. */
   end(): void {
     this.isOpen = false;
     this.carrier?.end();
   }
 
-  /** For a connection that stays and is mostly silent: it wakes nobody from now on. Repeating it changes nothing. */
+  /** For a long, mostly silent connection: it causes no wake-ups from now on. Repeating it changes nothing. */
   rest(): void {
     const { socket } = this;
     this.socket = null;
@@ -119,7 +119,7 @@ export class Wire {
     this.carrier = socket;
   }
 
-  /** Bun's socket has ended, which is nothing to a connection that has left it. */
+  /** Bun's socket has ended, which does not affect a connection that has left it. */
   private ended(socket: BunSocket): void {
     if (this.carrier === null || this.carrier === socket) this.lost();
   }
@@ -133,16 +133,16 @@ export class Wire {
 
 const nobody: WireEvents = { data() {}, drain() {}, close() {} };
 
-/** Of the descriptor, where that can be done. */
+/** Duplicates the descriptor, where that is possible. */
 function duplicateOf(socket: BunSocket): number | null {
-  // Not in the types of Bun 1.4.
+  // Missing from the types of Bun 1.4.
   const own: unknown = Reflect.get(socket, "fd");
   if (process.platform !== "linux" || typeof own !== "number" || own < 0) return null;
   const fd = duplicate(own);
   return fd < 0 ? null : fd;
 }
 
-/** Owns its descriptor and closes it once, after the stream has let go of it. */
+/** Owns its descriptor and closes it once, after the stream has released it. */
 class QuietSocket implements Carrier {
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   private retry: Timer | null = null;
@@ -166,7 +166,7 @@ class QuietSocket implements Carrier {
     try {
       while (taken < bytes.length) taken += fs.writeSync(this.fd, bytes, taken);
     } catch (error) {
-      // That the other side is gone is told by the reading.
+      // Reading reports that the other side is gone.
       if (errorCode(error) !== "EAGAIN") return -1;
       this.retryMs = taken > 0 ? FIRST_RETRY_MS : Math.min(LONGEST_RETRY_MS, this.retryMs * 2);
       this.retry ??= setTimeout(() => this.drain(), this.retryMs);
@@ -206,16 +206,16 @@ class QuietSocket implements Carrier {
   private async read(): Promise<void> {
     while (!this.isClosed) {
       await this.untilResumed();
-      // ECONNRESET: the other side is gone with something of ours unread.
+      // ECONNRESET: the other side is gone and left some of our bytes unread.
       const { value, done } = await this.reader.read().catch(() => ({ value: undefined, done: true }));
       if (done || value === undefined) break;
-      // It may have been paused, or closed, while that was read.
+      // The connection may have been paused or closed during the read.
       await this.untilResumed();
       if (!this.isClosed) this.events.data(value);
     }
     if (this.isClosed) return;
     this.end();
-    // What the last bytes set going is done first, as with Bun's sockets, which tell the end in a turn of its own.
+    // Effects of the last bytes come first, as with Bun's sockets, which report the end in a separate turn.
     setImmediate(() => this.events.close());
   }
 }
