@@ -28,7 +28,7 @@ export interface Chunk {
 interface IntakePort {
   /** Takes lines that need no parsing and begin between `from` and `limit`; returns where they end. */
   pass(bytes: Uint8Array, from: number, limit: number): number;
-  /** Parses a slice; `end` is the offset at its end. Returns what the emulator took after it that no program printed. */
+  /** Parses a slice; `end` is the offset at its end. Returns what the emulator took after it that no program sent. */
   parse(slice: Uint8Array, end: number): Uint8Array | null;
   /** SO (1) or SI (0) was read. */
   shift(set: 0 | 1): void;
@@ -103,7 +103,7 @@ export class Intake {
   }
 
   /**
-   * Parses pending writes; synchronous until a portion is used up. A flood that is read as fast as it is parsed comes as
+   * Parses pending writes; synchronous until a portion is used up. A flood read as fast as it is parsed comes as
    * one chain of promises, in which the event loop never runs by itself: so portions go across writes.
    */
   private async run(): Promise<void> {

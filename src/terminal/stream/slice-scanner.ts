@@ -334,7 +334,7 @@ export class RestScanner {
     return c === ESC ? at : at + 1;
   }
 
-  /** A control inside a sequence is executed at once. Excess line feeds of a slice become NUL: only an attack has them. */
+  /** A control inside a sequence is executed at once. Excess line feeds become NUL: only an attack has them. */
   private embedded(bytes: Uint8Array, at: number): void {
     const c = bytes[at] ?? 0;
     this.isDirty = true;
