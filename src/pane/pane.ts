@@ -330,7 +330,8 @@ export class Pane {
       get isWriting() {
         return program.input.isWriting;
       },
-      execInput: (command) => execInput(command, present(), { bracketedPaste: terminal.modes.bracketedPaste }),
+      execInput: (command, oneLine) =>
+        execInput(command, present(), { bracketedPaste: terminal.modes.bracketedPaste, oneLine }),
     };
   }
 

@@ -65,6 +65,6 @@ export interface ExecTarget {
   interrupt(): void;
   /** Kills the group that holds the terminal, unless it is the shell's own. @returns whether it did */
   kill(): boolean;
-  /** What makes the shell run `command` as one command. */
-  execInput(command: string): ExecInput;
+  /** What makes the shell run `command` as one command; without a newline in it where its editor takes one line only. */
+  execInput(command: string, oneLine: boolean): ExecInput;
 }

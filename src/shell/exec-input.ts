@@ -28,16 +28,22 @@ const pasteEnd = "\x1b[201~";
 const opening =
   /(?:^|[\s;&|(])(?:if|for|foreach|while|until|case|select|function|repeat|begin|switch|do|then|coproc|\[\[)(?=$|[\s;&|(])/;
 
+export interface PromptModes {
+  /** Mode 2004 is on at the prompt. */
+  readonly bracketedPaste: boolean;
+  /** Enter runs the line only where no newline is in it, pasted or typed (ble.sh). */
+  readonly oneLine?: boolean;
+}
+
 /**
- * @param options.bracketedPaste whether mode 2004 is on at the prompt
  * @throws WshError `invalid_request` when the command holds a NUL character
  */
-export function execInput(command: string, shell: ShellKind, options: { readonly bracketedPaste: boolean }): ExecInput {
+export function execInput(command: string, shell: ShellKind, options: PromptModes): ExecInput {
   if (command.includes("\0")) {
     throw new WshError("invalid_request", "the command holds a NUL character, which no shell can run");
   }
   const text = command.replace(/(?<!\\)\n+$/, "");
-  const line = shell === "other" || isPlain(text, shell) ? text : evalLine(text, shell, options.bracketedPaste);
+  const line = shell === "other" || isPlain(text, shell) ? text : evalLine(text, shell, options);
   // fish expands an abbreviation that Enter finds under the cursor; a blank behind it is cut from its history.
   const shown = shell === "fish" && line === text ? `${line} ` : line;
   const typed = options.bracketedPaste ? `${pasteBegin}${shown.replaceAll(pasteEnd, "")}${pasteEnd}\r` : `${shown}\r`;
@@ -94,15 +100,14 @@ function closingQuote(command: string, begin: number): number {
   return -1;
 }
 
-function evalLine(command: string, shell: ShellKind, bracketedPaste: boolean): string {
+function evalLine(command: string, shell: ShellKind, { bracketedPaste, oneLine = false }: PromptModes): string {
   if (shell === "fish") {
     if (command.length > FISH_QUOTED_LIMIT)
       return `eval (string unescape --style=url -- ${urlEscape(command)} | string collect)`;
     return `eval ${quoteFish(command, bracketedPaste)}`;
   }
-  const hasKeys = bracketedPaste
-    ? /[\x00-\x09\x0b-\x1f\x7f-\x9f!]/.test(command)
-    : /[\x00-\x1f\x7f-\x9f!]/.test(command);
+  const hasKeys =
+    bracketedPaste && !oneLine ? /[\x00-\x09\x0b-\x1f\x7f-\x9f!]/.test(command) : /[\x00-\x1f\x7f-\x9f!]/.test(command);
   return `eval ${hasKeys ? quoteAnsi(command) : `'${command.replaceAll("'", "'\\''")}'`}`;
 }
 

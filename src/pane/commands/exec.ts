@@ -115,11 +115,11 @@ export class Exec {
 
   private async step(step: Step, request: ExecRequest, deadline: number, warnings: string[]): Promise<StepResult> {
     const { text, target, log } = this.port;
-    const { hold, before } = await this.line.empty(request, deadline);
+    const { hold, before, oneLine } = await this.line.empty(request, deadline);
     const from = text.position();
     let watch: StepWatch | null = null;
     try {
-      const input = target.execInput(step.command);
+      const input = target.execInput(step.command, oneLine);
       log.expect({ command: step.command, line: input.line });
       watch = new StepWatch(this.port, request.background, () => hold[Symbol.dispose]());
       await this.type(before, input.text, hold);

@@ -49,13 +49,20 @@ const keys: Readonly<Record<IntegratedShell, { readonly ask: readonly [string, s
 /** Switches bash's vi command mode back to inserting; the other shells' scripts do that themselves. */
 const INSERT = "i";
 
+/** `before` is to be typed before a command. `oneLine`: the editor runs no line that has a newline in it. */
+export interface EmptyLine {
+  readonly kind: "empty";
+  readonly before: string;
+  readonly oneLine: boolean;
+}
+
 /**
  * text: the line holds something. open: a command continues, or a search or list is open. silent: no answer. busy: the
  * shell does not read. lines: it reads whole lines, without an editor. unechoed: it is empty, and whether a command
  * continues is not visible, since the terminal does not echo. left: there is no prompt any more.
  */
 export type LineState =
-  | { readonly kind: "empty"; readonly before: string }
+  | EmptyLine
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "open" | "silent" | "busy" | "lines" | "unechoed" | Unfinished }
   | { readonly kind: "left" };
@@ -205,7 +212,7 @@ export class LineEditor {
 function stateOf({ commandLine, params = {} }: ShellMark): LineState {
   if (params.length !== "0") return { kind: "text", text: commandLine ?? "" };
   if (params.more === "1") return { kind: "open" };
-  return { kind: "empty", before: params.map === "vi-command" ? INSERT : "" };
+  return { kind: "empty", before: params.map === "vi-command" ? INSERT : "", oneLine: params.ble === "1" };
 }
 
 function nextTurn(): Promise<void> {

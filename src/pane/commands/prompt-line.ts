@@ -10,7 +10,7 @@ import type { InputHold } from "../input-gate.ts";
 import type { ExecTarget, IntegratedShell } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { CommandLog } from "./command-log.ts";
-import type { LineEditor, LineState } from "./line-editor.ts";
+import type { EmptyLine, LineEditor, LineState } from "./line-editor.ts";
 import { obstacleTo, watchObstacle } from "./prompt-obstacle.ts";
 
 /** How long a shell may take to show its first prompt, or the next one after a command, in ms. */
@@ -27,6 +27,11 @@ export interface LineRequest {
   /** Discards what stands at the prompt. */
   readonly clearLine: boolean;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The hold, while the line is empty or ours, and how a command is typed into it. */
+export interface HeldLine extends Omit<EmptyLine, "kind"> {
+  readonly hold: InputHold;
 }
 
 export interface LinePort {
@@ -49,9 +54,8 @@ export class PromptLine {
 
   /**
    * Holds all other input back and makes sure that the editor reports the line at the shell's prompt empty.
-   * @returns the hold, while the line is empty or ours, and what to type before the command
    */
-  async empty(request: LineRequest, deadline: number): Promise<{ readonly hold: InputHold; readonly before: string }> {
+  async empty(request: LineRequest, deadline: number): Promise<HeldLine> {
     const { editor, target, log } = this.port;
     for (;;) {
       const shell = await this.atPrompt(deadline, request.signal);
@@ -72,7 +76,7 @@ export class PromptLine {
         if (line.kind === "left") continue;
         if (line.kind !== "empty") throw this.refused(line);
         isOurs = true;
-        return { hold, before: line.before };
+        return { hold, before: line.before, oneLine: line.oneLine };
       } finally {
         if (!isOurs) hold[Symbol.dispose]();
       }

@@ -28,9 +28,9 @@ __wsh_pre() {
         __wsh[open]=1
       fi
     fi
-    if [[ ${__wsh[open]} == 1 ]]; then
-      __wsh[open]=0
-      builtin printf '\e]133;D;%s%s;id=%s\a' "$wsh_status" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
+    __wsh_end "$wsh_status"
+    if [[ ${__wsh[ended]} == 1 ]]; then
+      __wsh[ended]=0
       if [[ $wsh_number == "$((__wsh[number] + 1))" ]]; then
         wsh_line=$(HISTTIMEFORMAT='' builtin history 1)
         if [[ $wsh_line =~ ^\ *[0-9]+[\ *]\  ]]; then
@@ -53,6 +53,15 @@ __wsh_pre() {
   fi
   # For the user's own hooks, which follow in the same string before 5.1.
   builtin return "$wsh_status"
+}
+
+# Prints D for a command that ended with $1, once.
+__wsh_end() {
+  if [[ ${__wsh[open]} == 1 ]]; then
+    __wsh[open]=0
+    __wsh[ended]=1
+    builtin printf '\e]133;D;%s%s;id=%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
+  fi
 }
 
 # Prints 633;E for $1: a backslash doubled, control characters and semicolons as \xHH.
@@ -112,8 +121,10 @@ __wsh_prepare() {
   if [[ ${PWD-} != "${__wsh[pwd]-}" ]]; then
     __wsh_url
   fi
-  __wsh_wrap
-  __wsh_arrange
+  if ! __wsh_lent; then
+    __wsh_wrap
+    __wsh_arrange
+  fi
   __wsh_keys
 }
 
@@ -271,30 +282,73 @@ __wsh_ask() {
   wsh_line=${wsh_line//\\/\\\\}
   wsh_line=${wsh_line//;/\\x3b}
   wsh_line=${wsh_line//[[:cntrl:]]/ }
-  builtin printf '\e]633;L;%s;%s;q=%s;length=%s;map=%s;redraws=1\a' "$wsh_line" "${__wsh_text[nonce]}" "$1" "$wsh_length" "$2" >/dev/tty
+  builtin printf '\e]633;L;%s;%s;q=%s;length=%s;map=%s;%s\a' "$wsh_line" "${__wsh_text[nonce]}" "$1" "$wsh_length" "$2" "${3:-redraws=1}" >/dev/tty
   # What was assigned at the prompt. Last, since a readonly PROMPT_COMMAND ends the function here.
-  __wsh_arrange
+  __wsh_lent || __wsh_arrange
   builtin return 0
 }
 
-# Binds the keys, once and again where the editor was replaced. ble.sh has a `bind` of its own for its own keymaps.
+# Binds the keys, once and again where the editor was replaced.
 __wsh_keys() {
-  builtin local IFS=' ' wsh_bind='builtin bind' wsh_map wsh_kind wsh_n
-  if [[ -n ${BLE_ATTACHED-} ]] && builtin declare -F ble/builtin/bind >/dev/null; then
-    wsh_bind=ble/builtin/bind
+  builtin local wsh_editor=readline wsh_map wsh_kind wsh_n
+  if [[ -n ${BLE_ATTACHED-} ]] && builtin declare -F ble-bind >/dev/null; then
+    wsh_editor=ble.sh
   fi
-  if [[ ${__wsh[keys]-} == "$wsh_bind" ]]; then
+  if [[ ${__wsh[keys]-} == "$wsh_editor" ]]; then
     builtin return 0
   fi
-  __wsh[keys]=$wsh_bind
+  __wsh[keys]=$wsh_editor
+  if [[ $wsh_editor == ble.sh ]]; then
+    __wsh_ble_keys
+    builtin return 0
+  fi
   for wsh_map in emacs-standard vi-insert vi-command; do
     wsh_kind=''
     [[ $wsh_map != vi-command ]] || wsh_kind=vi-command
     for wsh_n in 1 2 3; do
-      $wsh_bind -m "$wsh_map" -x '"\e[938'"$wsh_n"'z": { __wsh_ask '"$wsh_n '$wsh_kind'"' "$_" || :; } >/dev/null 2>&1'
+      builtin bind -m "$wsh_map" -x '"\e[938'"$wsh_n"'z": { __wsh_ask '"$wsh_n '$wsh_kind'"' "$_" || :; } >/dev/null 2>&1'
     done
-    $wsh_bind -m "$wsh_map" '"\e[9371z": "\e[9381z"' '"\e[9372z": "\e[9382z"' '"\e[9373z": "\e[9383z"'
+    builtin bind -m "$wsh_map" '"\e[9371z": "\e[9381z"' '"\e[9372z": "\e[9382z"' '"\e[9373z": "\e[9383z"'
   done
+}
+
+# ble.sh, an editor written in bash, takes readline's place. While it edits, the person's PS1 and PROMPT_COMMAND are put
+# away and others, or none, stand in their place: what is done to those then is lost, or does harm.
+__wsh_lent() {
+  [[ -n ${BLE_ATTACHED-} && ${#PROMPT_COMMAND[@]} == 0 ]]
+}
+
+# It throws away sequences that it has no key for, so ours become keys first. A line that is to go on stays in its
+# editor, which so answers for all of it. Its hook prints D before its own lines (`[ble: exit 5]`).
+__wsh_ble_keys() {
+  builtin local wsh_map wsh_kind wsh_n
+  for wsh_n in 1 2 3; do
+    ble-bind -k "ESC [ 9 3 7 $wsh_n z" "wsh_key_$wsh_n"
+    for wsh_map in emacs vi_imap vi_nmap; do
+      wsh_kind=''
+      [[ $wsh_map != vi_nmap ]] || wsh_kind=vi-command
+      ble-bind -m "$wsh_map" -x "wsh_key_$wsh_n" "{ __wsh_ask $wsh_n '$wsh_kind' ble=1 || :; } >/dev/null 2>&1"
+    done
+  done
+  blehook POSTEXEC!=__wsh_ble_end
+}
+
+__wsh_ble_end() {
+  __wsh_end "$?" >/dev/null 2>&1
+}
+
+# Attached within .bashrc, it has drawn its first prompt, and put it away, before we came.
+__wsh_ble_install() {
+  builtin local wsh_name
+  for wsh_name in ble-edit/restore-PS1 ble-edit/adjust-PS1 'ble/textarea#redraw' ble/util/buffer.flush; do
+    builtin declare -F "$wsh_name" >/dev/null || builtin return 1
+  done
+  ble-edit/restore-PS1
+  __wsh_set_up
+  ble-edit/adjust-PS1
+  'ble/textarea#redraw'
+  ble/util/buffer.flush >/dev/tty
+  builtin return 0
 }
 
 __wsh_install() {
@@ -302,6 +356,13 @@ __wsh_install() {
   if [[ $- == *r* ]]; then
     builtin return 0
   fi
+  if [[ -n ${BLE_ATTACHED-} ]] && __wsh_ble_install; then
+    builtin return 0
+  fi
+  __wsh_set_up
+}
+
+__wsh_set_up() {
   __wsh[number]=${HISTCMD-0}
   __wsh_wrap
   __wsh_keys
@@ -324,7 +385,7 @@ __wsh_return() {
 
 builtin declare -A __wsh __wsh_text 2>/dev/null
 if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
-  __wsh=([open]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
+  __wsh=([open]=0 [ended]=0 [id]=0 [number]=0 [status]=0 [literal]=0 [traced]=0 [last]=1 [start]='' [end]='' [run]='')
   __wsh_text=(
     [array]=0
     [nonce]=''
