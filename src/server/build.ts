@@ -1,5 +1,5 @@
 /**
- * Wires a gateway together: hosts, operations, WebSockets, MCP and the HTTP app, none of which know each other. Nothing
+ * Wires a gateway together: sessions, operations, WebSockets, MCP and the HTTP app, none of which know each other. Nothing
  * listens and no session process is asked before `main.ts` says so. Parts that depend on each other in a circle (an
  * ephemeral server's end depends on connections, which report to it) meet in closures here and nowhere else.
  */

@@ -57,7 +57,7 @@ function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readon
   );
 }
 
-/** Asks all hosts. When no answer decides, the first answer counts; when all fail, the first error. */
+/** Asks all candidates. When no answer decides, the first answer counts; when all fail, the first error. */
 async function firstOf<T>(
   hosts: readonly Host[],
   context: CallContext,
