@@ -62,8 +62,8 @@ export async function releaseServer(instance: Instance, close: () => void | Prom
 }
 
 /**
- * A server that is killed while it starts a process lives on in it for a moment as far as its sockets go: until that
- * process runs its own program. They are answered by the kernel alone then, and will be dead.
+ * A server killed while it starts a process keeps its sockets open there for a moment: until that process runs its own
+ * program. Meanwhile only the kernel answers at them.
  */
 async function orphanGone(path: string): Promise<void> {
   const deadline = performance.now() + ORPHAN_MS;

@@ -14,7 +14,7 @@ import type { InputEvent, InputKind, ParsedKey } from "./types.ts";
 export interface KeyState {
   /** Bytes of an unfinished sequence, character or paste. */
   readonly rest: Uint8Array;
-  /** Part of a paste was given already, and its end has not come. */
+  /** Part of a paste was returned already, and its end has not come. */
   readonly pasting: boolean;
 }
 
@@ -30,7 +30,7 @@ const ESC = 0x1b;
 const LONGEST_SEQUENCE = 256;
 /** Bytes of a reply such as OSC or DCS; a clipboard's answer, the longest, is never asked for. */
 const LONGEST_REPLY = 65_536;
-/** Bytes of a paste given as one event, the limit of input at every door; a longer one comes in several. */
+/** Longest paste in one event, in bytes: the limit of input in every transport; a longer one comes in several. */
 const LONGEST_PASTE = 1024 * 1024;
 /** Zero-width joiner: what comes after it belongs to the same character. */
 const JOINER = "\u200d";
@@ -54,7 +54,7 @@ export function decodeKeys(state: KeyState, bytes: Uint8Array): { events: InputE
 }
 
 /**
- * What waits, as events: a lone Escape is the Escape key, and what there is of a paste is given. A second flush with
+ * Returns what waits as events: a lone Escape is the Escape key, and the paste so far is an event. A second flush with
  * nothing in between ends a paste whose end was lost, so that it cannot swallow keys for ever.
  */
 export function flushKeys(state: KeyState): { events: InputEvent[]; state: KeyState } {
@@ -190,7 +190,7 @@ function nextPaste(bytes: Buffer, at: number, from: number, flush: boolean): Ste
   return length === 0 ? { ...paste, length: kept } : { ...paste, length, open: true };
 }
 
-/** OSC, DCS and APC answers of the terminal. They begin in ways in which nobody types. */
+/** OSC, DCS and APC answers of the terminal. No keyboard input begins like them. */
 function nextReply(bytes: Buffer, at: number, flush: boolean): Step | "none" {
   const opener = String.fromCharCode(bytes[at + 1] ?? 0);
   const begin = opener === "]" ? /[0-9]/ : opener === "P" ? /[0-9!>$+|=]/ : opener === "_" ? /G/ : null;
@@ -211,7 +211,7 @@ function nextReply(bytes: Buffer, at: number, flush: boolean): Step | "none" {
   return flush || bytes.length - at >= LONGEST_REPLY ? "none" : null;
 }
 
-/** One character that a person would count as one, from UTF-8: marks, joiners and skin tones stay with it. */
+/** One character as a person counts them, from UTF-8: includes marks, joiners and skin tones. */
 function nextCharacter(bytes: Buffer, at: number, flush: boolean): Step {
   const first = codePointAt(bytes, at);
   if (first === "unfinished") return flush ? { length: 1, kind: "key", parsed: null } : null;

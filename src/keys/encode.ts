@@ -9,7 +9,7 @@
  */
 import { ALT, CTRL, type Key, type NamedKey, parseKeyName, SHIFT } from "./names.ts";
 
-/** What the program has asked its keyboard to be. */
+/** The keyboard modes that the program has set. */
 export interface KeyModes {
   /** DECCKM: arrows, Home and End as SS3. */
   readonly applicationCursor: boolean;
@@ -17,7 +17,7 @@ export interface KeyModes {
   readonly applicationKeypad: boolean;
   /** `CSI > 4 ; n m`. */
   readonly modifyOtherKeys: 0 | 1 | 2;
-  /** Kitty keyboard flags: 1 disambiguate, 4 alternate keys, 8 all keys, 16 text. Events other than a press are never made. */
+  /** Kitty keyboard flags: 1 disambiguate, 4 alternate keys, 8 all keys, 16 text. Only presses are sent. */
   readonly kittyFlags: number;
 }
 
@@ -97,7 +97,7 @@ const utf8 = new TextEncoder();
 
 /**
  * The bytes of several keys in a row.
- * @throws WshError `unknown_key` for the first name that is none; then nothing is to be sent
+ * @throws WshError `unknown_key` for the first unknown name; send nothing then
  */
 export function encodeKeys(names: readonly string[], modes: KeyModes): Uint8Array {
   const keys = names.map(parseKeyName);

@@ -12,19 +12,19 @@ import type { InputEvent, ParsedKey } from "./types.ts";
 
 export interface Prefix {
   readonly key: ParsedKey;
-  /** As it is shown to the person: `Ctrl+\`. */
+  /** The key as the person sees it: `Ctrl+\`. */
   readonly label: string;
 }
 
 export const defaultPrefix: Prefix = { key: { key: "\\", modifiers: ["ctrl"] }, label: "Ctrl+\\" };
 
-/** The bytes of a prefix that was pressed and waits for the next key. */
+/** The bytes of a pressed prefix that waits for the next key. */
 export type PrefixState = { readonly pending: Uint8Array | null };
 
 export const initialPrefixState: PrefixState = { pending: null };
 
 export type PrefixAction =
-  /** Treat as input: to the program, or to whoever captured the keyboard. */
+  /** Treat as input: to the program, or to the caller that captured the keyboard. */
   | { readonly type: "forward"; readonly raw: Uint8Array }
   /** The prefix was pressed; show nothing yet, send nothing. */
   | { readonly type: "wait" }
@@ -87,7 +87,7 @@ function isPrefix({ parsed, raw }: InputEvent, { key }: Prefix): boolean {
 
 /**
  * One event of the person's terminal.
- * @param context `captured`: somebody else holds the keyboard now; `prefix` null: there is no prefix key
+ * @param context `captured`: a caller holds the keyboard now; `prefix` null: there is no prefix key
  */
 export function prefixKey(
   state: PrefixState,

@@ -1,7 +1,7 @@
 /**
- * What the person types, on its way to the host: the prefix key is taken out, answers of the terminal to our own
- * questions are taken out, all else goes on as it came, in order, one piece for each read. Runs once per read; text
- * without control characters, such as a large paste, is passed on unread.
+ * What the person types, on its way to the session process, without the prefix key and the terminal's answers to our
+ * own questions; everything else passes unchanged and in order, one piece per read. Runs once per read; text without
+ * control characters, such as a large paste, is passed on unread.
  */
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "./decode.ts";
 import { initialPrefixState, type Prefix, prefixKey } from "./prefix.ts";
@@ -14,17 +14,17 @@ const SEQUENCE_MS = 50;
 
 export interface KeyActions {
   forward(bytes: Uint8Array): void;
-  /** A report that the terminal made by itself; programs' questions are answered by the host, so it answers ours. */
+  /** A report of the terminal's own; the session process answers programs' questions, so this answers ours. */
   reply(bytes: Uint8Array): void;
   detach(): void;
   /** Show what the prefix key can do; `false`: some key was pressed since. */
   help(shown: boolean): void;
-  /** Take the keyboard back from whoever captured it. */
+  /** Take the keyboard back from the caller that captured it. */
   release(): void;
 }
 
 export class KeyReader {
-  /** Somebody else holds the keyboard. */
+  /** Whether a caller holds the keyboard. */
   captured = false;
   private keys = initialKeyState;
   private pressed = initialPrefixState;
@@ -36,7 +36,7 @@ export class KeyReader {
     private readonly actions: KeyActions,
   ) {}
 
-  /** Nothing that was pressed waits for more, so that somebody else can read on. */
+  /** Whether no key press waits for more bytes, so that another reader can take over. */
   get isAtRest(): boolean {
     return !isWaiting(this.keys) && this.pressed.pending === null && !this.helping;
   }
@@ -54,7 +54,7 @@ export class KeyReader {
     this.arm();
   }
 
-  /** Sends on what may have been the beginning of something. */
+  /** Sends on the pending beginning of a sequence. */
   flush(): void {
     this.timer = null;
     const { events, state } = flushKeys(this.keys);
@@ -63,7 +63,7 @@ export class KeyReader {
     this.arm();
   }
 
-  /** Something unfinished waits for its end, but not for ever. */
+  /** Sets a timer for an unfinished sequence. */
   private arm(): void {
     if (!isWaiting(this.keys)) return;
     this.timer = setTimeout(() => this.flush(), this.keys.rest.length === 1 ? ESCAPE_MS : SEQUENCE_MS);
@@ -89,7 +89,7 @@ export class KeyReader {
       }
       if (this.helping && event.kind === "key") {
         this.showHelp(false);
-        // Escape says that the help shall go, and nothing to the program; any other key is the next thing typed.
+        // Escape dismisses the help and is not for the program; any other key is the next one typed.
         if (event.parsed?.key === "Escape" && event.parsed.modifiers.length === 0) continue;
       }
       const { captured, prefix } = this;
@@ -105,7 +105,7 @@ export class KeyReader {
         }
         if (action.type === "help") this.showHelp(true);
         else {
-          // At once, not when the host says so: the next press is already meant for what follows.
+          // At once, not when the session process reports it: the next press is already meant for what follows.
           this.captured = false;
           this.actions.release();
         }

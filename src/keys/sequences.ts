@@ -146,7 +146,7 @@ function isModifierKey(code: number): boolean {
   return (code >= 57358 && code <= 57360) || (code >= 57441 && code <= 57454);
 }
 
-/** A key said by its code point, as kitty and modifyOtherKeys do. */
+/** A key given by its code point, as in kitty's protocol and modifyOtherKeys. */
 function parseCodePoint(
   code: number,
   shifted: number,

@@ -35,13 +35,13 @@ export function decodeInput(typing: Typing, modes: KeyModes & { readonly bracket
   return parts;
 }
 
-/** An end marker inside the text would end the paste early and let the rest be typed: it is taken out. */
+/** Removes end markers from the text: one would end the paste early and let the rest be typed. */
 function bracket(bytes: Uint8Array): Uint8Array {
   const inside = new Uint8Array(bytes.length);
   let length = 0;
   for (const byte of bytes) {
     inside[length++] = byte;
-    // Looked at in what is kept, since taking one out can join the halves of another.
+    // Compared with the kept bytes, since removing one marker can join the halves of another.
     const start = length - PASTE_END.length;
     if (byte === TILDE && start >= 0 && PASTE_END.every((marker, at) => inside[start + at] === marker)) length = start;
   }

@@ -1,4 +1,4 @@
-/** What a person types, as subscribers and captured keys are told of it (docs/keys.md, In events). */
+/** What a person types, as reported to subscribers and in captured keys (docs/keys.md, In events). */
 
 export type Modifier = "ctrl" | "alt" | "shift";
 
@@ -9,14 +9,14 @@ export interface ParsedKey {
 }
 
 /**
- * `release` is a key going up, `modifier` a modifier or lock key by itself: said only to a program that asked for them,
- * and never a key press.
+ * `release` is a key going up, `modifier` a modifier or lock key by itself: reported only to a program that asked for
+ * them, and never a key press.
  */
 export type InputKind = "key" | "release" | "modifier" | "mouse" | "paste" | "focus" | "reply";
 
 export interface InputEvent {
   readonly raw: Uint8Array;
-  /** null when the bytes are no key, or none that has a name. */
+  /** null when the bytes are not a key, or not one with a name. */
   readonly parsed: ParsedKey | null;
   readonly kind: InputKind;
 }

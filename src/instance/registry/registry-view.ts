@@ -1,8 +1,8 @@
 /**
- * The registry as a long-lived reader sees it: read again only when a directory has changed, which an lstat tells. A
- * directory that changed a moment ago may change again within the same tick of the kernel's clock, so it counts as
- * unchanged only once its last change is older than that. Which hosts exist is one call however many there are; their
- * names cost an lstat for each host and name, and are for readers that cannot ask a host itself.
+ * The registry as a long-lived reader sees it: read again only when an lstat shows that a directory has changed. A
+ * directory that changed just now may change again within the same tick of the kernel's clock, so it counts as
+ * unchanged only once its last change is older than that. Listing session processes is one call for any number of them;
+ * their names cost an lstat per process and name, and are for readers that cannot ask the process itself.
  */
 import fs from "node:fs";
 import { checkRuntimeDir, type Instance } from "../paths.ts";
@@ -12,7 +12,7 @@ import { listSessions } from "./registry.ts";
 /** Age of a change, in ms, at which the next one certainly has another time: ticks are 1 to 10 ms. */
 const TICK_MS = 50;
 
-/** What was read of some directories, valid while they do not change. */
+/** The result of reading some directories, valid while they do not change. */
 class Reading<T> {
   private stamp: string | null = null;
   private value: readonly T[] = [];

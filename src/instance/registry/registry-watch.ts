@@ -1,8 +1,8 @@
 /**
- * Tells a gateway (or a host that wants to know whether it is still registered) that the registry may have changed.
- * It says no more than that: the reader lists again. Two directories are watched, sockets and names; bursts are
- * joined. When the runtime directory is deleted the watcher says so once and looks for its return once a second; at
- * rest it causes no wake-ups.
+ * Reports that the registry may have changed, to a gateway or to a session process that checks its registration. It
+ * reports no details: the reader lists again. Two directories are watched, sockets and names; bursts are merged. When
+ * the runtime directory is deleted, the watcher reports that once and checks for its return once a second; at rest it
+ * causes no wake-ups.
  */
 
 import fs from "node:fs";
@@ -10,7 +10,7 @@ import type { Instance } from "../paths.ts";
 
 /** Events closer together than this, in ms, are one: a claim makes three (bind, link, counters). */
 const debounceMs = 5;
-/** How often a missing directory is looked for, in ms. */
+/** Interval between checks for a missing directory, in ms. */
 const returnPollMs = 1_000;
 
 /**
@@ -48,7 +48,7 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
     if (returning !== null || isDisposed) return;
     returning = setInterval(() => {
       const isWatching = startWatching();
-      // There, but it cannot be watched (the system's watches are used up): then once a second must do.
+      // It exists but cannot be watched (the system's watches are used up): a check per second must do.
       if (isWatching || fs.existsSync(instance.namesDir)) notice();
       if (!isWatching) return;
       clearInterval(returning ?? undefined);

@@ -28,7 +28,7 @@ import {
 } from "./directories.ts";
 import { probeSocket, type SocketState } from "./socket-probe.ts";
 
-/** All hosts in order of creation, dead ones included: whoever connects finds out (see cleanStale). */
+/** All session processes in order of creation, dead ones included: connecting shows which (see cleanStale). */
 export function listSessions(instance: Instance): readonly SessionEntry[] {
   return checkRuntimeDir(instance) ? snapshot(instance).entries : [];
 }
@@ -57,14 +57,14 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
   return named.find((entry) => !entry.ended) ?? named.at(-1);
 }
 
-/** Whether the host's socket is still where it was bound: false after somebody deleted the runtime directory. */
+/** Whether the session process's socket is still where it was bound: false after the runtime directory was deleted. */
 export function isRegistered(instance: Instance, id: number): boolean {
   return fs.existsSync(hostSocket(instance, id));
 }
 
 /**
- * Gives a session another name. The name it has already is a success without effect; a live session's name is
- * session_name_conflict, an ended session's is free.
+ * Renames a session. Its current name is a success without effect; a live session's name is session_name_conflict, an
+ * ended session's is free.
  */
 export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
   checkSessionName(name);
@@ -76,13 +76,13 @@ export async function renameSession(instance: Instance, id: number, name: string
   });
 }
 
-/** What a session's own process knows of its links: then the directories need not be read. */
+/** What a session process knows of its own links, so that the directories need not be read. */
 export interface KnownLinks extends SessionIds {
   readonly name: string;
 }
 
 /**
- * Says that the session's program has ended: it keeps its name for readers, but no longer from a new session.
+ * Marks a session as ended: it keeps its name for readers, but a new session may take it.
  * @param session its pane's id, or all that its own process knows
  */
 export async function markEnded(instance: Instance, session: number | KnownLinks): Promise<void> {
@@ -109,8 +109,8 @@ export async function releaseSession(instance: Instance, session: number | Known
 }
 
 /**
- * Removes the sockets that nobody answers, with their names, and names whose host is gone; `ids` limits it to those
- * hosts. Returns what was removed. A stopped or overloaded host is not dead.
+ * Removes the sockets that do not answer, with their names, and names whose process is gone; `ids` limits it to those
+ * processes. Returns what was removed. A stopped or overloaded process is not dead.
  */
 export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
   if (!checkRuntimeDir(instance)) return [];
@@ -155,8 +155,8 @@ export function linkName(
 }
 
 /**
- * Links the ids of session and window to the socket; the caller holds the lock. A link that is there already is that of a
- * session that has the same ids: WshError session_create_failed.
+ * Links the ids of session and window to the socket; the caller holds the lock. A link that is there already is that of
+ * a session that has the same ids: WshError session_create_failed.
  */
 export function linkIds(instance: Instance, ids: SessionIds): void {
   const file = idsFile(ids);
@@ -171,7 +171,7 @@ export function linkIds(instance: Instance, ids: SessionIds): void {
   }
 }
 
-/** Removes what linkIds has made for a claim that failed. The caller holds the lock. */
+/** Removes the links of linkIds for a claim that failed. The caller holds the lock. */
 export function unlinkIds(instance: Instance, ids: SessionIds): void {
   const file = idsFile(ids);
   const inode = socketInode(hostSocket(instance, ids.id));
@@ -179,8 +179,8 @@ export function unlinkIds(instance: Instance, ids: SessionIds): void {
 }
 
 /**
- * Removes what is left of a host that registers again: its socket, its ids, and the name if no host has it any more. The
- * caller holds the lock and knows that no other live session has the name.
+ * Removes what is left of a host that registers again: its socket, its ids, and the name if no host has it any more.
+ * The caller holds the lock and knows that no other live session has the name.
  */
 export function removeOwn(instance: Instance, ids: SessionIds, name: string): void {
   removeEntry(instance, ids.id, snapshot(instance));
@@ -188,7 +188,7 @@ export function removeOwn(instance: Instance, ids: SessionIds, name: string): vo
   removeNamed(instance, name);
 }
 
-/** Removes a socket if there is one; whatever else is at the path stays. */
+/** Removes a socket if there is one; any other file at the path stays. */
 export function unlinkSocket(path: string): void {
   if (fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket()) fs.rmSync(path, { force: true });
 }

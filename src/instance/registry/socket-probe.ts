@@ -1,8 +1,8 @@
 /**
  * Who answers at a socket path. Connecting is the only test that the kernel answers truly: a socket file outlives its
  * process, and a dead listener refuses. A listener that is stopped or overloaded still counts as alive, because what is
- * dead may be removed. (Bun.connect cannot be used here: it reports ECONNREFUSED for a full queue too.) Nothing is sent;
- * the listener sees a connection that ends at once. Takes about 0.02 ms and never waits.
+ * dead may be removed. (Bun.connect cannot be used here: it reports ECONNREFUSED for a full queue too.) Nothing is
+ * sent; the listener sees a connection that ends at once. Takes about 0.02 ms and never waits.
  */
 
 import fs from "node:fs";
@@ -30,8 +30,8 @@ export function probeSocket(path: string): SocketState {
 }
 
 /**
- * The process that listens at a socket, asked of the kernel: also of one that is stopped or hangs, so that it can be
- * ended. null when nobody listens, or its queue is full, or the system does not say.
+ * The process that listens at a socket, according to the kernel, even if it is stopped or hangs, so that it can be
+ * ended. null when there is no listener, its queue is full, or the system does not report it.
  */
 export function listenerPid(path: string): number | null {
   if (Buffer.byteLength(path) > maxSocketPathBytes) return null;
@@ -40,8 +40,8 @@ export function listenerPid(path: string): number | null {
 }
 
 /**
- * The paths in a directory where somebody's socket was bound and still is open, deleted or not: the kernel remembers what
- * the file system has lost. Empty where it does not say (macOS).
+ * The paths in a directory where somebody's socket was bound and still is open, deleted or not: the kernel remembers
+ * what the file system has lost. Empty where it does not say (macOS).
  */
 export function boundIn(directory: string): string[] {
   let table: string;

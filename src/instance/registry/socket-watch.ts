@@ -1,7 +1,7 @@
 /**
- * A process's eye on its own socket: somebody may delete the runtime directory under it (a cleaner of /tmp, the end of a
- * login session), and then nobody finds the session or server any more. The socket file itself is watched, not its
- * directory, so that other sessions' coming and going wakes nobody; only its own renames do.
+ * Watches a process's own socket: when the runtime directory is deleted (a cleaner of /tmp, the end of a login
+ * session), nothing finds the session or server any more. The socket file itself is watched, not its directory, so that
+ * other sessions cause no wake-ups; only its own renames do.
  */
 
 import fs from "node:fs";
@@ -9,11 +9,11 @@ import { listenerPid } from "./socket-probe.ts";
 
 /** Changes closer together than this, in ms, are one: a rename changes the number of links twice. */
 const debounceMs = 5;
-/** How long after a loss, in ms, it is looked whether a socket is back; if not, the loss is reported again. Doubled every time. */
+/** Interval from a loss to the next check for the socket, in ms; a loss is then reported again. Doubled every time. */
 const retryMs = 1_000;
-/** At most so long, in ms: a host whose directory nobody wants back hardly wakes, and one that is made again is soon found. */
+/** Longest such interval, in ms: few wake-ups for a directory that stays deleted, and one made again is soon found. */
 const longestRetryMs = 10_000;
-/** How often it is looked at, in ms, where a socket cannot be watched (macOS, or the system's watches are used up). */
+/** Interval between checks where a socket cannot be watched (macOS, or the system's watches are used up), in ms. */
 const blindPollMs = 10_000;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The instance's own secrets: its token (whoever has it may do everything) and the key of its audit log. Each is made at
- * first need, kept plain in a file that only its owner can read, never changed by us. Two processes that need one at once
- * get the same: it is written whole under a name of its own and linked into place, and whoever loses that race reads the
+ * The instance's own secrets: its token (which permits everything) and the key of its audit log. Each is made at first
+ * need and kept plain in a file that only its owner can read; we never change it. Two processes that need one at once
+ * get the same: it is written whole under a temporary name and linked into place, and the loser of that race reads the
  * winner's.
  */
 
@@ -31,12 +31,12 @@ export function randomToken(length: number = tokenLength): string {
   return token;
 }
 
-/** The token if one was made; null otherwise. WshError unsafe_path when its file is not ours alone. */
+/** Returns the token, null if none was made. Throws WshError unsafe_path when its file is not ours alone. */
 export function readToken(instance: Instance): string | null {
   return readSecret(instance.tokenFile);
 }
 
-/** The token, made now if there was none. */
+/** Returns the token, made now if there was none. */
 export function ensureToken(instance: Instance): string {
   return ensureSecret(instance, instance.tokenFile);
 }
