@@ -1,5 +1,5 @@
 /**
- * Which of a program's output may reach attached terminals.
+ * Which program output may reach attached terminals.
  *
  * What the emulator does not execute is not on our screen: agents would not see its effect, a terminal that attaches
  * later would not get it, and nothing would undo it after detaching. So only what is listed here is passed on
