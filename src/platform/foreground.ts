@@ -49,7 +49,7 @@ export interface ForegroundFacts {
   readonly members: readonly ProcessFacts[];
   /** Processes between the foreground group and the session's child, nearest first (nested shells). */
   readonly ancestors: readonly ProcessFacts[];
-  /** Bytes of input that nobody has read yet; null when unknown. */
+  /** Bytes of input not read yet; null when unknown. */
   readonly unread: number | null;
 }
 
@@ -107,7 +107,7 @@ export function readForeground(shellPid: number): ForegroundFacts | null {
 export interface TerminalReader {
   /** Whether it is blocked until its terminal has input, itself in the foreground; null where the kernel does not tell. */
   readonly reading: boolean | null;
-  /** Bytes of input that nobody has read yet; null when unknown. */
+  /** Bytes of input not read yet; null when unknown. */
   readonly unread: number | null;
 }
 

@@ -8,7 +8,7 @@ import { tryFlock } from "../../platform/descriptors.ts";
 import { LineWriter } from "./line-writer.ts";
 import { formatLine, largestLogBytes, openLogFile } from "./log.ts";
 
-/** Permission bits of others, who may not read it, whoever made it. */
+/** Permission bits of other users, who may not read it. */
 const OTHERS = 0o077;
 
 /** Returns a function that appends a line. It throws the system's error; the next line reports how many were lost. */

@@ -1,10 +1,10 @@
 /**
  * The file system is the registry. A host is the socket NAME/ID.sock; its session's name is a hard link to that socket
  * in NAME/names, so a name belongs to a host because both are one inode. `dev` is the name of a live session; `dev~7`
- * is the name of the session with pane 7, whose program has ended: it keeps nobody from taking `dev`. `@s3.w5`, a third
+ * is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`, a third
  * link, is the ids of the host's session and window, for as long as it has its socket. Everything that changes the
  * registry runs under flock on NAME.lock; reading takes no lock and tolerates what changes meanwhile (between link and
- * unlink of a rename a host has two names for a moment). A socket that nobody answers may be removed by anyone who
+ * unlink of a rename a host has two names for a moment). A socket that does not answer may be removed by anyone who
  * holds the lock; what is not a socket is never removed. Reading costs one lstat per host and name.
  */
 

@@ -40,7 +40,7 @@ export function listenerPid(path: string): number | null {
 }
 
 /**
- * The paths in a directory where somebody's socket was bound and still is open, deleted or not: the kernel remembers
+ * The paths in a directory where a socket was bound and still is open, deleted or not: the kernel remembers
  * what the file system has lost. Empty where it does not say (macOS).
  */
 export function boundIn(directory: string): string[] {

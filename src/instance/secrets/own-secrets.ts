@@ -41,7 +41,7 @@ export function ensureToken(instance: Instance): string {
   return ensureSecret(instance, instance.tokenFile);
 }
 
-/** The key of the audit log's digests, made now if there was none: without it nobody can try what was typed. */
+/** Returns the key of the audit log's digests, made now if there was none: without it no input can be guessed. */
 export function ensureAuditKey(instance: Instance): string {
   return ensureSecret(instance, join(instance.stateDir, `${instance.name}.audit.key`));
 }
