@@ -51,6 +51,7 @@ export const defaultCommandLogLimits: CommandLogLimits = {
 };
 
 const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
+const VERBOSE = "set -v is on: what bash printed of its hooks stands in the output";
 const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
 const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
 
@@ -219,6 +220,7 @@ export class CommandLog {
         break;
       case "D":
         this.status = { exitCode: mark.exitCode, offset: mark.offset };
+        if (mark.params?.verbose === "1" && this.running !== null) doubt(this.running, VERBOSE);
         if (mark.params?.late === "1" && this.running !== null) doubt(this.running, LATE_END);
         if (this.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
         this.current = "ended";

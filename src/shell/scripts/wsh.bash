@@ -57,10 +57,13 @@ __wsh_pre() {
 
 # Prints D for a command that ended with $1, once.
 __wsh_end() {
+  builtin local wsh_verbose=
   if [[ ${__wsh[open]} == 1 ]]; then
     __wsh[open]=0
     __wsh[ended]=1
-    builtin printf '\e]133;D;%s%s;id=%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" >/dev/tty
+    # Under `set -v` bash has printed the hook as it read it.
+    [[ $- == *v* ]] && wsh_verbose=';verbose=1'
+    builtin printf '\e]133;D;%s%s;id=%s%s\a' "$1" "${__wsh_text[key]}" "${__wsh[id]}" "$wsh_verbose" >/dev/tty
   fi
 }
 
