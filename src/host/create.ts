@@ -102,7 +102,7 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
       id: paneId(claim.id),
       command: plan.displayCommand,
       spawn: {
-        ...programOf(plan, stdinFile),
+        ...programOf(plan, stdinOf(stdinFile, spec.stdin_path)),
         cwd,
         env,
         openFiles: spec.nofile,
@@ -144,6 +144,11 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
     if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     throw error;
   }
+}
+
+function stdinOf(own: string | null, given: string | undefined): { path: string; isOurs: boolean } | null {
+  if (own !== null) return { path: own, isOurs: true };
+  return given === undefined ? null : { path: given, isOurs: false };
 }
 
 function paneSettings(settings: Settings) {

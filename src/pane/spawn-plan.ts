@@ -147,13 +147,13 @@ function executable(name: string, path: string): string | null {
 /** The program itself, or a small sh in front of it that opens its standard input and becomes it. */
 export function programOf(
   plan: ShellPlan,
-  stdinFile: string | null,
+  stdin: { readonly path: string; readonly isOurs: boolean } | null,
 ): { file: string; args: readonly string[]; argv0?: string } {
-  if (stdinFile === null) {
+  if (stdin === null) {
     return { file: plan.file, args: plan.args, ...(plan.argv0 === undefined ? {} : { argv0: plan.argv0 }) };
   }
-  const script = 'exec <"$1" && rm -f -- "$1" && shift && exec "$@"';
-  return { file: "/bin/sh", args: ["-c", script, "sh", stdinFile, plan.file, ...plan.args] };
+  const script = `exec <"$1" && ${stdin.isOurs ? 'rm -f -- "$1" && ' : ""}shift && exec "$@"`;
+  return { file: "/bin/sh", args: ["-c", script, "sh", stdin.path, plan.file, ...plan.args] };
 }
 
 /** Writes the program's standard input; only the account can read the file, and it must not exist yet. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
 let wsh: Wsh;
@@ -30,6 +31,39 @@ test("a file on standard input is the command's", async () => {
     ...{ cwd: wsh.dir, env: wsh.env, stdin: Bun.file(file), stdout: "pipe", stderr: "pipe" },
   });
   expect((await new Response(child.stdout).text()).trim()).toBe("2");
+});
+
+test.each([
+  ["a pipe", "printf 'a\\nb\\n' | $0 -c 'cat; echo end' | cat", "a\nb\nend\n"],
+  ["a pipe that comes late", "(sleep 0.3; echo late) | $0 -c cat | cat", "late\n"],
+  ["a pipe that is longer than what is read", "yes | $0 -c 'head -2' | cat", "y\ny\n"],
+  ["an empty pipe", ": | $0 -c 'cat; echo end' | cat", "end\n"],
+  ["nothing", "$0 -c 'cat; echo end' < /dev/null | cat", "end\n"],
+])("%s on standard input is the command's", async (_, script, output) => {
+  const child = Bun.spawn(["sh", "-c", script.replaceAll("$0", wsh.command().join(" "))], {
+    ...{ cwd: wsh.dir, env: wsh.env, stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+  });
+  expect(await new Response(child.stdout).text()).toBe(output);
+  expect(await new Response(child.stderr).text()).toBe("");
+});
+
+test("data from what cannot be handed on is said to be lost", async () => {
+  const child = wsh.spawn(["-c", "cat; sleep 0.5; echo end"]);
+  child.stdin.write("lost\n");
+  child.stdin.flush();
+  expect(await new Response(child.stdout).text()).toBe("end\n");
+  expect(await new Response(child.stderr).text()).toContain("wsh exec -i");
+  child.stdin.end();
+});
+
+test("a signal that ends it ends the command, too", async () => {
+  const child = wsh.spawn(["--name", "ended", "-c", "sleep 1000"]);
+  await until("the session", async () => (await wsh.list()).some(({ name }) => name === "ended"));
+  // Its reader is there from the first look at the command on.
+  await until("it to follow", async () => (await wsh.run("commands", "ended")).stdout.includes("sleep 1000"));
+  child.kill("SIGTERM");
+  await child.exited;
+  await until("it to be gone", async () => (await wsh.list()).length === 0);
 });
 
 test("a pipe on standard input that never ends holds up nothing", async () => {

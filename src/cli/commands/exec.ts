@@ -32,6 +32,8 @@ interface ExecOptions {
   readonly cwd?: string;
   readonly env?: readonly string[];
   readonly stdin?: boolean;
+  /** What the command gets as standard input, when it is not read here. */
+  readonly stdinPath?: string | undefined;
   readonly json?: boolean;
 }
 
@@ -137,7 +139,7 @@ export async function execFresh(
       tags: ["exec", ...tags],
     },
     "number",
-    { followed: wantsOutput(options) },
+    { followed: wantsOutput(options), stdinPath: options.stdinPath },
   );
   // From here on the end of the session is the command's end, whatever caused it.
   return await followFresh(instance, info, options).catch(endedUnderIt);
@@ -152,6 +154,7 @@ async function followFresh(instance: Instance, info: SessionInfo, options: ExecO
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);
   }
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
+  using _ended = onEndSignal(() => session.call("session.kill", {}));
   // As in a pipe: a program whose reader is gone is ended.
   using _gone = whenReaderGoes(() => session.call("session.kill", {}));
   await watch(session, stream, record.id, options);
@@ -256,5 +259,23 @@ async function resultOf(session: SessionClient, record: CommandRecord, state: Ex
     command_id: id,
     output_cursor,
     ...(isOther ? { verified: false, ran: record.command } : {}),
+  };
+}
+
+/** Ends the command first where a signal ends this process, since the command was started for it alone. */
+function onEndSignal(end: () => Promise<unknown>): Disposable {
+  const listeners = (["SIGTERM", "SIGHUP"] as const).map((signal) => {
+    const listener = (): void => {
+      void end()
+        .catch(() => {})
+        .finally(() => process.exit(codeOf(null, signal)));
+    };
+    process.on(signal, listener);
+    return { signal, listener };
+  });
+  return {
+    [Symbol.dispose]: () => {
+      for (const { signal, listener } of listeners) process.off(signal, listener);
+    },
   };
 }

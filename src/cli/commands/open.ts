@@ -2,7 +2,7 @@
  * `wsh` itself: creates a session and attaches to it. A server is started after the first frame is shown, so that
  * agents can reach the session; without a server everything here still works.
  */
-import { fstatSync } from "node:fs";
+import { existsSync, fstatSync } from "node:fs";
 import tty from "node:tty";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
@@ -100,7 +100,7 @@ async function printOutput(instance: Instance, command: string, flags: OpenFlags
   await execFresh(
     instance,
     command,
-    { onTimeout: "leave", stdin: isFile(0) },
+    { onTimeout: "leave", ...standardInput() },
     {
       ...(name === undefined ? {} : { name }),
       shell: shell ?? null,
@@ -110,12 +110,37 @@ async function printOutput(instance: Instance, command: string, flags: OpenFlags
   );
 }
 
-/** A pipe is not read: it may never end, and the command may not want it. */
-function isFile(descriptor: number): boolean {
+/**
+ * The command gets this process's standard input, unless that is a terminal. The command opens a pipe itself, so a pipe
+ * that never ends delays nothing. A socket (which many programs give their children) cannot be opened by a path: the
+ * command reads end of file, and a warning names the way out when data arrives.
+ */
+function standardInput(): { stdin?: boolean; stdinPath?: string } {
+  if (tty.isatty(0)) return {};
+  const kind = kindOfInput();
+  if (kind === "file") return { stdin: true };
+  if (kind === "pipe" && existsSync("/proc/self/fd/0")) return { stdinPath: `/proc/${process.pid}/fd/0` };
+  if (kind !== "other") return { stdin: true };
+  void warnOfInput();
+  return { stdinPath: "/dev/null" };
+}
+
+function kindOfInput(): "file" | "pipe" | "other" {
   try {
-    return fstatSync(descriptor).isFile();
+    const stat = fstatSync(0);
+    return stat.isFile() ? "file" : stat.isFIFO() ? "pipe" : "other";
   } catch {
-    return false;
+    return "other";
+  }
+}
+
+async function warnOfInput(): Promise<void> {
+  try {
+    const { done, value } = await Bun.stdin.stream().getReader().read();
+    if (!done && value.length > 0)
+      complain("standard input is not given to the command\n`wsh exec -i -- COMMAND` reads it.");
+  } catch {
+    // Closed: nothing is lost.
   }
 }
 

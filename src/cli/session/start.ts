@@ -20,6 +20,7 @@ export interface Started {
 }
 
 /**
+ * @param options.stdinPath what the program gets as standard input
  * @param options.followed the program's output is held until it is requested with host.follow
  * @throws WshError of the operation sessions.create
  */
@@ -27,9 +28,10 @@ export async function startSession(
   instance: Instance,
   create: HostSpec["create"],
   naming: HostSpec["naming"],
-  { followed = false }: { readonly followed?: boolean } = {},
+  { followed = false, stdinPath }: { readonly followed?: boolean; readonly stdinPath?: string | undefined } = {},
 ): Promise<Started> {
-  const starter = { starter: "cli" as const, naming, followed, env: process.env, cwd: process.cwd() };
+  const stdin = stdinPath === undefined ? {} : { stdin_path: stdinPath };
+  const starter = { starter: "cli" as const, naming, followed, ...stdin, env: process.env, cwd: process.cwd() };
   const spec = hostSpecOf(instance, create, starter);
   const report = v.parse(ReportSchema, await startHost(instance, spec));
   report.warnings.forEach(warn);

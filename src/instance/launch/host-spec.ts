@@ -15,6 +15,8 @@ export const HostSpecSchema = v.object({
   nofile: v.nullable(v.number()),
   /** The program's output waits until the starter follows it, provided that the starter lives and follows soon. */
   followed: v.optional(v.boolean(), false),
+  /** A file or pipe that the program gets as standard input; `create.stdin` goes before it. */
+  stdin_path: v.optional(v.string()),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
   /** Replaces the setting, for a server started with a limit of its own. */
