@@ -309,7 +309,7 @@ __wsh_keys() {
     wsh_kind=''
     [[ $wsh_map != vi-command ]] || wsh_kind=vi-command
     for wsh_n in 1 2 3; do
-      builtin bind -m "$wsh_map" -x '"\e[938'"$wsh_n"'z": { __wsh_ask '"$wsh_n '$wsh_kind'"' "$_" || :; } >/dev/null 2>&1'
+      builtin bind -m "$wsh_map" -x '"\e[938'"$wsh_n"'z": { __wsh_ask '"$wsh_n '$wsh_kind' ''"' "$_" || :; } >/dev/null 2>&1'
     done
     builtin bind -m "$wsh_map" '"\e[9371z": "\e[9381z"' '"\e[9372z": "\e[9382z"' '"\e[9373z": "\e[9383z"'
   done
