@@ -148,10 +148,10 @@ for (const shell of shells) {
       await until("the text to be shown", async () => /half\s*$/.test((await http.screen(shell)).lines.join("\n")));
       const typed = await http.post(`/sessions/${shell}/exec`, { command: "true" });
       expect(typed).toMatchObject({ status: 409, body: failure("prompt_not_empty") });
-      await api.press("Ctrl+C");
       // The shell says by its next prompt that the line is given up, when it has come to that.
       let refused = "";
       await until("the line to be given up", async () => {
+        await api.press("Ctrl+C");
         const { status, text } = await http.post(`/sessions/${shell}/exec`, { command: "true" });
         refused = text;
         return status === 200;
