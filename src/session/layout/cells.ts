@@ -1,0 +1,214 @@
+/**
+ * Where the panes of a window lie: a layout tree and a size give each pane its cells.
+ *
+ * Pure and deterministic. What must stay true: every cell of the window belongs to one pane or one border; no pane is
+ * smaller than MIN_PANE_ROWS by MIN_PANE_COLS unless the window is; one border cell lies between neighbours. A pane that
+ * does not fit is hidden, the least recently used one first, and shown again when there is room.
+ * Runs for every change of a layout or size, not for frames.
+ */
+import { MIN_PANE_COLS, MIN_PANE_ROWS, type Size } from "../../protocol/size.ts";
+import {
+  type Axis,
+  BORDER,
+  type ExtentOf,
+  isLeaf,
+  keepPanes,
+  type LayoutNode,
+  type Path,
+  panesOf,
+  type Side,
+  type Split,
+  weightOf,
+} from "./tree.ts";
+
+export interface Box {
+  /** Top left cell, 0-based, in the window. */
+  readonly row: number;
+  readonly col: number;
+  readonly rows: number;
+  readonly cols: number;
+}
+
+/** A line between two children of a split. */
+export interface Border extends Box {
+  /** The axis of the split: the border of a row is vertical. */
+  readonly axis: Axis;
+  /** Split in the tree that was placed, and the child before the border. */
+  readonly path: Path;
+  readonly index: number;
+}
+
+export interface Placement {
+  /** The tree without the hidden panes: the one that boxes and borders are of. */
+  readonly tree: LayoutNode;
+  readonly boxes: ReadonlyMap<string, Box>;
+  readonly borders: readonly Border[];
+  /** Panes for which there is no room. */
+  readonly hidden: readonly string[];
+  /** Cells of each split along its axis. */
+  readonly extents: ReadonlyMap<Split, number>;
+  readonly size: Size;
+}
+
+/** Added before rounding, so that sums of shares that are whole numbers but for the arithmetic round as such. */
+const EPSILON = 1e-6;
+
+/** @param recent panes, the most recently used first; those that are missing count as used longest ago */
+export function placePanes(root: LayoutNode, size: Size, recent: readonly string[] = []): Placement {
+  const rank = new Map(recent.map((pane, at) => [pane, at]));
+  const byUse = panesOf(root).sort((a, b) => (rank.get(a) ?? Infinity) - (rank.get(b) ?? Infinity) || 0);
+  const shown = new Set(byUse);
+  let tree: LayoutNode = root;
+  for (const pane of byUse.slice(1).reverse()) {
+    if (fits(tree, size)) break;
+    shown.delete(pane);
+    tree = keepPanes(root, (each) => shown.has(each)) ?? tree;
+  }
+  const boxes = new Map<string, Box>();
+  const borders: Border[] = [];
+  const extents = new Map<Split, number>();
+  const put = (node: LayoutNode, box: Box, path: Path): void => {
+    if (isLeaf(node)) {
+      boxes.set(node.pane, box);
+      return;
+    }
+    const extent = node.axis === "row" ? box.cols : box.rows;
+    extents.set(node, extent);
+    let start = 0;
+    for (const [index, cells] of shares(node, extent).entries()) {
+      const child = node.children[index];
+      if (child === undefined) continue;
+      put(child, part(node.axis, box, start, cells), [...path, index]);
+      start += cells;
+      if (index === node.children.length - 1) continue;
+      borders.push({ axis: node.axis, path, index, ...part(node.axis, box, start, BORDER) });
+      start += BORDER;
+    }
+  };
+  put(tree, { row: 0, col: 0, rows: Math.max(1, size.rows), cols: Math.max(1, size.cols) }, []);
+  return { tree, boxes, borders, hidden: byUse.filter((pane) => !shown.has(pane)), extents, size };
+}
+
+/** Returns the cells of splits as a change of the tree needs them; a split that is not shown counts by its weights. */
+export function extentsIn(placement: Placement): ExtentOf {
+  return (split) => placement.extents.get(split) ?? weightOf(split.children) + BORDER * (split.children.length - 1);
+}
+
+function part(axis: Axis, box: Box, start: number, cells: number): Box {
+  return axis === "row" ? { ...box, col: box.col + start, cols: cells } : { ...box, row: box.row + start, rows: cells };
+}
+
+function fits(node: LayoutNode, size: Size): boolean {
+  return least(node, "row") <= size.cols && least(node, "column") <= size.rows;
+}
+
+/** Fewest cells that a node needs along an axis. */
+export function least(node: LayoutNode, axis: Axis): number {
+  if (isLeaf(node)) return axis === "row" ? MIN_PANE_COLS : MIN_PANE_ROWS;
+  const needs = node.children.map((child) => least(child, axis));
+  if (node.axis !== axis) return Math.max(...needs);
+  return needs.reduce((sum, need) => sum + need, 0) + BORDER * (needs.length - 1);
+}
+
+/**
+ * Cells of the children of a split. Each border lies at the rounded sum of the weights before it, so that a border
+ * moves only if something before it, or the whole, changes; then every child gets what it needs at least.
+ */
+export function shares(split: Split, extent: number): number[] {
+  const { children, axis } = split;
+  const cells = Math.max(children.length, extent - BORDER * (children.length - 1));
+  const total = weightOf(children);
+  const needs = children.map((child) => least(child, axis));
+  const needed = needs.reduce((sum, need) => sum + need, 0);
+  // Less room than needed: only in a window that is smaller than its only pane may be.
+  const floor = needed <= cells ? needs : needs.map(() => 1);
+  const ends: number[] = [];
+  let sum = 0;
+  let before = 0;
+  let behind = floor.reduce((all, need) => all + need, 0);
+  for (const [index, child] of children.entries()) {
+    sum += child.weight;
+    const need = floor[index] ?? 1;
+    behind -= need;
+    const wanted = Math.floor((sum / total) * cells + 0.5 + EPSILON);
+    const end = index === children.length - 1 ? cells : Math.min(cells - behind, Math.max(before + need, wanted));
+    ends.push(end - before);
+    before = end;
+  }
+  return ends;
+}
+
+/** Returns the pane beside another one: the one used last among those that touch it; around the edge if there is none. */
+export function neighbour(
+  { boxes, size }: Placement,
+  pane: string,
+  side: Side,
+  recent: readonly string[] = [],
+): string | null {
+  const from = boxes.get(pane);
+  if (from === undefined) return null;
+  const horizontal = side === "left" || side === "right";
+  const limit = horizontal ? size.cols : size.rows;
+  const edge = {
+    left: from.col - BORDER,
+    right: from.col + from.cols + BORDER,
+    up: from.row - BORDER,
+    down: from.row + from.rows + BORDER,
+  }[side];
+  const around = edge <= 0 && (side === "left" || side === "up") ? limit : edge >= limit ? 0 : edge;
+  const touches = ([each, box]: [string, Box]): boolean => {
+    if (each === pane) return false;
+    const at = horizontal ? box.col : box.row;
+    const end = at + (horizontal ? box.cols : box.rows);
+    const meets = side === "left" || side === "up" ? end === around : at === around;
+    const [a, b] = horizontal ? [from.row, from.row + from.rows] : [from.col, from.col + from.cols];
+    const [c, d] = horizontal ? [box.row, box.row + box.rows] : [box.col, box.col + box.cols];
+    return meets && c < b + BORDER && d + BORDER > a;
+  };
+  const found = [...boxes].filter(touches).map(([each]) => each);
+  const rank = (each: string): number => (recent.includes(each) ? recent.indexOf(each) : recent.length);
+  return found.sort((a, b) => rank(a) - rank(b))[0] ?? null;
+}
+
+/** Returns the border at a cell, for the mouse. */
+export function borderAt({ borders }: Placement, row: number, col: number): Border | null {
+  return borders.find((border) => contains(border, row, col)) ?? null;
+}
+
+/** Returns the pane at a cell, null on a border. */
+export function paneAt({ boxes }: Placement, row: number, col: number): string | null {
+  for (const [pane, box] of boxes) if (contains(box, row, col)) return pane;
+  return null;
+}
+
+function contains(box: Box, row: number, col: number): boolean {
+  return row >= box.row && row < box.row + box.rows && col >= box.col && col < box.col + box.cols;
+}
+
+/** Directions in which a border goes on from a cell, as bits: what its glyph depends on. */
+export const lineBits = { up: 1, right: 2, down: 4, left: 8 } as const;
+
+/** Returns, for each cell of the window by row, the bits of its border; 0 in panes. */
+export function borderCells({ borders, size }: Placement): Uint8Array {
+  const { rows, cols } = size;
+  const isLine = new Uint8Array(rows * cols);
+  for (const border of borders) {
+    for (let row = border.row; row < border.row + border.rows; row++) {
+      isLine.fill(1, row * cols + border.col, row * cols + border.col + border.cols);
+    }
+  }
+  const bits = new Uint8Array(rows * cols);
+  for (let row = 0; row < rows; row++) {
+    for (let col = 0; col < cols; col++) {
+      const at = row * cols + col;
+      if (isLine[at] === 0) continue;
+      if (row > 0 && isLine[at - cols] === 1) bits[at] = (bits[at] ?? 0) | lineBits.up;
+      if (row < rows - 1 && isLine[at + cols] === 1) bits[at] = (bits[at] ?? 0) | lineBits.down;
+      if (col > 0 && isLine[at - 1] === 1) bits[at] = (bits[at] ?? 0) | lineBits.left;
+      if (col < cols - 1 && isLine[at + 1] === 1) bits[at] = (bits[at] ?? 0) | lineBits.right;
+      // A line of one cell, in a window of one row or column.
+      if (bits[at] === 0) bits[at] = cols > rows ? lineBits.up | lineBits.down : lineBits.left | lineBits.right;
+    }
+  }
+  return bits;
+}

@@ -1,0 +1,64 @@
+/** Layouts by name, as tmux calls them: the same panes, in order, in a new tree. Pure. */
+import { type Axis, type LayoutNode, leaf, panesOf } from "./tree.ts";
+
+export const layoutPresets = [
+  "even-horizontal",
+  "even-vertical",
+  "main-horizontal",
+  "main-horizontal-mirrored",
+  "main-vertical",
+  "main-vertical-mirrored",
+  "tiled",
+] as const;
+export type LayoutPreset = (typeof layoutPresets)[number];
+
+/** Share of the main pane: more than half, and the others stay usable. */
+const MAIN_SHARE = 0.6;
+
+/** @param main share of the window that the main pane gets, above 0 and below 1 */
+export function arrange(root: LayoutNode, preset: LayoutPreset, main: number = MAIN_SHARE): LayoutNode {
+  const panes = panesOf(root);
+  const [first, ...others] = panes;
+  if (first === undefined || others.length === 0) return root;
+  const beside = (axis: Axis, mirrored: boolean): LayoutNode => {
+    const rest = { ...even(axis === "row" ? "column" : "row", others), weight: 1 - main };
+    const children = [leaf(first, main), rest];
+    return { axis, weight: 1, children: mirrored ? children.reverse() : children };
+  };
+  switch (preset) {
+    case "even-horizontal":
+      return even("row", panes);
+    case "even-vertical":
+      return even("column", panes);
+    case "main-horizontal":
+      return beside("column", false);
+    case "main-horizontal-mirrored":
+      return beside("column", true);
+    case "main-vertical":
+      return beside("row", false);
+    case "main-vertical-mirrored":
+      return beside("row", true);
+    case "tiled":
+      return tiled(panes);
+  }
+}
+
+function even(axis: Axis, panes: readonly string[]): LayoutNode {
+  const [only] = panes;
+  if (only !== undefined && panes.length === 1) return leaf(only);
+  return { axis, weight: 1, children: panes.map((pane) => leaf(pane)) };
+}
+
+/** As square as possible; the last row may have fewer panes, which then are wider. */
+function tiled(panes: readonly string[]): LayoutNode {
+  let rows = 1;
+  let cols = 1;
+  while (rows * cols < panes.length) {
+    rows++;
+    if (rows * cols < panes.length) cols++;
+  }
+  const lines: LayoutNode[] = [];
+  for (let at = 0; at < panes.length; at += cols) lines.push(even("row", panes.slice(at, at + cols)));
+  const [only] = lines;
+  return only !== undefined && lines.length === 1 ? only : { axis: "column", weight: 1, children: lines };
+}

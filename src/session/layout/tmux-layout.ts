@@ -1,0 +1,122 @@
+/**
+ * Layouts as tmux writes them (`#{window_layout}`), so that a layout moves between tmux and wsh:
+ * `bb62,159x48,0,0{79x48,0,0,0,79x48,80,0,1}`: four hexadecimal digits of checksum, then a cell of width, height, column
+ * and row, followed by a pane's number or by its children in `{}` (side by side) or `[]` (one above the other).
+ *
+ * Pure. What must stay true: a text that is read is complete and adds up; anything else is refused, with the place.
+ */
+
+import { WshError } from "../../protocol/errors.ts";
+import type { Size } from "../../protocol/size.ts";
+import type { Box, Placement } from "./cells.ts";
+import { type Axis, BORDER, isLeaf, type LayoutNode, panesOf, tidy } from "./tree.ts";
+
+/** Deepest nesting and most panes that are read: more than any window can show. */
+const MAX_DEPTH = 64;
+const MAX_PANES = 1000;
+const brackets: Readonly<Record<string, { readonly axis: Axis; readonly close: string }>> = {
+  "{": { axis: "row", close: "}" },
+  "[": { axis: "column", close: "]" },
+};
+
+/** Returns the checksum that stands in front: a rotating sum of 16 bits. */
+function checksum(text: string): string {
+  let sum = 0;
+  for (const letter of text) sum = (((sum >> 1) | ((sum & 1) << 15)) + letter.charCodeAt(0)) & 0xffff;
+  return sum.toString(16).padStart(4, "0");
+}
+
+/** @param number a pane's number in the text */
+export function writeTmuxLayout(placement: Placement, number: (pane: string) => number): string {
+  const { size, boxes, tree } = placement;
+  const boxOf = (node: LayoutNode): Box => {
+    const all = panesOf(node).flatMap((pane) => boxes.get(pane) ?? []);
+    const row = Math.min(...all.map((box) => box.row));
+    const col = Math.min(...all.map((box) => box.col));
+    const rows = Math.max(...all.map((box) => box.row + box.rows)) - row;
+    return { row, col, rows, cols: Math.max(...all.map((box) => box.col + box.cols)) - col };
+  };
+  const write = (node: LayoutNode): string => {
+    const { row, col, rows, cols } = boxOf(node);
+    const cell = `${cols}x${rows},${col},${row}`;
+    if (isLeaf(node)) return `${cell},${number(node.pane)}`;
+    const [open, close] = node.axis === "row" ? "{}" : "[]";
+    return `${cell}${open}${node.children.map(write).join(",")}${close}`;
+  };
+  const text = write(tree);
+  return `${checksum(text)},${text}`.replace(/^(.{4},)(\d+x\d+)/, `$1${size.cols}x${size.rows}`);
+}
+
+export interface TmuxLayout {
+  /** Panes are named by their order: `0`, `1`, … */
+  readonly tree: LayoutNode;
+  readonly size: Size;
+  readonly panes: number;
+}
+
+/** @throws WshError invalid_layout, with the place in the text */
+export function readTmuxLayout(text: string): TmuxLayout {
+  const trimmed = text.trim();
+  const head = /^([0-9a-f]{4}),/.exec(trimmed);
+  if (head === null) throw wrong("a tmux layout begins with a checksum of four hexadecimal digits and a comma", 0);
+  const body = trimmed.slice(5);
+  if (checksum(body) !== head[1]) throw wrong(`the checksum is ${checksum(body)}, not ${head[1]}`, 0);
+  let at = 0;
+  let panes = 0;
+  const cell = (depth: number): { node: LayoutNode; box: Box } => {
+    if (depth > MAX_DEPTH) throw wrong(`it is nested deeper than ${MAX_DEPTH}`, at);
+    const match = /^(\d{1,4})x(\d{1,4}),(\d{1,4}),(\d{1,4})/.exec(body.slice(at, at + 24));
+    if (match === null) throw wrong("a cell is WIDTHxHEIGHT,COLUMN,ROW", at);
+    const [all, cols = 0, rows = 0, col = 0, row = 0] = [match[0], ...match.slice(1).map(Number)];
+    const box: Box = { row, col, rows, cols };
+    if (rows < 1 || cols < 1) throw wrong("a cell has at least one row and one column", at);
+    at += all.length;
+    const bracket = brackets[body[at] ?? ""];
+    if (bracket === undefined) {
+      at += /^,\d{1,10}(?!\d*x)/.exec(body.slice(at))?.[0].length ?? 0;
+      if (++panes > MAX_PANES) throw wrong(`it has more than ${MAX_PANES} panes`, at);
+      return { node: { pane: String(panes - 1), weight: 1 }, box };
+    }
+    at++;
+    const children: LayoutNode[] = [];
+    const boxes: Box[] = [];
+    for (;;) {
+      const child = cell(depth + 1);
+      const weight = bracket.axis === "row" ? child.box.cols : child.box.rows;
+      children.push({ ...child.node, weight });
+      boxes.push(child.box);
+      const next = body[at++];
+      if (next === bracket.close) break;
+      if (next !== ",") throw wrong(`',' or '${bracket.close}' is missing`, at - 1);
+    }
+    if (!addsUp(bracket.axis, box, boxes)) throw wrong("the cells do not fill the cell around them", at);
+    return { node: { axis: bracket.axis, weight: 1, children }, box };
+  };
+  const { node, box } = cell(0);
+  if (at !== body.length) throw wrong(`'${body.slice(at, at + 20)}' follows the end`, at);
+  const size = { rows: box.rows, cols: box.cols };
+  const cells = (child: LayoutNode): number => (isLeaf(child) ? 0 : extent(child));
+  return { tree: tidy(node, cells), size, panes };
+}
+
+/** The weights of what was read are cells. */
+function extent(split: Exclude<LayoutNode, { pane: string }>): number {
+  return split.children.reduce((sum, { weight }) => sum + weight, 0) + BORDER * (split.children.length - 1);
+}
+
+function addsUp(axis: Axis, box: Box, children: readonly Box[]): boolean {
+  let at = axis === "row" ? box.col : box.row;
+  for (const child of children) {
+    const fits =
+      axis === "row"
+        ? child.row === box.row && child.rows === box.rows && child.col === at
+        : child.col === box.col && child.cols === box.cols && child.row === at;
+    if (!fits) return false;
+    at += (axis === "row" ? child.cols : child.rows) + BORDER;
+  }
+  return at - BORDER === (axis === "row" ? box.col + box.cols : box.row + box.rows);
+}
+
+function wrong(reason: string, at: number): WshError {
+  return new WshError("invalid_layout", `no tmux layout: ${reason} (at character ${at + 1})`);
+}

@@ -1,0 +1,276 @@
+/**
+ * The layout of one window: a tree of rows and columns with panes as leaves, and the changes that people make to it.
+ *
+ * Pure. A tree is a value: every change returns a new one. What must stay true: a pane occurs once; a split has two or
+ * more children, none of them a split along the same axis. Weights are shares of what a split has beside its borders,
+ * in no unit; a change of the window's size changes none of them, so that a window shrunk and enlarged again looks as it did.
+ * Changes that move a border are given the size of the split in cells, because a border takes a cell.
+ */
+import { WshError } from "../../protocol/errors.ts";
+
+/** `row`: children side by side. `column`: one above the other. */
+export type Axis = "row" | "column";
+export type Side = "left" | "right" | "up" | "down";
+
+export interface PaneLeaf {
+  /** `@7` */
+  readonly pane: string;
+  /** Share of the parent's cells, above 0. */
+  readonly weight: number;
+}
+
+export interface Split {
+  readonly axis: Axis;
+  readonly weight: number;
+  readonly children: readonly LayoutNode[];
+}
+
+export type LayoutNode = PaneLeaf | Split;
+
+/** Cells between two neighbours. */
+export const BORDER = 1;
+/** Least share that arithmetic may leave a child, so that none vanishes: a thousandth of a large window. */
+const LEAST_SHARE = 1e-3;
+
+export function leaf(pane: string, weight = 1): PaneLeaf {
+  return { pane, weight };
+}
+
+export function isLeaf(node: LayoutNode): node is PaneLeaf {
+  return "pane" in node;
+}
+
+/** Returns the panes in reading order: the order of their indexes. */
+export function panesOf(node: LayoutNode): string[] {
+  return isLeaf(node) ? [node.pane] : node.children.flatMap(panesOf);
+}
+
+export function hasPane(node: LayoutNode, pane: string): boolean {
+  return isLeaf(node) ? node.pane === pane : node.children.some((child) => hasPane(child, pane));
+}
+
+/** Indexes of children from the root to a node. */
+export type Path = readonly number[];
+
+/** Returns where a pane is. @throws WshError pane_not_found */
+export function pathTo(node: LayoutNode, pane: string): Path {
+  const path = findPath(node, pane);
+  if (path === null) throw new WshError("pane_not_found", `the window has no pane '${pane}'`);
+  return path;
+}
+
+function findPath(node: LayoutNode, pane: string): Path | null {
+  if (isLeaf(node)) return node.pane === pane ? [] : null;
+  for (const [index, child] of node.children.entries()) {
+    const path = findPath(child, pane);
+    if (path !== null) return [index, ...path];
+  }
+  return null;
+}
+
+export function nodeAt(node: LayoutNode, path: Path): LayoutNode {
+  const [first, ...rest] = path;
+  if (first === undefined) return node;
+  const child = isLeaf(node) ? undefined : node.children[first];
+  if (child === undefined) throw new RangeError(`a layout has no node at ${path.join(".")}`);
+  return nodeAt(child, rest);
+}
+
+/** Returns the tree with one node replaced, not yet tidy. */
+function replaceAt(node: LayoutNode, path: Path, made: LayoutNode): LayoutNode {
+  const [first, ...rest] = path;
+  if (first === undefined || isLeaf(node)) return made;
+  return {
+    ...node,
+    children: node.children.map((child, index) => (index === first ? replaceAt(child, rest, made) : child)),
+  };
+}
+
+/** Cells that each split has along its axis, by the split itself: `cellsOf` of the placement (cells.ts). */
+export type ExtentOf = (split: Split) => number;
+
+export interface SplitRequest {
+  /** The pane to split. */
+  readonly pane: string;
+  readonly made: string;
+  readonly side: Side;
+  /** The new pane's cells along the axis; half of what there is when absent. */
+  readonly cells?: number;
+}
+
+/** The axis along which a side is, and whether it is the end of it. */
+export function along(side: Side): { readonly axis: Axis; readonly after: boolean } {
+  return { axis: side === "left" || side === "right" ? "row" : "column", after: side === "right" || side === "down" };
+}
+
+/**
+ * Puts a new pane beside another one, in the room of that one alone.
+ * @param extents cells of the splits that there are
+ * @param own cells that the pane has along the axis of the side
+ * @throws WshError pane_not_found
+ */
+export function splitPane(root: LayoutNode, request: SplitRequest, extents: ExtentOf, own: number): LayoutNode {
+  const { pane, made, side, cells } = request;
+  const { axis, after } = along(side);
+  const path = pathTo(root, pane);
+  const target = nodeAt(root, path);
+  const free = Math.max(2, own - BORDER);
+  const fresh = Math.min(free - 1, Math.max(1, cells ?? Math.floor(free / 2)));
+  const parentPath = path.slice(0, -1);
+  const parent = path.length === 0 ? null : nodeAt(root, parentPath);
+  const pair = (old: number, young: number): LayoutNode[] => {
+    const two = [
+      { ...target, weight: old },
+      { pane: made, weight: young },
+    ];
+    return after ? two : two.reverse();
+  };
+  if (parent === null || isLeaf(parent) || parent.axis !== axis) {
+    return replaceAt(root, path, { axis, weight: target.weight, children: pair(free - fresh, fresh) });
+  }
+  const unit = perCell(parent, extents(parent));
+  const index = path.at(-1) ?? 0;
+  // The new border takes a cell of the pane, so that its neighbours keep theirs.
+  const left = Math.max(target.weight * LEAST_SHARE, target.weight - unit * BORDER);
+  const share = left * (fresh / free);
+  const children = parent.children.flatMap((child, at) => (at === index ? pair(left - share, share) : [child]));
+  return replaceAt(root, parentPath, { ...parent, children });
+}
+
+/** Puts a new pane along a whole side of the window. @param own cells of the window along the axis of the side */
+export function splitWindow(
+  root: LayoutNode,
+  { made, side, cells }: Omit<SplitRequest, "pane">,
+  extents: ExtentOf,
+  own: number,
+): LayoutNode {
+  const { axis, after } = along(side);
+  const free = Math.max(2, own - BORDER);
+  const fresh = Math.min(free - 1, Math.max(1, cells ?? Math.floor(free / 2)));
+  const two: LayoutNode[] = [
+    { ...root, weight: free - fresh },
+    { pane: made, weight: fresh },
+  ];
+  return tidy({ axis, weight: 1, children: after ? two : two.reverse() }, (split) =>
+    split.axis === axis && !isLeaf(root) && split === two[0] ? free - fresh : extents(split),
+  );
+}
+
+/**
+ * Takes a pane out; the neighbour before it, or else the one behind it, takes its room.
+ * @returns null when it was the last one
+ * @throws WshError pane_not_found
+ */
+export function removePane(root: LayoutNode, pane: string, extents: ExtentOf): LayoutNode | null {
+  const path = pathTo(root, pane);
+  const index = path.at(-1);
+  if (index === undefined) return null;
+  const parentPath = path.slice(0, -1);
+  const parent = nodeAt(root, parentPath);
+  if (isLeaf(parent)) return null;
+  const extent = extents(parent);
+  const gone = parent.children[index]?.weight ?? 0;
+  const heir = index === 0 ? 1 : index - 1;
+  const room = gone + perCell(parent, extent) * BORDER;
+  const children = parent.children
+    .map((child, at) => (at === heir ? { ...child, weight: child.weight + room } : child))
+    .filter((_, at) => at !== index);
+  const made: Split = { ...parent, children };
+  const known: ExtentOf = (split) => (split === made ? extent : extents(split));
+  return tidy(replaceAt(root, parentPath, made), known);
+}
+
+/** Exchanges two panes; everything else stays. @throws WshError pane_not_found */
+export function swapPanes(root: LayoutNode, one: string, other: string): LayoutNode {
+  pathTo(root, one);
+  pathTo(root, other);
+  return mapPanes(root, (pane) => (pane === one ? other : pane === other ? one : pane));
+}
+
+/** Moves every pane to the place of the next one, or of the one before. */
+export function rotatePanes(root: LayoutNode, by: 1 | -1): LayoutNode {
+  const panes = panesOf(root);
+  const moved = new Map(panes.map((_, at) => [at, panes[(at - by + panes.length) % panes.length]]));
+  let at = 0;
+  return mapPanes(root, (pane) => moved.get(at++) ?? pane);
+}
+
+/** Replaces a pane by another. @throws WshError pane_not_found */
+export function replacePane(root: LayoutNode, pane: string, made: string): LayoutNode {
+  pathTo(root, pane);
+  return mapPanes(root, (each) => (each === pane ? made : each));
+}
+
+/** Gives the children of every split, or only of the one around a pane, equal shares. */
+export function equalise(root: LayoutNode, around?: string): LayoutNode {
+  if (around === undefined) return spread(root);
+  const path = pathTo(root, around);
+  if (path.length === 0) return root;
+  const parent = nodeAt(root, path.slice(0, -1));
+  if (isLeaf(parent)) return root;
+  const children = parent.children.map((child) => ({ ...child, weight: 1 }));
+  return replaceAt(root, path.slice(0, -1), { ...parent, children });
+}
+
+function spread(node: LayoutNode): LayoutNode {
+  if (isLeaf(node)) return node;
+  return { ...node, children: node.children.map((child) => ({ ...spread(child), weight: 1 })) };
+}
+
+/** Returns the tree with other weights for the children of the split at a path. */
+export function reweigh(root: LayoutNode, path: Path, weights: readonly number[]): LayoutNode {
+  const split = nodeAt(root, path);
+  if (isLeaf(split)) return root;
+  const children = split.children.map((child, at) => ({ ...child, weight: weights[at] ?? child.weight }));
+  return replaceAt(root, path, { ...split, children });
+}
+
+/** Keeps the panes that a test accepts, for a placement only: weights stay. @returns null when none is left */
+export function keepPanes(node: LayoutNode, accepts: (pane: string) => boolean): LayoutNode | null {
+  if (isLeaf(node)) return accepts(node.pane) ? node : null;
+  const children = node.children.flatMap((child) => keepPanes(child, accepts) ?? []);
+  if (children.length === node.children.length && children.every((child, at) => child === node.children[at])) {
+    return node;
+  }
+  const [only] = children;
+  if (only === undefined) return null;
+  return children.length === 1 ? { ...only, weight: node.weight } : { ...node, children };
+}
+
+function mapPanes(node: LayoutNode, change: (pane: string) => string): LayoutNode {
+  if (isLeaf(node)) return { ...node, pane: change(node.pane) };
+  return { ...node, children: node.children.map((child) => mapPanes(child, change)) };
+}
+
+/** Weight of one cell in a split. */
+export function perCell(split: Split, extent: number): number {
+  const cells = Math.max(1, extent - BORDER * (split.children.length - 1));
+  return weightOf(split.children) / cells;
+}
+
+export function weightOf(children: readonly LayoutNode[]): number {
+  return children.reduce((sum, { weight }) => sum + weight, 0);
+}
+
+/**
+ * Restores the tree's rules: a split of one child is that child, and a split along its parent's axis gives the parent
+ * its children, at the sizes they have.
+ */
+export function tidy(node: LayoutNode, extents: ExtentOf): LayoutNode {
+  if (isLeaf(node)) return node;
+  const extent = extents(node);
+  const children = node.children.map((child) => tidy(child, extents));
+  const [only] = children;
+  if (only !== undefined && children.length === 1) return { ...only, weight: node.weight };
+  const unit = perCell(node, extent);
+  return {
+    ...node,
+    children: children.flatMap((child) => {
+      if (isLeaf(child) || child.axis !== node.axis) return [child];
+      const inner = weightOf(child.children);
+      const borders = unit * BORDER * (child.children.length - 1);
+      const room = Math.max(child.weight * LEAST_SHARE, child.weight - borders);
+      return child.children.map((grandchild) => ({ ...grandchild, weight: (grandchild.weight / inner) * room }));
+    }),
+  };
+}
