@@ -136,14 +136,46 @@ describe("wsh service", () => {
     expect(faults.filter((line) => line.includes("wsh-t.service"))).toEqual([]);
   });
 
-  testWith("python3")("launchd: a property list that reads", async () => {
-    await using wsh = new Wsh();
-    const plist = await wsh.ok("service", "launchd", "--bind", "127.0.0.1:8080");
+  /** The property list as a parser of XML reads it; the comments of it stay away. */
+  function parsed(plist: string): Record<string, unknown> & { ProgramArguments: string[] } {
     const read = "import plistlib, json, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))";
-    const { stdout } = Bun.spawnSync(["python3", "-c", read], { stdin: Buffer.from(plist), stdout: "pipe" });
-    const value = JSON.parse(stdout.toString());
-    expect(value).toMatchObject({ Label: "wsh.t", RunAtLoad: true, AbandonProcessGroup: true });
+    const { stdout, stderr } = Bun.spawnSync(["python3", "-c", read], { stdin: Buffer.from(plist), stderr: "pipe" });
+    expect(stderr.toString()).toBe("");
+    return JSON.parse(stdout.toString());
+  }
+
+  testWith("python3")("launchd: a property list that reads, with a PATH and a locale for sessions", async () => {
+    await using wsh = new Wsh({ env: { PATH: `/opt/a&b/bin::./bin:/usr/bin:/bin:/usr/bin`, LANG: "de_DE.UTF-8" } });
+    const plist = await wsh.ok("service", "launchd", "--bind", "127.0.0.1:8080");
+    const value = parsed(plist);
+    expect(value).toMatchObject({
+      Label: "wsh.t",
+      RunAtLoad: true,
+      AbandonProcessGroup: true,
+      ProcessType: "Interactive",
+      EnvironmentVariables: { PATH: "/opt/a&b/bin:/usr/bin:/bin", LANG: "de_DE.UTF-8" },
+    });
     expect(value.ProgramArguments.slice(-5)).toEqual(["server", "--server-name", "t", "--bind", "127.0.0.1:8080"]);
+    expect(plist).toContain("launchctl bootstrap gui/$(id -u) ~/Library/LaunchAgents/wsh.t.plist");
+  });
+
+  testWith("python3")("launchd: names and locales that XML or macOS would not take as they are", async () => {
+    for (const name of ["a--b", "end-", "plain-name"]) {
+      await using wsh = new Wsh({ name, env: { LANG: "C" } });
+      const plist = await wsh.ok("service", "launchd");
+      expect(parsed(plist)).toMatchObject({
+        Label: `wsh.${name}`,
+        EnvironmentVariables: { LANG: "en_US.UTF-8" },
+      });
+      for (const comment of plist.match(/<!--.*?-->/gs) ?? []) expect(comment.slice(4, -3)).not.toMatch(/--|-$/);
+    }
+    await using wsh = new Wsh();
+    const { code, stderr } = await wsh.runWith(
+      { env: { PATH: `/a\u0001b:${process.env.PATH}` } },
+      "service",
+      "launchd",
+    );
+    expect({ code, says: stderr.includes("cannot stand in a property list") }).toEqual({ code: 2, says: true });
   });
 
   test("another system is a usage error", async () => {
