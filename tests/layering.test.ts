@@ -22,9 +22,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   pane: ["base", "protocol", "platform", "pty", "terminal", "shell"],
   compositor: ["protocol", "terminal"],
   session: ["base", "protocol", "keys", "pty", "pane", "compositor"],
+  endpoint: ["base", "protocol", "platform", "wire", "instance", "keys", "compositor", "session"],
   host: [
-    ...["base", "protocol", "operations", "platform", "wire", "instance", "keys", "pty", "terminal", "shell", "pane"],
-    ...["compositor", "session"],
+    ...["protocol", "operations", "platform", "wire", "instance", "keys", "pty", "terminal", "shell", "pane"],
+    ...["compositor", "session", "endpoint"],
   ],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],
@@ -96,7 +97,7 @@ test("no file of src is too long", async () => {
 
 /** Where else than in src/platform the code asks which system it runs on. */
 const askPlatform: readonly string[] = [
-  "host/attach/terminal-owner.ts",
+  "endpoint/attach/terminal-owner.ts",
   "instance/paths.ts",
   "instance/registry/directories.ts",
   "pty/master.ts",

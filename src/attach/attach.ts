@@ -11,7 +11,7 @@
  *
  * A person can stop us (`kill -TSTP`, `suspend` of a surrounding shell): the terminal is restored and the session
  * process releases it first, so that the shell then has it alone; back in the foreground, everything is repainted.
- * SIGSTOP leaves no time for that: the session process notices (host/attach/signalled-input.ts), and only the
+ * SIGSTOP leaves no time for that: the session process notices (endpoint/attach/signalled-input.ts), and only the
  * repainting remains.
  */
 import * as v from "valibot";

@@ -3,6 +3,7 @@
  */
 import fs from "node:fs";
 import { join } from "node:path";
+import type { SessionServer } from "../endpoint/session-server.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { HostSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
@@ -32,7 +33,6 @@ import type { SessionRegistry, SessionSettings } from "../session/types.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles } from "../shell/integration.ts";
 import { defaultProfile } from "../terminal/profile.ts";
-import type { HostServer } from "./host-server.ts";
 import type { Session } from "./session.ts";
 
 /** Characters of a session's nonce: 95 bits, which output cannot guess. */
@@ -43,7 +43,7 @@ export interface CreateOptions {
   readonly spec: HostSpec;
   readonly instance: Instance;
   readonly settings: Settings;
-  readonly server: HostServer;
+  readonly server: SessionServer;
   readonly registryFor: (instance: Instance, ids: SessionIds) => SessionRegistry;
 }
 

@@ -4,6 +4,7 @@
  * runtime directory is deleted, it binds again.
  */
 import * as v from "valibot";
+import { SessionServer } from "../endpoint/session-server.ts";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
 import { HostSpecSchema } from "../instance/launch/host-spec.ts";
@@ -22,7 +23,7 @@ import { WshError } from "../protocol/errors.ts";
 import type { SessionRegistry } from "../session/types.ts";
 import { integrationFiles } from "../shell/integration.ts";
 import { type CreateOptions, createSession } from "./create.ts";
-import { HostServer } from "./host-server.ts";
+import { servedPane } from "./served-pane.ts";
 import type { Session } from "./session.ts";
 
 /** Longest time for peers to read the last messages before the process ends, in ms. */
@@ -68,7 +69,7 @@ export async function runHost(): Promise<void> {
 
 async function begin(): Promise<{
   session: Session;
-  server: HostServer;
+  server: SessionServer;
   instance: Instance;
   ids: SessionIds;
   logger: Logger;
@@ -82,7 +83,7 @@ async function begin(): Promise<{
   const settings = loadSettings(instance, { env: process.env });
   const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
   const audit = directAudit(instance, settings.values);
-  const server = new HostServer(
+  const server = new SessionServer(
     settings.values.max_clients,
     {
       titles: settings.values.title === "on",
@@ -92,7 +93,7 @@ async function begin(): Promise<{
   );
   const create = { spec, instance, settings: settings.values, server, registryFor };
   const { session, ids } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
-  server.serve(session);
+  server.serve(servedPane(session));
   const scripts = wantsIntegration(settings.values.shell_integration, spec.env);
   const { warnings } = settings;
   const { id, pane_id } = session.info();
@@ -137,7 +138,7 @@ async function registerAgain(
   instance: Instance,
   ids: SessionIds,
   session: Session,
-  server: HostServer,
+  server: SessionServer,
   logger: Logger,
   failed: Set<string>,
   restored: () => void,

@@ -5,11 +5,11 @@
  */
 
 import { WshError } from "../protocol/errors.ts";
+import { isEcho } from "../protocol/plain-bytes.ts";
 import { MIN_PANE_COLS, MIN_PANE_ROWS } from "../protocol/size.ts";
 import type { Pty, PtyExit, PtyOpen, PtySpawn, SignalTarget } from "../pty/port.ts";
 import { TerminalModel, type TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
-import { isEcho } from "../terminal/stream/plain-bytes.ts";
 import { InputGate } from "./input-gate.ts";
 
 export interface ProgramOptions {

@@ -16,7 +16,7 @@ import { isSecret, type PtyExit } from "../pty/port.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
-import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry } from "./types.ts";
+import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, Typed } from "./types.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
 
@@ -235,11 +235,10 @@ export class Session<P extends PaneRef = PaneRef> {
   }
 
   /** A person typed at an attached terminal: counts as activity even while keys are captured. */
-  typed(viewer: number, bytes: Uint8Array): void {
-    const { pane } = this;
-    pane.activity.record();
-    const flags = pane.flags();
-    if (this.keyboard.type(viewer, bytes, isSecret(flags))) pane.typed(bytes, flags);
+  typed(viewer: number, bytes: Uint8Array, to: Typed = this.pane): void {
+    to.activity.record();
+    const flags = to.flags();
+    if (this.keyboard.type(viewer, bytes, isSecret(flags))) to.typed(bytes, flags);
   }
 
   /** A streaming client connected or disconnected. */

@@ -44,8 +44,17 @@ interface ShownPaneEvents {
   abandoned: undefined;
 }
 
+/** Who gets what a person types. */
+export interface Typed {
+  readonly activity: { record(): void };
+  /** Modes that the program has set on its terminal; null when unknown. */
+  flags(): PtyFlags | null;
+  /** A person typed. @param flags the program's modes at that time */
+  typed(bytes: Uint8Array, flags: PtyFlags | null): void;
+}
+
 /** What a session needs from a pane it shows. It refers to panes and owns none: a pane may run in another process. */
-export interface PaneRef {
+export interface PaneRef extends Typed {
   readonly id: string;
   readonly pid: number | null;
   readonly command: string;
@@ -66,10 +75,6 @@ export interface PaneRef {
   state(): SessionState;
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting };
   resize(rows: number, cols: number): Promise<void>;
-  /** Modes that the program has set on its terminal; null when unknown. */
-  flags(): PtyFlags | null;
-  /** A person typed. @param flags the program's modes at that time */
-  typed(bytes: Uint8Array, flags: PtyFlags | null): void;
   /** The session is over: pending waits fail with `gone`. */
   release(gone: WshError): void;
 }

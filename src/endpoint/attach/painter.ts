@@ -5,17 +5,17 @@
  */
 
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
-import { frameModes } from "../../compositor/frame-modes.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
 import { keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
 import type { Grid } from "../../protocol/grid.ts";
+import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
-import { isPlain, isPrintable } from "../../terminal/stream/plain-bytes.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../../session/session.ts";
 import { ScrollbackFeed } from "./scrollback-feed.ts";
+import type { Shown } from "./shown.ts";
 
 export interface PainterOptions {
   /** Label of the key that takes the keyboard back. */
@@ -54,9 +54,10 @@ export class Painter {
 
   constructor(
     private readonly session: Session,
+    private readonly screen: Shown,
     private readonly options: PainterOptions,
   ) {
-    this.scrollback = new ScrollbackFeed(session.pane.terminal, options.scrollback);
+    this.scrollback = new ScrollbackFeed(screen, options.scrollback);
   }
 
   rang(): void {
@@ -94,7 +95,7 @@ export class Painter {
    */
   mayBeTyped(bytes: Uint8Array): boolean {
     const { shown, plain, kept } = this;
-    if (!plain || shown === null || kept.isEmpty || this.epoch !== this.session.pane.terminal.epoch) return false;
+    if (!plain || shown === null || kept.isEmpty || this.epoch !== this.screen.epoch) return false;
     const { visible, col } = shown.cursor;
     return visible && col + bytes.length < shown.cols && bytes.every(isPrintable);
   }
@@ -115,8 +116,8 @@ export class Painter {
    */
   next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
     const view = this.compose(showing);
-    this.epoch = this.session.pane.terminal.epoch;
-    const waits = showing.flooding || this.session.pane.terminal.alternate;
+    this.epoch = this.screen.epoch;
+    const waits = showing.flooding || this.screen.alternate;
     const scrolled = waits ? [] : this.scrollback.take(showing.size.cols);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.shown;
@@ -134,14 +135,14 @@ export class Painter {
   }
 
   private compose({ size, help, note, bare }: Showing): Frame {
-    const { terminal } = this.session.pane;
+    const { screen } = this;
     const sign = bare ? null : this.sign(help);
-    const { offset, ...frame } = this.frame(terminal.grid(), { outer: size, sign, bare, note });
+    const { offset, ...frame } = this.frame(screen.grid(), { outer: size, sign, bare, note });
     this.offset = offset;
     return {
       ...frame,
-      modes: frameModes(terminal.modes, terminal.alternate),
-      title: this.options.titles && terminal.title !== "" ? terminal.title : null,
+      modes: screen.modes,
+      title: this.options.titles && screen.title !== "" ? screen.title : null,
     };
   }
 

@@ -3,9 +3,9 @@
  * mouse events get the program's own coordinates, and those outside it never reach it. Other input passes unchanged.
  */
 
-import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
-import { translateMouse } from "../../keys/mouse.ts";
-import type { Session } from "../session.ts";
+import { decodeKeys, initialKeyState } from "../keys/decode.ts";
+import { translateMouse } from "../keys/mouse.ts";
+import type { Session } from "./session.ts";
 
 /** Prefix of a mouse event. */
 const ESCAPE = 0x1b;

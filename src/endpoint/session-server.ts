@@ -1,6 +1,7 @@
 /**
- * The session process's socket: accepts peers, answers their requests from the session, and sends them streams and
- * events. Peers that connect before the session is ready wait for their hello.
+ * A session's socket: accepts peers, answers their requests, and sends them streams and events. The process of a
+ * single pane and the layout process of several serve the same messages here. Peers that connect before the session is
+ * ready wait for their hello.
  */
 import * as v from "valibot";
 import type { AuditLog } from "../instance/audit/audit-log.ts";
@@ -10,17 +11,14 @@ import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Message, messageTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
 import { VERSION } from "../protocol/version.ts";
+import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
-import type { AttachPolicy, TerminalStream } from "./attach/attached-terminal.ts";
-import { FloodPace } from "./fairness/pacing.ts";
-import { FloodPriority } from "./fairness/priority.ts";
-import type { Session } from "./session.ts";
-import type { CommandStream } from "./streams/command-stream.ts";
-import { StreamCode, type Streams } from "./streams/lazy-streams.ts";
-import { ListFeed } from "./streams/list-feed.ts";
-import type { StreamClient } from "./streams/stream-client.ts";
+import type { AttachPolicy } from "./attach/attached-terminal.ts";
+import { StreamCode, type Streams } from "./lazy-streams.ts";
+import { ListFeed } from "./list-feed.ts";
+import type { PeerStream, Served } from "./served.ts";
 
 const EndSchema = v.object({ reason: v.picklist(["killed", "server_stopped"]) });
 const CallerGoneSchema = v.object({ id: v.string() });
@@ -38,17 +36,15 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.colors",
 ]);
 
-export class HostServer implements PeerHandler {
+export class SessionServer implements PeerHandler {
   private readonly peers = new Set<Peer>();
-  private readonly streams = new Map<Peer, TerminalStream | StreamClient | CommandStream>();
+  private readonly streams = new Map<Peer, PeerStream>();
   private readonly watchers = new Set<Peer>();
   /** Callers with their own connection, relayed by a peer, who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
-  private session: Session | null = null;
+  private served: Served | null = null;
   private feed: ListFeed | null = null;
-  private priority: FloodPriority | null = null;
-  private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
-  private readonly code = new StreamCode();
+  private readonly code = new StreamCode(() => this.serving.clients());
 
   constructor(
     private readonly maxClients: number,
@@ -67,8 +63,9 @@ export class HostServer implements PeerHandler {
   }
 
   /** The session is ready: peers get their hello, watchers get events. */
-  serve(session: Session): void {
-    this.session = session;
+  serve(served: Served): void {
+    const { session } = served;
+    this.served = served;
     const feed = new ListFeed(
       session,
       () => this.watchers.size > 0,
@@ -81,20 +78,11 @@ export class HostServer implements PeerHandler {
       this.broadcast({ event, ...fields, info: session.info(), listing: feed.passing });
     };
     for (const change of ["listed", "drawn"] as const) session.events.on(change, () => feed.changed());
-    for (const change of ["listed", "title", "alternate"] as const)
-      session.pane.events.on(change, () => feed.changed());
-    const priority = new FloodPriority(
-      () => session.viewers.count > 0,
-      () => void this.loadOperations(),
-      new FloodPace(() => session.pane.hold()),
-    );
-    this.priority = priority;
-    session.pane.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
+    served.begin({ changed: () => feed.changed(), tell });
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
-    session.pane.events.on("endTold", () => tell("session_end_told"));
     session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => {
       feed.dispose();
@@ -103,13 +91,12 @@ export class HostServer implements PeerHandler {
   }
 
   hello(): Hello {
-    const info = this.session?.info();
+    const info = this.served?.session.info();
     return { wsh: PROTOCOL_VERSION, version: VERSION, role: "host", ...(info === undefined ? {} : { info }) };
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
-    const { session } = this;
-    if (session === null) throw new WshError("host_unavailable", "the session is being started");
+    const { session, paneId } = this.serving;
     const audit = peer.isServer || unrecorded.has(request.op) ? null : this.audit();
     if (audit === null) return this.answer(session, request, peer);
     const { op: operation, input, caller } = request;
@@ -122,7 +109,7 @@ export class HostServer implements PeerHandler {
       result = WshError.from(thrown).code;
       throw thrown;
     } finally {
-      const reached = { id: session.id, pane_id: session.pane.id };
+      const reached = { id: session.id, pane_id: paneId };
       audit.write({ operation, input, context, reached, result, ms: performance.now() - began });
     }
   }
@@ -155,11 +142,17 @@ export class HostServer implements PeerHandler {
       case "host.subscribe":
       case "host.follow":
       case "host.raw":
-        return this.streaming(session, request, peer, this.code.now ?? (await this.code.load()));
+        return this.streaming(request, peer, this.code.now ?? (await this.code.load()));
       default:
         if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
-        return this.operate(session, request);
+        return this.serving.operate(request, peer);
     }
+  }
+
+  /** @throws WshError host_unavailable before the session is ready */
+  private get serving(): Served {
+    if (this.served === null) throw new WshError("host_unavailable", "the session is being started");
+    return this.served;
   }
 
   /** Returns the session's info for a server, which is told of the next change after it. */
@@ -179,22 +172,19 @@ export class HostServer implements PeerHandler {
     return { name, shown_in: [...around] };
   }
 
-  private async streaming(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+  private async streaming(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
     if (peer.isClosed) throw new WshError("cancelled", "the connection has ended");
     switch (request.op) {
       case "host.attach":
-        return this.attach(session, request, peer, code);
+        return this.attach(request, peer, code);
       case "host.client":
-        this.client(session, peer, code);
-        return session.info();
       case "host.subscribe":
-        await this.client(session, peer, code).subscribe(request.input, request.access);
-        return {};
       case "host.follow":
-        return this.follow(session, request.input, peer, code);
       case "host.raw":
-        await this.client(session, peer, code).raw(request.input);
-        return session.info();
+        return code.clients.request(request, peer, this.streams.get(peer), (stream) => {
+          if (request.op !== "host.follow") this.requireRoom(this.serving.session);
+          this.streams.set(peer, stream());
+        });
     }
     const stream = this.streams.get(peer);
     if (!(stream instanceof code.TerminalStream)) {
@@ -221,7 +211,7 @@ export class HostServer implements PeerHandler {
     this.streams.delete(peer);
     const callers = this.callers.get(peer);
     this.callers.delete(peer);
-    if (callers !== undefined) this.session?.keyboard.connectionLost(callers);
+    if (callers !== undefined) this.served?.session.keyboard.connectionLost(callers);
   }
 
   private remember(caller: string, peer: Peer): void {
@@ -238,51 +228,17 @@ export class HostServer implements PeerHandler {
     while (this.peers.size > 0 && performance.now() < deadline) await Bun.sleep(5);
   }
 
-  private async operate(session: Session, request: PeerRequest): Promise<unknown> {
-    const answered = this.priority?.asked();
-    try {
-      const { operate } = await this.loadOperations();
-      return await operate(session, request);
-    } finally {
-      answered?.();
-    }
-  }
-
-  /** Loaded with the first request, to save memory in sessions that get none. */
-  private loadOperations(): Promise<typeof import("./operations/dispatch.ts")> {
-    this.operations ??= import("./operations/dispatch.ts");
-    return this.operations;
-  }
-
-  private async attach(session: Session, request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+  private async attach(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {
+    const { serving } = this;
+    const { session } = serving;
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
-    const stream = new code.TerminalStream(session, peer, request.input, { ...this.policy, known: code.known });
+    const policy = { ...this.policy, known: code.known };
+    const stream = new code.TerminalStream(session, serving.shown(request), peer, request.input, policy);
     // Registered before it has begun: keys, a new size and the end may come at once.
     this.streams.set(peer, stream);
     await stream.start();
     return session.info();
-  }
-
-  /** Returns the peer as a streaming client that is no terminal. @throws WshError resource_limit_reached */
-  private client(session: Session, peer: Peer, code: Streams): StreamClient {
-    const known = this.streams.get(peer);
-    if (known instanceof code.StreamClient) return known;
-    if (known !== undefined) throw new WshError("invalid_request", "this connection carries a terminal already");
-    this.requireRoom(session);
-    const client = new code.StreamClient(session, peer);
-    this.streams.set(peer, client);
-    return client;
-  }
-
-  /** Streams a command's output to this peer from now on. @throws WshError invalid_request, command_not_found */
-  private follow(session: Session, input: unknown, peer: Peer, code: Streams): unknown {
-    const known = this.streams.get(peer);
-    if (known instanceof code.CommandStream) return known.follow(input);
-    if (known !== undefined) throw new WshError("invalid_request", "this connection carries a stream already");
-    const stream = new code.CommandStream(session, peer);
-    this.streams.set(peer, stream);
-    return stream.follow(input);
   }
 
   private requireRoom(session: Session): void {

@@ -14,14 +14,15 @@
 import type { LastingChange } from "../../protocol/attach.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
+import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Session } from "../session.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { Seen } from "./known-terminals.ts";
 import { PaintedTerminal } from "./painted-echo.ts";
 import { Painter, type PainterOptions } from "./painter.ts";
+import type { Shown, ShownProgram } from "./shown.ts";
 
 /** Limit of bytes pending for a relaying terminal, past which it is behind: a few screens. */
 const BEHIND_BYTES = 256 * 1024;
@@ -61,7 +62,7 @@ export class Presentation {
   private isEcho = false;
   private over = false;
   /** Lasting changes that programs make at a relayed terminal, and which of them the client knows. */
-  private lasting: { news(): readonly LastingChange[] };
+  private lasting: { news(): readonly LastingChange[] } | null;
   private readonly told = new Set<LastingChange>();
   /** The sizes, of the session and here, that were shown last, and until when they are shown. */
   private noted = "";
@@ -70,15 +71,16 @@ export class Presentation {
   /** @param terminal null where only the client writes to it */
   constructor(
     private readonly session: Session,
+    private readonly shown: Shown,
     private readonly peer: Peer,
     private readonly terminal: PersonTerminal | null,
     private readonly outer: Outer,
     private readonly options: PresentationOptions,
   ) {
-    this.painter = new Painter(session, options);
+    this.painter = new Painter(session, shown, options);
     this.painted = new PaintedTerminal(terminal, (update) => peer.send(messageTypes.frame, update));
     this.pacer = this.pacing();
-    this.lasting = session.pane.terminal.lasting.watch();
+    this.lasting = shown.program?.lasting.watch() ?? null;
   }
 
   get mode(): "opening" | "relay" | "paint" {
@@ -87,7 +89,8 @@ export class Presentation {
 
   /** Runs between chunks. @param history rows above the screen that go to the terminal's scrollback first */
   begin(history: number): void {
-    if (this.canRelay()) this.relay(history);
+    const { program } = this.shown;
+    if (program !== null && this.canRelay()) this.relay(program, history);
     else this.startPainting(history);
   }
 
@@ -110,7 +113,7 @@ export class Presentation {
     if (this.over) return;
     if (this.current === "paint") this.pacer.soon();
     else if (this.current === "relay" && !this.isAlone()) {
-      void this.session.pane.terminal.atRest(() => {
+      void this.shown.atRest(() => {
         if (this.current === "relay" && !this.over && !this.isAlone()) this.startPainting();
       });
     }
@@ -144,11 +147,16 @@ export class Presentation {
       this.pacer.printed(isEcho);
       return;
     }
-    this.tellChanges(this.lasting.news());
+    this.tellChanges(this.lasting?.news() ?? []);
     const news = ahead === 0 ? bytes : bytes.subarray(ahead);
     if (news.length > 0) this.pass(news);
     const behind = this.pending > BEHIND_BYTES;
     if (behind || this.flood.isFlooding || !this.isAlone()) this.startPainting();
+  }
+
+  /** The picture has changed, and no bytes say how. @param isEcho it is shown without waiting for more */
+  changed(isEcho: boolean): void {
+    if (this.current === "paint") this.pacer.printed(isEcho);
   }
 
   /** The terminal was resized and has wrapped its lines in its own way: it is repainted. */
@@ -180,15 +188,15 @@ export class Presentation {
    * @returns what the terminal has of the session then; null when that is uncertain
    */
   leave(): Seen | null {
-    const { pending, session, outer } = this;
-    const { terminal } = session.pane;
+    const { pending, shown, outer } = this;
+    const { program } = shown;
     const painted = this.current === "paint";
     if (painted) this.paintNow(true);
-    if (pending > 0 || !this.options.scrollback) return null;
-    if (!painted) return { top: terminal.top, screen: true };
+    if (pending > 0 || !this.options.scrollback || program === null) return null;
+    if (!painted) return { top: program.top, screen: true };
     const { reached } = this.painter.scrollback;
-    const fits = outer.size.rows === terminal.rows && outer.size.cols === terminal.cols;
-    return reached === null ? null : { top: reached, screen: fits && !terminal.alternate };
+    const fits = outer.size.rows === shown.rows && outer.size.cols === shown.cols;
+    return reached === null ? null : { top: reached, screen: fits && !shown.alternate };
   }
 
   close(): void {
@@ -199,9 +207,9 @@ export class Presentation {
 
   /** Whether the program's own bytes would produce the right screen on this terminal. Runs per chunk. */
   private isAlone(): boolean {
-    const { session, outer } = this;
-    const { rows, cols } = session.pane.terminal;
-    if (!this.options.mayRelay || outer.help || session.keyboard.owner !== null) return false;
+    const { session, shown, outer } = this;
+    const { rows, cols, program } = shown;
+    if (program === null || !this.options.mayRelay || outer.help || session.keyboard.owner !== null) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
   }
 
@@ -215,7 +223,7 @@ export class Presentation {
   }
 
   /** Switches the client to the program's bytes; its terminal is first brought to the session's screen. */
-  private relay(history: number): void {
+  private relay(program: ShownProgram, history: number): void {
     this.current = "relay";
     this.pacer.cancel();
     this.direct = false;
@@ -224,10 +232,9 @@ export class Presentation {
     this.ahead = 0;
     this.painted.forget();
     this.peer.send(messageTypes.event, { event: "relay" });
-    const { terminal } = this.session.pane;
-    this.lasting = terminal.lasting.watch();
-    this.tellChanges(terminal.serializedChanges);
-    this.pass(terminal.serialize({ history }));
+    this.lasting = program.lasting.watch();
+    this.tellChanges(program.serializedChanges);
+    this.pass(program.serialize({ history }));
   }
 
   private tellChanges(changes: readonly LastingChange[]): void {
@@ -272,11 +279,11 @@ export class Presentation {
   }
 
   private pacing(): FramePacer {
-    const { terminal } = this.session.pane;
+    const { shown } = this;
     return new FramePacer({
       isBlocked: () => this.over || this.pending > 0 || this.outer.isResizing,
-      isSynchronized: () => terminal.modes.synchronizedOutput,
-      atRest: (make) => void terminal.atRest(make),
+      isSynchronized: () => shown.isSynchronized,
+      atRest: (make) => void shown.atRest(make),
       paint: () => this.paint(),
     });
   }
@@ -285,9 +292,10 @@ export class Presentation {
   private paint(): void {
     if (this.over || this.current !== "paint" || this.outer.isResizing) return;
     this.flood.count(0);
+    const { program } = this.shown;
     const relays = this.canRelay() && !this.painter.scrollback.isAhead;
     if (!relays || this.painter.owes) this.paintNow();
-    if (relays && this.canRelay() && !this.painter.scrollback.isBehind) this.relay(0);
+    if (program !== null && relays && this.canRelay() && !this.painter.scrollback.isBehind) this.relay(program, 0);
   }
 
   /** @param bare without what is drawn over and beside the program's screen */

@@ -5,7 +5,7 @@
  * its client says of it (`Attach.outer`); to one that is unknown or forgotten, everything is new.
  * Owned by the session process's streams; call between chunks.
  */
-import type { Position, TerminalModel } from "../../terminal/model.ts";
+import type { Position, ShownProgram } from "./shown.ts";
 
 /** Limit of remembered terminals; the newest are kept, with one screen of hashes each. */
 const MAX_TERMINALS = 32;
@@ -26,7 +26,7 @@ interface Mark {
 export class KnownTerminals {
   private readonly marks = new Map<string, Mark>();
 
-  remember(outer: string, terminal: TerminalModel, { top, screen }: Seen): void {
+  remember(outer: string, terminal: ShownProgram, { top, screen }: Seen): void {
     const shown = new Map<number, number | bigint>();
     for (let line = top.line; screen && line <= terminal.lastLine; line++) shown.set(line, hashOf(terminal, line));
     this.marks.delete(outer);
@@ -36,7 +36,7 @@ export class KnownTerminals {
   }
 
   /** Number of rows above the screen that a terminal does not have. */
-  newRows(outer: string | undefined, terminal: TerminalModel): number {
+  newRows(outer: string | undefined, terminal: ShownProgram): number {
     const mark = outer === undefined ? undefined : this.marks.get(outer);
     if (mark === undefined) return Number.POSITIVE_INFINITY;
     let since = mark.top;
@@ -46,6 +46,6 @@ export class KnownTerminals {
 }
 
 /** Lines that are not kept hash as an empty line. */
-function hashOf(terminal: TerminalModel, line: number): number | bigint {
+function hashOf(terminal: ShownProgram, line: number): number | bigint {
   return Bun.hash(terminal.line(line) ?? "");
 }

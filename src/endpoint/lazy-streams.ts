@@ -4,13 +4,12 @@
  * messages for their streams (keys typed at once) wait until those requests have begun. Once loaded, nothing waits.
  */
 
-import type { KnownTerminals } from "../attach/known-terminals.ts";
+import type { ClientStreams } from "./served.ts";
 
 export interface Streams {
-  readonly known: KnownTerminals;
-  readonly TerminalStream: typeof import("../attach/attached-terminal.ts").TerminalStream;
-  readonly StreamClient: typeof import("./stream-client.ts").StreamClient;
-  readonly CommandStream: typeof import("./command-stream.ts").CommandStream;
+  readonly known: import("./attach/known-terminals.ts").KnownTerminals;
+  readonly TerminalStream: typeof import("./attach/attached-terminal.ts").TerminalStream;
+  readonly clients: ClientStreams;
 }
 
 export class StreamCode {
@@ -19,6 +18,9 @@ export class StreamCode {
   private loading: Promise<Streams> | null = null;
   /** Pending messages; null while nothing has to wait. */
   private early: (() => void)[] | null = null;
+
+  /** @param clients loads the streams that are no terminals, which differ from process to process */
+  constructor(private readonly clients: () => Promise<ClientStreams>) {}
 
   load(): Promise<Streams> {
     this.early ??= [];
@@ -38,13 +40,12 @@ export class StreamCode {
   }
 
   private async loadOnce(): Promise<Streams> {
-    const [{ TerminalStream }, { KnownTerminals }, { StreamClient }, { CommandStream }] = await Promise.all([
-      import("../attach/attached-terminal.ts"),
-      import("../attach/known-terminals.ts"),
-      import("./stream-client.ts"),
-      import("./command-stream.ts"),
+    const [{ TerminalStream }, { KnownTerminals }, clients] = await Promise.all([
+      import("./attach/attached-terminal.ts"),
+      import("./attach/known-terminals.ts"),
+      this.clients(),
     ]);
-    this.now = { known: new KnownTerminals(), TerminalStream, StreamClient, CommandStream };
+    this.now = { known: new KnownTerminals(), TerminalStream, clients };
     // The pending requests continue before this.
     setImmediate(() => {
       const { early } = this;

@@ -6,7 +6,7 @@
  */
 import { MAX_SCROLLED } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
-import type { Position, TerminalModel } from "../../terminal/model.ts";
+import type { Position, Shown } from "./shown.ts";
 
 /** Limit of history lines sent to a client that attaches and cannot be relayed to. */
 const MAX_HISTORY = 10_000;
@@ -15,27 +15,32 @@ export class ScrollbackFeed {
   /** The client's scrollback has, or `waiting` holds, every line before this place. */
   private top: Position = { line: 0, col: 0 };
   private waiting: Row[] = [];
+  private readonly fills: boolean;
 
-  /** @param fills whether the terminal has a scrollback to be filled */
+  /** @param wanted whether the terminal has a scrollback to be filled */
   constructor(
-    private readonly terminal: TerminalModel,
-    private readonly fills: boolean,
-  ) {}
+    private readonly shown: Shown,
+    wanted: boolean,
+  ) {
+    this.fills = wanted && shown.program !== null;
+  }
 
   /** What has left the screen so far was relayed, or is not wanted. @param history rows to send all the same */
   begin(history: number): void {
-    const { terminal } = this;
-    this.top = terminal.top;
-    this.waiting = history > 0 && this.fills ? terminal.newestRows(Math.min(history, MAX_HISTORY)) : [];
+    const { program } = this.shown;
+    if (program === null) return;
+    this.top = program.top;
+    this.waiting = history > 0 && this.fills ? program.newestRows(Math.min(history, MAX_HISTORY)) : [];
   }
 
   /** Before the screen is rewrapped: keeps what has left it so far for the next frame. */
   hold(): void {
-    if (!this.fills) return;
-    const { top } = this.terminal;
+    const { program } = this.shown;
+    if (!this.fills || program === null) return;
+    const { top } = program;
     // Most frames scroll nothing, and finding what left the screen walks through the lines kept above it.
     if (!isAfter(top, this.top)) return;
-    this.waiting.push(...this.terminal.rowsAbove(this.top, MAX_SCROLLED));
+    this.waiting.push(...program.rowsAbove(this.top, MAX_SCROLLED));
     this.top = top;
   }
 
@@ -43,7 +48,7 @@ export class ScrollbackFeed {
    * The client's terminal was resized and moved its lines as we did: what left the screen is already in its scrollback.
    */
   outerMoved(): void {
-    this.top = this.terminal.top;
+    this.top = this.shown.program?.top ?? this.top;
   }
 
   /** The next rows for the scrollback, cut to the terminal's width. */
@@ -60,7 +65,7 @@ export class ScrollbackFeed {
 
   /** Whether lines are pending that a client switched to relaying would never get. */
   get owes(): boolean {
-    return this.waiting.length > 0 || (this.fills && isAfter(this.terminal.top, this.top));
+    return this.waiting.length > 0 || (this.fills && isAfter(this.shown.program?.top ?? this.top, this.top));
   }
 
   /**
@@ -68,12 +73,12 @@ export class ScrollbackFeed {
    * sent twice, as relaying would.
    */
   get isAhead(): boolean {
-    return this.fills && isAfter(this.top, this.terminal.top);
+    return this.fills && isAfter(this.top, this.shown.program?.top ?? this.top);
   }
 
   /** Whether more lines wait than one frame takes. */
   get isBehind(): boolean {
-    return this.waiting.length > 0 && !this.terminal.alternate;
+    return this.waiting.length > 0 && !this.shown.alternate;
   }
 }
 

@@ -5,12 +5,12 @@
  * need not ask. `changed` runs per chunk and per input. Without watchers nothing is sent and no timer runs.
  */
 
-import { Alarm } from "../../base/alarm.ts";
-import { systemClock } from "../../base/clock.ts";
-import { hasOneThread, runsOf } from "../../platform/process-runs.ts";
-import type { Listing } from "../../protocol/control.ts";
-import type { SessionInfo } from "../../protocol/session.ts";
-import type { Session } from "../session.ts";
+import { Alarm } from "../base/alarm.ts";
+import { systemClock } from "../base/clock.ts";
+import { hasOneThread, runsOf } from "../platform/process-runs.ts";
+import type { Listing } from "../protocol/control.ts";
+import type { SessionInfo } from "../protocol/session.ts";
+import type { Session } from "../session/session.ts";
 
 /** Silence after which watchers get the info unasked, in ms: longer than a person's pause between two keys. */
 const QUIET_MS = 1_000;

@@ -1,6 +1,6 @@
 /** The first terminal at a session, for which its host loads code: nothing that comes meanwhile is lost or overtakes. */
 import { expect, test } from "bun:test";
-import { StreamCode } from "../../../src/host/streams/lazy-streams.ts";
+import { StreamCode } from "../../../src/endpoint/lazy-streams.ts";
 import { findSession } from "../../../src/instance/registry/registry.ts";
 import { messageTypes } from "../../../src/protocol/messages.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
@@ -52,7 +52,7 @@ test("nonsense that comes meanwhile ends its own connection, and nothing else", 
 });
 
 test("what waits for the code goes on behind the requests that do", async () => {
-  const code = new StreamCode();
+  const code = new StreamCode(async () => ({ request: async () => ({}) }));
   const order: string[] = [];
   code.inOrder(() => order.push("nothing waits"));
   const requests = [1, 2].map(async (at) => {

@@ -18,14 +18,13 @@ import {
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
+import type { Session } from "../../session/session.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
-import { withColors } from "../../terminal/profile.ts";
 import type { Peer } from "../../wire/peer.ts";
-import type { Session } from "../session.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
-import { forProgram } from "./pane-mouse.ts";
 import { Presentation } from "./presentation.ts";
+import type { Shown } from "./shown.ts";
 
 /** Longest wait for a terminal to take the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
@@ -63,6 +62,7 @@ export class TerminalStream implements Viewer {
   /** @throws when `input` does not match the schema */
   constructor(
     private readonly session: Session,
+    private readonly shown: Shown,
     private readonly peer: Peer,
     input: unknown,
     private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
@@ -74,7 +74,7 @@ export class TerminalStream implements Viewer {
     this.outer = attach.outer;
     this.size = { rows: attach.rows, cols: attach.cols };
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
-    this.presentation = new Presentation(session, peer, this.terminal, this, {
+    this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
       mayRelay: attach.relay && !attach.paint_only,
       prefix: attach.prefix ?? defaultPrefix.label,
       titles: policy.titles,
@@ -101,7 +101,7 @@ export class TerminalStream implements Viewer {
       session.viewers.add(this);
       await session.resize();
     }
-    await session.pane.terminal.atRest(() => this.begin());
+    await this.shown.atRest(() => this.begin());
   }
 
   receive(message: Message): void {
@@ -143,8 +143,7 @@ export class TerminalStream implements Viewer {
 
   /** The person's terminal reports its look: programs are told the colours of the newest terminal. */
   learnColors(input: unknown): void {
-    const { terminal } = this.session.pane;
-    terminal.setProfile(withColors(terminal.profile, v.parse(TerminalColorsSchema, input)));
+    this.shown.learnColors(v.parse(TerminalColorsSchema, input));
   }
 
   sizeChanged(): void {
@@ -169,8 +168,9 @@ export class TerminalStream implements Viewer {
   private finish(reason: ViewerEnd): void {
     if (this.over) return;
     const seen = this.presentation.leave();
-    if (seen !== null && this.outer !== undefined && reason.reason === "detached") {
-      this.policy.known.remember(this.outer, this.session.pane.terminal, seen);
+    const { program } = this.shown;
+    if (seen !== null && program !== null && this.outer !== undefined && reason.reason === "detached") {
+      this.policy.known.remember(this.outer, program, seen);
     }
     this.close();
     this.peer.send(messageTypes.end, { ...reason, name: this.session.name } satisfies StreamEnd);
@@ -194,16 +194,19 @@ export class TerminalStream implements Viewer {
   private begin(): void {
     if (this.over) return;
     const { session, presentation } = this;
-    const { events, pane } = session;
+    const { events } = session;
     this.ends.push(
-      pane.events.on("ahead", (bytes) => presentation.echoed(bytes)),
-      pane.events.on("chunk", ({ bytes }) => presentation.chunk(bytes)),
+      this.shown.listen({
+        ahead: (bytes) => presentation.echoed(bytes),
+        chunk: (bytes) => presentation.chunk(bytes),
+        changed: (isEcho) => presentation.changed(isEcho),
+        resizing: () => presentation.beforeResize(),
+        reset: () => presentation.reconsider(),
+        bell: () => presentation.painter.rang(),
+        clipboard: (copied) => this.policy.clipboard && presentation.painter.copied(copied),
+      }),
       events.on("drawn", () => presentation.drawn()),
-      pane.events.on("resizing", () => presentation.beforeResize()),
-      pane.events.on("reset", () => presentation.reconsider()),
       events.on("inputMode", () => this.tellKeyboard()),
-      pane.events.on("bell", () => presentation.painter.rang()),
-      pane.events.on("clipboard", (copied) => this.policy.clipboard && presentation.painter.copied(copied)),
     );
     this.peer.onDrain = () => this.drained();
     if (this.terminal !== null) {
@@ -219,9 +222,11 @@ export class TerminalStream implements Viewer {
 
   /** Rows above the screen that go to the terminal's own scrollback first. */
   private historyRows(): number {
+    const { program } = this.shown;
+    if (program === null) return 0;
     switch (this.scrollback) {
       case "new":
-        return this.policy.known.newRows(this.outer, this.session.pane.terminal);
+        return this.policy.known.newRows(this.outer, program);
       case "all":
         return Number.POSITIVE_INFINITY;
       case "none":
@@ -267,7 +272,7 @@ export class TerminalStream implements Viewer {
     if (this.readOnly || this.over) return;
     if (this.session.viewers.acted(this.id)) void this.session.resize();
     const { mode, painter } = this.presentation;
-    const typed = mode === "paint" ? forProgram(bytes, this.session, painter.offset) : bytes;
-    if (typed.length > 0) this.session.typed(this.id, typed);
+    const typed = mode === "paint" ? this.shown.place(bytes, painter.offset) : bytes;
+    if (typed.length > 0) this.session.typed(this.id, typed, this.shown.typed);
   }
 }

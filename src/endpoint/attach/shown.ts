@@ -1,0 +1,80 @@
+/**
+ * What an attached terminal shows, whatever process it runs in: one program that fills the picture, in that program's
+ * own process, or a window composed of panes that run elsewhere. Presenting, painting and the attached terminal are
+ * written against this alone. Types only.
+ *
+ * What must stay true: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be half made.
+ */
+
+import type { Offset } from "../../compositor/compose.ts";
+import type { LastingChange, TerminalColors } from "../../protocol/attach.ts";
+import type { FrameModes } from "../../protocol/frame.ts";
+import type { Grid, Row } from "../../protocol/grid.ts";
+import type { Typed } from "../../session/types.ts";
+
+/** A place in a program's output: a logical line, and a cell of it. */
+export interface Position {
+  readonly line: number;
+  readonly col: number;
+}
+
+export interface ShownListener {
+  /** The next chunk begins with these bytes. */
+  ahead(bytes: Uint8Array): void;
+  /** A program printed. Runs per chunk. */
+  chunk(bytes: Uint8Array): void;
+  /** The picture has changed without bytes of a program. @param isEcho usually what a person has just typed */
+  changed(isEcho: boolean): void;
+  /** The picture is about to be made in another size. */
+  resizing(): void;
+  /** The picture has been made anew, in another size or from the start. */
+  reset(): void;
+  bell(): void;
+  clipboard(copied: { readonly selection: string; readonly base64: string }): void;
+}
+
+/** One program whose own bytes produce the whole picture, and whose lines leave it at the top. */
+export interface ShownProgram {
+  readonly lasting: { watch(): { news(): readonly LastingChange[] } };
+  /** What `serialize` makes a terminal keep after all modes are reset. */
+  readonly serializedChanges: readonly LastingChange[];
+  /** Output that brings a reset terminal to this picture, after rows of history. */
+  serialize(options: { readonly history: number }): Uint8Array;
+  /** Where the normal screen begins. */
+  readonly top: Position;
+  readonly lastLine: number;
+  /** Text of a logical line; null when it is not kept. */
+  line(id: number): string | null;
+  countAbove(since: Position, limit: number): number;
+  newestRows(limit: number): Row[];
+  rowsAbove(since: Position, limit: number): Row[];
+}
+
+export interface Shown {
+  /** Size of the picture, without the panels beside it. */
+  readonly rows: number;
+  readonly cols: number;
+  /** Grows whenever the picture may have changed. */
+  readonly epoch: number;
+  readonly alternate: boolean;
+  readonly modes: FrameModes;
+  /** Empty when there is none. */
+  readonly title: string;
+  /** In the middle of a synchronized update. */
+  readonly isSynchronized: boolean;
+  grid(): Grid;
+  /** Runs `make` when the picture is whole, at once if it is. */
+  atRest<T>(make: () => T): Promise<T>;
+  listen(listener: ShownListener): () => void;
+  learnColors(colors: TerminalColors): void;
+  /**
+   * Takes a mouse event to what it happened over.
+   * @param offset of the session's picture that the terminal does not show
+   * @returns the bytes that are typed as they are
+   */
+  place(bytes: Uint8Array, offset: Offset): Uint8Array;
+  /** Who gets what is typed. */
+  readonly typed: Typed;
+  /** Null where several panes share the picture. */
+  readonly program: ShownProgram | null;
+}

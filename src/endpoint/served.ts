@@ -1,0 +1,54 @@
+/**
+ * What a session's socket serves, and what differs between the two kinds of processes that have one: a pane's process
+ * and the layout process of a session with several panes. Types only.
+ */
+
+import type { Message } from "../protocol/messages.ts";
+import type { Session } from "../session/session.ts";
+import type { Peer, PeerRequest } from "../wire/peer.ts";
+import type { Shown } from "./attach/shown.ts";
+
+/** A peer's one stream. */
+export interface PeerStream {
+  receive(message: Message): void;
+  /** The connection is gone. */
+  close(): void;
+}
+
+/** Streams that are no terminals. */
+export interface ClientStreams {
+  /**
+   * Begins, or changes, the stream of a peer.
+   * @param known the peer's stream so far, none at first
+   * @param begin registers the new stream, which counts as a client of the session; throws when there is no room
+   * @returns the answer
+   */
+  request(
+    request: PeerRequest,
+    peer: Peer,
+    known: PeerStream | undefined,
+    begin: (stream: () => PeerStream) => void,
+  ): Promise<unknown>;
+}
+
+/** How the served process reports to the servers that watch it. */
+export interface Watchers {
+  /** Something that a list shows may have changed. Runs per chunk and per input. */
+  changed(): void;
+  /** An event, with the session's newest info. */
+  tell(event: string, fields?: object): void;
+}
+
+export interface Served {
+  readonly session: Session;
+  /** `@7`, for the audit log. */
+  readonly paneId: string;
+  /** Called once, before the first request. */
+  begin(watchers: Watchers): void;
+  /** What a terminal that attaches is shown. */
+  shown(request: PeerRequest): Shown;
+  /** Handles a request that is not of the socket itself. */
+  operate(request: PeerRequest, peer: Peer): Promise<unknown>;
+  /** Loads the streams that are no terminals. */
+  clients(): Promise<ClientStreams>;
+}

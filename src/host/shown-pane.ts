@@ -1,0 +1,54 @@
+/** The session's one pane as its attached terminals show it: its program's own bytes, or the emulator's screen. */
+import { frameModes } from "../compositor/frame-modes.ts";
+import type { Shown } from "../endpoint/attach/shown.ts";
+import { withColors } from "../terminal/profile.ts";
+import { forProgram } from "./pane-mouse.ts";
+import type { Session } from "./session.ts";
+
+export function shownPane(session: Session): Shown {
+  const { pane } = session;
+  const { terminal } = pane;
+  return {
+    get rows() {
+      return terminal.rows;
+    },
+    get cols() {
+      return terminal.cols;
+    },
+    get epoch() {
+      return terminal.epoch;
+    },
+    get alternate() {
+      return terminal.alternate;
+    },
+    get modes() {
+      return frameModes(terminal.modes, terminal.alternate);
+    },
+    get title() {
+      return terminal.title;
+    },
+    get isSynchronized() {
+      return terminal.modes.synchronizedOutput;
+    },
+    grid: () => terminal.grid(),
+    atRest: (make) => terminal.atRest(make),
+    listen(listener) {
+      const { events } = pane;
+      const ends = [
+        events.on("ahead", (bytes) => listener.ahead(bytes)),
+        events.on("chunk", ({ bytes }) => listener.chunk(bytes)),
+        events.on("resizing", () => listener.resizing()),
+        events.on("reset", () => listener.reset()),
+        events.on("bell", () => listener.bell()),
+        events.on("clipboard", (copied) => listener.clipboard(copied)),
+      ];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    learnColors: (colors) => terminal.setProfile(withColors(terminal.profile, colors)),
+    place: (bytes, offset) => forProgram(bytes, session, offset),
+    typed: pane,
+    program: terminal,
+  };
+}

@@ -1,0 +1,38 @@
+/** A pane's streams that are no terminals: subscriptions, raw bytes, and one command's output. */
+import type { ClientStreams } from "../../endpoint/served.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Session } from "../session.ts";
+import { CommandStream } from "./command-stream.ts";
+import { StreamClient } from "./stream-client.ts";
+
+export function clientStreams(session: Session): ClientStreams {
+  return {
+    async request({ op, input, access }, peer, known, begin) {
+      if (op === "host.follow") {
+        if (known instanceof CommandStream) return known.follow(input);
+        if (known !== undefined) throw new WshError("invalid_request", "this connection carries a stream already");
+        const stream = new CommandStream(session, peer);
+        begin(() => stream);
+        return stream.follow(input);
+      }
+      const client = known instanceof StreamClient ? known : begun();
+      if (op === "host.subscribe") {
+        await client.subscribe(input, access);
+        return {};
+      }
+      if (op === "host.raw") await client.raw(input);
+      return session.info();
+
+      function begun(): StreamClient {
+        if (known !== undefined) throw new WshError("invalid_request", "this connection carries a terminal already");
+        let client: StreamClient | null = null;
+        begin(() => {
+          client = new StreamClient(session, peer);
+          return client;
+        });
+        if (client === null) throw new WshError("internal_error", "the stream has not begun");
+        return client;
+      }
+    },
+  };
+}
