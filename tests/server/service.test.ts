@@ -117,6 +117,17 @@ describe("wsh doctor", () => {
   });
 });
 
+test("the doctor says which login shell did not tell its PATH", async () => {
+  await using wsh = new Wsh();
+  const { stateDir } = wsh.instance;
+  fs.mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+  const kept = { shell: "/bin/zsh", home: "/h", at: Date.now(), path: null };
+  fs.writeFileSync(join(stateDir, "login-path.json"), JSON.stringify(kept), { mode: 0o600 });
+  const { code, findings } = await examine(wsh);
+  expect(code).toBe(0);
+  expect(findings.find(({ subject }) => subject === "login PATH")?.text).toContain("/bin/zsh told wsh mcp no PATH");
+});
+
 describe("wsh service", () => {
   test("systemd: ends the server alone and starts it again", async () => {
     await using wsh = new Wsh();

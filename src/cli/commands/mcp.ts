@@ -1,5 +1,6 @@
 /** `wsh mcp`: what an AI host starts. A byte pipe between its stdio and the server's MCP socket. */
 import { type Command, Option } from "commander";
+import { withLoginPath } from "../../instance/launch/login-path.ts";
 import { instanceOf } from "../instance.ts";
 
 interface McpOptions {
@@ -25,10 +26,11 @@ export function register(program: Command): void {
     .option("--config <path>", "settings file (WSH_CONFIG)")
     .action(async ({ tools, session, readOnly, bind, token }: McpOptions, command: Command) => {
       const { runBridge } = await import("../../mcp/bridge/bridge.ts");
+      const instance = instanceOf(command);
       await runBridge({
-        instance: instanceOf(command),
+        instance,
         cwd: process.cwd(),
-        env: process.env,
+        environment: (stopped) => withLoginPath(instance, process.env, stopped),
         tools,
         session,
         readOnly: readOnly === true,

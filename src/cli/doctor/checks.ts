@@ -6,16 +6,19 @@ import fs from "node:fs";
 import os from "node:os";
 import { basename, dirname } from "node:path";
 import { errorCode } from "../../base/errno.ts";
+import { readKept } from "../../instance/launch/login-path.ts";
 import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { probeSocket } from "../../instance/registry/socket-probe.ts";
 import { tokensFile } from "../../instance/secrets/named-tokens.ts";
 import { readServerInfo } from "../../instance/server-info.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
+import { system as platform } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Finding } from "./finding.ts";
 import { sessionShells, startupFiles } from "./shells.ts";
+import { isMacBash, keychain, macBash, noTerminalsAdvice, productVersion, utf8Advice } from "./system-words.ts";
 
 export type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
 
@@ -36,13 +39,16 @@ export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["session's shell", sessionShells],
   ["terminal", terminal],
   ["inside", nested],
+  ["login keychain", () => keychain(platform, process.env)],
+  ["login PATH", loginPath],
 ]);
 
 function system(): Finding[] {
   const limit = /^Max open files\s+(\d+)/m.exec(read("/proc/self/limits"))?.[1];
-  const findings = [ok("system", `wsh ${VERSION}, ${os.type()} ${os.release()} ${os.arch()}`)];
+  const mac = productVersion(read("/System/Library/CoreServices/SystemVersion.plist"));
+  const findings = [ok("system", `wsh ${VERSION}, ${mac}${os.type()} ${os.release()} ${os.arch()}`)];
   if (!fs.existsSync("/dev/ptmx")) {
-    findings.push(wrong("system", "there is no /dev/ptmx", "Mount devpts: no terminal can be made without it."));
+    findings.push(wrong("system", "there is no /dev/ptmx", noTerminalsAdvice(platform)));
   }
   if (limit !== undefined && Number(limit) < 1024) {
     findings.push(note("system", `${limit} open files are allowed`, "Raise it with ulimit -n for many sessions."));
@@ -157,15 +163,28 @@ function sessionCount(instance: Instance): string {
 
 function shells(): Finding[] {
   const own = process.env.SHELL ?? "";
-  const found = ["bash", "zsh", "fish"].filter((name) => Bun.which(name) !== null);
+  const found = ["bash", "zsh", "fish"].filter((name) => {
+    const path = Bun.which(name);
+    return path !== null && !isMacBash(platform, realPath(path));
+  });
   const findings = [ok("shells", `with integration: ${found.join(", ") || "none"}; SHELL is ${own || "not set"}`)];
   if (own !== "" && !fs.existsSync(own)) {
     findings.push(wrong("shells", `SHELL is ${own}, which does not exist`, "Set it to a shell that does."));
+  } else if (isMacBash(platform, realPath(own))) {
+    findings.push(macBash);
   } else if (own !== "" && !["bash", "zsh", "fish"].includes(basename(own))) {
     const text = `${basename(own)} has no integration`;
     findings.push(note("shells", text, "Commands end by silence there; --shell bash gives exit codes."));
   }
   return findings;
+}
+
+/** A login shell that is slow or fails leaves agents' sessions without the person's PATH. */
+function loginPath(instance: Instance): Finding[] {
+  const kept = readKept(instance);
+  if (kept === null || kept.path !== null) return [];
+  const text = `${kept.shell} told wsh mcp no PATH, when an AI host of the desktop started it`;
+  return [note("login PATH", text, "Its startup files take too long or fail: see docs/mcp-tools.md.")];
 }
 
 function terminal(): Finding[] {
@@ -177,7 +196,7 @@ function terminal(): Finding[] {
     findings.push(wrong("terminal", `TERM is '${TERM}'`, "Set it to your terminal's name, such as xterm-256color."));
   }
   if (!/utf-?8/i.test(LC_ALL || LC_CTYPE || LANG)) {
-    findings.push(note("terminal", "the locale is not UTF-8", "Set LANG to a UTF-8 locale, such as C.UTF-8."));
+    findings.push(note("terminal", "the locale is not UTF-8", utf8Advice(platform)));
   }
   return findings;
 }
@@ -190,6 +209,14 @@ function nested(): Finding[] {
     return [note("inside", text, "The prefix keys of both must differ: see prefix_key in wsh config.")];
   }
   return [];
+}
+
+function realPath(path: string): string {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return path; // said elsewhere
+  }
 }
 
 function lstat(path: string): fs.Stats | null {

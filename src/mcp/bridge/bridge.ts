@@ -31,10 +31,13 @@ const MAX_WAITING_BYTES = 1024 * 1024;
 /** Characters of an id that a message repeats. */
 const SHOWN_ID = 80;
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 export interface BridgeOptions {
   readonly instance: Instance;
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The environment that the agent's sessions, and a server started here, begin with. Asked once. */
+  readonly environment: (stopped: AbortSignal) => Promise<Environment>;
   readonly tools: "core" | "all";
   readonly session?: string | undefined;
   readonly readOnly: boolean;
@@ -49,7 +52,7 @@ export async function runBridge(options: BridgeOptions): Promise<void> {
 }
 
 /** The environment without our own variables, which describe this process and not the agent's environment. */
-function helloOf({ cwd, env, tools, session, readOnly }: BridgeOptions): FittedHello {
+function helloOf({ cwd, tools, session, readOnly }: BridgeOptions, env: Environment): FittedHello {
   const kept = Object.entries(env).filter((entry): entry is [string, string] => {
     return entry[1] !== undefined && !entry[0].startsWith("WSH_");
   });
@@ -72,12 +75,14 @@ function shownId(id: RequestId): string {
 
 class Bridge {
   private readonly open = new OpenRequests();
+  private readonly stopped = new AbortController();
   private readonly ended = Promise.withResolvers<void>();
   private readonly output = new Output(MAX_WAITING_BYTES, {
     full: () => this.link?.pause(),
     room: () => this.link?.resume(),
     gone: () => this.ended.resolve(),
   });
+  private environment: Promise<Environment> | null = null;
   private link: Link | null = null;
   private connecting: Promise<void> | null = null;
   /** Lines waiting for a link, in order. */
@@ -105,6 +110,7 @@ class Bridge {
       .catch((error) => this.complain(`stdin: ${error}`))
       .then(() => this.finish());
     await this.ended.promise;
+    this.stopped.abort();
     this.link?.close();
     await Promise.race([this.output.flushed(), Bun.sleep(this.flushMs)]);
   }
@@ -175,7 +181,7 @@ class Bridge {
       })
       .catch((thrown) => {
         const error = WshError.from(thrown);
-        this.complain(error.message);
+        if (!this.stopped.signal.aborted) this.complain(error.message);
         this.emptyQueue();
         const { code, message, hint } = error;
         for (const line of this.open.fail("all", { code, message, hint })) this.say(line);
@@ -199,8 +205,11 @@ class Bridge {
 
   private async reach(): Promise<Link> {
     const { instance, bind, token } = this.options;
+    this.environment ??= this.options.environment(this.stopped.signal);
+    const env = await this.environment;
+    if (this.stopped.signal.aborted) throw new WshError("cancelled", "wsh mcp was ended");
     const deadline = performance.now() + SERVER_MS;
-    const { hello, omitted } = helloOf(this.options);
+    const { hello, omitted } = helloOf(this.options, env);
     this.mentionOmitted(omitted);
     for (;;) {
       const left = deadline - performance.now();
@@ -221,7 +230,7 @@ class Bridge {
         bind,
         token,
         timeoutMs: Math.max(1, Math.round(left)),
-        env: process.env,
+        env,
       });
       if (!started) {
         // The server is there, but its MCP socket is missing: not yet bound, or already removed.

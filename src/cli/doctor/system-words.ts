@@ -1,0 +1,52 @@
+/**
+ * What `wsh doctor` says in other words on macOS: pure functions of the platform and the environment, so that they are
+ * tested everywhere.
+ */
+import type { Finding } from "./finding.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** macOS's own bash, 3.2: too old for integration. */
+const MAC_BASH = "/bin/bash";
+
+/** The version that people know: from SystemVersion.plist, which names it "ProductVersion". Empty on other systems. */
+export function productVersion(systemVersionPlist: string): string {
+  const version = /<key>ProductVersion<\/key>\s*<string>([\d.]+)<\/string>/.exec(systemVersionPlist)?.[1];
+  return version === undefined ? "" : `macOS ${version}, `;
+}
+
+/** @param file real path of a shell */
+export function isMacBash(platform: NodeJS.Platform, file: string): boolean {
+  return platform === "darwin" && file === MAC_BASH;
+}
+
+export const macBash: Finding = {
+  subject: "shells",
+  state: "note",
+  text: "SHELL is the bash of macOS (3.2), which has no integration",
+  advice:
+    "Commands end by silence there; zsh, or a bash of Homebrew (--shell /opt/homebrew/bin/bash), gives exit codes.",
+};
+
+export function utf8Advice(platform: NodeJS.Platform): string {
+  return `Set LANG to a UTF-8 locale, such as ${platform === "darwin" ? "en_US.UTF-8" : "C.UTF-8"}.`;
+}
+
+export function noTerminalsAdvice(platform: NodeJS.Platform): string {
+  return platform === "darwin"
+    ? "A sandbox hides it: start wsh outside of that."
+    : "Mount devpts: no terminal can be made without it.";
+}
+
+/** What ssh starts belongs to no login session of macOS, and neither does what that starts: git, gh and others fail. */
+export function keychain(platform: NodeJS.Platform, env: Environment): Finding[] {
+  if (platform !== "darwin" || (!env.SSH_CONNECTION && !env.SSH_TTY)) return [];
+  return [
+    {
+      subject: "login keychain",
+      state: "note",
+      text: "locked for this shell and the sessions that it starts, since it came over ssh",
+      advice: "security unlock-keychain, or start those sessions from a terminal of the Mac itself.",
+    },
+  ];
+}
