@@ -7,8 +7,7 @@
  * since a child may close its terminal and reopen it. Paused or closed, nothing is delivered.
  */
 
-import { libc } from "../platform/tty-calls.ts";
-import type { Master } from "./master.ts";
+import type { TerminalDevice, TerminalOutput } from "./master.ts";
 
 /** Interval between attempts to read a terminal that has hung up, in ms; rare, so slow. */
 const HUNG_RETRY_MS = 200;
@@ -21,7 +20,7 @@ interface ReaderEvents {
 }
 
 export class MasterReader {
-  readonly #fd: number;
+  readonly #output: TerminalOutput;
   readonly #events: ReaderEvents;
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -31,8 +30,8 @@ export class MasterReader {
   #hungUp = false;
   #closed = false;
 
-  constructor(master: Master, events: ReaderEvents) {
-    this.#fd = master.duplicate();
+  constructor(master: TerminalDevice, events: ReaderEvents) {
+    this.#output = master.output();
     this.#events = events;
     void this.#run();
   }
@@ -70,12 +69,12 @@ export class MasterReader {
     clearTimeout(this.#retry);
     this.resume();
     const reader = this.#reader;
-    if (reader === null) libc().close(this.#fd);
-    else reader.cancel().finally(() => libc().close(this.#fd));
+    if (reader === null) this.#output.close();
+    else reader.cancel().finally(() => this.#output.close());
   }
 
   async #run(): Promise<void> {
-    const reader = Bun.file(this.#fd).stream().getReader();
+    const reader = this.#output.stream().getReader();
     this.#reader = reader;
     try {
       for (;;) {
@@ -88,7 +87,7 @@ export class MasterReader {
         if (this.#paused) await this.#untilResumed();
       }
     } catch {
-      // EIO: no process has the other side open.
+      // EIO: no process has the other side open. (macOS: the stream's end.)
     }
     this.#waiting = false;
     if (this.#closed) return;

@@ -3,9 +3,13 @@
  * opened it. Both adapters' libraries open the terminal and start the child on it but do not expose their
  * descriptors, and open and close some from their own threads. So the right one is recognised by what it is, never by
  * when it appeared: it is the master of the child's controlling terminal, or the one on which a resize was seen.
+ *
+ * The other side is held open, too, until the child has ended and what it wrote was read: macOS discards output that
+ * waits when the last process closes its side, and a child that ends does. It is opened so that it becomes nobody's
+ * controlling terminal, never waits, and is closed in children.
  */
 
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
 import { duplicate } from "../platform/descriptors.ts";
 import { libc, POLLIN, POLLOUT } from "../platform/tty-calls.ts";
 import type { PtyFlags } from "./port.ts";
@@ -28,6 +32,17 @@ function find(fits: (fd: number, tty: string) => boolean): { fd: number; tty: st
     if (fd >= 0) libc().close(fd);
   }
   return null;
+}
+
+/** Holds the other side open; null where it cannot be opened. */
+function hold(tty: string): number | null {
+  const { O_RDONLY, O_NOCTTY, O_NONBLOCK } = constants;
+  try {
+    // Non-blocking also at its close, which on macOS would otherwise wait for a reader.
+    return openSync(tty, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+  } catch {
+    return null; // closed by everyone already, or another mount namespace
+  }
 }
 
 /** Path of a process's controlling terminal; null where it has none or the system does not report it. */
@@ -59,8 +74,30 @@ const TERMIOS_BYTES = 128;
 /** Buffer for one read of a program's answer; the rest is read like any output. */
 const ANSWER_BYTES = 4 * 1024;
 
+/** The bytes that come from a terminal, read on a descriptor of their own. */
+export interface TerminalOutput {
+  /** Ends, or fails with EIO, when no process has the other side open; then another can be tried. */
+  stream(): ReadableStream<Uint8Array>;
+  close(): void;
+}
+
+/** A terminal as its adapters see it; tests put another kernel's behaviour in between. */
+export type TerminalDevice = Pick<Master, keyof Master>;
+
+/** A child that was just started, by whatever opened its terminal. */
+export interface TerminalChild {
+  readonly pid: number;
+  readonly rows: number;
+  readonly cols: number;
+  resize(rows: number, cols: number): void;
+}
+
+/** Finds the terminal of a child that was just started. */
+export type DeviceOf = (child: TerminalChild) => TerminalDevice;
+
 export class Master {
   #closed = false;
+  #held: number | null;
   // Reused: each key asks for the flags and reads its answer.
   readonly #termios = new Uint8Array(TERMIOS_BYTES);
   readonly #localFlags = new DataView(this.#termios.buffer, LFLAG_OFFSET, 4);
@@ -69,15 +106,17 @@ export class Master {
 
   /** @param fd owned from now on @param tty path of the other side */
   private constructor(
-    readonly fd: number,
+    private readonly fd: number,
     readonly tty: string,
-  ) {}
+  ) {
+    this.#held = hold(tty);
+  }
 
   /**
    * Finds the master of a child that was just started. When the child has no terminal to name any more (it has already
    * ended), the terminal gets an odd size for a moment and is recognised by it.
    */
-  static of(child: { pid: number; rows: number; cols: number; resize(rows: number, cols: number): void }): Master {
+  static of(this: void, child: TerminalChild): Master {
     const path = controllingTerminal(child.pid);
     const found = path === null ? null : find((_fd, tty) => tty === path);
     if (found !== null) return new Master(found.fd, found.tty);
@@ -93,11 +132,21 @@ export class Master {
     return new Master(marked.fd, marked.tty);
   }
 
-  /** A second descriptor of the same terminal, owned by the caller. */
-  duplicate(): number {
+  /** What comes from the terminal; owned by the caller. */
+  output(): TerminalOutput {
     const fd = duplicate(this.fd);
     if (fd < 0) throw new Error(`descriptor ${this.fd} of ${this.tty} cannot be duplicated`);
-    return fd;
+    return { stream: () => Bun.file(fd).stream(), close: () => void libc().close(fd) };
+  }
+
+  /**
+   * The child has ended: the other side is released, so that the terminal hangs up once no process has it open. Not
+   * before everything that waits was read: call again after each read. Idempotent.
+   */
+  release(): void {
+    if (this.#held === null || this.#polled(POLLIN)) return;
+    closeSync(this.#held);
+    this.#held = null;
   }
 
   /** Number of bytes that the terminal took: 0 when it is full, -1 when it is closed. */
@@ -120,9 +169,7 @@ export class Master {
 
   /** Whether the terminal takes input now; for a descriptor on which a write would block. */
   takesInput(): boolean {
-    // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
-    const watched = new Int32Array([this.fd, POLLOUT]);
-    return !this.#closed && libc().poll(watched, 1, 0) > 0 && (watched[1] ?? 0) >>> 16 === POLLOUT;
+    return !this.#closed && this.#polled(POLLOUT);
   }
 
   resize(rows: number, cols: number): void {
@@ -146,6 +193,15 @@ export class Master {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
+    if (this.#held !== null) closeSync(this.#held);
+    this.#held = null;
     libc().close(this.fd);
+  }
+
+  /** Whether an event is there now, and no other. */
+  #polled(event: number): boolean {
+    // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
+    const watched = new Int32Array([this.fd, event]);
+    return libc().poll(watched, 1, 0) > 0 && (watched[1] ?? 0) >>> 16 === event;
   }
 }

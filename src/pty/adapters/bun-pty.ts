@@ -12,7 +12,7 @@
 import type { IPty } from "bun-pty";
 import { withOpenFiles } from "../../platform/child-file-limit.ts";
 import { InputQueue } from "../input-queue.ts";
-import { Master } from "../master.ts";
+import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
 import {
   type Pty,
   type PtyEvents,
@@ -34,16 +34,20 @@ const SLICE_PAUSE_MS = 2;
 /** The exit code that the package also reports for a child ended by a signal. */
 const AMBIGUOUS_CODE = 1;
 
-export const openBunPty: PtyOpen = async (spawn, events) => {
-  const { spawn: start } = await import("bun-pty");
-  const [file = spawn.file, ...args] = command(spawn);
-  const { cwd, rows, cols } = spawn;
-  const child = withOpenFiles(spawn.openFiles ?? null, () =>
-    start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
-  );
-  const resize = (toRows: number, toCols: number) => child.resize(toCols, toRows);
-  return new BunPtyPty(child, Master.of({ pid: child.pid, rows, cols, resize }), events, spawn.inputLimitBytes);
-};
+export function openBunPtyOn(device: DeviceOf): PtyOpen {
+  return async (spawn, events) => {
+    const { spawn: start } = await import("bun-pty");
+    const [file = spawn.file, ...args] = command(spawn);
+    const { cwd, rows, cols } = spawn;
+    const child = withOpenFiles(spawn.openFiles ?? null, () =>
+      start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
+    );
+    const resize = (toRows: number, toCols: number) => child.resize(toCols, toRows);
+    return new BunPtyPty(child, device({ pid: child.pid, rows, cols, resize }), events, spawn.inputLimitBytes);
+  };
+}
+
+export const openBunPty: PtyOpen = openBunPtyOn(Master.of);
 
 /** The command line, through env(1) when this process has variables that the child must not have. */
 function command({ file, args, env }: PtySpawn): string[] {
@@ -57,7 +61,7 @@ class BunPtyPty implements Pty {
   readonly pid: number;
   readonly tty: string;
   readonly #child: IPty;
-  readonly #master: Master;
+  readonly #master: TerminalDevice;
   readonly #events: PtyEvents;
   readonly #input: InputQueue;
   readonly #decoder = new TextDecoder();
@@ -72,7 +76,7 @@ class BunPtyPty implements Pty {
   #reported = false;
   #disposed = false;
 
-  constructor(child: IPty, master: Master, events: PtyEvents, inputLimitBytes: number | undefined) {
+  constructor(child: IPty, master: TerminalDevice, events: PtyEvents, inputLimitBytes: number | undefined) {
     this.#child = child;
     this.#master = master;
     this.#events = events;
@@ -87,6 +91,7 @@ class BunPtyPty implements Pty {
       const unknown = this.#signalled && exitCode === AMBIGUOUS_CODE;
       this.#exit ??= { code: unknown ? null : exitCode, signal: null };
       this.#input.close("the program has ended");
+      this.#master.release();
       this.#deliver();
     });
   }

@@ -6,13 +6,14 @@
  * At most QUANTUM_BYTES are delivered and unacknowledged, and the stream reads ahead by no more than its own buffer
  * (~128 KB); past that nothing is read, the kernel's buffer fills, and the child blocks in write(2). The end is reported once,
  * after every byte that the child wrote: its process has ended, and the terminal was read to its end or, when a
- * grandchild keeps it open, has been quiet for a while.
+ * grandchild keeps it open, has been quiet for a while. Reading never waits for the process's end, since on macOS that
+ * waits for its output to be read.
  */
 
 import { withOpenFiles } from "../../platform/child-file-limit.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { InputQueue } from "../input-queue.ts";
-import { Master } from "../master.ts";
+import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
 import { MasterReader } from "../master-reader.ts";
 import {
   ANSWER_US,
@@ -35,13 +36,17 @@ const QUIET_MS = 100;
  */
 const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
 
-export const openBunTerminal: PtyOpen = async (spawn, events) => new BunTerminalPty(spawn, events);
+export function openBunTerminalOn(device: DeviceOf): PtyOpen {
+  return async (spawn, events) => new BunTerminalPty(spawn, events, device);
+}
+
+export const openBunTerminal: PtyOpen = openBunTerminalOn(Master.of);
 
 class BunTerminalPty implements Pty {
   readonly pid: number;
   readonly tty: string;
   readonly #events: PtyEvents;
-  readonly #master: Master;
+  readonly #master: TerminalDevice;
   readonly #input: InputQueue;
   readonly #reader: MasterReader;
   #unacknowledged = 0;
@@ -54,14 +59,14 @@ class BunTerminalPty implements Pty {
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
 
-  constructor(spawn: PtySpawn, events: PtyEvents) {
+  constructor(spawn: PtySpawn, events: PtyEvents, device: DeviceOf) {
     this.#events = events;
     try {
       const child = withOpenFiles(spawn.openFiles ?? null, () => this.#spawn(spawn));
       this.pid = child.pid;
       const { rows, cols } = spawn;
       const resize = (toRows: number, toCols: number) => child.terminal?.resize(toCols, toRows);
-      this.#master = Master.of({ pid: child.pid, rows, cols, resize });
+      this.#master = device({ pid: child.pid, rows, cols, resize });
       child.terminal?.close();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -159,6 +164,7 @@ class BunTerminalPty implements Pty {
   #reportEnd(): void {
     if (this.#exit === undefined || this.#reported || this.#disposed) return;
     clearTimeout(this.#quiet);
+    this.#master.release();
     const read = this.#reader.isHungUp && this.#rest === null;
     if (read || this.#deliveredAfterExit > LEFT_BEHIND_BYTES) this.#report(this.#exit);
     else this.#quiet = setTimeout(() => this.#quietEnd(), QUIET_MS);

@@ -1,19 +1,25 @@
 /**
- * The contract of the PTY port, run against both adapters. What bun-pty cannot do is written down as what it does
- * instead (`can`), so that a limit that goes away is noticed.
+ * The contract of the PTY port, run against both adapters, and against the first on a terminal that behaves as macOS's
+ * does. What bun-pty cannot do is written down as what it does instead (`can`), so that a limit that goes away is noticed.
  */
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openBunTerminalOn } from "../../../src/pty/adapters/bun-terminal.ts";
 import { INPUT_LIMIT_BYTES } from "../../../src/pty/input-queue.ts";
+import { Master } from "../../../src/pty/master.ts";
 import { openPty } from "../../../src/pty/open.ts";
 import { QUANTUM_BYTES } from "../../../src/pty/port.ts";
+import { onDarwin } from "../../support/darwin-terminal.ts";
 import { Program, type ProgramOptions, settled, until } from "../../support/pty-program.ts";
 
+const everything = { bytes: true, signalNames: true, errors: true, throttle: true, argv0: true };
+const little = { bytes: false, signalNames: false, errors: false, throttle: false, argv0: false };
 const adapters = [
-  { adapter: "bun", can: { bytes: true, signalNames: true, errors: true, throttle: true, argv0: true } },
-  { adapter: "bun-pty", can: { bytes: false, signalNames: false, errors: false, throttle: false, argv0: false } },
+  { adapter: "bun", opened: () => openPty("bun"), can: everything },
+  { adapter: "bun-pty", opened: () => openPty("bun-pty"), can: little },
+  { adapter: "bun on macOS", opened: async () => openBunTerminalOn(onDarwin(Master.of)), can: everything },
 ] as const;
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "wsh-pty-")));
@@ -42,9 +48,8 @@ const nameOf = (pid: number | null) => {
   }
 };
 
-describe.each(adapters)("$adapter", ({ adapter, can }) => {
-  const start = async (script: string, options?: ProgramOptions) =>
-    Program.start(await openPty(adapter), script, options);
+describe.each(adapters)("$adapter", ({ opened, can }) => {
+  const start = async (script: string, options?: ProgramOptions) => Program.start(await opened(), script, options);
 
   test("a program gets its arguments, directory, size and the whole of its environment, and nothing else", async () => {
     process.env.WSH_TEST_OWN = "ours";
@@ -100,7 +105,7 @@ describe.each(adapters)("$adapter", ({ adapter, can }) => {
   test("characters of several bytes arrive whole, both ways", async () => {
     using program = await start("stty -echo; echo ready; cat");
     await program.shows("ready");
-    const line = `${"zażółć gęślą jaźń 🙂 日本語 ".repeat(30)}\n`;
+    const line = `${"zażółć gęślą jaźń 🙂 日本語 ".repeat(18)}\n`; // shorter than any kernel's line
     for (let at = 0; at < 20; at++) await program.type(line);
     await program.type("\x04");
     await program.exited;
@@ -160,6 +165,55 @@ describe.each(adapters)("$adapter", ({ adapter, can }) => {
       expect(await program.exited).toEqual({ code: 7, signal: null });
       expect(program.text === whole).toBe(true);
     }
+  });
+
+  test("output that nobody reads while the program ends is kept", async () => {
+    const script = `stty -echo -opost; head -c ${QUANTUM_BYTES} /dev/zero; read go; printf '%01000d' 0; exit 3`;
+    using program = await start(script, { hold: true });
+    await until("a quantum was delivered", () => program.received === QUANTUM_BYTES);
+    await program.type("\n");
+    await until("the program ended", () => !running(program.pty.pid));
+    program.acknowledge(true);
+    expect(await program.exited).toEqual({ code: 3, signal: null });
+    expect(program.received).toBe(QUANTUM_BYTES + 1000);
+  });
+
+  test("programs that end at once, one after the other, lose nothing and delay nothing", async () => {
+    const began = performance.now();
+    for (let round = 0; round < 50; round++) {
+      using silent = await start("", { file: "/bin/true", args: [] });
+      expect(await silent.exited).toEqual({ code: 0, signal: null });
+      using loud = await start("echo ended; exit 9");
+      expect(await loud.exited).toEqual({ code: 9, signal: null });
+      expect(loud.text).toBe("ended\r\n");
+    }
+    // Each would otherwise wait for a silence of 100 ms.
+    expect(performance.now() - began).toBeLessThan(100 * 100);
+  });
+
+  test("the end of a program whose own job keeps the terminal open", async () => {
+    using program = await start("set -m; trap '' HUP; (trap '' HUP; sleep 2; echo late) & echo early; exit 5");
+    expect(await program.exited).toEqual({ code: 5, signal: null });
+    expect(program.text).toContain("early");
+  });
+
+  test("a shell that was hung up ends", async () => {
+    using program = await start("", shell);
+    await program.shows("READY> ");
+    program.pty.signal("SIGHUP", "group");
+    expect((await program.exited).code === 0).toBe(false);
+  });
+
+  test.if(linux)("a child gets no descriptor of ours, and its terminal is not ours", async () => {
+    const controlling = () => readFileSync("/proc/self/stat", "utf8").split(") ")[1]?.split(" ")[4];
+    const before = controlling();
+    using first = await start("echo ready; sleep 5");
+    using second = await start("ls -l /proc/self/fd | grep -c '/dev/\\(pts\\|ptmx\\)'");
+    await second.exited;
+    // Its own terminal, as 0 and 2; 1 is the pipe.
+    expect(second.text).toBe("2\r\n");
+    expect(controlling()).toBe(before);
+    expect(first.exits).toBe(0);
   });
 
   test("a grandchild that keeps the terminal open does not hold up the end", async () => {
@@ -334,8 +388,8 @@ describe.each(adapters)("$adapter", ({ adapter, can }) => {
 
 test("a program that does not read makes input fail after five seconds, and nothing piles up", async () => {
   await Promise.all(
-    adapters.map(async ({ adapter }) => {
-      using program = await Program.start(await openPty(adapter), "stty raw -echo; echo ready; exec sleep 60");
+    adapters.map(async ({ opened }) => {
+      using program = await Program.start(await opened(), "stty raw -echo; echo ready; exec sleep 60");
       await program.shows("ready");
       const started = performance.now();
       const first = program.pty.write(new Uint8Array(INPUT_LIMIT_BYTES).fill(97));
