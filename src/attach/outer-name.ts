@@ -4,19 +4,17 @@
  * name includes the process's start time and the namespace of both numbers. Where a script or `sudo` starts us, the
  * name differs each time, and the terminal counts as new.
  */
-import fs from "node:fs";
-import { statOf } from "../platform/proc.ts";
+import { platform } from "../platform/platform.ts";
 import type { PersonDevice } from "../protocol/attach.ts";
 
-/** Null where the system does not say (no /proc), or when the terminal is not our process session's. */
+/** Null where the system does not say (a hidden /proc), or when the terminal is not our process session's. */
 export function outerName({ device, inode, number }: PersonDevice): string | null {
-  const own = statOf(process.pid);
-  const parent = statOf(process.ppid);
+  const { processes } = platform();
+  const own = processes.stat(process.pid);
+  const parent = processes.stat(process.ppid);
   if (own === null || parent === null || own.tty !== number || parent.tty !== number) return null;
-  try {
-    const namespace = fs.readlinkSync("/proc/self/ns/pid");
-    return [device, inode, number, own.session, parent.pid, parent.started, namespace].join(" ");
-  } catch {
-    return null;
-  }
+  const namespace = processes.namespace();
+  return namespace === null
+    ? null
+    : [device, inode, number, own.session, parent.pid, parent.started, namespace].join(" ");
 }

@@ -7,7 +7,7 @@
 
 import { Alarm } from "../base/alarm.ts";
 import { systemClock } from "../base/clock.ts";
-import { hasOneThread, runsOf } from "../platform/process-runs.ts";
+import { platform } from "../platform/platform.ts";
 import type { Listing } from "../protocol/control.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import type { Session } from "../session/session.ts";
@@ -79,9 +79,10 @@ export class ListFeed {
     const listing = { change: this.change, host: process.pid };
     if (pid === null) return { info, listing: { ...listing, lasting: lasting === "reported" ? lasting : null } };
     // Counted before and after the check that the answer depends on.
-    const runs = runsOf(pid);
+    const { processes } = platform();
+    const runs = processes.runs(pid);
     const again = this.session.listing();
-    const held = runs !== null && again.lasting === pid && hasOneThread(pid) && runsOf(pid) === runs;
+    const held = runs !== null && again.lasting === pid && processes.hasOneThread(pid) && processes.runs(pid) === runs;
     return { info: again.info, listing: { ...listing, lasting: held ? { pid, runs } : null } };
   }
 }

@@ -8,12 +8,13 @@
 import fs from "node:fs";
 import os from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { system } from "../platform/system.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkInstanceName, defaultInstanceName } from "../protocol/names.ts";
 import { checkOwnDir, ensureOwnDir, ownUid } from "./owned-files.ts";
 
 /** Longest socket path in bytes: sun_path without its final NUL. */
-export const maxSocketPathBytes = process.platform === "darwin" ? 103 : 107;
+export const maxSocketPathBytes = system.limits.socketPath;
 /** Longest id that a socket's path must have room for: nine digits, a session a second for thirty years. */
 const longestHostSocket = "999999999.sock";
 const httpSuffix = ".http.sock";

@@ -6,7 +6,7 @@
  */
 
 import fs from "node:fs";
-import { errorCode } from "../base/errno.ts";
+import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import { withLock } from "./lock.ts";
 import { type Instance, prepareRuntimeDir } from "./paths.ts";
@@ -69,17 +69,8 @@ async function orphanGone(path: string): Promise<void> {
   const deadline = performance.now() + ORPHAN_MS;
   while (performance.now() < deadline) {
     const pid = listenerPid(path);
-    if (pid === null || isProcess(pid)) return;
+    if (pid === null || platform().processes.isAlive(pid)) return;
     await Bun.sleep(LOOK_MS);
-  }
-}
-
-function isProcess(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errorCode(error) !== "ESRCH";
   }
 }
 

@@ -6,7 +6,8 @@ import fs from "node:fs";
 import { resolve } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { accountShell } from "../platform/account.ts";
-import { longestArgumentBytes, system } from "../platform/system.ts";
+import { platform } from "../platform/platform.ts";
+import { system } from "../platform/system.ts";
 import { WshError } from "../protocol/errors.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
 
@@ -103,8 +104,9 @@ function checkTexts({ command, env, stdin }: SpawnRequest): void {
 /** @throws WshError payload_too_large for what the system passes to no program as one argument or variable */
 function requirePassed(what: string, text: string, hint: string): void {
   const bytes = Buffer.byteLength(text);
-  if (longestArgumentBytes === null || bytes <= longestArgumentBytes) return;
-  const message = `${what} has ${bytes} bytes; the system passes ${longestArgumentBytes} to a program in one piece`;
+  const { argument } = platform().limits;
+  if (argument === null || bytes <= argument) return;
+  const message = `${what} has ${bytes} bytes; the system passes ${argument} to a program in one piece`;
   throw new WshError("payload_too_large", message, { hint });
 }
 
@@ -128,7 +130,7 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
       scriptsDir,
       keyFile,
       accountShell: env.SHELL ? null : accountShell(),
-      platform: system,
+      platform: system.name,
       findExecutable: (name) => executable(name, env.PATH ?? "/usr/bin:/bin"),
     },
   );

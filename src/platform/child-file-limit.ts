@@ -4,10 +4,10 @@
  * belongs to the process, so it is lowered only around the spawn, which is synchronous.
  */
 
+import { system } from "./system.ts";
 import { libc } from "./tty-calls.ts";
 
-/** RLIMIT_NOFILE: asm-generic/resource.h, sys/resource.h of macOS. */
-const RLIMIT_NOFILE = process.platform === "darwin" ? 8 : 7;
+const { RLIMIT_NOFILE } = system.constants;
 
 /** Runs `spawn` with this soft limit, or with ours if it is null or not lower. */
 export function withOpenFiles<T>(soft: number | null, spawn: () => T): T {

@@ -1,9 +1,10 @@
-/** Calls on any file descriptor: flock, dup, dup2, FIONREAD. This module keeps no descriptor. */
-import { ptr } from "bun:ffi";
+/** Calls on any file descriptor: flock, fcntl, dup2, FIONREAD. This module keeps no descriptor. */
 import fs from "node:fs";
 import { getSystemErrorName } from "node:util";
 import { WshError } from "../protocol/errors.ts";
-import { isDarwin, onFirstUse, openLibc, prepareErrno, readErrno } from "./libc.ts";
+import { onFirstUse, openLibc, prepareErrno, readErrno } from "./libc.ts";
+import { system } from "./system.ts";
+import { libc as ttyLibc } from "./tty-calls.ts";
 
 /** Failures of flock(2) that no retry cures. */
 const lockRefusals: ReadonlySet<string> = new Set([
@@ -15,21 +16,13 @@ const lockRefusals: ReadonlySet<string> = new Set([
   "EACCES",
   "EIO",
 ]);
-/** LOCK_EX | LOCK_NB of flock(2), the same number on Linux and macOS. */
-const lockExclusiveNonBlocking = 2 | 4;
-/** FIONREAD of ioctl(2) on Linux; macOS has another number and passes variadic arguments in another way. */
-const FIONREAD = 0x541b;
-/** F_DUPFD_CLOEXEC of fcntl(2) on Linux. */
-const F_DUPFD_CLOEXEC = 1030;
+const { LOCK_EX, LOCK_NB, FIONREAD, F_DUPFD_CLOEXEC } = system.constants;
 
 const libc = onFirstUse(() => {
   prepareErrno();
   return openLibc({
     flock: { args: ["i32", "i32"], returns: "i32" },
-    fcntl: { args: ["i32", "i32", "i32"], returns: "i32" },
-    dup: { args: ["i32"], returns: "i32" },
     dup2: { args: ["i32", "i32"], returns: "i32" },
-    ioctl: { args: ["i32", "u64", "ptr"], returns: "i32" },
   });
 });
 
@@ -40,7 +33,7 @@ export type FlockOutcome =
 
 /** Takes an exclusive flock if it is free. Closing the descriptor releases it. */
 export function tryFlock(fd: number): FlockOutcome {
-  if (libc().flock(fd, lockExclusiveNonBlocking) === 0) return { kind: "taken" };
+  if (libc().flock(fd, LOCK_EX | LOCK_NB) === 0) return { kind: "taken" };
   const errno = readErrno();
   const code = errno === 0 ? "" : getSystemErrorName(-errno);
   if (!lockRefusals.has(code)) return { kind: "held" };
@@ -62,15 +55,16 @@ export function detachStdio(): void {
   }
 }
 
-/** Returns a second descriptor of the same open file that no program inherits; negative on failure. */
+/**
+ * Returns a second descriptor of the same open file that no program inherits, however it is started; negative on
+ * failure.
+ */
 export function duplicate(fd: number): number {
-  // macOS needs no close-on-exec: Bun spawns there with POSIX_SPAWN_CLOEXEC_DEFAULT. (fcntl is variadic, as ioctl is.)
-  return isDarwin ? libc().dup(fd) : libc().fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  return ttyLibc().fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-/** Bytes that a read of this terminal or pipe would get (cooked terminal: whole lines). Linux only, else null. */
+/** Bytes that a read of this terminal or pipe would get (cooked terminal: whole lines); null when it is neither. */
 export function readableBytes(fd: number): number | null {
-  if (process.platform !== "linux") return null;
   const count = new Int32Array(1);
-  return libc().ioctl(fd, FIONREAD, ptr(count)) === 0 ? (count[0] ?? 0) : null;
+  return ttyLibc().ioctl(fd, FIONREAD, count) === 0 ? (count[0] ?? 0) : null;
 }

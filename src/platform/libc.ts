@@ -5,15 +5,9 @@
  */
 import { dlopen, type FFIFunction, type Library, read } from "bun:ffi";
 import { WshError } from "../protocol/errors.ts";
+import { system } from "./system.ts";
 
-export const isDarwin = process.platform === "darwin";
-
-/** The library's names on glibc, musl and macOS. */
-const names = isDarwin
-  ? ["libSystem.B.dylib"]
-  : ["libc.so.6", `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`, "libc.so"];
-/** The library's function that returns the address of errno. */
-const errnoFunction = isDarwin ? "__error" : "__errno_location";
+const { names, errno: errnoFunction } = system.libc;
 
 /** @throws WshError internal_error when there is no C library, or it lacks one of the functions */
 export function openLibc<const F extends Record<string, FFIFunction>>(functions: F): Library<F>["symbols"] {
@@ -35,6 +29,32 @@ export function onFirstUse<T>(open: () => T): () => T {
     opened ??= { value: open() };
     return opened.value;
   };
+}
+
+type Ioctl = (fd: number, request: number, data: Uint16Array | Int32Array | Uint8Array) => number;
+type Fcntl = (fd: number, command: number, value: number) => number;
+
+/**
+ * ioctl and fcntl take a variable argument. Where such arguments travel on the stack, padding fills the registers that
+ * are left, so that it lands there.
+ */
+export function openIoctl(): Ioctl {
+  if (!system.variadicOnStack) {
+    return openLibc({ ioctl: { args: ["i32", "u64", "ptr"], returns: "i32" } }).ioctl;
+  }
+  const args = ["i32", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "ptr"] as const;
+  const { ioctl } = openLibc({ ioctl: { args, returns: "i32" } });
+  return (fd, request, data) => ioctl(fd, request, 0, 0, 0, 0, 0, 0, data);
+}
+
+/** As openIoctl. */
+export function openFcntl(): Fcntl {
+  if (!system.variadicOnStack) {
+    return openLibc({ fcntl: { args: ["i32", "i32", "i64"], returns: "i32" } }).fcntl;
+  }
+  const args = ["i32", "i32", "u64", "u64", "u64", "u64", "u64", "u64", "i64"] as const;
+  const { fcntl } = openLibc({ fcntl: { args, returns: "i32" } });
+  return (fd, command, value) => fcntl(fd, command, 0, 0, 0, 0, 0, 0, value);
 }
 
 const errno = onFirstUse(() => openLibc({ [errnoFunction]: { args: [], returns: "ptr" } })[errnoFunction]);

@@ -1,10 +1,12 @@
 /**
  * Notices that the session's shell has become another program (`exec zsh`): the process is the same, its program is
- * not. The kernel places the stack of every started program elsewhere, so that a shell replaced by the same shell
- * (`exec bash -l`) is noticed too. A check costs two reads of /proc; without /proc nothing is noticed.
+ * not. Two starts of one program differ as far as the system shows it (port.ts), so that a shell replaced by the same
+ * shell (`exec bash -l`) is noticed too. A check costs two reads of /proc on Linux; where the system hides the program,
+ * nothing is noticed.
  */
 import fs from "node:fs";
-import { type ProcessImage, processImage } from "./proc.ts";
+import { platform } from "./platform.ts";
+import type { ProcessImage } from "./port.ts";
 
 export interface ShellImagePort {
   /** Pid of the session's program; null when it has ended. */
@@ -46,7 +48,7 @@ export class ShellImage {
     if (now === null) return false;
     if (before !== this.pid) this.forget();
     if (this.known === null && this.isStart(now.executable)) return false;
-    if (this.known?.executable === now.executable && this.known.stack === now.stack) return false;
+    if (this.known?.executable === now.executable && this.known.start === now.start) return false;
     this.known = now;
     this.replacement = now.executable.slice(now.executable.lastIndexOf("/") + 1);
     return true;
@@ -54,7 +56,7 @@ export class ShellImage {
 
   private read(): ProcessImage | null {
     this.pid = this.port.pid();
-    return this.pid === null ? null : (this.port.read ?? processImage)(this.pid);
+    return this.pid === null ? null : (this.port.read ?? platform().processes.image)(this.pid);
   }
 
   /** Resets the state after a new start of the program. */

@@ -6,11 +6,10 @@
 import { ptr } from "bun:ffi";
 import { WshError } from "../protocol/errors.ts";
 import { onFirstUse, openLibc } from "./libc.ts";
+import { system } from "./system.ts";
+import { TERMIOS_BYTES } from "./termios.ts";
 
-/** Room for a struct termios of any system, in bytes; the largest known has 72. */
-const TERMIOS_BYTES = 256;
-/** TCSANOW, the same number on Linux and macOS. */
-const TCSANOW = 0;
+const { TCSANOW } = system.constants;
 
 const open = onFirstUse(() =>
   openLibc({

@@ -7,18 +7,14 @@
  * Only the main thread has short turns; what it starts has the usual ones. Does nothing where the kernel lacks this,
  * and for a process that was started with a policy or a priority of its own.
  */
-import { libc } from "./tty-calls.ts";
+import { system } from "./system.ts";
+import { linuxLibc } from "./tty-calls.ts";
 
 /** Short turn, in ns: a handful of keys; the kernel accepts no less than 0.1 ms. */
 const SHORT_NS = 200_000n;
 /** The kernel's default. */
 const USUAL_NS = 0n;
 
-/** Numbers of Linux system calls that its C library has no function for. */
-const numbers: Readonly<Record<string, { readonly set: number; readonly get: number }>> = {
-  x64: { set: 314, get: 315 },
-  arm64: { set: 274, get: 275 },
-};
 /** Size of struct sched_attr (linux/sched/types.h): size, policy, flags, nice, priority, runtime; rest unused. */
 const ATTR_BYTES = 48;
 const POLICY = 4;
@@ -40,15 +36,16 @@ export function takeShortTurns(short: boolean): void {
 }
 
 function setSlice(ns: bigint): void {
-  const calls = process.platform === "linux" ? numbers[process.arch] : undefined;
-  const { syscall } = libc();
-  if (calls === undefined || syscall === null) return;
+  const calls = system.syscalls[process.arch];
+  const library = linuxLibc();
+  if (calls === undefined || library === null) return;
+  const { syscall } = library;
   const attr = new DataView(new ArrayBuffer(ATTR_BYTES));
   const bytes = new Uint8Array(attr.buffer);
-  if (Number(syscall(calls.get, 0, bytes, ATTR_BYTES, 0)) !== 0) return;
+  if (Number(syscall(calls.sched_getattr, 0, bytes, ATTR_BYTES, 0)) !== 0) return;
   const known = attr.getBigUint64(RUNTIME, true) > 0n;
   if (!known || attr.getUint32(POLICY, true) !== USUAL_POLICY || attr.getInt32(NICE, true) < 0) return;
   attr.setBigUint64(FLAGS, attr.getBigUint64(FLAGS, true) | NOT_INHERITED, true);
   attr.setBigUint64(RUNTIME, ns, true);
-  syscall(calls.set, 0, bytes, 0, 0);
+  syscall(calls.sched_setattr, 0, bytes, 0, 0);
 }

@@ -1,9 +1,7 @@
-/** The system's name, and the limits of its kernel on a program's arguments. */
+/** The one place that asks on which system this runs: everything else asks the table, or the platform (port.ts). */
+import { darwin } from "./darwin.ts";
+import { linux } from "./linux.ts";
+import type { PlatformTable } from "./table.ts";
 
-export const system: NodeJS.Platform = process.platform;
-
-/**
- * Longest argument or variable in bytes, without its NUL: Linux limits each one (MAX_ARG_STRLEN: 32 pages).
- * Null where only their total is limited.
- */
-export const longestArgumentBytes: number | null = system === "linux" ? 32 * 4096 - 1 : null;
+/** Numbers and layouts of the kernel underneath. */
+export const system: PlatformTable = process.platform === "darwin" ? darwin : linux;

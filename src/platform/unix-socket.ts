@@ -3,15 +3,20 @@
  * Bun's own connect does neither. This module keeps no descriptor.
  */
 import { ptr } from "bun:ffi";
-import { isDarwin, onFirstUse, openLibc, prepareErrno, readErrno } from "./libc.ts";
+import { onFirstUse, openLibc, prepareErrno, readErrno } from "./libc.ts";
+import type { ConnectOutcome } from "./port.ts";
+import { system } from "./system.ts";
+import { libc as ttyLibc } from "./tty-calls.ts";
 
-/** SOCK_STREAM, on Linux with SOCK_NONBLOCK and SOCK_CLOEXEC; macOS has neither flag and answers at once. */
-const streamSocket = isDarwin ? 1 : 1 | 0o4000 | 0o2000000;
-const unixFamily = 1;
-/** Level and name of the socket option that begins with the listener's pid: SO_PEERCRED, on macOS LOCAL_PEERPID. */
-const peerOption = isDarwin ? { level: 0, name: 2, bytes: 4 } : { level: 1, name: 17, bytes: 12 };
-const ECONNREFUSED = isDarwin ? 61 : 111;
-const ENOENT = 2;
+const { constants, layouts } = system;
+const { AF_UNIX, SOCK_STREAM, ECONNREFUSED, ENOENT } = constants;
+const socketFlags = (constants.SOCK_NONBLOCK ?? 0) | (constants.SOCK_CLOEXEC ?? 0);
+/** Level, name and length in bytes of the option that begins with the listener's pid. */
+const peerOption = {
+  level: constants.SOL_LOCAL ?? constants.SOL_SOCKET,
+  name: constants.LOCAL_PEERPID ?? constants.SO_PEERCRED ?? 0,
+  bytes: layouts.ucred?.bytes ?? 4,
+};
 
 const libc = onFirstUse(() => {
   prepareErrno();
@@ -23,19 +28,12 @@ const libc = onFirstUse(() => {
   });
 });
 
-/** `pid` is the listener's, null where the system does not report it. */
-export type ConnectOutcome =
-  | { readonly kind: "connected"; readonly pid: number | null }
-  | { readonly kind: "refused" | "absent" | "other" };
-
-/**
- * Connects without waiting and hangs up. `refused`: there is no listener any more; `absent`: no such path; `other`: a
- * listener has no room (EAGAIN), or we cannot connect (no descriptors left). The path must fit.
- */
+/** As Sockets.connect of port.ts. */
 export function tryConnect(path: string): ConnectOutcome {
   const { socket, connect, close } = libc();
-  const fd = socket(unixFamily, streamSocket, 0);
+  const fd = socket(AF_UNIX, SOCK_STREAM | socketFlags, 0);
   if (fd < 0) return { kind: "other" };
+  if (socketFlags === 0) closeOnExec(fd);
   try {
     const address = unixAddress(path);
     if (connect(fd, ptr(address), address.byteLength) === 0) return { kind: "connected", pid: peerPid(fd) };
@@ -47,6 +45,11 @@ export function tryConnect(path: string): ConnectOutcome {
   }
 }
 
+/** For systems whose socket(2) takes no flags; connecting to a Unix socket does not wait there. */
+function closeOnExec(fd: number): void {
+  ttyLibc().fcntl(fd, constants.F_SETFD, constants.FD_CLOEXEC);
+}
+
 /** The pid of the listener at the other end; null where the system does not report it. */
 function peerPid(fd: number): number | null {
   const value = new Int32Array(peerOption.bytes / 4);
@@ -56,14 +59,11 @@ function peerPid(fd: number): number | null {
   return result === 0 && pid > 0 ? pid : null; // 0: a process of another pid namespace
 }
 
-/** sockaddr_un: the family, on macOS after the length, each a byte there and two bytes on Linux; then the path. */
+/** The family, after a byte for the length where it has one byte only; then the path. */
 function unixAddress(path: string): Uint8Array {
-  const bytes = Buffer.from(`\0\0${path}\0`);
-  if (isDarwin) {
-    bytes[0] = bytes.byteLength;
-    bytes[1] = unixFamily;
-  } else {
-    bytes.writeUInt16LE(unixFamily); // every machine that we build for is little-endian
-  }
+  const { sun_family, sun_path } = layouts.sockaddr_un.fields;
+  const bytes = Buffer.from(`${"\0".repeat(sun_path.offset)}${path}\0`);
+  if (sun_family.offset > 0) bytes[0] = bytes.byteLength;
+  bytes.writeUIntLE(AF_UNIX, sun_family.offset, sun_family.bytes); // every machine that we build for is little-endian
   return bytes;
 }

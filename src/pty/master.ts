@@ -9,12 +9,13 @@
  * controlling terminal, never waits, and is closed in children.
  */
 
-import { closeSync, constants, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, openSync, readdirSync } from "node:fs";
 import { duplicate } from "../platform/descriptors.ts";
-import { libc, POLLIN, POLLOUT } from "../platform/tty-calls.ts";
+import { platform } from "../platform/platform.ts";
+import { system } from "../platform/system.ts";
+import { lineFlags } from "../platform/termios.ts";
+import { libc } from "../platform/tty-calls.ts";
 import type { PtyFlags } from "./port.ts";
-
-const darwin = process.platform === "darwin";
 
 /** Path of the other side of a master descriptor; "" when it is not one. */
 function otherSide(fd: number): string {
@@ -45,31 +46,16 @@ function hold(tty: string): number | null {
   }
 }
 
-/** Path of a process's controlling terminal; null where it has none or the system does not report it. */
+/** Path of a process's controlling terminal; null where it has none, or its process has ended. */
 function controllingTerminal(pid: number): string | null {
-  if (process.platform !== "linux") return null;
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // Field 7, tty_nr: minor number in bits 0-7 and 20-31, major in 8-19. Terminals of devpts have major 136.
-    const device = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[4]);
-    return ((device >> 8) & 0xfff) === 136 ? `/dev/pts/${(device & 0xff) | ((device >>> 12) & 0xfff00)}` : null;
-  } catch {
-    return null;
-  }
+  const { processes } = platform();
+  const stat = processes.stat(pid);
+  return stat === null ? null : processes.terminalPath(stat.tty);
 }
 
-/** sys/ioctl.h. */
-const TIOCSWINSZ = darwin ? 0x80087467 : 0x5414;
-const TIOCGWINSZ = darwin ? 0x40087468 : 0x5413;
+const { TIOCSWINSZ, TIOCGWINSZ, POLLIN, POLLOUT } = system.constants;
 /** A size that no terminal has: the range above any real one. */
 const ODD_SIZE = 0x8000;
-
-/** c_lflag in struct termios and its bits: tcflag_t has 4 bytes on Linux, 8 on macOS. */
-const LFLAG_OFFSET = darwin ? 24 : 12;
-const ICANON = darwin ? 0x100 : 0x2;
-const ECHO = 0x8;
-/** Larger than any struct termios. */
-const TERMIOS_BYTES = 128;
 
 /** Buffer for one read of a program's answer; the rest is read like any output. */
 const ANSWER_BYTES = 4 * 1024;
@@ -98,10 +84,8 @@ export type DeviceOf = (child: TerminalChild) => TerminalDevice;
 export class Master {
   #closed = false;
   #held: number | null;
-  // Reused: each key asks for the flags and reads its answer.
-  readonly #termios = new Uint8Array(TERMIOS_BYTES);
-  readonly #localFlags = new DataView(this.#termios.buffer, LFLAG_OFFSET, 4);
-  readonly #watched = new Int32Array(2);
+  readonly #terminals = platform().terminals;
+  // Reused: each key reads its answer.
   readonly #answer = new Uint8Array(ANSWER_BYTES);
 
   /** @param fd owned from now on @param tty path of the other side */
@@ -158,11 +142,7 @@ export class Master {
 
   /** Output that is there or comes within `us` microseconds; null when none does. Blocks that long. */
   read(us: number): Uint8Array | null {
-    if (this.#closed) return null;
-    // struct pollfd { int fd; short events; short revents; }; revents is the upper half of the second word.
-    this.#watched[0] = this.fd;
-    this.#watched[1] = POLLIN;
-    if (libc().pollWithin(this.#watched, us) <= 0 || (this.#watched[1] ?? 0) >>> 16 !== POLLIN) return null;
+    if (this.#closed || !this.#terminals.readable(this.fd, us)) return null;
     const length = libc().read(this.fd, this.#answer, ANSWER_BYTES);
     return length > 0 ? this.#answer.slice(0, length) : null;
   }
@@ -178,9 +158,7 @@ export class Master {
   }
 
   flags(): PtyFlags | null {
-    if (this.#closed || libc().tcgetattr(this.fd, this.#termios) !== 0) return null;
-    const local = this.#localFlags.getUint32(0, true);
-    return { canonical: (local & ICANON) !== 0, echo: (local & ECHO) !== 0 };
+    return this.#closed ? null : lineFlags(this.fd);
   }
 
   /** The process group that holds the terminal; null when none does. */

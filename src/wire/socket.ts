@@ -14,6 +14,7 @@
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
 import { duplicate } from "../platform/descriptors.ts";
+import { platform } from "../platform/platform.ts";
 
 /** First pause when a resting connection takes nothing, in ms: its reader empties 200 KB faster than that. */
 const FIRST_RETRY_MS = 1;
@@ -137,7 +138,7 @@ const nobody: WireEvents = { data() {}, drain() {}, close() {} };
 function duplicateOf(socket: BunSocket): number | null {
   // Missing from the types of Bun 1.4.
   const own: unknown = Reflect.get(socket, "fd");
-  if (process.platform !== "linux" || typeof own !== "number" || own < 0) return null;
+  if (!platform().sockets.canLeaveBun || typeof own !== "number" || own < 0) return null;
   const fd = duplicate(own);
   return fd < 0 ? null : fd;
 }

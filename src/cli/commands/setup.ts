@@ -47,7 +47,7 @@ export function setupCommand(program: Command): void {
     .option("--remove", "take wsh out of the configuration")
     .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<SetupOptions>();
-      const places: Places = { home: homedir(), cwd: process.cwd(), platform: system, env: process.env };
+      const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
       await (host === undefined ? print(overview(places)) : say(configure(host, options, places)));
     });

@@ -13,12 +13,14 @@ import { probeSocket } from "../../instance/registry/socket-probe.ts";
 import { tokensFile } from "../../instance/secrets/named-tokens.ts";
 import { readServerInfo } from "../../instance/server-info.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
-import { system as platform } from "../../platform/system.ts";
+import { system as here } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import type { Finding } from "./finding.ts";
 import { sessionShells, startupFiles } from "./shells.ts";
 import { isMacBash, keychain, macBash, noTerminalsAdvice, productVersion, utf8Advice } from "./system-words.ts";
+
+const platform = here.name;
 
 export type Check = (instance: Instance) => Finding[] | Promise<Finding[]>;
 

@@ -12,11 +12,11 @@
  */
 import fs from "node:fs";
 import tty from "node:tty";
+import { platform } from "../../platform/platform.ts";
+import type { TerminalHolder } from "../../platform/port.ts";
 import { TerminalOutput } from "../../platform/terminal-writer.ts";
-import { libc } from "../../platform/tty-calls.ts";
 import type { PersonDevice } from "../../protocol/attach.ts";
 import { SignalledInput } from "./signalled-input.ts";
-import { ClientProcess } from "./terminal-owner.ts";
 
 /** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (m). */
 const LOOK_MS = 10;
@@ -25,8 +25,6 @@ const LOOK_MS = 10;
  * processor, and does so as soon as the processor is idle.
  */
 const HANDOVER_US = 40;
-/** A poll descriptor that waits for nothing, as struct pollfd. */
-const NOTHING = Int32Array.of(-1, 0);
 
 export class PersonTerminal {
   readonly output: TerminalOutput;
@@ -39,7 +37,7 @@ export class PersonTerminal {
 
   private constructor(
     private readonly fd: number,
-    private readonly client: ClientProcess | null,
+    private readonly client: TerminalHolder | null,
   ) {
     this.output = new TerminalOutput(fd);
   }
@@ -52,7 +50,7 @@ export class PersonTerminal {
       const fd = fs.openSync(path, O_RDWR | O_NOCTTY | O_NONBLOCK);
       const { dev, ino, rdev } = fs.fstatSync(fd);
       if (tty.isatty(fd) && dev === device && ino === inode && rdev === number) {
-        return new PersonTerminal(fd, ClientProcess.open(person));
+        return new PersonTerminal(fd, holderOf(person));
       }
       fs.closeSync(fd);
     } catch {
@@ -77,7 +75,7 @@ export class PersonTerminal {
   }
 
   handOver(): void {
-    libc().pollWithin(NOTHING, HANDOVER_US);
+    platform().terminals.pause(HANDOVER_US);
   }
 
   /** Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it. */
@@ -141,4 +139,12 @@ export class PersonTerminal {
     this.client?.close();
     void this.readerGone.finally(() => fs.closeSync(this.fd));
   }
+}
+
+/**
+ * Without a pid that means the same process here (another name space), nothing is known, and the client counts as
+ * holding its terminal.
+ */
+function holderOf({ pid, number }: PersonDevice): TerminalHolder | null {
+  return pid === undefined ? null : platform().processes.holder(pid, number);
 }

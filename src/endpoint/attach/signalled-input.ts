@@ -7,20 +7,14 @@
  * no longer than through a stream (m: p50 33 to 74 µs in three runs, 60 to 73 by stream). Linux only. A hangup sends no
  * such signal: the terminal's controlling process gets SIGHUP.
  */
+import { system } from "../../platform/system.ts";
+import { lineFlags } from "../../platform/termios.ts";
 import { libc } from "../../platform/tty-calls.ts";
 
 const SIGNAL = "SIGURG";
-/** fcntl(2) of Linux. */
-const F_GETFL = 3;
-const F_SETFL = 4;
-const F_SETOWN = 8;
-const F_SETSIG = 10;
-const O_ASYNC = 0o20000;
-const SIGURG = 23;
+const { F_GETFL, F_SETFL, F_SETOWN, F_SETSIG, O_ASYNC, SIGURG } = system.constants;
 /** Bytes of one read: the line discipline keeps 4 KB. */
 const READ_BYTES = 16 * 1024;
-/** struct termios has 60. */
-const TERMIOS_BYTES = 128;
 
 export interface InputPort {
   /** Whether waiting input may be read. Called before every read. */
@@ -47,8 +41,10 @@ export class SignalledInput {
 
   /** Null where the kernel sends no signal. @param fd non-blocking, not shared */
   static begin(fd: number, port: InputPort): SignalledInput | null {
+    // Without F_SETSIG, F_SETOWN of a terminal changes its foreground group (macOS).
+    if (F_SETSIG === null) return null;
     const { fcntl } = libc();
-    if (fcntl === null || fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
+    if (fcntl(fd, F_SETOWN, process.pid) !== 0 || fcntl(fd, F_SETSIG, SIGURG) !== 0) return null;
     if (open.size === 0) process.on(SIGNAL, signalled);
     const input = new SignalledInput(fd, port);
     open.add(input);
@@ -88,13 +84,13 @@ export class SignalledInput {
   }
 
   private get isGone(): boolean {
-    return libc().tcgetattr(this.fd, new Uint8Array(TERMIOS_BYTES)) !== 0;
+    return lineFlags(this.fd) === null;
   }
 
   private setAsync(on: boolean): boolean {
     const { fcntl } = libc();
-    const flags = fcntl?.(this.fd, F_GETFL, 0) ?? -1;
+    const flags = fcntl(this.fd, F_GETFL, 0);
     if (flags < 0) return false;
-    return fcntl?.(this.fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) === 0;
+    return fcntl(this.fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) === 0;
   }
 }

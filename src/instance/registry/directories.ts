@@ -7,12 +7,11 @@
 import fs from "node:fs";
 import { basename, join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
+import { platform } from "../../platform/platform.ts";
 import { decodeName, encodeName, sessionId } from "../../protocol/names.ts";
 import { hostSocket, type Instance } from "../paths.ts";
 import { boundIn } from "./socket-probe.ts";
 
-/** macOS ignores case in file names by default. */
-const foldsCase = process.platform === "darwin";
 const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
 /**
  * No session process that has lost its socket has a larger id: in a file system of their own another user can bind any
@@ -115,7 +114,7 @@ export function fileNames(instance: Instance): FileNames {
 
 /** File name of a live session's name. */
 export function nameFile(name: string): string {
-  return encodeName(name, foldsCase);
+  return encodeName(name, platform().foldsFileNames);
 }
 
 /** Returns every session process and name at this moment. */

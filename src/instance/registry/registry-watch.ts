@@ -6,6 +6,7 @@
  */
 
 import fs from "node:fs";
+import { platform } from "../../platform/platform.ts";
 import type { Instance } from "../paths.ts";
 
 /** Events closer together than this, in ms, are one: a claim makes three (bind, link, counters). */
@@ -18,7 +19,7 @@ const returnPollMs = 1_000;
  * not, watching begins when they do. The timers keep no process alive.
  */
 export function watchRegistry(instance: Instance, changed: () => void): Disposable {
-  let watchers: fs.FSWatcher[] = [];
+  let watchers: { close(): void }[] = [];
   let watched = "";
   let pending: Timer | null = null;
   let returning: Timer | null = null;
@@ -33,9 +34,7 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
     try {
       watched = identity(instance);
       for (const path of [instance.hostsDir, instance.namesDir]) {
-        const watcher = fs.watch(path, { persistent: false }, notice);
-        watcher.on("error", notice);
-        watchers.push(watcher);
+        watchers.push(platform().sockets.watch(path, notice, notice));
       }
       return true;
     } catch {

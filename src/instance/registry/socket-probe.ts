@@ -6,8 +6,7 @@
  */
 
 import fs from "node:fs";
-import { dirname } from "node:path";
-import { tryConnect } from "../../platform/unix-socket.ts";
+import { platform } from "../../platform/platform.ts";
 import { maxSocketPathBytes } from "../paths.ts";
 
 export type SocketState = "alive" | "dead" | "absent" | "not_a_socket";
@@ -18,7 +17,7 @@ export function probeSocket(path: string): SocketState {
   if (stat === undefined) return "absent";
   if (!stat.isSocket()) return "not_a_socket";
   if (Buffer.byteLength(path) > maxSocketPathBytes) return "alive";
-  switch (tryConnect(path).kind) {
+  switch (platform().sockets.connect(path).kind) {
     case "refused":
       return "dead";
     case "absent":
@@ -35,7 +34,7 @@ export function probeSocket(path: string): SocketState {
  */
 export function listenerPid(path: string): number | null {
   if (Buffer.byteLength(path) > maxSocketPathBytes) return null;
-  const outcome = tryConnect(path);
+  const outcome = platform().sockets.connect(path);
   return outcome.kind === "connected" ? outcome.pid : null;
 }
 
@@ -43,14 +42,6 @@ export function listenerPid(path: string): number | null {
  * The paths in a directory where a socket was bound and still is open, deleted or not: the kernel remembers
  * what the file system has lost. Empty where it does not say (macOS).
  */
-export function boundIn(directory: string): string[] {
-  let table: string;
-  try {
-    table = fs.readFileSync("/proc/net/unix", "utf8");
-  } catch {
-    return [];
-  }
-  // Num RefCount Protocol Flags Type St Inode Path; others' sockets are in it, and their names are their choice.
-  const paths = table.split("\n").map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1] ?? "");
-  return paths.filter((path) => dirname(path) === directory);
+export function boundIn(directory: string): readonly string[] {
+  return platform().sockets.bound(directory);
 }

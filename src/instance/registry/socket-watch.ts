@@ -5,6 +5,7 @@
  */
 
 import fs from "node:fs";
+import { platform } from "../../platform/platform.ts";
 import { listenerPid } from "./socket-probe.ts";
 
 /** Changes closer together than this, in ms, are one: a rename changes the number of links twice. */
@@ -21,7 +22,7 @@ const blindPollMs = 10_000;
  * process is there; then watches that one. Runs until disposed; keeps no process alive.
  */
 export function watchOwnSocket(path: string, lost: () => void): Disposable {
-  let watcher: fs.FSWatcher | null = null;
+  let watcher: { close(): void } | null = null;
   let timer: Timer | null = null;
   let watched: bigint | null = null;
   let patience = retryMs;
@@ -46,8 +47,8 @@ export function watchOwnSocket(path: string, lost: () => void): Disposable {
     }
     patience = retryMs;
     try {
-      watcher = fs.watch(path, { persistent: false }, () => lookIn(debounceMs));
-      watcher.on("error", () => lookIn(debounceMs));
+      const lookSoon = (): void => lookIn(debounceMs);
+      watcher = platform().sockets.watch(path, lookSoon, lookSoon);
       watched = inode;
     } catch {
       lookIn(blindPollMs);

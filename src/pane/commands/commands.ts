@@ -5,7 +5,7 @@
 
 import type { Clock } from "../../base/clock.ts";
 import { readTerminalReader } from "../../platform/foreground.ts";
-import { processCwd, processExecutable } from "../../platform/proc.ts";
+import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
@@ -108,7 +108,7 @@ export class Commands {
     const send = (bytes: Uint8Array, hold: InputHold): Promise<void> => this.send(bytes, (text) => hold.write(text));
     const leader = (): Leader | null => {
       const pid = program.foreground();
-      return pid === null ? null : { pid, executable: processExecutable(pid) };
+      return pid === null ? null : { pid, executable: platform().processes.executable(pid) };
     };
     this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd });
     const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
@@ -198,7 +198,7 @@ export class Commands {
   /** Directory of the shell as the kernel shows it, else as the shell reported it. */
   cwd(): string | null {
     const { pid } = this.port.program;
-    return (pid === null ? null : processCwd(pid)) ?? this.port.cwd();
+    return (pid === null ? null : platform().processes.cwd(pid)) ?? this.port.cwd();
   }
 
   wait(request: WaitRequest): Promise<WaitOutcome> {

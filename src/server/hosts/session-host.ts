@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
-import { restOf, runsOf } from "../../platform/process-runs.ts";
+import { platform } from "../../platform/platform.ts";
 import { type Listing, ListingSchema, PEER_TIMEOUT_MS } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
@@ -107,11 +107,11 @@ export class Host {
   get standing(): "known" | "ask" | "stopped" {
     const { listing } = this;
     if (listing === null) return "ask";
-    const rest = restOf(listing.host);
+    const rest = platform().processes.rest(listing.host);
     if (rest === "stopped") return "stopped";
     const { lasting } = listing;
     if (rest !== "asleep" || lasting === null || listing.change < this.change) return "ask";
-    return lasting === "reported" || runsOf(lasting.pid) === lasting.runs ? "known" : "ask";
+    return lasting === "reported" || platform().processes.runs(lasting.pid) === lasting.runs ? "known" : "ask";
   }
 
   /** The info as of now: while nothing happens, only ages grow. */

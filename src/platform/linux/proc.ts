@@ -1,23 +1,9 @@
 /**
  * What Linux's /proc says about one process: proc(5)'s stat, the file it runs, its directory. A fact that cannot be had
- * (another user's process, one that has ended, another system) is null, never a guess.
+ * (another user's process, one that has ended, a hidden /proc) is null, never a guess.
  */
 import fs from "node:fs";
-
-export interface Stat {
-  readonly pid: number;
-  readonly name: string;
-  readonly state: string;
-  readonly ppid: number;
-  readonly group: number;
-  readonly tty: number;
-  readonly foreground: number;
-  readonly threads: number;
-  /** Id of its process session. */
-  readonly session: number;
-  /** Start time, in clock ticks since boot. */
-  readonly started: number;
-}
+import type { ProcessImage, RunState, Stat } from "../port.ts";
 
 /** Content of a file of /proc; null when it cannot be read. */
 export function readText(path: string): string | null {
@@ -25,6 +11,26 @@ export function readText(path: string): string | null {
     return fs.readFileSync(path, "utf8");
   } catch {
     return null;
+  }
+}
+
+/** The state letter of stat. */
+export function runState(letter: string): RunState {
+  switch (letter) {
+    case "R":
+    case "D":
+      return "running";
+    case "S":
+    case "I":
+      return "asleep";
+    case "T":
+    case "t":
+      return "stopped";
+    case "Z":
+    case "X":
+      return "ended";
+    default:
+      return "alive";
   }
 }
 
@@ -38,7 +44,7 @@ export function parseStat(text: string): Stat | null {
   return {
     pid: Number(text.slice(0, open)),
     name: text.slice(open + 1, close),
-    state,
+    state: runState(state),
     ppid: Number(ppid),
     group: Number(group),
     tty: Number(tty),
@@ -55,40 +61,30 @@ export function statOf(pid: number): Stat | null {
   return text === null ? null : parseStat(text);
 }
 
-/** The program that a process runs: two starts of one file have different stacks. */
-export interface ProcessImage {
-  readonly executable: string;
-  /** Start of its stack (field 28 of stat); "0" where the kernel hides it. */
-  readonly stack: string;
-}
-
-/** Index of field 28 among the fields of stat behind the name. */
+/** Index of field 28, the start of the stack, among the fields of stat behind the name. */
 const START_STACK = 25;
 
-/** Null when it cannot be known. */
+/** The kernel places the stack of every started program elsewhere; it is "0" where the kernel hides it. */
 export function processImage(pid: number): ProcessImage | null {
-  const executable = processExecutable(pid);
+  const executable = processLink(pid, "exe");
   const text = executable === null ? null : readText(`/proc/${pid}/stat`);
   if (executable === null || text === null) return null;
-  const stack = text.slice(text.lastIndexOf(")") + 2).split(" ")[START_STACK] ?? "0";
-  return { executable: executable.replace(/ \(deleted\)$/, ""), stack };
+  const start = text.slice(text.lastIndexOf(")") + 2).split(" ")[START_STACK] ?? "0";
+  return { executable: executable.replace(/ \(deleted\)$/, ""), start };
 }
 
-/** Path of the file that a process runs; null when it cannot be known. */
-export function processExecutable(pid: number): string | null {
-  return processLink(pid, "exe");
-}
-
-/** Directory of a process; null when it cannot be known. */
-export function processCwd(pid: number): string | null {
-  return processLink(pid, "cwd");
-}
-
-function processLink(pid: number, name: "cwd" | "exe"): string | null {
+export function processLink(pid: number, name: "cwd" | "exe"): string | null {
   try {
     return fs.readlinkSync(`/proc/${pid}/${name}`);
   } catch {
     // Ended, another user's, or no /proc.
     return null;
   }
+}
+
+/** Path of the device that the kernel numbers `tty` (major 136 to 143 are the pseudo terminals). */
+export function ttyPath(tty: number): string | null {
+  const major = (tty >> 8) & 0xfff;
+  const minor = (tty & 0xff) | ((tty >>> 12) & 0xfff00);
+  return major >= 136 && major <= 143 ? `/dev/pts/${(major - 136) * 256 + minor}` : null;
 }

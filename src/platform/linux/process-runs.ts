@@ -1,6 +1,6 @@
 /**
  * Whether a process has run since an earlier check, without asking it: the kernel counts how often each process was
- * given a processor. Takes about 0.005 ms. Null or false where the kernel has no count (other systems, no accounting).
+ * given a processor. Takes about 0.005 ms. Null or false where the kernel keeps no count (no accounting).
  */
 import fs from "node:fs";
 import { readText, statOf } from "./proc.ts";
@@ -8,14 +8,12 @@ import { readText, statOf } from "./proc.ts";
 /** Link count of a directory with one subdirectory. */
 const LINKS_OF_ONE = 3;
 
-/** Returns a text that changes whenever the process's first thread runs; null when unknown. */
 export function runsOf(pid: number): string | null {
   const text = readText(`/proc/${pid}/schedstat`)?.trim();
   // All zero where the kernel keeps no account.
   return text === undefined || text.startsWith("0 0 0") ? null : text;
 }
 
-/** Whether the process has one thread, so that `runsOf` speaks for all of it. */
 export function hasOneThread(pid: number): boolean {
   try {
     return fs.statSync(`/proc/${pid}/task`).nlink === LINKS_OF_ONE;
@@ -25,9 +23,8 @@ export function hasOneThread(pid: number): boolean {
 }
 
 /**
- * Returns the state of a process with an event loop. `asleep`: it waits for events, as a healthy one at rest does.
- * `stopped`: by a signal. `other`: anything else, or unknown. Reading where its first thread waits costs a fifth of
- * reading its status, which also includes processor time; the status is read where the former is hidden.
+ * Reading where its first thread waits costs a fifth of reading its status, which also includes processor time; the
+ * status is read where the former is hidden.
  */
 export function restOf(pid: number): "asleep" | "stopped" | "other" {
   const channel = readText(`/proc/${pid}/wchan`) ?? "0";
@@ -35,6 +32,5 @@ export function restOf(pid: number): "asleep" | "stopped" | "other" {
   if (channel === "do_signal_stop") return "stopped";
   if (channel !== "0") return "other";
   const state = statOf(pid)?.state;
-  if (state === "S") return "asleep";
-  return state === "T" || state === "t" ? "stopped" : "other";
+  return state === "asleep" || state === "stopped" ? state : "other";
 }

@@ -1,13 +1,11 @@
 /**
- * The client process of a person's terminal, as far as it decides who may read there: a client that was stopped (no
- * event reports SIGSTOP) or is no longer in the foreground has left the terminal to the shell that started it, and keys
- * are the shell's. One read of a file that stays open shows this (4 µs (m)). Without /proc, or with a pid of another
- * namespace, nothing is known and the client counts as holding its terminal.
+ * A process that was given a terminal, watched by one file of /proc that stays open: a check is one read (4 µs (m)) and
+ * allocates nothing, since it runs per key.
  */
 import fs from "node:fs";
-import { parseStat } from "../../platform/proc.ts";
-import { libc } from "../../platform/tty-calls.ts";
-import type { PersonDevice } from "../../protocol/attach.ts";
+import type { Stat, TerminalHolder } from "../port.ts";
+import { libc } from "../tty-calls.ts";
+import { parseStat } from "./proc.ts";
 
 const SPACE = 0x20;
 const CLOSING = 0x29;
@@ -21,7 +19,7 @@ const FOREGROUND = 5;
 /** Bytes to read of /proc/PID/stat, enough for the first fields: the whole file rarely exceeds 400. */
 const STAT_BYTES = 512;
 
-export class ClientProcess {
+export class ProcHolder implements TerminalHolder {
   private readonly buffer = Buffer.alloc(STAT_BYTES);
   /** It was in the foreground when it gave us its terminal; one that was not (no job control) need not be later. */
   private readonly wasForeground: boolean;
@@ -30,16 +28,15 @@ export class ClientProcess {
     private readonly fd: number,
     private readonly pid: number,
   ) {
-    this.wasForeground = this.isForeground();
+    const stat = this.read();
+    this.wasForeground = stat !== null && stat.group === stat.foreground;
   }
 
-  /** Null where that is not available. */
-  static open({ pid, number }: PersonDevice): ClientProcess | null {
-    if (pid === undefined || process.platform !== "linux") return null;
+  /** Null when the process has ended or is hidden, or its terminal is another. */
+  static open(pid: number, tty: number): ProcHolder | null {
     try {
-      const found = new ClientProcess(fs.openSync(`/proc/${pid}/stat`, "r"), pid);
-      // The terminal number is the kernel's own, as in st_rdev: a different number means a different terminal.
-      if (found.read()?.tty === number) return found;
+      const found = new ProcHolder(fs.openSync(`/proc/${pid}/stat`, "r"), pid);
+      if (found.read()?.tty === tty) return found;
       found.close();
     } catch {
       // Ended, or hidden.
@@ -47,7 +44,6 @@ export class ClientProcess {
     return null;
   }
 
-  /** Whether the client may read and write the terminal. Runs per key. */
   get holdsTerminal(): boolean {
     const { buffer } = this;
     const length = libc().pread(this.fd, buffer, STAT_BYTES, 0);
@@ -65,13 +61,8 @@ export class ClientProcess {
     fs.closeSync(this.fd);
   }
 
-  private isForeground(): boolean {
-    const stat = this.read();
-    return stat !== null && stat.group === stat.foreground;
-  }
-
   /** Null when the process has ended. */
-  private read(): ReturnType<typeof parseStat> {
+  private read(): Stat | null {
     try {
       const length = fs.readSync(this.fd, this.buffer, 0, STAT_BYTES, 0);
       const stat = parseStat(this.buffer.toString("latin1", 0, length));

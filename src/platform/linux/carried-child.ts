@@ -1,0 +1,42 @@
+/**
+ * The child behind the terminal that a program carries for it (script, sudo with a terminal of its own): found by the
+ * master side that the program holds. Where the kernel hides its descriptors (another user's process), or it holds
+ * several masters, nothing is known.
+ */
+import fs from "node:fs";
+import type { Stat } from "../port.ts";
+import { readText, statOf, ttyPath } from "./proc.ts";
+
+/** Descriptors of one carrier that are looked at: a relay has about ten. */
+const MAX_DESCRIPTORS = 64;
+/** Children of one carrier that are looked at: a relay has one. */
+const MAX_CHILDREN = 16;
+
+export function carriedChild(carrier: number): Stat | null {
+  const index = masterOf(carrier);
+  if (index === null) return null;
+  const children = (readText(`/proc/${carrier}/task/${carrier}/children`) ?? "").split(" ").filter(Boolean);
+  for (const pid of children.slice(0, MAX_CHILDREN).map(Number)) {
+    const stat = statOf(pid);
+    if (stat !== null && ttyPath(stat.tty) === `/dev/pts/${index}`) return stat;
+  }
+  return null;
+}
+
+/** Number of the only pseudo terminal whose master a process holds; null when there is none, or more than one. */
+function masterOf(pid: number): number | null {
+  const found = new Set<number>();
+  try {
+    for (const fd of fs.readdirSync(`/proc/${pid}/fd`).slice(0, MAX_DESCRIPTORS)) {
+      if (!fs.readlinkSync(`/proc/${pid}/fd/${fd}`).endsWith("/ptmx")) continue;
+      const index = /^tty-index:\s*(\d+)$/m.exec(readText(`/proc/${pid}/fdinfo/${fd}`) ?? "")?.[1];
+      if (index === undefined) return null;
+      found.add(Number(index));
+    }
+  } catch {
+    // Another user's, or a descriptor was closed meanwhile: the next look finds what there is.
+    return null;
+  }
+  const [only] = found;
+  return found.size === 1 && only !== undefined ? only : null;
+}

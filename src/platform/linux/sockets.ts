@@ -1,0 +1,20 @@
+/** Unix sockets on Linux: connecting tells a dead listener from a busy one, and the kernel lists what is bound. */
+import fs from "node:fs";
+import { dirname } from "node:path";
+import type { Sockets } from "../port.ts";
+import { tryConnect } from "../unix-socket.ts";
+import { watchFile } from "../watch.ts";
+
+export const linuxSockets: Sockets = { connect: tryConnect, bound, watch: watchFile, canLeaveBun: true };
+
+function bound(directory: string): string[] {
+  let sockets: string;
+  try {
+    sockets = fs.readFileSync("/proc/net/unix", "utf8");
+  } catch {
+    return [];
+  }
+  // Num RefCount Protocol Flags Type St Inode Path; others' sockets are in it, and their names are their choice.
+  const paths = sockets.split("\n").map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1] ?? "");
+  return paths.filter((path) => dirname(path) === directory);
+}

@@ -1,0 +1,122 @@
+/**
+ * What differs between systems in behaviour, as one port: the rest of wsh asks `platform()` and knows no system. Linux
+ * and macOS each have one (linux/platform.ts, darwin/platform.ts); tests put in a macOS made of a Linux kernel
+ * (tests/support/fake-darwin). A fact that cannot be had is null or "hidden", never a guess.
+ */
+import type { Limits } from "./table.ts";
+
+/**
+ * running: on a processor, or in a wait that no signal ends. asleep: in any other wait. alive: one of these two, the
+ * system does not say which. stopped: by a signal or a debugger. ended: not reaped yet.
+ */
+export type RunState = "running" | "asleep" | "alive" | "stopped" | "ended";
+
+export interface Stat {
+  readonly pid: number;
+  /** At most 15 bytes on Linux, 31 on macOS. */
+  readonly name: string;
+  readonly state: RunState;
+  readonly ppid: number;
+  readonly group: number;
+  /** Number of its controlling terminal, as st_rdev has it; 0 when it has none. */
+  readonly tty: number;
+  /** Process group that holds that terminal; 0 or less when none does. */
+  readonly foreground: number;
+  readonly threads: number;
+  /** Id of its process session. */
+  readonly session: number;
+  /** Start time; comparable on one machine since its boot. */
+  readonly started: number;
+}
+
+/** The program that a process runs. */
+export interface ProcessImage {
+  readonly executable: string;
+  /** Tells two starts of one file apart, as far as the system shows it. */
+  readonly start: string;
+}
+
+/**
+ * reading_tty: blocked until this terminal has input. working: on a processor, in disk wait, or asleep until a time.
+ * child: waiting for another process. waiting: for something else (a socket, a pipe, a lock). stopped: by a signal.
+ * hidden: the kernel does not tell.
+ */
+export type ProcessActivity = "reading_tty" | "working" | "child" | "waiting" | "stopped" | "hidden";
+
+/** A process that was given a terminal, as far as it decides who may read there. */
+export interface TerminalHolder {
+  /** Whether it runs, and still is in the foreground if it was at first. Called per key. */
+  readonly holdsTerminal: boolean;
+  close(): void;
+}
+
+export interface Processes {
+  /** Whether a process has this pid: ours, or another user's. */
+  isAlive(pid: number): boolean;
+  /** Null when the process has ended, or may not be looked at. */
+  stat(pid: number): Stat | null;
+  /** Members of a process group that have not ended. */
+  members(group: number): readonly Stat[];
+  /** Its arguments, argv[0] first; empty when they cannot be had. */
+  args(pid: number): readonly string[];
+  cwd(pid: number): string | null;
+  /** Path of the file that it runs. */
+  executable(pid: number): string | null;
+  image(pid: number): ProcessImage | null;
+  /** What the process is blocked in, as seen from the terminal numbered `tty` at `path`. */
+  activity(stat: Stat, tty: number, path: string | null): ProcessActivity;
+  /** A text that changes whenever the process's first thread runs; null when unknown. */
+  runs(pid: number): string | null;
+  /** Whether the process has one thread, so that `runs` speaks for all of it; false when unknown. */
+  hasOneThread(pid: number): boolean;
+  /**
+   * State of a process with an event loop. asleep: it waits for events, as a healthy one at rest does. stopped: by a
+   * signal. other: anything else, or unknown.
+   */
+  rest(pid: number): "asleep" | "stopped" | "other";
+  /** Path of the terminal that the kernel numbers so. */
+  terminalPath(tty: number): string | null;
+  /** What the numbers of processes and terminals belong to: they mean others in another name space. */
+  namespace(): string | null;
+  /** Null where its state is not known, or its terminal is another than the one numbered `tty`. */
+  holder(pid: number, tty: number): TerminalHolder | null;
+  /** The child that runs on the only terminal whose master side this process holds (script, sudo). */
+  carriedChild(carrier: number): Stat | null;
+}
+
+/** `pid` is the listener's, null where the system does not report it. */
+export type ConnectOutcome =
+  | { readonly kind: "connected"; readonly pid: number | null }
+  | { readonly kind: "refused" | "absent" | "other" };
+
+export interface Sockets {
+  /**
+   * Connects without waiting and hangs up. refused: nobody listens, and on macOS also that the listener's queue is full;
+   * absent: no such path; other: the queue is full, or we cannot connect (no descriptors left). The path must fit.
+   */
+  connect(path: string): ConnectOutcome;
+  /** Paths in a directory where a socket was bound and still is open, deleted or not; empty where the system hides it. */
+  bound(directory: string): readonly string[];
+  /**
+   * Calls back when a file of a directory, or a file itself, changes; on macOS not for sockets. Keeps no process alive.
+   * @throws where the path cannot be watched
+   */
+  watch(path: string, changed: (file: string | null) => void, failed: () => void): { close(): void };
+  /** Whether a connection can leave Bun's socket and go on by its descriptor alone (wire/socket.ts). */
+  readonly canLeaveBun: boolean;
+}
+
+export interface Terminals {
+  /** Whether there is input, and no hangup, now or within `us` microseconds; blocks that long. Called per key. */
+  readable(fd: number, us: number): boolean;
+  /** Blocks this process, so that others run. */
+  pause(us: number): void;
+}
+
+export interface Platform {
+  readonly limits: Limits;
+  readonly foldsFileNames: boolean;
+  readonly processes: Processes;
+  readonly sockets: Sockets;
+  readonly terminals: Terminals;
+}

@@ -1,0 +1,139 @@
+/**
+ * What a system's C headers fix, as one type that both tables satisfy: numbers, sizes and places that are passed to the
+ * kernel or read from its answers, and the limits and ways that follow from them. A number is null where the system has
+ * no such thing. tests/unit/platform/table.test.ts computes each from the headers' own terms; packaging/probe compiles
+ * a C program against a machine's headers and compares.
+ */
+
+/** Constants by their names in C. */
+export interface Constants {
+  // ioctl requests
+  readonly TIOCGWINSZ: number;
+  readonly TIOCSWINSZ: number;
+  readonly FIONREAD: number;
+  // termios.h
+  readonly ICANON: number;
+  readonly ECHO: number;
+  readonly TCSANOW: number;
+  // fcntl.h
+  readonly F_GETFD: number;
+  readonly F_SETFD: number;
+  readonly F_GETFL: number;
+  readonly F_SETFL: number;
+  readonly F_SETOWN: number;
+  /** Only Linux chooses the signal that reports input. */
+  readonly F_SETSIG: number | null;
+  readonly F_DUPFD_CLOEXEC: number;
+  readonly FD_CLOEXEC: number;
+  readonly O_ASYNC: number;
+  readonly O_NOCTTY: number;
+  readonly O_NONBLOCK: number;
+  readonly O_CLOEXEC: number;
+  // sys/file.h
+  readonly LOCK_EX: number;
+  readonly LOCK_NB: number;
+  // poll.h
+  readonly POLLIN: number;
+  readonly POLLOUT: number;
+  readonly POLLHUP: number;
+  // sys/socket.h, sys/un.h
+  readonly AF_UNIX: number;
+  readonly SOCK_STREAM: number;
+  /** Flags of socket(2); where it takes none, the descriptor is changed by fcntl. */
+  readonly SOCK_NONBLOCK: number | null;
+  readonly SOCK_CLOEXEC: number | null;
+  readonly SOL_SOCKET: number;
+  /** Option whose value begins with the pid of the process at the other end. */
+  readonly SO_PEERCRED: number | null;
+  readonly SOL_LOCAL: number | null;
+  readonly LOCAL_PEERPID: number | null;
+  // sys/resource.h
+  readonly RLIMIT_NOFILE: number;
+  // errno.h
+  readonly ENOENT: number;
+  readonly EINTR: number;
+  readonly EIO: number;
+  readonly EAGAIN: number;
+  readonly EEXIST: number;
+  readonly ECONNREFUSED: number;
+  // signal.h
+  readonly SIGURG: number;
+  readonly SIGWINCH: number;
+  // sys/proc_info.h, sys/sysctl.h, sys/proc.h of macOS
+  readonly PROC_PGRP_ONLY: number | null;
+  readonly PROC_PPID_ONLY: number | null;
+  readonly PROC_PIDTBSDINFO: number | null;
+  readonly PROC_PIDTASKINFO: number | null;
+  readonly PROC_PIDVNODEPATHINFO: number | null;
+  readonly CTL_KERN: number | null;
+  readonly KERN_PROCARGS2: number | null;
+  readonly SIDL: number | null;
+  readonly SRUN: number | null;
+  readonly SSLEEP: number | null;
+  readonly SSTOP: number | null;
+  readonly SZOMB: number | null;
+}
+
+/** Place of a field in its struct, in bytes. */
+export interface Field {
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+export interface Layout<F extends string> {
+  readonly bytes: number;
+  readonly fields: Readonly<Record<F, Field>>;
+}
+
+/** Structs by their names in C, with the fields that are used. */
+export interface Layouts {
+  readonly termios: Layout<"c_lflag">;
+  readonly winsize: Layout<"ws_row" | "ws_col">;
+  readonly sockaddr_un: Layout<"sun_family" | "sun_path">;
+  readonly pollfd: Layout<"fd" | "events" | "revents">;
+  readonly rlimit: Layout<"rlim_cur" | "rlim_max">;
+  readonly timespec: Layout<"tv_sec" | "tv_nsec">;
+  readonly timeval: Layout<"tv_sec" | "tv_usec">;
+  readonly ucred: Layout<"pid"> | null;
+  readonly proc_bsdinfo: Layout<
+    | "pbi_status"
+    | "pbi_pid"
+    | "pbi_ppid"
+    | "pbi_comm"
+    | "pbi_name"
+    | "pbi_pgid"
+    | "e_tdev"
+    | "e_tpgid"
+    | "pbi_start_tvsec"
+    | "pbi_start_tvusec"
+  > | null;
+  readonly proc_taskinfo: Layout<"pti_threadnum" | "pti_numrunning"> | null;
+  readonly proc_vnodepathinfo: Layout<"pvi_cdir.vip_path"> | null;
+}
+
+/** What the system limits, in bytes. */
+export interface Limits {
+  /** Longest path of a socket: sun_path without its NUL. */
+  readonly socketPath: number;
+  /** Longest single argument or variable without its NUL; null where only their sum is limited. */
+  readonly argument: number | null;
+  /** Arguments and environment of a program together, with their NULs; null where other limits come first. */
+  readonly argumentsTotal: number | null;
+  /** Longest line that a terminal in canonical mode keeps, with its newline: what is typed beyond is lost. */
+  readonly cookedLine: number;
+}
+
+export interface PlatformTable {
+  readonly name: "linux" | "darwin";
+  /** Names under which the C library can be opened, and its function that returns the address of errno. */
+  readonly libc: { readonly names: readonly string[]; readonly errno: string };
+  /** Whether variable arguments travel on the stack even where registers are free (Apple silicon). */
+  readonly variadicOnStack: boolean;
+  readonly constants: Constants;
+  readonly layouts: Layouts;
+  /** Numbers of system calls without a function in the C library, by process.arch. */
+  readonly syscalls: Readonly<Record<string, { readonly sched_setattr: number; readonly sched_getattr: number }>>;
+  readonly limits: Limits;
+  /** Two names that differ only in case are one file, by default. */
+  readonly foldsFileNames: boolean;
+}
