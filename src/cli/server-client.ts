@@ -1,13 +1,8 @@
 /** The server's own operations, asked over its Unix socket. */
 
 import type { Instance } from "../instance/paths.ts";
-import { probeSocket } from "../instance/registry/socket-probe.ts";
 import { readServerInfo } from "../instance/server-info.ts";
 import { WshError } from "../protocol/errors.ts";
-
-export async function isServerRunning(instance: Instance): Promise<boolean> {
-  return (await probeSocket(instance.httpSocket)) === "alive";
-}
 
 /** @throws WshError server_unavailable when none runs, else the server's error */
 export async function askServer(

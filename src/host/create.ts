@@ -10,6 +10,7 @@ import { KeyFile } from "../instance/launch/key-file.ts";
 import { installScripts } from "../instance/launch/script-files.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
+import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { claimSession, type NameRule } from "../instance/registry/register.ts";
 import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
@@ -48,7 +49,9 @@ export interface CreateOptions {
 }
 
 /** @throws WshError of sessions.create; nothing is left behind then */
-export async function createSession(options: CreateOptions): Promise<{ session: Session; ids: SessionIds }> {
+export async function createSession(
+  options: CreateOptions,
+): Promise<{ session: Session; ids: SessionIds; life: LifeLock }> {
   const { spec, instance, settings, server } = options;
   const { create } = spec;
   const rule = nameRule(spec);
@@ -136,10 +139,11 @@ export async function createSession(options: CreateOptions): Promise<{ session: 
       options.registryFor(instance, claim),
     );
     await pane.start();
-    return { session, ids: claim };
+    return { session, ids: claim, life: claim.life };
   } catch (error) {
     stopListening(listener);
     await releaseSession(instance, claim.id).catch(() => {});
+    claim.life.discard();
     keyFile.withdraw();
     if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     throw error;

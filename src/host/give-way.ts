@@ -5,8 +5,8 @@
 
 import type { Instance } from "../instance/paths.ts";
 import type { SessionEntry } from "../instance/registry/directories.ts";
+import { listenerPid } from "../instance/registry/liveness.ts";
 import { cleanStale } from "../instance/registry/registry.ts";
-import { listenerPid } from "../instance/registry/socket-probe.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Connection } from "../wire/connection.ts";
 

@@ -13,9 +13,10 @@ import { installScripts } from "../instance/launch/script-files.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
+import type { LifeLock } from "../instance/registry/life-lock.ts";
+import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
-import { watchOwnSocket } from "../instance/registry/socket-watch.ts";
 import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import { wantsIntegration } from "../pane/spawn-plan.ts";
 import { GiveBack } from "../platform/memory-release.ts";
@@ -38,7 +39,7 @@ export async function runHost(): Promise<void> {
     // Not merely the exit code: what was bound before the failure would keep the process alive.
     process.exit(1);
   }
-  const { session, server, instance, ids, logger, scripts, warnings } = created;
+  const { session, server, instance, ids, life, logger, scripts, warnings } = created;
   reportReady({ info: session.info(), warnings });
   const memory = new GiveBack();
   memory.worked();
@@ -48,12 +49,13 @@ export async function runHost(): Promise<void> {
   let restoring = false;
   // The reason for a failure is logged once, however often it is retried.
   const failed = new Set<string>();
-  using _watcher = watchOwnSocket(hostSocket(instance, ids.id), () => {
+  const files = { socket: hostSocket(instance, ids.id), life };
+  using _watcher = watchOwnFiles(files, () => {
     if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
     restoring = true;
     // The shell that a restart starts loads its scripts again.
     const restored = scripts ? () => void installScripts(instance, integrationFiles()) : () => {};
-    void registerAgain(instance, ids, session, server, logger, failed, restored).finally(() => {
+    void registerAgain(instance, ids, files, session, server, logger, failed, restored).finally(() => {
       restoring = false;
     });
   });
@@ -63,6 +65,7 @@ export async function runHost(): Promise<void> {
   await releaseSession(instance, { ...ids, name: session.name }).catch((error) =>
     logger.warn("the session's files could not be removed", { error }),
   );
+  files.life.discard();
   await server.flush(FLUSH_MS);
   process.exit(0);
 }
@@ -72,6 +75,7 @@ async function begin(): Promise<{
   server: SessionServer;
   instance: Instance;
   ids: SessionIds;
+  life: LifeLock;
   logger: Logger;
   /** Its shells load our scripts from the runtime directory. */
   scripts: boolean;
@@ -92,13 +96,13 @@ async function begin(): Promise<{
     audit,
   );
   const create = { spec, instance, settings: settings.values, server, registryFor };
-  const { session, ids } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
+  const { session, ids, life } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
   server.serve(servedPane(session));
   const scripts = wantsIntegration(settings.values.shell_integration, spec.env);
   const { warnings } = settings;
   const { id, pane_id } = session.info();
   const named = logger.with({ session: session.name, id, pane: pane_id });
-  return { session, server, instance, ids, logger: named, scripts, warnings };
+  return { session, server, instance, ids, life, logger: named, scripts, warnings };
 }
 
 /** Starts the session, and records that a command line did so. */
@@ -133,10 +137,11 @@ function registryFor(instance: Instance, ids: SessionIds): SessionRegistry {
   };
 }
 
-/** The runtime directory was deleted: the session lives on and takes its place again. */
+/** Socket or lock was deleted, as with the whole runtime directory: the session lives on and takes its place again. */
 async function registerAgain(
   instance: Instance,
   ids: SessionIds,
+  files: { life: LifeLock },
   session: Session,
   server: SessionServer,
   logger: Logger,
@@ -150,10 +155,12 @@ async function registerAgain(
     const claim = await restoreSession(
       instance,
       { ...ids, name: session.name, ended },
+      files.life,
       (path) => void server.listen(path),
     );
+    files.life = claim.life;
     session.renamedTo(claim.name);
-    logger.warn("registered again after the runtime directory was deleted", { name: claim.name });
+    logger.warn("registered again after its socket or lock was deleted", { name: claim.name });
     failed.clear();
   } catch (error) {
     const { code } = WshError.from(error);

@@ -176,3 +176,32 @@ export function prepareStateDir(instance: Instance): void {
   if (instance.stateDir.startsWith(join(instance.runtimeDir, homelessDir))) ensureOwnDir(instance.runtimeDir);
   ensureOwnDir(instance.stateDir);
 }
+
+/**
+ * Whether the state directory can be used: not if it is another user's (sudo without -H), a file, or cannot be created.
+ * @throws WshError unsafe_path when it is ours, but open to others or a symbolic link
+ */
+export function hasStateDir(instance: Instance): boolean {
+  try {
+    prepareStateDir(instance);
+    return true;
+  } catch (thrown) {
+    if (WshError.from(thrown).code === "runtime_dir_unusable") return false;
+    const stat = fs.lstatSync(instance.stateDir);
+    const isOurs = stat.uid === process.getuid?.() && (stat.isDirectory() || stat.isSymbolicLink());
+    if (isOurs) throw thrown;
+    return false;
+  }
+}
+
+/**
+ * Creates and checks a directory of the state directory for files that no cleaner of the runtime directory may take.
+ * Where there is no state directory, it is in the runtime directory after all.
+ */
+export function prepareKeptDir(instance: Instance, name: "locks"): string {
+  const base = hasStateDir(instance) ? instance.stateDir : join(instance.runtimeDir, homelessDir);
+  if (base !== instance.stateDir) for (const path of [instance.runtimeDir, base]) ensureOwnDir(path);
+  const directory = join(base, name);
+  ensureOwnDir(directory);
+  return directory;
+}

@@ -1,8 +1,7 @@
 /**
- * One server per instance: binding happens under the registry's lock, after it is certain that nobody answers at the
- * server's sockets. Files of a dead server are removed there; a path that is not a socket stops the start. Unlinking at
- * the end is under the same lock and spares what somebody answers, so that an ending server cannot take its successor's
- * sockets away.
+ * One server per instance: binding happens under the registry's lock, after it is certain that no server holds the lock
+ * beside the sockets (life-lock.ts). Files of a dead server are removed there; a path that is not a socket stops the
+ * start. Unlinking at the end is under the same lock and spares what is a successor's.
  */
 
 import fs from "node:fs";
@@ -10,25 +9,60 @@ import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import { withLock } from "./lock.ts";
 import { type Instance, prepareRuntimeDir } from "./paths.ts";
-import { listenerPid, probeSocket } from "./registry/socket-probe.ts";
+import { type LifeLock, lockBeside, lockOwner, lockState, removeLock, takeLifeLock } from "./registry/life-lock.ts";
+import { listenerPid, type ProcessState, processState } from "./registry/liveness.ts";
+import { unlinkSocket } from "./registry/registry.ts";
 
 /** Longest life of a socket whose process is gone, in ms: a thousand times what starting a program takes. */
 const ORPHAN_MS = 1_000;
 const LOOK_MS = 5;
 
 /**
- * Runs `bind`, which listens on httpSocket and mcpSocket (and TCP), as the instance's only server, and returns its
- * result. WshError server_already_running when another one answers.
+ * Runs `bind`, which listens on httpSocket and mcpSocket (and TCP), as the instance's only server.
+ * @param own the lock of the calling server, if it is one already and has lost files: its own sockets are in no way
+ * @returns what `bind` returned, and the lock that the process now holds as long as it serves
+ * @throws WshError server_already_running when another one lives
  */
-export async function claimServer<T>(instance: Instance, bind: () => T | Promise<T>): Promise<T> {
+export async function claimServer<T>(
+  instance: Instance,
+  bind: () => T | Promise<T>,
+  own?: LifeLock,
+): Promise<{ bound: T; life: LifeLock }> {
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
+    const isOwn = own !== undefined && isOurs(instance, own);
     // What is left of a start that was cut short (bindAside) goes too.
     for (const path of serverSockets(instance)) {
-      for (const each of [path, besides(path)]) await clearSocket(instance, each);
+      for (const each of [path, besides(path)]) {
+        if (isOwn) unlinkSocket(each);
+        else await clearSocket(instance, each);
+      }
     }
-    return await bind();
+    const link = lockBeside(instance.httpSocket);
+    if (lockState(link) === "free") removeLock(link);
+    const life = takeLifeLock(instance, instance.httpSocket);
+    try {
+      return { bound: await bind(), life };
+    } catch (error) {
+      life.discard();
+      throw error;
+    }
   });
+}
+
+/** Whether a server of the instance lives. */
+export function isServerAlive(instance: Instance): boolean {
+  return serverState(instance, instance.httpSocket) === "alive";
+}
+
+/** Whose one of the server's sockets is. */
+export function serverState(instance: Instance, socket: string): ProcessState {
+  return processState(socket, lockBeside(instance.httpSocket));
+}
+
+/** Whether no other server has taken the place: the link to the lock is ours, or was deleted with our socket there. */
+function isOurs({ httpSocket }: Instance, own: LifeLock): boolean {
+  return own.isLinked || (lockState(lockBeside(httpSocket)) === "none" && listenerPid(httpSocket) === process.pid);
 }
 
 /**
@@ -52,24 +86,33 @@ function besides(path: string): string {
   return `${path}~`;
 }
 
-/** Runs `close`, which stops listening, and removes the sockets if they are still there. */
-export async function releaseServer(instance: Instance, close: () => void | Promise<void>): Promise<void> {
-  if (!fs.existsSync(instance.runtimeDir)) return close(); // deleted under us: there is nothing left to guard
-  await withLock(instance.lockFile, async () => {
-    await close();
-    for (const path of serverSockets(instance)) if (probeSocket(path) === "dead") fs.rmSync(path, { force: true });
-  });
+/** Runs `close`, which stops listening, and removes the server's files unless they are a successor's. */
+export async function releaseServer(
+  instance: Instance,
+  life: LifeLock,
+  close: () => void | Promise<void>,
+): Promise<void> {
+  try {
+    if (!fs.existsSync(instance.runtimeDir)) return await close(); // deleted under us: there is nothing left to guard
+    await withLock(instance.lockFile, async () => {
+      const isOwn = isOurs(instance, life);
+      await close();
+      if (isOwn) for (const path of serverSockets(instance)) unlinkSocket(path);
+    });
+  } finally {
+    life.discard();
+  }
 }
 
 /**
- * A server killed while it starts a process keeps its sockets open there for a moment: until that process runs its own
- * program. Meanwhile only the kernel answers at them.
+ * A server killed while it starts a process leaves lock and sockets open there for a moment: until that process runs its
+ * own program.
  */
-async function orphanGone(path: string): Promise<void> {
+async function orphanGone(path: string, link: string): Promise<void> {
   const deadline = performance.now() + ORPHAN_MS;
   while (performance.now() < deadline) {
-    const pid = listenerPid(path);
-    if (pid === null || platform().processes.isAlive(pid)) return;
+    const pid = lockOwner(link) ?? listenerPid(path);
+    if (pid === null || platform().processes.isAlive(pid) || processState(path, link) !== "alive") return;
     await Bun.sleep(LOOK_MS);
   }
 }
@@ -79,8 +122,8 @@ function serverSockets(instance: Instance): readonly string[] {
 }
 
 async function clearSocket(instance: Instance, path: string): Promise<void> {
-  await orphanGone(path);
-  const state = probeSocket(path);
+  await orphanGone(path, lockBeside(instance.httpSocket));
+  const state = serverState(instance, path);
   if (state === "dead") fs.rmSync(path, { force: true });
   if (state === "alive") {
     throw new WshError("server_already_running", `a server of instance '${instance.name}' already listens on ${path}`);

@@ -24,6 +24,7 @@ export const darwin: PlatformTable = {
     O_NOCTTY: 0x20000,
     O_NONBLOCK: 0x4,
     O_CLOEXEC: 0x1000000,
+    LOCK_SH: 1,
     LOCK_EX: 2,
     LOCK_NB: 4,
     POLLIN: 0x1,

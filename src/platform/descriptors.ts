@@ -16,7 +16,7 @@ const lockRefusals: ReadonlySet<string> = new Set([
   "EACCES",
   "EIO",
 ]);
-const { LOCK_EX, LOCK_NB, FIONREAD, F_DUPFD_CLOEXEC } = system.constants;
+const { LOCK_EX, LOCK_SH, LOCK_NB, FIONREAD, F_DUPFD_CLOEXEC } = system.constants;
 
 const libc = onFirstUse(() => {
   prepareErrno();
@@ -31,9 +31,9 @@ export type FlockOutcome =
   | { readonly kind: "taken" | "held" }
   | { readonly kind: "refused"; readonly error: NodeJS.ErrnoException };
 
-/** Takes an exclusive flock if it is free. Closing the descriptor releases it. */
-export function tryFlock(fd: number): FlockOutcome {
-  if (libc().flock(fd, LOCK_EX | LOCK_NB) === 0) return { kind: "taken" };
+/** Takes a flock, exclusive unless shared is asked for, if it is free. Closing the descriptor releases it. */
+export function tryFlock(fd: number, mode: "exclusive" | "shared" = "exclusive"): FlockOutcome {
+  if (libc().flock(fd, (mode === "shared" ? LOCK_SH : LOCK_EX) | LOCK_NB) === 0) return { kind: "taken" };
   const errno = readErrno();
   const code = errno === 0 ? "" : getSystemErrorName(-errno);
   if (!lockRefusals.has(code)) return { kind: "held" };

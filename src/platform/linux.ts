@@ -28,6 +28,7 @@ export const linux: PlatformTable = {
     O_NOCTTY: 0o400,
     O_NONBLOCK: 0o4000,
     O_CLOEXEC: 0o2000000,
+    LOCK_SH: 1,
     LOCK_EX: 2,
     LOCK_NB: 4,
     POLLIN: 0x1,

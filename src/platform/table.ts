@@ -30,6 +30,7 @@ export interface Constants {
   readonly O_NONBLOCK: number;
   readonly O_CLOEXEC: number;
   // sys/file.h
+  readonly LOCK_SH: number;
   readonly LOCK_EX: number;
   readonly LOCK_NB: number;
   // poll.h

@@ -1,12 +1,11 @@
 /**
- * Listens again after the server's sockets were deleted (a cleaner of /tmp, the end of a login session): the sockets
- * are bound again under the instance's lock, unless another server has been started meanwhile. One attempt at a time;
- * the watch reports a loss again until the socket is back.
+ * Listens again after the server's sockets or its lock were deleted (a cleaner of /tmp, the end of a login session): the
+ * sockets are bound again under the instance's lock, unless another server has been started meanwhile. One attempt at a
+ * time; the watch reports a loss again until all is back.
  */
-import { checkRuntimeDir, type Instance } from "../instance/paths.ts";
-import { unlinkSocket } from "../instance/registry/registry.ts";
-import { probeSocket } from "../instance/registry/socket-probe.ts";
-import { watchOwnSocket } from "../instance/registry/socket-watch.ts";
+import type { Instance } from "../instance/paths.ts";
+import type { LifeLock } from "../instance/registry/life-lock.ts";
+import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { claimServer } from "../instance/single-server.ts";
 import { WshError } from "../protocol/errors.ts";
 
@@ -20,31 +19,48 @@ export interface ComeBackEvents {
   failed(error: WshError): void;
 }
 
-/** Runs until disposed. */
-export function keepSockets(instance: Instance, events: ComeBackEvents): Disposable {
+/**
+ * Runs until disposed.
+ * @param life the lock that the server took with its sockets
+ * @returns with the lock that it holds now
+ */
+export function keepSockets(
+  instance: Instance,
+  life: LifeLock,
+  events: ComeBackEvents,
+): Disposable & { readonly life: LifeLock } {
   let returning = false;
-  return watchOwnSocket(instance.httpSocket, () => {
+  const files = { socket: instance.httpSocket, life };
+  const watch = watchOwnFiles(files, () => {
     if (returning) return;
     returning = true;
-    void comeBack(instance, () => events.bind())
-      .then((isBack) => (isBack ? events.back() : events.replaced()))
+    void comeBack(instance, files.life, () => events.bind())
+      .then((taken) => {
+        if (taken === null) return events.replaced();
+        files.life = taken;
+        events.back();
+      })
       .catch((error) => events.failed(WshError.from(error)))
       .finally(() => {
         returning = false;
       });
   });
+  return {
+    get life() {
+      return files.life;
+    },
+    [Symbol.dispose]: () => watch[Symbol.dispose](),
+  };
 }
 
-/** @returns false when another server has taken the sockets' place */
-async function comeBack(instance: Instance, bind: () => void): Promise<boolean> {
+/** @returns null when another server has taken the sockets' place */
+async function comeBack(instance: Instance, own: LifeLock, bind: () => void): Promise<LifeLock | null> {
   try {
-    if (probeSocket(instance.httpSocket) === "alive") return false;
-    // Only the server's own: it may not have been deleted, and would be in the way.
-    if (checkRuntimeDir(instance)) unlinkSocket(instance.mcpSocket);
-    await claimServer(instance, bind);
-    return true;
+    const { life } = await claimServer(instance, bind, own);
+    own.discard();
+    return life;
   } catch (thrown) {
-    if (WshError.from(thrown).code === "server_already_running") return false;
+    if (WshError.from(thrown).code === "server_already_running") return null;
     throw thrown;
   }
 }

@@ -26,7 +26,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   const gateway = buildGateway(options, access, published, ended.resolve);
   const { hosts, mcp, lifecycle, memory, announcements, sockets } = gateway;
 
-  const listening = await claimServer(instance, () => listen(options, gateway, published));
+  const { bound: listening, life } = await claimServer(instance, () => listen(options, gateway, published));
   await hosts.start(reporting(options, gateway));
   announcements.begin(hosts.all.map(({ info }) => info));
   if (hosts.all.length > 0) lifecycle.used();
@@ -37,14 +37,14 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   sayWhere(options, listening);
   memory.worked();
   options.ready(published.info);
-  const watch = keepSockets(instance, {
+  const watch = keepSockets(instance, life, {
     bind() {
       listening.listenUnix();
       mcp.listen(instance.mcpSocket);
     },
     back() {
       published.publish();
-      logger.warn("listens again after its socket was deleted", { socket: instance.httpSocket });
+      logger.warn("listens again after its socket or lock was deleted", { socket: instance.httpSocket });
     },
     replaced: () => ended.resolve("another server has taken its place"),
     failed: (error) => logger.error("cannot listen again", { error: error.message }),
@@ -56,7 +56,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   lifecycle.stop();
   hosts.stop();
   sockets.closeAll("server_stopped");
-  await releaseServer(instance, async () => {
+  await releaseServer(instance, watch.life, async () => {
     await Promise.all([mcp.stop(), listening.stop()]);
   });
   published.withdraw();

@@ -33,6 +33,15 @@ switch (role) {
     stay();
     break;
   }
+  case "claim-and-leave": {
+    // A session whose program outlives it: started as hosts start theirs, with descriptors of its own only.
+    await claimSession(instance, { name: { kind: "exact", name: argument }, maxSessions: 9, bind: listen });
+    const program = Bun.spawn(["sleep", "1000"], { terminal: { cols: 80, rows: 24 }, detached: true });
+    const plain = Bun.spawn(["sleep", "1000"], { stdio: ["ignore", "ignore", "ignore"], detached: true });
+    process.stdout.write(`${program.pid} ${plain.pid}\n`);
+    stay();
+    break;
+  }
   case "hold-lock":
     await withLock(argument, async () => {
       process.stdout.write("held\n");

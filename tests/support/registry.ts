@@ -46,7 +46,11 @@ export async function session(
       listeners.push(listen(path));
     },
   });
-  return { ...claim, [Symbol.dispose]: () => listeners.forEach((listener) => void listener[Symbol.dispose]()) };
+  const die = (): void => {
+    for (const listener of listeners) listener[Symbol.dispose]();
+    claim.life[Symbol.dispose]();
+  };
+  return { ...claim, [Symbol.dispose]: die };
 }
 
 /** Accepts connections at a path and leaves the socket file behind when disposed, as a killed process does. */

@@ -3,12 +3,13 @@ import type { Command } from "commander";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import { isSettingName, settingFacts } from "../../instance/settings/table.ts";
+import { isServerAlive } from "../../instance/single-server.ts";
 import { outputSchema } from "../../operations/table.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
-import { askServer, isServerRunning } from "../server-client.ts";
+import { askServer } from "../server-client.ts";
 
 /** Errors of limits that do not answer resource_limit_reached. */
 const otherErrors: Readonly<Record<string, string>> = {
@@ -26,7 +27,7 @@ export function register(program: Command): void {
     .option("--json", "print it as JSON")
     .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);
-      const server = (await isServerRunning(instance))
+      const server = isServerAlive(instance)
         ? v.parse(outputSchema("server.info"), await askServer(instance, "GET", "/server/info"))
         : null;
       const limits = server?.limits ?? (await limitsOf(instance));

@@ -16,6 +16,7 @@ import { collect } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 import { askServer } from "../server-client.ts";
+import { connectFailure } from "../session/client.ts";
 
 /** Longest wait for a session process to answer before it is shown as unresponsive, in ms: a healthy one takes one. */
 const HELLO_PATIENCE_MS = 900;
@@ -109,7 +110,7 @@ async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise
     if (hello.info !== undefined) return { entry, info: hello.info };
     return { entry, trouble: new WshError("host_unavailable", "the session is being started") };
   } catch (thrown) {
-    return { entry, trouble: WshError.from(thrown) };
+    return { entry, trouble: connectFailure(thrown, entry.socket) };
   }
 }
 

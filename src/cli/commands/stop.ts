@@ -2,10 +2,11 @@
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
+import { isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
-import { askServer, isServerRunning } from "../server-client.ts";
+import { askServer } from "../server-client.ts";
 import { endSession } from "../session/end.ts";
 
 /** Longest time from the request to stop until the server is gone, and the interval between checks, in ms. */
@@ -18,7 +19,7 @@ export function register(program: Command): void {
     .description("End all sessions of the instance, and its server.")
     .action(async (_options, command: Command) => {
       const instance = instanceOf(command);
-      if (await isServerRunning(instance)) {
+      if (isServerAlive(instance)) {
         await askServer(instance, "POST", "/server/stop");
         await untilGone(instance);
         await endSessions(instance);
@@ -32,7 +33,7 @@ export function register(program: Command): void {
 
 async function untilGone(instance: Instance): Promise<void> {
   const deadline = performance.now() + GONE_PATIENCE_MS;
-  while (await isServerRunning(instance)) {
+  while (isServerAlive(instance)) {
     if (performance.now() > deadline) {
       throw new WshError("server_unavailable", `the server is still running after ${GONE_PATIENCE_MS / 1000} s`, {
         hint: "It was told to stop; its log is in the state directory.",

@@ -9,10 +9,10 @@ import { errorCode } from "../../base/errno.ts";
 import { readKept } from "../../instance/launch/login-path.ts";
 import { type Instance, maxSocketPathBytes } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
-import { probeSocket } from "../../instance/registry/socket-probe.ts";
 import { tokensFile } from "../../instance/secrets/named-tokens.ts";
 import { readServerInfo } from "../../instance/server-info.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
+import { isServerAlive, serverState } from "../../instance/single-server.ts";
 import { system as here } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -134,12 +134,12 @@ function sockets(instance: Instance): Finding[] {
     longest > maxSocketPathBytes - 10
       ? [note("sockets", `paths have ${longest} of ${maxSocketPathBytes} bytes`, "Use a shorter runtime directory.")]
       : [];
-  const dead = [instance.httpSocket, instance.mcpSocket].filter((path) => probeSocket(path) === "dead");
+  const dead = [instance.httpSocket, instance.mcpSocket].filter((path) => serverState(instance, path) === "dead");
   for (const path of dead) {
     findings.push(note("sockets", `${path} is left from a server that died`, "The next server replaces it."));
   }
   for (const path of [instance.httpSocket, instance.mcpSocket]) {
-    if (probeSocket(path) !== "not_a_socket") continue;
+    if (serverState(instance, path) !== "not_a_socket") continue;
     findings.push(wrong("sockets", `${path} is not a socket`, "Move it away; wsh removes only sockets."));
   }
   return findings.length === 0 ? [ok("sockets", "nothing stale")] : findings;
@@ -147,7 +147,7 @@ function sockets(instance: Instance): Finding[] {
 
 function server(instance: Instance): Finding[] {
   const info = readServerInfo(instance);
-  const isAlive = probeSocket(instance.httpSocket) === "alive";
+  const isAlive = isServerAlive(instance);
   const sessions = sessionCount(instance);
   if (!isAlive) return [ok("server", `not running; ${sessions}`)];
   if (info !== null && info.version !== VERSION) {

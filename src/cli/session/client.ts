@@ -3,6 +3,7 @@
  * operation table; the session process validates them.
  */
 import type { Instance } from "../../instance/paths.ts";
+import { processState } from "../../instance/registry/liveness.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -31,8 +32,8 @@ export class SessionClient implements Disposable {
       const { connection, hello } = await Connection.open(entry.socket, "cli", events);
       client = new SessionClient(name, connection, hello.info ?? null);
     } catch (thrown) {
-      const error = WshError.from(thrown);
-      if (error.code !== "session_not_found") throw thrown;
+      const error = connectFailure(thrown, entry.socket);
+      if (error.code !== "session_not_found") throw error;
       throw new WshError("session_not_found", `session '${name}' has no process any more`, {}, { cause: thrown });
     }
     try {
@@ -57,4 +58,11 @@ export class SessionClient implements Disposable {
   [Symbol.dispose](): void {
     this.connection.close();
   }
+}
+
+/** Why a session process could not be reached: one that lives may be too busy to accept, which macOS calls refused. */
+export function connectFailure(thrown: unknown, socket: string): WshError {
+  const error = WshError.from(thrown);
+  if (error.code !== "session_not_found" || processState(socket) !== "alive") return error;
+  return new WshError("host_unavailable", `the session process at ${socket} does not answer`, {}, { cause: thrown });
 }

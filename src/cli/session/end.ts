@@ -1,7 +1,7 @@
 /** Ends a session by asking its process; one that does not answer is killed, which hangs up its programs. */
 import type { Instance } from "../../instance/paths.ts";
+import { listenerPid, processState } from "../../instance/registry/liveness.ts";
 import { cleanStale, findSession } from "../../instance/registry/registry.ts";
-import { listenerPid, probeSocket } from "../../instance/registry/socket-probe.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget } from "../../protocol/names.ts";
@@ -40,5 +40,5 @@ export async function endSession(
 
 async function untilDead(socket: string): Promise<void> {
   const deadline = performance.now() + GONE_PATIENCE_MS;
-  while (probeSocket(socket) === "alive" && performance.now() < deadline) await Bun.sleep(GONE_POLL_MS);
+  while (processState(socket) === "alive" && performance.now() < deadline) await Bun.sleep(GONE_POLL_MS);
 }

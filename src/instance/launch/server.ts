@@ -4,7 +4,7 @@ import { nofileVariable, originalNofile } from "../../platform/inherited-file-li
 import { WshError } from "../../protocol/errors.ts";
 import { withLock } from "../lock.ts";
 import { checkRuntimeDir, type Instance, prepareRuntimeDir } from "../paths.ts";
-import { probeSocket } from "../registry/socket-probe.ts";
+import { isServerAlive } from "../single-server.ts";
 import {
   childEnv,
   launch,
@@ -54,10 +54,6 @@ export async function startServer(
     },
     { timeoutMs },
   );
-}
-
-function isServerAlive(instance: Instance): boolean {
-  return probeSocket(instance.httpSocket) === "alive";
 }
 
 function launchServer(instance: Instance, options: ServerOptions, timeoutMs: number): Promise<ReadyReport> {

@@ -15,7 +15,7 @@ import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { decodeName, numericName, parseTarget } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
-import { hostSocket, type Instance, prepareStateDir } from "../paths.ts";
+import { hasStateDir, hostSocket, type Instance } from "../paths.ts";
 import { boundIds, type FileNames } from "./directories.ts";
 
 export interface Counters {
@@ -70,23 +70,6 @@ export async function withCounters<T>(
     const message = `the next ids cannot be kept in ${file}: ${reason}`;
     const hint = "Without them an id could be given twice. Make room or the file writable, or set XDG_STATE_HOME.";
     throw new WshError("session_create_failed", message, { hint }, { cause: thrown });
-  }
-}
-
-/**
- * Whether files can be kept: not if the state directory is another user's, a file, or cannot be created.
- * @throws WshError unsafe_path when it is ours, but open to others or a symbolic link
- */
-function hasStateDir(instance: Instance): boolean {
-  try {
-    prepareStateDir(instance);
-    return true;
-  } catch (thrown) {
-    if (WshError.from(thrown).code === "runtime_dir_unusable") return false;
-    const stat = fs.lstatSync(instance.stateDir);
-    const isOurs = stat.uid === process.getuid?.() && (stat.isDirectory() || stat.isSymbolicLink());
-    if (isOurs) throw thrown;
-    return false;
   }
 }
 

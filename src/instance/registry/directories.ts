@@ -1,7 +1,8 @@
 /**
  * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`, `dev~7` and
  * `@s3.w5` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
- * number of sessions; snapshot one lstat per file, to match links to sockets.
+ * number of sessions; snapshot one readlink for each link. Sessions of wsh 0.1.0 that still run have hard links to their
+ * sockets for names; they are read, and removed with their process, but not made.
  */
 
 import fs from "node:fs";
@@ -10,9 +11,10 @@ import { errorCode } from "../../base/errno.ts";
 import { platform } from "../../platform/platform.ts";
 import { decodeName, encodeName, sessionId } from "../../protocol/names.ts";
 import { hostSocket, type Instance } from "../paths.ts";
-import { boundIn } from "./socket-probe.ts";
+import { boundIn } from "./liveness.ts";
 
 const socketPattern = /^(0|[1-9][0-9]{0,8})\.sock$/;
+const lockPattern = /^(0|[1-9][0-9]{0,8})\.lock$/;
 /**
  * No session process that has lost its socket has a larger id: in a file system of their own another user can bind any
  * path, and must not use up the numbers.
@@ -43,26 +45,28 @@ export interface SessionEntry {
   readonly ended: boolean;
 }
 
-/** A file of the names directory. */
-export interface NameLink {
+/** A link of the names directory. */
+interface Link {
   readonly file: string;
+  /** Id of the process that it leads to, which may be gone; null for a hard link without a socket. */
+  readonly host: number | null;
+}
+
+/** A name. */
+export interface NameLink extends Link {
   readonly name: string;
   /** The id in `dev~7`, null for a live session's name. */
   readonly endedId: number | null;
-  readonly inode: string;
 }
 
-/** The file `@s3.w5` of the names directory. */
-export interface IdsLink {
-  readonly file: string;
+/** The link `@s3.w5`. */
+export interface IdsLink extends Link {
   readonly session: number;
   readonly window: number;
-  readonly inode: string;
 }
 
 export interface Snapshot {
   readonly entries: readonly SessionEntry[];
-  readonly inodes: ReadonlyMap<number, string>;
   readonly links: readonly NameLink[];
   readonly ids: readonly IdsLink[];
 }
@@ -89,6 +93,13 @@ export interface FileNames {
 export function hostIds(instance: Instance): readonly number[] {
   const ids = readDir(instance.hostsDir).flatMap((file) => socketPattern.exec(file)?.[1] ?? []);
   return ids.map(Number).sort((a, b) => a - b);
+}
+
+/** Ids of all links to locks, those of processes without a socket included. */
+export function lockIds(instance: Instance): readonly number[] {
+  return readDir(instance.hostsDir)
+    .flatMap((file) => lockPattern.exec(file)?.[1] ?? [])
+    .map(Number);
 }
 
 export function fileNames(instance: Instance): FileNames {
@@ -119,42 +130,72 @@ export function nameFile(name: string): string {
 
 /** Returns every session process and name at this moment. */
 export function snapshot(instance: Instance): Snapshot {
-  const inodes = new Map<number, string>();
-  for (const file of readDir(instance.hostsDir)) {
-    const id = socketPattern.exec(file)?.[1];
-    const inode = id === undefined ? null : socketInode(join(instance.hostsDir, file));
-    if (id !== undefined && inode !== null) inodes.set(Number(id), inode);
-  }
+  const hosts = hostIds(instance).filter((id) => isSocket(hostSocket(instance, id)));
   const links: NameLink[] = [];
   const ids: IdsLink[] = [];
+  const hostOf = linkReader(instance, hosts);
   for (const file of readDir(instance.namesDir)) {
+    const host = hostOf(file);
+    if (host === undefined) continue;
     const pair = idsOf(file);
-    const link = pair === null ? readLink(instance, file) : null;
-    if (link !== null) links.push(link);
-    const inode = pair === null ? null : socketInode(join(instance.namesDir, file));
-    if (pair !== null && inode !== null) ids.push({ file, ...pair, inode });
+    const link = pair === null ? nameOf(file) : null;
+    if (link !== null) links.push({ file, host, ...link });
+    if (pair !== null) ids.push({ file, host, ...pair });
   }
-  const byInode = Map.groupBy(links, (link) => link.inode);
-  const idsByInode = new Map(ids.map((link) => [link.inode, link]));
-  const entries = [...inodes]
-    .sort(([a], [b]) => a - b)
-    .map(([id, inode]): SessionEntry => {
-      const own = byInode.get(inode) ?? [];
-      const live = own.find((link) => link.endedId === null);
-      const name = (live ?? own[0])?.name ?? null;
-      const { session = null, window = null } = idsByInode.get(inode) ?? {};
-      const ended = live === undefined && own.length > 0;
-      return { id, session, window, socket: hostSocket(instance, id), name, ended };
-    });
-  return { entries, inodes, links, ids };
+  const byHost = Map.groupBy(links, ({ host }) => host);
+  const idsByHost = new Map(ids.map((link) => [link.host, link]));
+  const entries = hosts.map((id): SessionEntry => {
+    const own = byHost.get(id) ?? [];
+    const live = own.find((link) => link.endedId === null);
+    const name = (live ?? own[0])?.name ?? null;
+    const { session = null, window = null } = idsByHost.get(id) ?? {};
+    const ended = live === undefined && own.length > 0;
+    return { id, session, window, socket: hostSocket(instance, id), name, ended };
+  });
+  return { entries, links, ids };
 }
 
-function readLink(instance: Instance, file: string): NameLink | null {
+/** What a link contains that leads from the names directory to the socket with this id. */
+export function linkTarget(id: number): string {
+  return `../${id}.sock`;
+}
+
+/** The id of the process that a file of the names directory leads to; undefined when it is no link to a process. */
+export function hostOfLink(instance: Instance, file: string): number | null | undefined {
+  return linkReader(instance)(file);
+}
+
+/** hostOfLink for many files: the sockets' inodes are read once, and only if there is a hard link. */
+function linkReader(instance: Instance, hosts?: readonly number[]): (file: string) => number | null | undefined {
+  let byInode: Map<string, number> | null = null;
+  return (file) => {
+    const path = join(instance.namesDir, file);
+    const target = readLink(path);
+    if (target !== null) {
+      const id = target.startsWith("../") ? socketPattern.exec(target.slice(3))?.[1] : undefined;
+      return id === undefined ? undefined : Number(id);
+    }
+    const inode = socketInode(path);
+    if (inode === null) return undefined;
+    byInode ??= new Map((hosts ?? hostIds(instance)).map((id) => [socketInode(hostSocket(instance, id)) ?? "", id]));
+    return byInode.get(inode) ?? null;
+  };
+}
+
+/** @returns null for what is not a symbolic link */
+function readLink(path: string): string | null {
+  try {
+    return fs.readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function nameOf(file: string): Pick<NameLink, "name" | "endedId"> | null {
   const ended = endedPattern.exec(file);
   const name = decodeName(ended?.[1] ?? file);
-  const inode = name === null ? null : socketInode(join(instance.namesDir, file));
-  if (name === null || inode === null) return null;
-  return { file, name, endedId: ended?.[2] === undefined ? null : Number(ended[2]), inode };
+  if (name === null) return null;
+  return { name, endedId: ended?.[2] === undefined ? null : Number(ended[2]) };
 }
 
 export function idsFile({ session, window }: Pick<SessionIds, "session" | "window">): string {
@@ -167,8 +208,12 @@ function idsOf(file: string): { session: number; window: number } | null {
   return session === undefined || window === undefined ? null : { session: Number(session), window: Number(window) };
 }
 
-/** Identifies a socket across its links; null when the path is gone or not a socket. */
-export function socketInode(path: string): string | null {
+function isSocket(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false })?.isSocket() === true;
+}
+
+/** Identifies a socket across its hard links; null when the path is gone or not a socket. */
+function socketInode(path: string): string | null {
   // bigint: some file systems (overlayfs with xino) use numbers beyond 2^53.
   const stat = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return stat?.isSocket() ? `${stat.dev}:${stat.ino}` : null;

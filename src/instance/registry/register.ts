@@ -5,14 +5,24 @@
  */
 
 import fs from "node:fs";
+import { join } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, defaultSessionName, nextNumericName, sessionId } from "../../protocol/names.ts";
 import { withLock } from "../lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "../paths.ts";
 import { type Counters, withCounters } from "./counters.ts";
-import { type FileNames, fileNames, nameFile, type SessionEntry, type SessionIds, snapshot } from "./directories.ts";
-import { cleanStaleLocked, linkIds, linkName, removeOwn, unlinkIds, unlinkSocket } from "./registry.ts";
-import { listenerPid } from "./socket-probe.ts";
+import {
+  type FileNames,
+  fileNames,
+  hostOfLink,
+  nameFile,
+  type SessionEntry,
+  type SessionIds,
+  snapshot,
+} from "./directories.ts";
+import { type LifeLock, lockBeside, lockState, takeLifeLock } from "./life-lock.ts";
+import { listenerPid } from "./liveness.ts";
+import { cleanStaleLocked, isOrphan, linkIds, linkName, removeOwn, unlinkIds, unlinkSocket } from "./registry.ts";
 
 /**
  * How a session is named: as requested; by the next number; `default` while it is free, else the next number (plain
@@ -34,6 +44,8 @@ export interface ClaimRequest {
 export interface Claim extends SessionIds {
   readonly name: string;
   readonly socket: string;
+  /** Held as long as the process lives. */
+  readonly life: LifeLock;
 }
 
 /** A claim, and the ended sessions beyond the limit, the one that ended first in front. */
@@ -81,25 +93,22 @@ function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResu
 /**
  * Registers a running session again after its runtime directory was deleted: same ids, and same name unless another
  * session took it meanwhile, in which case it gets a number. `bind` binds a new listener. WshError
- * session_create_failed when another host answers at the id's socket, which can be only where the system does not tell
- * what is bound (boundIn): taking it from each other in turn would lose both.
+ * session_create_failed when another process has the id, which can be only where the system does not tell what is bound
+ * (boundIn): taking it from each other in turn would lose both.
+ * @param own the lock that the process has held so far, which the new one replaces
  */
 export async function restoreSession(
   instance: Instance,
   session: SessionIds & { readonly name: string; readonly ended: boolean },
+  own: LifeLock,
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
   prepareRuntimeDir(instance);
   return withLock(instance.lockFile, async () => {
     const files = fileNames(instance);
-    const holder = listenerPid(hostSocket(instance, session.id));
-    if (holder !== null && holder !== process.pid) {
-      throw new WshError(
-        "session_create_failed",
-        `process ${holder} has the socket of session ${sessionId(session.session)}`,
-      );
-    }
-    const isTaken = !session.ended && isLiveName(instance, files, session.name);
+    if (!own.isLinked) requireUnheld(instance, session);
+    const isOwn = hostOfLink(instance, nameFile(session.name)) === session.id;
+    const isTaken = !session.ended && !isOwn && isLiveName(instance, files, session.name);
     const name = await withCounters(instance, files, (next) => {
       const chosen = isTaken
         ? chooseName(instance, { kind: "number" }, files, next)
@@ -116,9 +125,19 @@ export async function restoreSession(
       if (isTaken) throw error;
       return session.name;
     });
+    own.discard();
     removeOwn(instance, session, name);
     return bindAndLink(instance, session, name, bind, session.ended);
   });
+}
+
+/** @throws WshError session_create_failed when another process has the id */
+function requireUnheld(instance: Instance, { id, session }: SessionIds): void {
+  const socket = hostSocket(instance, id);
+  const state = lockState(lockBeside(socket));
+  const holder = state === "none" ? listenerPid(socket) : null;
+  if (state !== "held" && (holder === null || holder === process.pid)) return;
+  throw new WshError("session_create_failed", `another process has the socket of session ${sessionId(session)}`);
 }
 
 /**
@@ -138,11 +157,15 @@ function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean
   return entries.filter((entry) => !entry.ended).length < maxSessions;
 }
 
-/** The ended sessions beyond the limit, the one that ended first in front: its last link was made then. */
+/** The ended sessions beyond the limit, the one that ended first in front: its name was changed then. */
 function tooOld(instance: Instance, maxSessions: number): readonly SessionEntry[] {
-  const ended = snapshot(instance).entries.filter((entry) => entry.ended);
+  const { entries, links } = snapshot(instance);
+  const ended = entries.filter((entry) => entry.ended);
   const linkedAt = new Map(
-    ended.map(({ id, socket }) => [id, fs.lstatSync(socket, { throwIfNoEntry: false })?.ctimeMs ?? 0]),
+    links.map(({ host, file }) => {
+      const stat = fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false });
+      return [host, stat?.ctimeMs ?? 0];
+    }),
   );
   ended.sort((a, b) => (linkedAt.get(a.id) ?? 0) - (linkedAt.get(b.id) ?? 0));
   return ended.slice(0, Math.max(0, ended.length - maxSessions));
@@ -185,7 +208,7 @@ function refuseConflict(instance: Instance, files: FileNames, name: string): voi
 function isLiveName(instance: Instance, files: FileNames, name: string): boolean {
   if (!files.live.has(nameFile(name))) return false;
   const holder = snapshot(instance).entries.find((entry) => entry.name === name && !entry.ended);
-  if (holder === undefined) return false;
+  if (holder === undefined) return !isOrphan(instance, nameFile(name));
   const removed = cleanStaleLocked(instance, [holder.id]);
   return removed.length === 0;
 }
@@ -200,15 +223,18 @@ async function bindAndLink(
   const ids = { id, session, window };
   const socket = hostSocket(instance, id);
   checkSocketPath(socket);
+  // Before the socket: nobody ever sees one without a lock.
+  const life = takeLifeLock(instance, socket);
   try {
     await bind(socket);
     fs.chmodSync(socket, 0o600);
     linkIds(instance, ids);
-    linkName(instance, { id, socket }, name, ended);
-    return { ...ids, name, socket };
+    linkName(instance, { id }, name, ended);
+    return { ...ids, name, socket, life };
   } catch (error) {
     unlinkIds(instance, ids);
     unlinkSocket(socket); // ours by its id
+    life.discard();
     throw asWshError(error);
   }
 }
@@ -216,8 +242,13 @@ async function bindAndLink(
 /** What is no socket may lie where a host's would be: it stays, and that id is not given. */
 function unoccupied(instance: Instance, first: number): number {
   let id = first;
-  while (fs.lstatSync(hostSocket(instance, id), { throwIfNoEntry: false }) !== undefined) id += 1;
+  while (isOccupied(hostSocket(instance, id))) id += 1;
   return id;
+}
+
+/** A living process may have lost its socket for the moment. */
+function isOccupied(socket: string): boolean {
+  return fs.lstatSync(socket, { throwIfNoEntry: false }) !== undefined || lockState(lockBeside(socket)) === "held";
 }
 
 /** What the system refuses (no space, no descriptors, no permission) is the session's failure, not a defect. */

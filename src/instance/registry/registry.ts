@@ -1,11 +1,11 @@
 /**
- * The file system is the registry. A host is the socket NAME/ID.sock; its session's name is a hard link to that socket
- * in NAME/names, so a name belongs to a host because both are one inode. `dev` is the name of a live session; `dev~7`
- * is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`, a third
- * link, is the ids of the host's session and window, for as long as it has its socket. Everything that changes the
- * registry runs under flock on NAME.lock; reading takes no lock and tolerates what changes meanwhile (between link and
- * unlink of a rename a host has two names for a moment). A socket that does not answer may be removed by anyone who
- * holds the lock; what is not a socket is never removed. Reading costs one lstat per host and name.
+ * The file system is the registry. A host is the socket NAME/ID.sock, with the lock of its process beside it
+ * (life-lock.ts); its session's name is a symbolic link to that socket in NAME/names. `dev` is the name of a live
+ * session; `dev~7` is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`,
+ * another link, is the ids of the host's session and window. Everything that changes the registry runs under flock on
+ * NAME.lock; reading takes no lock and tolerates what changes meanwhile (between the two steps of a rename a host has
+ * two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
+ * removed by anyone who holds the lock; what is neither socket nor link is never removed.
  */
 
 import fs from "node:fs";
@@ -17,18 +17,21 @@ import { withLock } from "../lock.ts";
 import { checkRuntimeDir, hostSocket, type Instance } from "../paths.ts";
 import { refused } from "../refused.ts";
 import {
+  hostOfLink,
   idsFile,
+  linkTarget,
+  lockIds,
   type NameLink,
   nameFile,
   type SessionEntry,
   type SessionIds,
   type Snapshot,
   snapshot,
-  socketInode,
 } from "./directories.ts";
-import { probeSocket, type SocketState } from "./socket-probe.ts";
+import { lockBeside, lockState, removeLeftLocks, removeLock } from "./life-lock.ts";
+import { processState } from "./liveness.ts";
 
-/** All session processes in order of creation, dead ones included: connecting shows which (see cleanStale). */
+/** All session processes in order of creation, dead ones included (see cleanStale). */
 export function listSessions(instance: Instance): readonly SessionEntry[] {
   return checkRuntimeDir(instance) ? snapshot(instance).entries : [];
 }
@@ -109,8 +112,8 @@ export async function releaseSession(instance: Instance, session: number | Known
 }
 
 /**
- * Removes the sockets that do not answer, with their names, and names whose process is gone; `ids` limits it to those
- * processes. Returns what was removed. A stopped or overloaded process is not dead.
+ * Removes the files of dead processes, and names that lead to none; `ids` limits it to those processes. Returns what was
+ * removed. A stopped or overloaded process is not dead, and neither is one that has lost its socket for the moment.
  */
 export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
   if (!checkRuntimeDir(instance)) return [];
@@ -120,15 +123,20 @@ export async function cleanStale(instance: Instance, ids?: readonly number[]): P
 /** cleanStale for a caller that holds the lock. */
 export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): SessionEntry[] {
   const current = snapshot(instance);
-  const { entries, inodes } = current;
+  const { entries } = current;
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
-  const dead = candidates.filter((entry) => probeSocket(entry.socket) === "dead");
+  const dead = candidates.filter((entry) => processState(entry.socket) === "dead");
   for (const entry of dead) removeEntry(instance, entry.id, current);
-
-  const hosts = new Set(inodes.values());
-  const links = ids === undefined ? [...current.links, ...current.ids] : [];
-  const orphans = links.filter((link) => !hosts.has(link.inode));
-  for (const link of orphans) if (probeName(instance, link.file) === "dead") unlinkName(instance, link.file);
+  if (ids === undefined) {
+    for (const { file, host } of [...current.links, ...current.ids]) {
+      if (isOrphan(instance, file, host)) unlinkName(instance, file);
+    }
+    for (const id of lockIds(instance)) {
+      const socket = hostSocket(instance, id);
+      if (processState(socket) === "absent" && lockState(lockBeside(socket)) === "free") removeLock(lockBeside(socket));
+    }
+    removeLeftLocks(instance);
+  }
   return dead;
 }
 
@@ -136,18 +144,12 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
  * Links a name to a host's socket; the caller holds the lock. A dead host that still has the name is cleaned away.
  * WshError session_name_conflict when a live session has it.
  */
-export function linkName(
-  instance: Instance,
-  host: Pick<SessionEntry, "id" | "socket">,
-  name: string,
-  ended: boolean,
-): void {
+export function linkName(instance: Instance, host: Pick<SessionEntry, "id">, name: string, ended: boolean): void {
   const file = nameFile(name);
-  const live = join(instance.namesDir, file);
-  if (probeName(instance, file) === "dead") removeNamed(instance, name);
-  if (ended && fs.existsSync(live)) throw conflict(name);
+  removeNamed(instance, name);
+  if (ended && isThere(instance, file)) throw conflict(name);
   try {
-    fs.linkSync(host.socket, ended ? `${live}~${host.id}` : live);
+    link(instance, host.id, ended ? `${file}~${host.id}` : file);
   } catch (error) {
     if (errorCode(error) === "EEXIST") throw conflict(name);
     throw refused(`the name '${name}' cannot be registered`, error);
@@ -160,8 +162,9 @@ export function linkName(
  */
 export function linkIds(instance: Instance, ids: SessionIds): void {
   const file = idsFile(ids);
+  if (isOrphan(instance, file)) unlinkName(instance, file);
   try {
-    fs.linkSync(hostSocket(instance, ids.id), join(instance.namesDir, file));
+    link(instance, ids.id, file);
   } catch (error) {
     if (errorCode(error) !== "EEXIST") throw refused(`the id '${sessionId(ids.session)}' cannot be registered`, error);
     const path = join(instance.namesDir, file);
@@ -174,8 +177,7 @@ export function linkIds(instance: Instance, ids: SessionIds): void {
 /** Removes the links of linkIds for a claim that failed. The caller holds the lock. */
 export function unlinkIds(instance: Instance, ids: SessionIds): void {
   const file = idsFile(ids);
-  const inode = socketInode(hostSocket(instance, ids.id));
-  if (inode !== null && socketInode(join(instance.namesDir, file)) === inode) unlinkName(instance, file);
+  if (hostOfLink(instance, file) === ids.id) unlinkName(instance, file);
 }
 
 /**
@@ -184,7 +186,7 @@ export function unlinkIds(instance: Instance, ids: SessionIds): void {
  */
 export function removeOwn(instance: Instance, ids: SessionIds, name: string): void {
   removeEntry(instance, ids.id, snapshot(instance));
-  unlinkName(instance, idsFile(ids));
+  unlinkIds(instance, ids);
   removeNamed(instance, name);
 }
 
@@ -200,94 +202,89 @@ async function setEnded(instance: Instance, session: number | KnownLinks, ended:
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;
     const live = own.find((link) => link.endedId === null);
-    // A rename, which needs no room: on a full disk, too, an ended session's name is free.
-    if (live !== undefined)
-      fs.renameSync(join(instance.namesDir, live.file), join(instance.namesDir, `${nameFile(entry.name)}~${id}`));
+    if (live !== undefined) endName(instance, id, live.file);
     else linkName(instance, entry, entry.name, false);
     for (const link of own) if (link !== live) unlinkName(instance, link.file);
   });
 }
 
 function ownLinks(instance: Instance, id: number): { entry: SessionEntry; own: readonly NameLink[] } {
-  const { entries, inodes, links } = snapshot(instance);
+  const { entries, links } = snapshot(instance);
   const entry = entries.find((candidate) => candidate.id === id);
   if (entry === undefined) throw new WshError("session_not_found", `no session '${paneId(id)}' in '${instance.name}'`);
-  return { entry, own: links.filter((link) => link.inode === inodes.get(id)) };
+  return { entry, own: links.filter(({ host }) => host === id) };
 }
 
-/** The host's socket and how many names it has: each is a link to it, as are its ids. Null when it is gone. */
-function ownSocket(instance: Instance, known: KnownLinks): { inode: string; names: number } | null {
-  const path = hostSocket(instance, known.id);
-  const inode = socketInode(path);
-  const links = fs.lstatSync(path, { throwIfNoEntry: false })?.nlink;
-  if (inode === null || links === undefined) return null;
-  const hasIds = socketInode(join(instance.namesDir, idsFile(known))) === inode;
-  return { inode, names: links - (hasIds ? 2 : 1) };
-}
-
-/** As setEnded, for a host whose only name is this one. @returns false when that is not so */
-function endKnown(instance: Instance, known: KnownLinks): boolean {
-  const { id, name } = known;
-  const own = ownSocket(instance, known);
-  const file = nameFile(name);
+/** A rename, which needs no room: on a full disk, too, an ended session's name is free. */
+function endName(instance: Instance, id: number, file: string): void {
   const live = join(instance.namesDir, file);
-  if (own?.names !== 1 || socketInode(live) !== own.inode) return false;
-  fs.linkSync(hostSocket(instance, id), `${live}~${id}`);
-  unlinkName(instance, file);
+  fs.renameSync(live, `${live}~${id}`);
+}
+
+/** As setEnded, for a host that has this name. @returns false when that is not so */
+function endKnown(instance: Instance, { id, name }: KnownLinks): boolean {
+  const file = nameFile(name);
+  if (hostOfLink(instance, file) !== id) return false;
+  endName(instance, id, file);
   return true;
 }
 
-/** As removeEntry, for a host whose only name is this one. @returns false when that is not so */
+/** As removeEntry, for a host whose only name is this one. @returns false when it has not that name */
 function removeKnown(instance: Instance, known: KnownLinks): boolean {
   const { id, name } = known;
-  const own = ownSocket(instance, known);
-  if (own === null) return true;
   const file = nameFile(name);
-  const named = [file, `${file}~${id}`].filter((each) => socketInode(join(instance.namesDir, each)) === own.inode);
-  if (own.names !== named.length) return false;
+  const named = [file, `${file}~${id}`].filter((each) => hostOfLink(instance, each) === id);
+  if (named.length === 0) return false;
   for (const each of named) unlinkName(instance, each);
   unlinkIds(instance, known);
-  unlinkSocket(hostSocket(instance, id));
+  removeHost(instance, id);
   return true;
 }
 
 /** Removes one host's names and ids, then its socket: a name never outlives what it names. */
-function removeEntry(instance: Instance, id: number, { inodes, links, ids }: Snapshot): void {
-  const inode = inodes.get(id);
-  if (inode === undefined) return;
-  for (const link of [...links, ...ids]) if (link.inode === inode) unlinkName(instance, link.file);
-  unlinkSocket(hostSocket(instance, id));
+function removeEntry(instance: Instance, id: number, { links, ids }: Snapshot): void {
+  for (const { file, host } of [...links, ...ids]) if (host === id) unlinkName(instance, file);
+  removeHost(instance, id);
+}
+
+/** The socket, then the lock: nobody ever sees a socket without one. */
+function removeHost(instance: Instance, id: number): void {
+  const socket = hostSocket(instance, id);
+  unlinkSocket(socket);
+  removeLock(lockBeside(socket));
 }
 
 /** Removes the dead host that has the live name, or the name alone when its host's socket is gone. */
 function removeNamed(instance: Instance, name: string): void {
-  const current = snapshot(instance);
-  const { inodes, links } = current;
-  const link = links.find((candidate) => candidate.name === name && candidate.endedId === null);
-  if (link === undefined) return;
-  for (const [id, inode] of inodes) if (inode === link.inode) removeEntry(instance, id, current);
-  unlinkName(instance, link.file);
-}
-
-/**
- * Who answers at a name. A name may be longer than a socket path can be, so it is asked through a short link of its
- * own; the caller holds the lock.
- */
-function probeName(instance: Instance, file: string): SocketState {
-  const path = join(instance.namesDir, file);
-  if (socketInode(path) === null) return "absent";
-  const short = join(instance.hostsDir, "probe");
-  unlinkSocket(short);
-  fs.linkSync(path, short);
-  try {
-    return probeSocket(short);
-  } finally {
-    unlinkSocket(short);
+  const file = nameFile(name);
+  const host = hostOfLink(instance, file);
+  if (host === undefined) return;
+  if (host !== null && processState(hostSocket(instance, host)) === "dead") {
+    removeEntry(instance, host, snapshot(instance));
   }
+  if (isOrphan(instance, file, host)) unlinkName(instance, file);
 }
 
+/** Whether a link leads to no socket, and to no process that has lost its socket for the moment. */
+export function isOrphan(instance: Instance, file: string, host = hostOfLink(instance, file)): boolean {
+  if (host === undefined) return false;
+  // A hard link, made by an earlier version.
+  if (host === null) return processState(join(instance.namesDir, file)) === "dead";
+  const socket = hostSocket(instance, host);
+  return processState(socket) === "absent" && lockState(lockBeside(socket)) !== "held";
+}
+
+function link(instance: Instance, id: number, file: string): void {
+  fs.symlinkSync(linkTarget(id), join(instance.namesDir, file));
+}
+
+function isThere(instance: Instance, file: string): boolean {
+  return fs.lstatSync(join(instance.namesDir, file), { throwIfNoEntry: false }) !== undefined;
+}
+
+/** Removes a name or ids; a file that is neither a link to a process nor a socket stays. */
 function unlinkName(instance: Instance, file: string): void {
-  unlinkSocket(join(instance.namesDir, file));
+  if (hostOfLink(instance, file) !== undefined) fs.rmSync(join(instance.namesDir, file), { force: true });
 }
 
 function conflict(name: string): WshError {

@@ -3,7 +3,7 @@
  * Who is attached notices nothing; sessions and server are found again within seconds, under their names.
  */
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../support/until.ts";
 import { Wsh } from "../../support/wsh.ts";
@@ -78,4 +78,38 @@ test("one socket deleted, one name deleted: the session is found again", async (
   await wsh.ok("kill", "s");
   await until("its files to go", () => readdirSync(wsh.instance.namesDir).length === 0);
   expect(existsSync(wsh.instance.runtimeDir)).toBe(true);
+});
+
+test("the locks deleted: sessions and server stay, make new ones, and are found dead when they are", async () => {
+  await using wsh = new Wsh();
+  const { pid } = await wsh.session("s");
+  await wsh.server();
+  const directory = join(wsh.instance.stateDir, "locks");
+  const before = readdirSync(directory);
+  expect(before).toHaveLength(2);
+  vanish(directory);
+  await until("new locks", () => existsSync(directory) && readdirSync(directory).length === 2);
+  expect(readdirSync(directory).filter((name) => before.includes(name))).toEqual([]);
+  expect(await wsh.list()).toMatchObject([{ name: "s", pid }]);
+  await until("the server", async () => (await wsh.fetch("/sessions").catch(() => null))?.status === 200);
+  expect(await wsh.run("exec", "s", "--", "(exit 4)")).toMatchObject({ code: 4 });
+  process.kill(wsh.hosts()[0] ?? 0, "SIGKILL");
+  await until("the session to be gone", async () => (await wsh.list()).length === 0);
+  await wsh.session("s");
+});
+
+test("a program that outlives its session's killed process does not keep the session", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("s");
+  const left = join(wsh.dir, "left");
+  await wsh.ok("exec", "s", "--", `setsid sh -c 'echo $$ >${left}; exec sleep 1000' </dev/null >/dev/null 2>&1 &`);
+  const pid = await until("the program", () => (existsSync(left) ? Number(readFileSync(left, "utf8")) : 0));
+  try {
+    process.kill(wsh.hosts()[0] ?? 0, "SIGKILL");
+    await until("the session to be gone", async () => (await wsh.list()).length === 0);
+    process.kill(pid, 0);
+    await wsh.session("s");
+  } finally {
+    process.kill(pid, "SIGKILL");
+  }
 });

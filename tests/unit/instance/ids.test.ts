@@ -119,7 +119,7 @@ describe("a counter file that is", () => {
     using next = await session(place.instance, "next");
     const listeners: Disposable[] = [];
     const bind = (path: string): void => void listeners.push(listen(path));
-    const restored = await restoreSession(place.instance, { ...idsOf(dev), name: "dev", ended: false }, bind);
+    const restored = await restoreSession(place.instance, { ...idsOf(dev), name: "dev", ended: false }, dev.life, bind);
     expect(idsOf(restored)).toEqual(idsOf(dev));
     for (const kind of ["id", "session", "window"] as const) expect(next[kind], kind).not.toBe(dev[kind]);
     for (const listener of listeners) listener[Symbol.dispose]();

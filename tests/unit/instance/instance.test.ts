@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { withLock } from "../../../src/instance/lock.ts";
 import { createLogger } from "../../../src/instance/log/log.ts";
 import { type Instance, maxSocketPathBytes, prepareRuntimeDir, resolveInstance } from "../../../src/instance/paths.ts";
+import { listenerPid, processState } from "../../../src/instance/registry/liveness.ts";
 import { listSessions } from "../../../src/instance/registry/registry.ts";
-import { listenerPid, probeSocket } from "../../../src/instance/registry/socket-probe.ts";
 import { ensureToken, readToken } from "../../../src/instance/secrets/own-secrets.ts";
 import { fakeDaemon as fake, listen, type TestInstance, testInstance } from "../../support/registry.ts";
 
@@ -165,14 +165,14 @@ describe("locks", () => {
 test("a socket is alive, dead, absent or no socket", () => {
   using place = testInstance();
   const path = join(place.dir, "a.sock");
-  expect(probeSocket(path)).toBe("absent");
+  expect(processState(path)).toBe("absent");
   fs.writeFileSync(path, "");
-  expect(probeSocket(path)).toBe("not_a_socket");
+  expect(processState(path)).toBe("not_a_socket");
   fs.rmSync(path);
   const listener = listen(path);
-  expect(probeSocket(path)).toBe("alive");
+  expect(processState(path)).toBe("alive");
   listener[Symbol.dispose]();
-  expect(probeSocket(path)).toBe("dead");
+  expect(processState(path)).toBe("dead");
 });
 
 test("a listener that is stopped is alive, however many wait, and its process is known", async () => {
@@ -183,11 +183,11 @@ test("a listener that is stopped is alive, however many wait, and its process is
   child.kill("SIGSTOP");
   expect(listenerPid(path)).toBe(child.pid);
   // The queue of a listener takes 512 connections.
-  const states = new Set(Array.from({ length: 600 }, () => probeSocket(path)));
+  const states = new Set(Array.from({ length: 600 }, () => processState(path)));
   expect([...states]).toEqual(["alive"]);
   child.kill("SIGKILL");
   await child.exited;
-  expect(probeSocket(path)).toBe("dead");
+  expect(processState(path)).toBe("dead");
   expect(listenerPid(path)).toBeNull();
 });
 

@@ -4,13 +4,24 @@ import { join } from "node:path";
 import { startHost } from "../../../src/instance/launch/host.ts";
 import { selfCommand } from "../../../src/instance/launch/launch.ts";
 import { startServer } from "../../../src/instance/launch/server.ts";
-import { prepareRuntimeDir, resolveInstance } from "../../../src/instance/paths.ts";
-import { listenerPid, probeSocket } from "../../../src/instance/registry/socket-probe.ts";
+import { type Instance, prepareRuntimeDir, resolveInstance } from "../../../src/instance/paths.ts";
+import type { LifeLock } from "../../../src/instance/registry/life-lock.ts";
+import { listenerPid, processState } from "../../../src/instance/registry/liveness.ts";
 import { readServerInfo, type ServerInfo, writeServerInfo } from "../../../src/instance/server-info.ts";
-import { bindAside, claimServer, releaseServer } from "../../../src/instance/single-server.ts";
+import { bindAside, claimServer, isServerAlive, releaseServer } from "../../../src/instance/single-server.ts";
 import { originalNofile } from "../../../src/platform/inherited-file-limit.ts";
 import { testWith } from "../../support/programs.ts";
 import { fakeDaemon as fake, listen, testInstance, until } from "../../support/registry.ts";
+
+/** This process as the instance's server; disposing stops it as its death would. */
+async function server(instance: Instance): Promise<Disposable & { life: LifeLock; listener: { stop(): void } }> {
+  const { bound: listener, life } = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
+  const die = (): void => {
+    listener.stop();
+    life[Symbol.dispose]();
+  };
+  return { life, listener, [Symbol.dispose]: die };
+}
 
 describe("starting a host", () => {
   test("returns its report; it lives on by itself, with nothing of ours", async () => {
@@ -164,14 +175,46 @@ describe("being the instance's server", () => {
   test("there is one; a dead one's sockets are replaced", async () => {
     using place = testInstance();
     const { instance } = place;
-    const first = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
+    const first = await server(instance);
     expect(fs.statSync(instance.httpSocket).mode & 0o777).toBe(0o600);
-    const second = claimServer(instance, () => bindAside(instance.httpSocket, listen));
-    await expect(second).rejects.toMatchObject({ code: "server_already_running" });
+    await expect(server(instance)).rejects.toMatchObject({ code: "server_already_running" });
     first[Symbol.dispose]();
-    using third = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
-    await releaseServer(instance, () => third[Symbol.dispose]());
+    using third = await server(instance);
+    await releaseServer(instance, third.life, () => third.listener.stop());
     expect(fs.existsSync(instance.httpSocket)).toBe(false);
+    expect(fs.readdirSync(join(instance.stateDir, "locks"))).toEqual([]);
+  });
+
+  test("one that ends takes nothing from its successor", async () => {
+    using place = testInstance();
+    const { instance } = place;
+    using old = await server(instance);
+    fs.rmSync(instance.httpSocket);
+    using young = await server(instance);
+    await releaseServer(instance, old.life, () => {});
+    expect(isServerAlive(instance)).toBe(true);
+    expect(young.life.isFound).toBe(true);
+  });
+
+  test("one that holds its lock is the server, whether it answers or not, until its lock is free", async () => {
+    using place = testInstance();
+    const { instance } = place;
+    const first = await server(instance);
+    first.listener.stop();
+    await expect(server(instance)).rejects.toMatchObject({ code: "server_already_running" });
+    first[Symbol.dispose]();
+    using _second = await server(instance);
+  });
+
+  test("one of an earlier version, which has no lock, is one while it listens", async () => {
+    using place = testInstance();
+    const { instance } = place;
+    prepareRuntimeDir(instance);
+    const earlier = bindAside(instance.httpSocket, listen);
+    expect(isServerAlive(instance)).toBe(true);
+    await expect(server(instance)).rejects.toMatchObject({ code: "server_already_running" });
+    earlier.stop();
+    using _server = await server(instance);
   });
 
   test("one that died between binding and taking its place is in nobody's way", async () => {
@@ -180,8 +223,8 @@ describe("being the instance's server", () => {
     prepareRuntimeDir(instance);
     listen(`${instance.httpSocket}~`)[Symbol.dispose]();
     expect(fs.existsSync(`${instance.httpSocket}~`)).toBe(true);
-    using _server = await claimServer(instance, () => bindAside(instance.httpSocket, listen));
-    expect(fs.readdirSync(instance.runtimeDir).filter((name) => name.includes("http"))).toEqual(["default.http.sock"]);
+    using _server = await server(instance);
+    expect(fs.readdirSync(instance.runtimeDir).filter((name) => name.includes(".sock"))).toEqual(["default.http.sock"]);
   });
 
   testWith("python3")("one whose sockets a child holds for a moment longer is waited for", async () => {
@@ -199,8 +242,8 @@ describe("being the instance's server", () => {
     const go = join(place.dir, "go");
     const command = ["python3", "-c", script, instance.httpSocket, go];
     await Bun.spawn(command, { stdio: ["ignore", "ignore", "inherit"] }).exited;
-    expect(probeSocket(instance.httpSocket)).toBe("alive");
-    const claim = claimServer(instance, () => bindAside(instance.httpSocket, listen));
+    expect(processState(instance.httpSocket)).toBe("alive");
+    const claim = server(instance);
     fs.writeFileSync(go, "");
     using _server = await claim;
     expect(listenerPid(instance.httpSocket)).toBe(process.pid);

@@ -3,6 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type Instance, prepareRuntimeDir } from "../../../src/instance/paths.ts";
 import type { SessionIds } from "../../../src/instance/registry/directories.ts";
+import { watchOwnFiles } from "../../../src/instance/registry/own-files-watch.ts";
 import { claimSession, restoreSession } from "../../../src/instance/registry/register.ts";
 import {
   cleanStale,
@@ -15,7 +16,6 @@ import {
   renameSession,
 } from "../../../src/instance/registry/registry.ts";
 import { watchRegistry } from "../../../src/instance/registry/registry-watch.ts";
-import { watchOwnSocket } from "../../../src/instance/registry/socket-watch.ts";
 import { parseTarget } from "../../../src/protocol/names.ts";
 import { fakeDaemon, listen, session, testInstance, until } from "../../support/registry.ts";
 
@@ -301,10 +301,15 @@ describe("watching", () => {
     expect(isRegistered(place.instance, dev.id)).toBe(false);
 
     const listeners: Disposable[] = [];
-    const restored = await restoreSession(place.instance, { ...idsOf(dev), name: "dev", ended: false }, (path) => {
-      listeners.push(listen(path));
-    });
-    expect(restored).toEqual({ ...idsOf(dev), name: "dev", socket: dev.socket });
+    const restored = await restoreSession(
+      place.instance,
+      { ...idsOf(dev), name: "dev", ended: false },
+      dev.life,
+      (path) => {
+        listeners.push(listen(path));
+      },
+    );
+    expect(restored).toMatchObject({ ...idsOf(dev), name: "dev", socket: dev.socket });
     calls = 0;
     using _other = await session(place.instance, "other");
     await until(() => calls > 0, "the new directory is watched");
@@ -327,7 +332,8 @@ describe("watching", () => {
     using dev = await session(place.instance, "dev");
     let losses = 0;
     const listeners: Disposable[] = [];
-    using _watch = watchOwnSocket(dev.socket, () => {
+    const files = { socket: dev.socket, life: dev.life };
+    using _watch = watchOwnFiles(files, () => {
       losses += 1;
     });
     using other = await session(place.instance, "other");
@@ -337,9 +343,11 @@ describe("watching", () => {
     for (let round = 1; round <= 2; round += 1) {
       fs.rmSync(place.instance.runtimeDir, { recursive: true });
       await until(() => losses > 0, "the loss is seen");
-      await restoreSession(place.instance, { ...idsOf(dev), name: "prod", ended: false }, (path) => {
+      const as = { ...idsOf(dev), name: "prod", ended: false };
+      const { life } = await restoreSession(place.instance, as, files.life, (path) => {
         listeners.push(listen(path));
       });
+      files.life = life;
       await until(() => isRegistered(place.instance, dev.id), "it is registered again");
       // The watch is on the new socket before the next loss, or finds it missing at its next look.
       losses = 0;
@@ -371,9 +379,14 @@ describe("watching", () => {
     using thief = await session(place.instance, "dev");
     expect(thief.id).not.toBe(dev.id);
     const listeners: Disposable[] = [];
-    const restored = await restoreSession(place.instance, { ...idsOf(dev), name: "dev", ended: false }, (path) => {
-      listeners.push(listen(path));
-    });
+    const restored = await restoreSession(
+      place.instance,
+      { ...idsOf(dev), name: "dev", ended: false },
+      dev.life,
+      (path) => {
+        listeners.push(listen(path));
+      },
+    );
     expect(restored).toMatchObject({ id: dev.id, name: "0" });
     expect(names(place.instance)).toEqual(["0", "dev"]);
     for (const listener of listeners) listener[Symbol.dispose]();

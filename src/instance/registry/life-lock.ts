@@ -1,0 +1,219 @@
+/**
+ * A process of ours is alive while it holds a lock: an exclusive flock on a file of its own, which the kernel frees at
+ * its death and at nothing else; whether it is stopped, busy or answers makes no difference. The file is in the state
+ * directory, since cleaners delete regular files of /tmp. Beside the process's socket is a link to it (`7.lock`), so
+ * whoever finds the socket finds the lock, whatever his state directory is. Held by one descriptor, closed on exec: no
+ * shell has it. A file's name is never used again: `INSTANCE.ID.BOOT.PID.RANDOM.lock`. If the file is lost, its process
+ * makes a new one (own-files-watch.ts); until then BOOT and PID of the link must do, and in doubt it is alive.
+ */
+
+import fs from "node:fs";
+import { basename, join } from "node:path";
+import { errorCode } from "../../base/errno.ts";
+import { bootId } from "../../platform/boot.ts";
+import { tryFlock } from "../../platform/descriptors.ts";
+import { onFirstUse } from "../../platform/libc.ts";
+import { platform } from "../../platform/platform.ts";
+import { type Instance, prepareKeptDir } from "../paths.ts";
+import { refused } from "../refused.ts";
+import { randomToken } from "../secrets/own-secrets.ts";
+
+/** `none`: no process has ever linked a lock there. */
+export type LockState = "held" | "free" | "none";
+
+export interface LifeLock extends Disposable {
+  /** The lock file. */
+  readonly path: string;
+  /** Whether the link beside the socket leads to the file: another process that has taken the place leads it away. */
+  readonly isLinked: boolean;
+  /** Whether others still find it: it is linked, and the file is the one that is locked. */
+  readonly isFound: boolean;
+  /** Removes file and link, if they are still this lock's. The process counts as gone from then on. */
+  discard(): void;
+}
+
+const KEPT_DIR = "locks";
+/** Characters of the boot's digest in a file name: enough to tell the few starts and machines of one account apart. */
+const BOOT_LENGTH = 10;
+const RANDOM_LENGTH = 10;
+const filePattern = /^([^.]+)\.[a-z0-9]+\.([a-z0-9]+)\.([1-9][0-9]*)\.[A-Za-z0-9]+\.lock$/;
+/** Age of a file without a holder, in ms, at which it is left over: it is locked some microseconds after it was made. */
+const UNLOCKED_MS = 60_000;
+/** As UNLOCKED_MS for files of another boot or machine: a month. */
+const FOREIGN_MS = 30 * 24 * 3_600_000;
+
+/** The link to the lock of the process that has this socket: `7.lock` beside `7.sock`. */
+export function lockBeside(socket: string): string {
+  return socket.replace(/\.sock$/, ".lock");
+}
+
+/**
+ * Makes this process's lock and links it beside the socket, over whatever link is there. The caller holds the registry's
+ * lock and knows that no other process has the socket.
+ * @throws WshError runtime_dir_unusable
+ */
+export function takeLifeLock(instance: Instance, socket: string): LifeLock {
+  const label = basename(socket).split(".").at(-2) ?? "";
+  const name = [instance.name, label, boot(), process.pid, randomToken(RANDOM_LENGTH), "lock"].join(".");
+  const link = lockBeside(socket);
+  let path = "";
+  let fd: number | null = null;
+  try {
+    path = join(prepareKeptDir(instance, KEPT_DIR), name);
+    const { O_RDWR, O_CREAT, O_EXCL } = fs.constants;
+    fd = fs.openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600);
+    const lock = tryFlock(fd);
+    if (lock.kind !== "taken") {
+      throw lock.kind === "refused" ? lock.error : new Error("another process has locked it");
+    }
+    pointTo(link, path);
+  } catch (thrown) {
+    if (fd !== null) {
+      fs.closeSync(fd);
+      fs.rmSync(path, { force: true });
+    }
+    throw refused(`the lock ${path || KEPT_DIR} that shows this process to be alive cannot be made`, thrown);
+  }
+  return held(path, link, fd);
+}
+
+function held(path: string, link: string, open: number): LifeLock {
+  let fd: number | null = open;
+  const close = (): void => {
+    if (fd !== null) fs.closeSync(fd);
+    fd = null;
+  };
+  return {
+    path,
+    get isLinked() {
+      return targetOf(link) === path;
+    },
+    get isFound() {
+      return fd !== null && targetOf(link) === path && isAt(path, fd);
+    },
+    discard() {
+      if (targetOf(link) === path) fs.rmSync(link, { force: true });
+      if (fd !== null && isAt(path, fd)) fs.rmSync(path, { force: true });
+      close();
+    },
+    [Symbol.dispose]: close,
+  };
+}
+
+/** Whether the process lives that made this link. Changes nothing, and disturbs nobody who looks at the same time. */
+export function lockState(link: string): LockState {
+  const path = targetOf(link);
+  return path === null ? "none" : stateOfFile(path);
+}
+
+/**
+ * The process that made the link, if it can be named: its number means something only while the lock is held, in the
+ * same boot, and where no process is numbered by a namespace of its own.
+ */
+export function lockOwner(link: string): number | null {
+  const parts = partsOf(targetOf(link) ?? "");
+  return parts === null || parts.boot !== boot() ? null : parts.pid;
+}
+
+/** Removes a dead process's link and lock file. The caller holds the registry's lock. */
+export function removeLock(link: string): void {
+  const path = targetOf(link);
+  if (path === null || partsOf(path) === null) return;
+  fs.rmSync(link, { force: true });
+  removeEmpty(path);
+}
+
+/**
+ * Removes the lock files of dead processes that were left when the runtime directory was deleted, as by a reboot. Costs
+ * some calls for each lock file of the instance.
+ */
+export function removeLeftLocks(instance: Instance): void {
+  const directory = join(instance.stateDir, KEPT_DIR);
+  for (const name of namesIn(directory)) {
+    const path = join(directory, name);
+    const parts = partsOf(path);
+    if (parts === null || parts.instance !== instance.name) continue;
+    // Another machine that shares the directory need not see our locks, nor we its.
+    const oldMs = parts.boot === boot() ? UNLOCKED_MS : FOREIGN_MS;
+    if (ageMs(path) > oldMs && stateOfFile(path) === "free") removeEmpty(path);
+  }
+}
+
+function stateOfFile(path: string): "held" | "free" {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+  let fd: number;
+  try {
+    fd = fs.openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  } catch (error) {
+    // What cannot be looked at is not dead.
+    const isLost = errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR";
+    return isLost && isOver(path) ? "free" : "held";
+  }
+  try {
+    return tryFlock(fd, "shared").kind === "taken" ? "free" : "held";
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Whether the process that made a file which is lost is certainly gone. */
+function isOver(path: string): boolean {
+  const parts = partsOf(path);
+  if (parts === null) return false;
+  return parts.boot !== boot() || !platform().processes.isAlive(parts.pid);
+}
+
+function partsOf(path: string): { instance: string; boot: string; pid: number } | null {
+  const [, instance, madeIn, pid] = filePattern.exec(basename(path)) ?? [];
+  if (instance === undefined || madeIn === undefined || pid === undefined) return null;
+  return { instance, boot: madeIn, pid: Number(pid) };
+}
+
+const boot = onFirstUse(() => Bun.hash(bootId()).toString(36).slice(0, BOOT_LENGTH));
+
+/** Points the link to the file; over an earlier one in one step, so that there is no moment without. */
+function pointTo(link: string, path: string): void {
+  try {
+    fs.symlinkSync(path, link);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    const beside = `${link}~`;
+    fs.rmSync(beside, { force: true });
+    fs.symlinkSync(path, beside);
+    fs.renameSync(beside, link);
+  }
+}
+
+/** Where the link leads; null when there is none. */
+function targetOf(link: string): string | null {
+  try {
+    return fs.readlinkSync(link);
+  } catch {
+    return null; // absent, or not a link: nothing of ours
+  }
+}
+
+function isAt(path: string, fd: number): boolean {
+  const there = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
+  const own = fs.fstatSync(fd, { bigint: true });
+  return there !== undefined && there.ino === own.ino && there.dev === own.dev;
+}
+
+/** Lock files are empty: anything else under such a name is somebody's. */
+function removeEmpty(path: string): void {
+  const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+  if (stat?.isFile() && stat.size === 0) fs.rmSync(path, { force: true });
+}
+
+function ageMs(path: string): number {
+  const stat = fs.lstatSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? 0 : Date.now() - stat.mtimeMs;
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return fs.readdirSync(directory);
+  } catch {
+    return []; // not there: no process of ours has run
+  }
+}

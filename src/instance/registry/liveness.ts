@@ -1,0 +1,54 @@
+/**
+ * Whether the process that a socket belongs to lives: it holds its lock (life-lock.ts). What does not answer is not
+ * dead: it may be stopped or busy, and macOS refuses connections when a listener's queue is full. Only a socket without
+ * a lock beside it, of an earlier version of wsh, is judged by connecting. Takes about 0.02 ms and never waits.
+ */
+
+import fs from "node:fs";
+import { platform } from "../../platform/platform.ts";
+import { maxSocketPathBytes } from "../paths.ts";
+import { lockBeside, lockOwner, lockState } from "./life-lock.ts";
+
+export type ProcessState = "alive" | "dead" | "absent" | "not_a_socket";
+
+/** @param link the process's lock, when it is not beside this socket */
+export function processState(socket: string, link: string = lockBeside(socket)): ProcessState {
+  const stat = fs.lstatSync(socket, { throwIfNoEntry: false });
+  if (stat === undefined) return "absent";
+  if (!stat.isSocket()) return "not_a_socket";
+  switch (lockState(link)) {
+    case "held":
+      return "alive";
+    case "free":
+      return "dead";
+    case "none":
+      return isRefused(socket) ? "dead" : "alive";
+  }
+}
+
+/** How earlier versions judged their sockets: on macOS a busy one, too, refuses. */
+function isRefused(path: string): boolean {
+  if (Buffer.byteLength(path) > maxSocketPathBytes) return false;
+  return platform().sockets.connect(path).kind === "refused";
+}
+
+/**
+ * The process that listens at a socket, even if it is stopped or hangs, so that it can be ended. null when it is dead,
+ * or is not known for certain.
+ */
+export function listenerPid(path: string): number | null {
+  if (Buffer.byteLength(path) > maxSocketPathBytes) return null;
+  const outcome = platform().sockets.connect(path);
+  if (outcome.kind === "connected") return outcome.pid;
+  // Its queue is full. The number in the lock's name is its own where a process has one number for all.
+  const isNumbered = platform().processes.namespace() === "" && lockState(lockBeside(path)) === "held";
+  return isNumbered ? lockOwner(lockBeside(path)) : null;
+}
+
+/**
+ * The paths in a directory where a socket was bound and still is open, deleted or not: the kernel remembers
+ * what the file system has lost. Empty where it does not say (macOS).
+ */
+export function boundIn(directory: string): readonly string[] {
+  return platform().sockets.bound(directory);
+}

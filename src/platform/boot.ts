@@ -1,0 +1,34 @@
+/**
+ * Which start of which machine this is: process ids, locks and sockets mean something only there. On Linux and macOS the
+ * kernel draws a number at every start; elsewhere the machine's name must do. Read once.
+ */
+import { ptr } from "bun:ffi";
+import fs from "node:fs";
+import os from "node:os";
+import { onFirstUse, openLibc } from "./libc.ts";
+import { system } from "./system.ts";
+
+/** Bytes for the number as text, with its final NUL: a uuid has 36. */
+const TEXT_BYTES = 64;
+
+export const bootId: () => string = onFirstUse(
+  () => (system.name === "darwin" ? darwinBoot() : linuxBoot()) ?? os.hostname(),
+);
+
+function linuxBoot(): string | null {
+  try {
+    return fs.readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim() || null;
+  } catch {
+    return null; // no /proc
+  }
+}
+
+function darwinBoot(): string | null {
+  const { sysctlbyname } = openLibc({
+    sysctlbyname: { args: ["ptr", "ptr", "ptr", "ptr", "u64"], returns: "i32" },
+  });
+  const value = Buffer.alloc(TEXT_BYTES);
+  const length = new BigUint64Array([BigInt(TEXT_BYTES)]);
+  if (sysctlbyname(ptr(Buffer.from("kern.bootsessionuuid\0")), ptr(value), ptr(length), null, 0) !== 0) return null;
+  return value.toString("latin1").replace(/\0.*$/s, "") || null;
+}
