@@ -352,8 +352,10 @@ describe("records", () => {
     person.type("tr0ub4dor\r");
     await gateway.shows("s", /^done$/m);
     const { stateDir } = gateway.instance;
-    for (const name of fs.readdirSync(stateDir)) {
-      expect(fs.readFileSync(join(stateDir, name), "utf8"), name).not.toContain("tr0ub4dor");
+    for (const entry of fs.readdirSync(stateDir, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const name = join(entry.parentPath, entry.name);
+      expect(fs.readFileSync(name, "utf8"), name).not.toContain("tr0ub4dor");
     }
     expect(await gateway.log()).not.toContain("tr0ub4dor");
   });

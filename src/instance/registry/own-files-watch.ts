@@ -10,6 +10,8 @@ import type { LifeLock } from "./life-lock.ts";
 
 /** Changes closer together than this, in ms, are one: a directory's files are deleted one by one. */
 const debounceMs = 5;
+/** Delay from the beginning of a watch to the one check that follows it, in ms. */
+const settleMs = 1_000;
 /** Interval from a loss to the next check of the files, in ms; a loss is then reported again. Doubled every time. */
 const retryMs = 1_000;
 /** Longest such interval, in ms: few wake-ups for a directory that stays deleted, and one made again is soon found. */
@@ -59,6 +61,8 @@ export function watchOwnFiles(files: OwnFiles, lost: () => void): Disposable {
         watchers.push(platform().sockets.watch(path, lookSoon, lookSoon));
       }
       watched = found;
+      // What was deleted while the watch was being set up raises no event.
+      lookIn(settleMs);
     } catch {
       stop();
       lookIn(blindPollMs);
