@@ -115,7 +115,7 @@ export async function createSession(
       },
       open: await openPty(settings.pty),
       nonce,
-      ...(plan.integration.active ? { keyFile } : {}),
+      ...(plan.integration.active ? { keyFile: startFiles(instance, keyFile) } : {}),
       shell: {
         kind: plan.kind,
         command: create.command === plan.displayCommand ? plan.displayCommand : null,
@@ -148,6 +148,17 @@ export async function createSession(
     if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     throw error;
   }
+}
+
+/** What a shell reads at its start, there again at each: a cleaner may have taken the scripts since. */
+function startFiles(instance: Instance, key: KeyFile): Pick<KeyFile, "offer" | "withdraw"> {
+  return {
+    offer: () => {
+      installScripts(instance, integrationFiles());
+      key.offer();
+    },
+    withdraw: () => key.withdraw(),
+  };
 }
 
 function stdinOf(own: string | null, given: string | undefined): { path: string; isOurs: boolean } | null {

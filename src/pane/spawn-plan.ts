@@ -7,9 +7,9 @@ import { resolve } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { accountShell } from "../platform/account.ts";
 import { platform } from "../platform/platform.ts";
-import { system } from "../platform/system.ts";
 import { WshError } from "../protocol/errors.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
+import { bashVersion } from "./bash-version.ts";
 
 /** Longest command and stdin, in bytes (docs/protocol.md, Limits). */
 const MAX_TEXT_BYTES = 1024 * 1024;
@@ -130,7 +130,7 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
       scriptsDir,
       keyFile,
       accountShell: env.SHELL ? null : accountShell(),
-      platform: system.name,
+      bashVersion,
       findExecutable: (name) => executable(name, env.PATH ?? "/usr/bin:/bin"),
     },
   );

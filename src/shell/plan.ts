@@ -11,6 +11,11 @@ import { integrationNames } from "./integration.ts";
 /** Shells whose startup we know; everything else is run as it is. */
 export type ShellKind = "bash" | "zsh" | "fish" | "other";
 
+export interface BashVersion {
+  readonly major: number;
+  readonly minor: number;
+}
+
 export interface ShellRequest {
   /** A path, or one of `supportedShells` in any case; absent: $SHELL, else the account's shell, else /bin/sh. */
   readonly shell?: string;
@@ -34,7 +39,8 @@ export interface ShellFacts {
   readonly keyFile: string;
   /** The shell that the system's user database names for the person; null when it names none. */
   readonly accountShell: string | null;
-  readonly platform: NodeJS.Platform;
+  /** Version of the bash at a path; null when it cannot be told. */
+  bashVersion(file: string): BashVersion | null;
   /** Absolute path of an executable file for a path or a name to be looked up in PATH; null when there is none. */
   findExecutable(nameOrPath: string): string | null;
 }
@@ -66,6 +72,9 @@ export interface ShellFailure {
 const supportedShells = ["bash", "zsh", "fish", "sh", "pwsh"] as const;
 
 const fallbackShell = "/bin/sh";
+
+/** 4.4, the first with PS0 and @P, as wsh.bash compares it. */
+const OLDEST_BASH = 404;
 
 export function planShell(request: ShellRequest, facts: ShellFacts): ShellPlan | ShellFailure {
   const asShell = request.command === undefined ? null : shellOfCommand(request.command);
@@ -145,9 +154,17 @@ function integrationRefusal(kind: ShellKind, file: string, request: ShellRequest
   if (!request.integration) return "switched off by the shell_integration setting";
   if (kind === "other") return `there is no integration for ${baseName(file)}`;
   if (kind !== "bash") return null;
-  if (facts.platform === "darwin" && file === "/bin/bash") return "the bash of macOS is older than 4.4";
+  // Apple's 3.2 reads no ENV as a login shell: nothing of ours would run there, and posix mode would stay.
+  const age = oldBash(facts.bashVersion(file));
+  if (age !== null) return age;
   if (facts.env.POSIXLY_CORRECT !== undefined) return "POSIXLY_CORRECT is set, and bash starts in posix mode";
   return null;
+}
+
+/** Why a bash of this version gets no integration; null when it does, or when its version is not known. */
+export function oldBash(version: BashVersion | null): string | null {
+  if (version === null || version.major * 100 + version.minor >= OLDEST_BASH) return null;
+  return `bash ${version.major}.${version.minor} is older than 4.4`;
 }
 
 type Injection = Pick<ShellPlan, "args" | "set" | "unset">;

@@ -3,40 +3,13 @@ import { expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CS_ADHOC, checkSignature, readMachO, viewOf } from "../../packaging/macho/code-signature.ts";
+import { CS_ADHOC, checkSignature, readMachO } from "../../packaging/macho/code-signature.ts";
 import { signForMac } from "../../packaging/macho/release-signature.ts";
 import { signAdHoc } from "../../packaging/macho/sign.ts";
-
-const CODE_BYTES = 3 * 4096 + 1000;
-
-/** A Mach-O file of two segments and a signature's place of `room` bytes at its end. */
-function executable(room: number): Uint8Array {
-  const bytes = new Uint8Array(CODE_BYTES + room).map((_, index) => (index * 7) & 0xff);
-  const view = viewOf(bytes);
-  const segment = 72;
-  const put = (at: number, ...values: number[]): void =>
-    values.forEach((value, index) => void view.setUint32(at + 4 * index, value, true));
-  put(0, 0xfeedfacf, 0x01000007, 3, 2, 3, 2 * segment + 16, 0, 0);
-  const names = ["__TEXT", "__LINKEDIT"];
-  const places = [
-    [0, 8192],
-    [8192, CODE_BYTES + room - 8192],
-  ] as const;
-  for (const [index, name] of names.entries()) {
-    const at = 32 + index * segment;
-    put(at, 0x19, segment);
-    bytes.fill(0, at + 8, at + 24);
-    bytes.set(new TextEncoder().encode(name), at + 8);
-    const [from = 0, size = 0] = places[index] ?? [];
-    for (const [field, value] of [0, size, from, size].entries())
-      view.setBigUint64(at + 24 + 8 * field, BigInt(value), true);
-  }
-  put(32 + 2 * segment, 0x1d, 16, CODE_BYTES, room);
-  return bytes;
-}
+import { CODE_BYTES, smallExecutable } from "../support/macho.ts";
 
 test("a file that was signed is whole, and says what it is", () => {
-  const signed = signAdHoc(executable(64), "wsh");
+  const signed = signAdHoc(smallExecutable(64), "wsh");
   const { directory, badPages, faults } = checkSignature(signed);
   expect({ badPages, faults }).toEqual({ badPages: [], faults: [] });
   expect(directory).toMatchObject({
@@ -49,11 +22,11 @@ test("a file that was signed is whole, and says what it is", () => {
   const { signature, linkedit } = readMachO(signed);
   expect(signature.offset + signature.size).toBe(signed.length);
   expect(linkedit.offset + linkedit.size).toBe(signed.length);
-  expect(signed.slice(400, CODE_BYTES)).toEqual(executable(64).slice(400, CODE_BYTES));
+  expect(signed.slice(400, CODE_BYTES)).toEqual(smallExecutable(64).slice(400, CODE_BYTES));
 });
 
 test("signing again gives the same", () => {
-  const once = signAdHoc(executable(4096), "wsh");
+  const once = signAdHoc(smallExecutable(4096), "wsh");
   expect(signAdHoc(once, "wsh")).toEqual(once);
 });
 
@@ -63,7 +36,7 @@ test("a changed byte is found on its page, in load commands, code and the last p
     [5000, 1],
     [CODE_BYTES - 1, 3],
   ] as const) {
-    const bytes = signAdHoc(executable(64), "wsh");
+    const bytes = signAdHoc(smallExecutable(64), "wsh");
     bytes[at] = (bytes[at] ?? 0) ^ 1;
     expect(checkSignature(bytes).badPages).toEqual([page]);
   }
@@ -71,8 +44,8 @@ test("a changed byte is found on its page, in load commands, code and the last p
 
 test("what is no signed executable is refused by what is wrong with it", () => {
   expect(() => checkSignature(new Uint8Array(10))).toThrow("not a 64-bit Mach-O file");
-  expect(() => checkSignature(executable(64))).toThrow("the signature is no embedded signature");
-  const longer = new Uint8Array([...executable(64), 1]);
+  expect(() => checkSignature(smallExecutable(64))).toThrow("the signature is no embedded signature");
+  const longer = new Uint8Array([...smallExecutable(64), 1]);
   expect(() => signAdHoc(longer, "wsh")).toThrow("something stands behind the signature");
 });
 

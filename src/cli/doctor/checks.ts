@@ -13,12 +13,14 @@ import { tokensFile } from "../../instance/secrets/named-tokens.ts";
 import { readServerInfo } from "../../instance/server-info.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import { isServerAlive, serverState } from "../../instance/single-server.ts";
+import { bashVersion } from "../../pane/bash-version.ts";
 import { system as here } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
+import { oldBash } from "../../shell/plan.ts";
 import type { Finding } from "./finding.ts";
 import { sessionShells, startupFiles } from "./shells.ts";
-import { isMacBash, keychain, macBash, noTerminalsAdvice, productVersion, utf8Advice } from "./system-words.ts";
+import { keychain, noTerminalsAdvice, productVersion, utf8Advice } from "./system-words.ts";
 
 const platform = here.name;
 
@@ -167,13 +169,15 @@ function shells(): Finding[] {
   const own = process.env.SHELL ?? "";
   const found = ["bash", "zsh", "fish"].filter((name) => {
     const path = Bun.which(name);
-    return path !== null && !isMacBash(platform, realPath(path));
+    return path !== null && (name !== "bash" || oldBash(bashVersion(path)) === null);
   });
+  const age = basename(own).startsWith("bash") ? oldBash(bashVersion(own)) : null;
   const findings = [ok("shells", `with integration: ${found.join(", ") || "none"}; SHELL is ${own || "not set"}`)];
   if (own !== "" && !fs.existsSync(own)) {
     findings.push(wrong("shells", `SHELL is ${own}, which does not exist`, "Set it to a shell that does."));
-  } else if (isMacBash(platform, realPath(own))) {
-    findings.push(macBash);
+  } else if (age !== null) {
+    const advice = "Commands at its prompt end by silence; zsh or a newer bash (--shell) gives exit codes.";
+    findings.push(note("shells", `SHELL is ${own}, and ${age}: no integration`, advice));
   } else if (own !== "" && !["bash", "zsh", "fish"].includes(basename(own))) {
     const text = `${basename(own)} has no integration`;
     findings.push(note("shells", text, "Commands end by silence there; --shell bash gives exit codes."));
@@ -211,14 +215,6 @@ function nested(): Finding[] {
     return [note("inside", text, "The prefix keys of both must differ: see prefix_key in wsh config.")];
   }
   return [];
-}
-
-function realPath(path: string): string {
-  try {
-    return fs.realpathSync(path);
-  } catch {
-    return path; // said elsewhere
-  }
 }
 
 function lstat(path: string): fs.Stats | null {

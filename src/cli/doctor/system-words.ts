@@ -6,27 +6,11 @@ import type { Finding } from "./finding.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** macOS's own bash, 3.2: too old for integration. */
-const MAC_BASH = "/bin/bash";
-
 /** The version that people know: from SystemVersion.plist, which names it "ProductVersion". Empty on other systems. */
 export function productVersion(systemVersionPlist: string): string {
   const version = /<key>ProductVersion<\/key>\s*<string>([\d.]+)<\/string>/.exec(systemVersionPlist)?.[1];
   return version === undefined ? "" : `macOS ${version}, `;
 }
-
-/** @param file real path of a shell */
-export function isMacBash(platform: NodeJS.Platform, file: string): boolean {
-  return platform === "darwin" && file === MAC_BASH;
-}
-
-export const macBash: Finding = {
-  subject: "shells",
-  state: "note",
-  text: "SHELL is the bash of macOS (3.2), which has no integration",
-  advice:
-    "Commands end by silence there; zsh, or a bash of Homebrew (--shell /opt/homebrew/bin/bash), gives exit codes.",
-};
 
 export function utf8Advice(platform: NodeJS.Platform): string {
   return `Set LANG to a UTF-8 locale, such as ${platform === "darwin" ? "en_US.UTF-8" : "C.UTF-8"}.`;

@@ -417,6 +417,7 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
     '${__wsh[p${PS1%%*__wsh_ps*}]+${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}'
   )
 else
+  [[ -z ${WSH_SHELL_KEY-} ]] || { : >|"$WSH_SHELL_KEY"; } 2>/dev/null
   builtin printf '\e]633;P;WshInactive=bash %s is older than 4.4\a' "${BASH_VERSION-}" >/dev/tty
 fi
 

@@ -5,6 +5,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { bashVersion } from "../../../src/pane/bash-version.ts";
 import { integrationFiles } from "../../../src/shell/integration.ts";
 import { planShell, type ShellKind } from "../../../src/shell/plan.ts";
 
@@ -75,7 +76,7 @@ export class ShellTerminal implements AsyncDisposable {
         scriptsDir,
         keyFile,
         accountShell: null,
-        platform: process.platform,
+        bashVersion,
         findExecutable: (name) => Bun.which(name),
       },
     );

@@ -1,6 +1,6 @@
 /** The doctor's words on macOS. */
 import { expect, test } from "bun:test";
-import { isMacBash, keychain, productVersion, utf8Advice } from "../../../src/cli/doctor/system-words.ts";
+import { keychain, productVersion, utf8Advice } from "../../../src/cli/doctor/system-words.ts";
 
 test("a session over ssh is told of its keychain, on macOS alone", () => {
   const ssh = { SSH_CONNECTION: "10.0.0.1 5 10.0.0.2 22" };
@@ -10,12 +10,6 @@ test("a session over ssh is told of its keychain, on macOS alone", () => {
   expect(keychain("darwin", { SSH_TTY: "/dev/ttys001" })).toHaveLength(1);
   expect(keychain("darwin", {})).toEqual([]);
   expect(keychain("linux", ssh)).toEqual([]);
-});
-
-test("only /bin/bash of macOS is the old one", () => {
-  expect(isMacBash("darwin", "/bin/bash")).toBe(true);
-  expect(isMacBash("darwin", "/opt/homebrew/Cellar/bash/5.2/bin/bash")).toBe(false);
-  expect(isMacBash("linux", "/bin/bash")).toBe(false);
 });
 
 test("the version is the one that people know", () => {

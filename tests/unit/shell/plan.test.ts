@@ -18,10 +18,10 @@ const paths: Readonly<Record<string, string>> = {
   "/usr/local/bin/bash-5.2": "/usr/local/bin/bash-5.2",
 };
 
-function facts(env: Record<string, string> = { SHELL: "/bin/bash" }, platform: NodeJS.Platform = "linux"): ShellFacts {
+function facts(env: Record<string, string> = { SHELL: "/bin/bash" }): ShellFacts {
   return {
     env,
-    platform,
+    bashVersion: () => ({ major: 5, minor: 2 }),
     keyFile: "/run/key",
     accountShell: null,
     scriptsDir: "/run/it's",
@@ -155,7 +155,11 @@ test("integration stays out, with a reason, where it could break the shell or is
     return integration.active ? null : integration.reason;
   };
   expect(reason({ integration: false })).toContain("shell_integration");
-  expect(reason({}, facts({ SHELL: "/bin/bash" }, "darwin"))).toContain("4.4");
+  const bash = (major: number, minor: number) => ({ ...facts(), bashVersion: () => ({ major, minor }) });
+  expect(reason({}, bash(3, 2))).toBe("bash 3.2 is older than 4.4");
+  expect(reason({}, bash(4, 3))).toBe("bash 4.3 is older than 4.4");
+  expect(plan({}, bash(4, 4)).integration.active).toBe(true);
+  expect(plan({}, { ...facts(), bashVersion: () => null }).integration.active).toBe(true);
   expect(reason({ shell: "bash" }, facts({ POSIXLY_CORRECT: "" }))).toContain("posix");
   expect(reason({ shell: "sh" })).toBe("there is no integration for sh");
 });

@@ -1,0 +1,143 @@
+/** Step 2: sockets, links and locks behave as the registry needs it. */
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { errorCode } from "../../../src/base/errno.ts";
+import { tryFlock } from "../../../src/platform/descriptors.ts";
+import { tryConnect } from "../../../src/platform/unix-socket.ts";
+import { until } from "../../../tests/support/until.ts";
+import { type Checks, require } from "../report.ts";
+
+/** More than any accept queue has room for on macOS (128). */
+const CONNECTS = 300;
+/** Longest time of one connect that does not wait, in ms. */
+const CONNECT_MS = 1_000;
+
+const children = join(import.meta.dir, "../children");
+
+export async function kernel(checks: Checks): Promise<void> {
+  const dir = fs.mkdtempSync(join(fs.realpathSync(os.tmpdir()), "wsh-p-"));
+  try {
+    await checks.check("a bound socket is reached through links", () => links(dir));
+    await checks.check("the listener's pid is told", () => peerPid(dir));
+    await checks.check(`${CONNECTS} connects to a stopped listener`, () => stoppedListener(dir));
+    await checks.check("a lock ends with its process, not with what that has started", () => lockAcrossSpawn(dir));
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function links(dir: string) {
+  const socket = join(dir, "7.sock");
+  const names = join(dir, "names");
+  fs.mkdirSync(names);
+  const listener = Bun.listen({ unix: socket, socket: { data: () => {} } });
+  try {
+    fs.symlinkSync("../7.sock", join(names, "dev"));
+    require(tryConnect(join(names, "dev")).kind === "connected", "a symbolic link does not lead to the socket");
+    require(failure(() => fs.symlinkSync("../8.sock", join(names, "dev"))) === "EEXIST", "a name is given twice");
+    fs.renameSync(join(names, "dev"), join(names, "prod"));
+    require(tryConnect(join(names, "prod")).kind === "connected", "a renamed link does not lead to the socket");
+    fs.symlinkSync("../9.sock", join(names, "gone"));
+    require(tryConnect(join(names, "gone")).kind === "absent", "a dangling link is not seen as absent");
+    fs.renameSync(join(names, "prod"), join(names, "gone"));
+    require(tryConnect(join(names, "gone")).kind === "connected", "a link renamed over another is not taken");
+    // Nothing needs it; it is only good to know.
+    const hardLink = failure(() => fs.linkSync(socket, join(dir, "hard"))) ?? tryConnect(join(dir, "hard")).kind;
+    return { hardLink };
+  } finally {
+    listener.stop(true);
+  }
+}
+
+async function peerPid(dir: string) {
+  const socket = join(dir, "pid.sock");
+  const listener = Bun.listen({ unix: socket, socket: { data: () => {} } });
+  try {
+    const outcome = tryConnect(socket);
+    require(outcome.kind === "connected" && outcome.pid === process.pid, "another pid is told", { outcome });
+    return {};
+  } finally {
+    listener.stop(true);
+  }
+}
+
+async function stoppedListener(dir: string) {
+  const [socket, lock] = [join(dir, "busy.sock"), join(dir, "busy.lock")];
+  const child = Bun.spawn([process.execPath, join(children, "listener.ts"), socket, lock], { stdout: "pipe" });
+  try {
+    require((await firstLine(child.stdout)) === "taken", "the child does not get its lock");
+    child.kill("SIGSTOP");
+    await until("the child to be stopped", () => processState(child.pid).startsWith("T"));
+    const outcomes: Record<string, number> = {};
+    let longest = 0;
+    for (let left = CONNECTS; left > 0; left--) {
+      const started = performance.now();
+      const { kind } = tryConnect(socket);
+      longest = Math.max(longest, performance.now() - started);
+      outcomes[kind] = (outcomes[kind] ?? 0) + 1;
+    }
+    const facts = { outcomes, longestMs: Math.round(longest) };
+    require(longest < CONNECT_MS, "a connect waits", facts);
+    require(lockState(lock) === "held", "a stopped process does not hold its lock", facts);
+    child.kill("SIGCONT");
+    await until("the listener to answer again", () => tryConnect(socket).kind === "connected");
+    return facts;
+  } finally {
+    child.kill("SIGKILL");
+    await child.exited;
+  }
+}
+
+async function lockAcrossSpawn(dir: string) {
+  const lock = join(dir, "spawn.lock");
+  const holder = Bun.spawn([process.execPath, join(children, "lock-and-spawn.ts"), lock], { stdout: "pipe" });
+  const { outcome, child } = JSON.parse(await firstLine(holder.stdout));
+  try {
+    require(outcome === "taken", `the child's lock is ${outcome}`);
+    require(lockState(lock) === "held", "the lock of a living process can be taken");
+    holder.kill("SIGKILL");
+    await holder.exited;
+    require(processState(child) !== "", "what it started has ended as well");
+    require(lockState(lock) === "taken", "the lock outlives its process");
+    return {};
+  } finally {
+    holder.kill("SIGKILL");
+    process.kill(child, "SIGKILL");
+  }
+}
+
+/** Takes the lock for a moment. */
+function lockState(path: string): string {
+  const fd = fs.openSync(path, "r+");
+  try {
+    return tryFlock(fd).kind;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** As ps(1) writes it on every system; empty when there is no such process. */
+function processState(pid: number): string {
+  return Bun.spawnSync(["ps", "-o", "stat=", "-p", String(pid)])
+    .stdout.toString()
+    .trim();
+}
+
+async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {
+  let text = "";
+  for await (const bytes of stream) {
+    text += new TextDecoder().decode(bytes);
+    if (text.includes("\n")) break;
+  }
+  return text.slice(0, text.indexOf("\n"));
+}
+
+function failure(run: () => void): string | null {
+  try {
+    run();
+    return null;
+  } catch (error) {
+    return errorCode(error) ?? String(error);
+  }
+}
