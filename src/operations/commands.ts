@@ -14,8 +14,10 @@ import {
   StepSchema,
 } from "../protocol/commands.ts";
 import {
+  AnyOfSchema,
   DEFAULT_IDLE_MS,
   DEFAULT_WAIT_MS,
+  decisionFields,
   OutputCursorSchema,
   WaitMsSchema,
   WaitResultSchema,
@@ -52,6 +54,9 @@ const execFields = {
     v.pipe(v.boolean(), v.description("answer at once with the command's id; wait for it with wait")),
     false,
   ),
+  until: v.optional(
+    v.pipe(AnyOfSchema, v.description("background: answer when the first of these holds, or the command ends")),
+  ),
   on_timeout: v.optional(
     v.pipe(OnTimeoutSchema, v.description("what happens to the command when the wait is over")),
     "leave",
@@ -61,6 +66,10 @@ const execFields = {
     DEFAULT_OUTPUT_LIMIT,
   ),
 };
+
+/** What ended the wait of a command in the background (`until`). */
+const untilFields = v.partial(v.object(decisionFields)).entries;
+const ExecOutputSchema = v.object({ ...ExecResultSchema.entries, ...untilFields });
 
 export const commandOperations = [
   operation({
@@ -101,8 +110,12 @@ export const commandOperations = [
         v.pipe(v.boolean(), v.description("throw away what stands at the prompt instead of refusing")),
         false,
       ),
+      create: v.optional(
+        v.pipe(v.boolean(), v.description("make the session, with a shell, if none has that name")),
+        false,
+      ),
     }),
-    output: ExecResultSchema,
+    output: v.object({ ...ExecOutputSchema.entries, created: v.optional(v.boolean()) }),
     errors: ["not_at_prompt", "prompt_not_empty", "no_shell_integration", "session_ended", "payload_too_large"],
     http: [{ method: "POST", path: "/sessions/:name/exec" }],
     ws: ["exec"],
@@ -124,7 +137,7 @@ export const commandOperations = [
       ),
       stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
     }),
-    output: ExecResultSchema,
+    output: ExecOutputSchema,
     errors: ["cwd_not_found", "max_sessions_reached", "session_create_failed", "payload_too_large"],
     http: [{ method: "POST", path: "/exec" }],
     ws: ["exec_fresh"],
@@ -138,8 +151,9 @@ export const commandOperations = [
       max_wait_ms: execFields.max_wait_ms,
       on_timeout: execFields.on_timeout,
       output_limit: execFields.output_limit,
+      until: execFields.until,
     }),
-    output: StepResultSchema,
+    output: v.object({ ...StepResultSchema.entries, ...untilFields, warnings: ExecResultSchema.entries.warnings }),
     errors: [],
     http: [],
     ws: [],

@@ -113,10 +113,46 @@ export interface Terminals {
   pause(us: number): void;
 }
 
+/** A moment between the starts of processes. */
+export interface Moment {
+  /** As in `Stat`. */
+  readonly started: number;
+  /** The newest process then, where starts are counted too coarsely to tell; else 0. */
+  readonly newest: number;
+}
+
+export interface ListeningSocket {
+  /** The same for every process that holds it. */
+  readonly id: string;
+  readonly port: number;
+  /** As `127.0.0.1`, `0.0.0.0`, `::`. */
+  readonly address: string;
+}
+
+/** TCP sockets that listen, and who holds them. */
+export interface Listeners {
+  /** Now; null when it cannot be had. */
+  moment(): Moment | null;
+  isLater(stat: Stat, than: Moment): boolean;
+  /** Every process that is seen. */
+  all(): readonly number[];
+  children(pid: number): readonly number[];
+  /** What network a process is in; null where it may not be looked into. */
+  network(pid: number): string | null;
+  /** NAME=VALUE as it was started with; empty where that may not be read. */
+  environment(pid: number): readonly string[];
+  /** The sockets in the network of a process; null where they are hidden. */
+  listening(pid: number): readonly ListeningSocket[] | null;
+  /** Those of the sockets that a process holds; null where it may not be looked into. */
+  held(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null;
+}
+
 export interface Platform {
   readonly limits: Limits;
   readonly foldsFileNames: boolean;
   readonly processes: Processes;
   readonly sockets: Sockets;
   readonly terminals: Terminals;
+  /** Null where the system does not tell who listens. */
+  readonly listeners: Listeners | null;
 }

@@ -53,8 +53,15 @@ export const ConditionSchema = v.union(
       pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
       flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
     }),
+    v.object({
+      type: v.literal("port"),
+      port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
+      any_owner: v.optional(
+        v.pipe(v.boolean(), v.description("whoever listens, such as docker; else only the command's own processes")),
+      ),
+    }),
   ],
-  `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"} or {"type":"regex","pattern":"^ok"}`,
+  `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"} or {"type":"port","port":3000}`,
 );
 /** A condition as a caller writes it: a name, or an object with a type. */
 export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
@@ -64,25 +71,39 @@ export type Condition =
   | { readonly type: SimpleCondition }
   | { readonly type: "idle"; readonly ms: number }
   | { readonly type: "text"; readonly text: string }
-  | { readonly type: "regex"; readonly pattern: string; readonly flags: string };
+  | { readonly type: "regex"; readonly pattern: string; readonly flags: string }
+  | { readonly type: "port"; readonly port: number; readonly anyOwner: boolean };
 
 /** Converts both notations of a condition to one form. */
 export function condition(input: ConditionInput): Condition {
   if (typeof input === "string") return { type: input };
   if (input.type === "regex") return { type: "regex", pattern: input.pattern, flags: input.flags ?? "" };
+  if (input.type === "port") return { type: "port", port: input.port, anyOwner: input.any_owner ?? false };
   return input;
 }
 
-const DecidedBySchema = v.picklist([...simpleConditions, "idle", "text", "regex", "timeout", "cancelled"]);
+const DecidedBySchema = v.picklist([
+  ...simpleConditions,
+  "idle",
+  "text",
+  "regex",
+  "port",
+  "port_in_use",
+  "unsupported",
+  "timeout",
+  "cancelled",
+]);
 export type DecidedBy = v.InferOutput<typeof DecidedBySchema>;
 
+export const AnyOfSchema = v.pipe(
+  v.array(ConditionSchema),
+  v.minLength(1),
+  v.maxLength(MAX_CONDITIONS),
+  v.description("the wait ends with the first that holds"),
+);
+
 export const WaitSchema = v.object({
-  any_of: v.pipe(
-    v.array(ConditionSchema),
-    v.minLength(1),
-    v.maxLength(MAX_CONDITIONS),
-    v.description("the wait ends with the first that holds"),
-  ),
+  any_of: AnyOfSchema,
   command_id: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("the command to wait for"))),
   since: v.optional(
     v.pipe(
@@ -96,21 +117,40 @@ export const WaitSchema = v.object({
   ),
 });
 
-export const WaitResultSchema = v.object({
-  session: v.nullable(v.string()),
+/** Who listens on a port; pid and name are null where the kernel does not tell. */
+const ListenerSchema = v.object({
+  port: v.number(),
+  pid: v.nullable(v.number()),
+  name: v.nullable(v.string()),
+  addresses: v.array(v.string()),
+});
+
+/** What ended a wait, besides what the wait was for. */
+export const decisionFields = {
   decided_by: DecidedBySchema,
-  /** State of the session when the wait ended. */
-  state: v.optional(SessionStateSchema),
   /** The text that matched, for text and regex. */
   match: v.optional(v.string()),
   /** Groups of the pattern, null for a group that did not take part. */
   groups: v.optional(v.array(v.nullable(v.string()))),
   /** Logical line of the match. */
   line_id: v.optional(v.number()),
+  /** With port and port_in_use: who listens. */
+  port: v.optional(ListenerSchema),
+  /** Why a condition can never hold or be known (unsupported, port_in_use), and the way out. */
+  reason: v.optional(v.string()),
+};
+
+export const WaitResultSchema = v.object({
+  session: v.nullable(v.string()),
+  ...decisionFields,
+  /** State of the session when the wait ended. */
+  state: v.optional(SessionStateSchema),
   output_cursor: v.optional(OutputCursorSchema),
   /** Cursors of the sessions waited for when none ended the wait: `since` of the next wait. */
   output_cursors: v.optional(v.record(v.string(), OutputCursorSchema)),
   /** The record, when a command ended the wait. */
   command: v.optional(CommandRecordSchema),
+  /** What the wait could not see. */
+  warnings: v.optional(v.array(v.string())),
 });
 export type WaitResult = v.InferOutput<typeof WaitResultSchema>;

@@ -6,11 +6,13 @@ import { type Command, Option } from "commander";
 import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
+import type { OperationOutput } from "../../operations/table.ts";
 import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
-import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { collect, seconds, UsageError, variables } from "../arguments.ts";
+import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, whenReaderGoes } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -21,13 +23,19 @@ import { shellText, splitAtDashes } from "../shell-words.ts";
 /** Exit codes besides the command's own, as in timeout(1) and docker. */
 const TIMED_OUT = 124;
 const UNKNOWN = 125;
+/** With --until: it ended first, or cannot become ready. */
+const NOT_READY = 1;
 /** The second Ctrl+C ended the wait. */
 const INTERRUPTED = 130;
+
+type Ready = OperationOutput<"exec">;
 
 interface ExecOptions {
   readonly timeout?: number;
   readonly onTimeout: "leave" | "interrupt" | "kill";
   readonly background?: boolean;
+  readonly until?: readonly ConditionInput[];
+  readonly create?: boolean;
   readonly clearLine?: boolean;
   readonly cwd?: string;
   readonly env?: readonly string[];
@@ -53,6 +61,12 @@ export function register(program: Command): void {
         .default("leave"),
     )
     .option("--background", "do not wait: print the command's id; without NAME, its session's name")
+    .option(
+      "--until <condition>",
+      "in the background: return when this holds (port=3000, text=ready, …; repeatable); exit code 1 when it ends first",
+      collectCondition,
+    )
+    .option("--create", "with NAME: make the session, with a shell, if there is none")
     .option("--clear-line", "with NAME: discard what stands at the prompt instead of refusing")
     .option("--cwd <dir>", "without NAME: directory to run in")
     .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
@@ -62,11 +76,13 @@ export function register(program: Command): void {
       const { name, text } = wordsOf(words);
       const instance = instanceOf(command);
       if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
+      if (name === null && options.create === true) throw new UsageError("--create needs the NAME of a session");
       if (name === null) return execFresh(instance, text, options);
       if (options.cwd !== undefined || options.env !== undefined || options.stdin === true) {
         throw new UsageError("--cwd, --env and --stdin are for commands in a session of their own");
       }
-      using session = await SessionClient.open(instance, name);
+      using session =
+        options.create === true ? await openOrCreate(instance, name) : await SessionClient.open(instance, name);
       await execAtPrompt(instance, session, text, options);
     });
 }
@@ -87,12 +103,19 @@ async function execAtPrompt(
   command: string,
   options: ExecOptions,
 ): Promise<void> {
+  const { until } = options;
+  const clear = options.clearLine === true ? { clear_line: true } : {};
+  if (until !== undefined) {
+    const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
+    const ready = await session.call("exec", { command, background: true, ...wait, ...clear });
+    return sayReady(ready, options, `${ready.command_id ?? ""}`);
+  }
   // Before the command starts, so that its first line is not missed.
   using stream = wantsOutput(options) ? await ExecStream.open(instance, session, print) : null;
   const started = await session.call("exec", {
     command,
     background: true,
-    ...(options.clearLine === true ? { clear_line: true } : {}),
+    ...clear,
   });
   for (const warning of started.warnings ?? []) complain(warning);
   const { command_id: id } = started;
@@ -112,6 +135,40 @@ async function execAtPrompt(
 
 function wantsOutput({ json, background }: ExecOptions): boolean {
   return json !== true && background !== true;
+}
+
+/** Prints what names a command that runs in the background, or says why it is not ready. */
+async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, name: string): Promise<void> {
+  const { decided_by: by, exit_code, signal, output = "", reason } = ready;
+  const runs = ready.state === "running";
+  for (const warning of ready.warnings ?? []) complain(warning);
+  const holds = until.some((each) => (typeof each === "string" ? each : each.type) === by);
+  if (!holds) {
+    const ended = codeOf(exit_code ?? null, signal ?? null);
+    process.exitCode = by === "timeout" ? TIMED_OUT : runs || ended === 0 ? NOT_READY : ended;
+    complain(reason ?? (by === "timeout" ? "the time is over, and the command is not ready" : "the command has ended"));
+  }
+  if (json === true) return printJson(ready);
+  if (!holds && output !== "") process.stderr.write(`${output.trimEnd()}\n`);
+  if (holds || runs) await print(`${name}\n`);
+}
+
+/** The session of that name, made with a shell if there is none. */
+async function openOrCreate(instance: Instance, name: string): Promise<SessionClient> {
+  const open = (): Promise<SessionClient> => SessionClient.open(instance, name);
+  try {
+    return await open();
+  } catch (thrown) {
+    if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
+  }
+  const create = { name, command: null, cwd: null, shell: null, tags: [], env: null, rows: 24, cols: 80 };
+  try {
+    await startSession(instance, create, "number");
+  } catch (thrown) {
+    // Another caller made it meanwhile.
+    if (!(thrown instanceof WshError) || thrown.code !== "session_name_conflict") throw thrown;
+  }
+  return await open();
 }
 
 /**
@@ -149,6 +206,12 @@ async function followFresh(instance: Instance, info: SessionInfo, options: ExecO
   using session = await SessionClient.open(instance, info.id);
   const [record] = await session.call("commands.list", {});
   if (record === undefined) throw new WshError("internal_error", `session '${info.name}' has no record of its program`);
+  const { until } = options;
+  if (until !== undefined) {
+    const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
+    const ready = await session.call("process.wait", wait);
+    return sayReady({ ...ready, session: info.name }, options, info.name);
+  }
   if (options.background === true) {
     await session.call("process.wait", { max_wait_ms: 0 });
     return options.json === true ? printJson({ session: info.name, command_id: record.id }) : print(`${info.name}\n`);

@@ -2,17 +2,22 @@
 import type { Command } from "commander";
 import { type ConditionInput, simpleConditions } from "../../protocol/conditions.ts";
 import { seconds, UsageError, wholeNumber } from "../arguments.ts";
+import { conditionOf } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson } from "../print.ts";
+import { complain, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 
 /** Exit code when the time ran out first, as in timeout(1). */
 const TIMED_OUT = 124;
+/** Exit code when the condition cannot hold, or cannot be known. */
+const NEVER = 1;
 
 interface WaitOptions {
   readonly text?: string;
   readonly regex?: string;
   readonly idle?: number;
+  readonly port?: number;
+  readonly anyOwner?: boolean;
   readonly commandId?: number;
   readonly since?: number;
   readonly timeout?: number;
@@ -25,12 +30,18 @@ export function register(program: Command): void {
     .description(
       `Wait until one of the conditions holds and print which: ${simpleConditions.join(", ")}, ` +
         "or the options below. Without any: prompt, waiting_for_input, password or exited.\n" +
-        `Exit code ${TIMED_OUT} when the time is over first.`,
+        `Exit code ${TIMED_OUT} when the time is over first, ${NEVER} when somebody else has the port.`,
     )
     .option("--text <text>", "until the session prints this text")
     .option("--regex <pattern>", "until it prints what matches (RE2 syntax)")
     .option("--idle <seconds>", "until the session has been silent for this long", seconds)
-    .option("--command-id <id>", "with command_finished: that command", wholeNumber(1))
+    .option(
+      "--port <port>",
+      "until a process of the command, or of the session, listens on this TCP port",
+      wholeNumber(1),
+    )
+    .option("--any-owner", "with --port: until anybody does, such as docker")
+    .option("--command-id <id>", "with command_finished and --port: that command", wholeNumber(1))
     .option("--since <cursor>", "count what came after this output cursor (default: now)", wholeNumber(0))
     .option("--timeout <seconds>", "longest wait (default: 30, at most 300)", seconds)
     .option("--json", "print the whole result as JSON")
@@ -44,24 +55,23 @@ export function register(program: Command): void {
         ...(options.timeout === undefined ? {} : { max_wait_ms: options.timeout }),
       });
       if (result.decided_by === "timeout") process.exitCode = TIMED_OUT;
+      if (result.decided_by === "port_in_use" || result.decided_by === "unsupported") process.exitCode = NEVER;
+      if (result.reason !== undefined) complain(result.reason);
+      for (const warning of result.warnings ?? []) complain(warning);
       return options.json === true ? printJson(result) : print(`${result.decided_by}\n`);
     });
 }
 
 /** @throws UsageError */
-function conditionsOf(names: readonly string[], { text, regex, idle, commandId }: WaitOptions): ConditionInput[] {
-  const named = names.map((name) => {
-    const known = simpleConditions.find((condition) => condition === name);
-    if (known === undefined) {
-      throw new UsageError(`'${name}' is not a condition`, `Conditions are ${simpleConditions.join(", ")}.`);
-    }
-    return known;
-  });
+function conditionsOf(words: readonly string[], options: WaitOptions): ConditionInput[] {
+  const { text, regex, idle, port, anyOwner, commandId } = options;
+  if (anyOwner === true && port === undefined) throw new UsageError("--any-owner needs --port");
   const conditions: ConditionInput[] = [
-    ...named,
+    ...words.map(conditionOf),
     ...(text === undefined ? [] : [{ type: "text", text } as const]),
     ...(regex === undefined ? [] : [{ type: "regex", pattern: regex } as const]),
     ...(idle === undefined ? [] : [{ type: "idle", ms: idle } as const]),
+    ...(port === undefined ? [] : [{ type: "port", port, any_owner: anyOwner ?? false } as const]),
   ];
   if (conditions.length > 0) return conditions;
   return commandId === undefined ? ["prompt", "waiting_for_input", "password", "exited"] : ["command_finished"];

@@ -2,11 +2,13 @@
 
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { READY_OUTPUT_LIMIT } from "../../pane/commands/exec.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { cutOutput } from "../../pane/text/cut-output.ts";
+import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
-import { type CommandRecord, type ExecResult, type StepResult, stepsOf } from "../../protocol/commands.ts";
-import { condition } from "../../protocol/conditions.ts";
+import { type CommandRecord, stepsOf } from "../../protocol/commands.ts";
+import { condition, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { HandlerContext, PaneHandlers } from "./context.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
@@ -53,16 +55,27 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
     maxWaitMs: input.max_wait_ms,
     signal: context.signal,
   });
-  const { match, groups, lineId, command } = outcome;
+  const { command, warnings } = outcome;
   return {
     session: context.session,
-    decided_by: outcome.decidedBy,
+    ...decisionOf(outcome),
     state: outcome.state?.state ?? pane.state(),
     output_cursor: outcome.outputCursor,
+    ...(command === undefined ? {} : { command }),
+    ...(warnings === undefined ? {} : { warnings: [...warnings] }),
+  };
+}
+
+/** What ended a wait, in the form of every answer. */
+function decisionOf(outcome: WaitOutcome): Omit<WaitResult, "session"> {
+  const { decidedBy, match, groups, lineId, port, reason } = outcome;
+  return {
+    decided_by: decidedBy,
+    ...(port === undefined ? {} : { port: { ...port, addresses: [...port.addresses] } }),
+    ...(reason === undefined ? {} : { reason }),
     ...(match === undefined ? {} : { match }),
     ...(groups === undefined ? {} : { groups: [...groups] }),
     ...(lineId === undefined ? {} : { line_id: lineId }),
-    ...(command === undefined ? {} : { command }),
   };
 }
 
@@ -100,13 +113,14 @@ function endOf(command: CommandRecord, cwd: string | null): Partial<OperationOut
   return { exit_code, signal, duration_ms, cwd: cwd ?? command.cwd, command_id: id };
 }
 
-async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<ExecResult> {
-  const { steps, warnings } = await pane.commands.exec({
+async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<OperationOutput<"exec">> {
+  const { steps, warnings, decision } = await pane.commands.exec({
     steps: stepsOf(input),
     stopOnError: input.stop_on_error,
     maxWaitMs: input.max_wait_ms,
     onTimeout: input.on_timeout,
-    background: input.background,
+    background: input.background || input.until !== undefined,
+    until: input.until?.map(condition),
     clearLine: input.clear_line,
     outputLimit: input.output_limit,
     signal: context.signal,
@@ -117,7 +131,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   }
   const [only] = steps;
   if (only === undefined) throw new WshError("internal_error", "exec ran no step");
-  return { ...only, ...noted, session: context.session };
+  return { ...(decision === null ? {} : decisionOf(decision)), ...only, ...noted, session: context.session };
 }
 
 /** The pane's own program as a command, from its start to its end: all its output counts. */
@@ -125,20 +139,33 @@ async function processWait(
   pane: Pane,
   input: ParsedInput<"process.wait">,
   { signal }: HandlerContext,
-): Promise<StepResult> {
-  const outcome = await pane.commands.wait({ anyOf: [{ type: "exited" }], maxWaitMs: input.max_wait_ms, signal });
+): Promise<OperationOutput<"process.wait">> {
+  const started = pane.commands.log.last();
+  const { until } = input;
+  const outcome = await pane.commands.wait({
+    anyOf: [...(until ?? []).map(condition), { type: until === undefined ? "exited" : "command_finished" }],
+    commandId: until === undefined ? undefined : started?.id,
+    since: until === undefined ? undefined : started?.output_start,
+    maxWaitMs: input.max_wait_ms,
+    signal,
+  });
   const over = pane.exit !== null;
   // In the background no caller waits, however soon it ends.
-  if (input.max_wait_ms === 0) pane.lifetime.abandoned();
+  if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.abandoned();
   if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
   if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
-  if (!over && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
+  if (outcome.decidedBy === "timeout" && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
   const record = pane.commands.log.last();
   const kept = record === null ? null : pane.commands.log.output(record.id);
-  const cut = cutOutput(kept ?? { head: [], tail: [], omitted: 0 }, input.output_limit);
   const { exit } = pane;
+  const runsOn = until !== undefined && exit === null;
+  const limit = runsOn ? Math.min(input.output_limit, READY_OUTPUT_LIMIT) : input.output_limit;
+  const cut = cutOutput(kept ?? { head: [], tail: [], omitted: 0 }, limit);
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
+  const { warnings } = outcome;
   return {
+    ...(until === undefined ? {} : decisionOf(outcome)),
+    ...(warnings === undefined ? {} : { warnings: [...warnings] }),
     state: exit === null ? "running" : over ? "finished" : stopped,
     exit_code: exit?.code ?? null,
     signal: exit?.signal ?? null,

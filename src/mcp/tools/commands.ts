@@ -7,7 +7,7 @@ import { SessionField, tool } from "./tool.ts";
 const fresh = inputSchema("exec.fresh").entries;
 const { mode, cwd, env, stdin, ...execFields } = fresh;
 const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
-const { clear_line } = inputSchema("exec").entries;
+const { clear_line, create } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, ...outputFields } = inputSchema("output.get").entries;
 
 /** The default directory through `wsh mcp` needs a description. */
@@ -21,15 +21,25 @@ export const exec = tool({
   description:
     "Run a shell command and return exit_code, its own output and duration when it ends. Without session: in a terminal " +
     "of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several. " +
+    'A server: background: true with until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
     "state running means the wait is over and the command still runs: do not send it again, wsh_wait for command_finished.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  parameters: v.object({ session: v.optional(SessionField), ...execFields, clear_line, ...onlyWithoutSession }),
+  parameters: v.object({ session: v.optional(SessionField), ...execFields, clear_line, create, ...onlyWithoutSession }),
   output: outputSchema("exec"),
   waits: true,
   run: async (
-    { session, clear_line: clearLine, mode: order, cwd: directory, env: variables, stdin: text, ...rest },
+    {
+      session,
+      clear_line: clearLine,
+      create: makes,
+      mode: order,
+      cwd: directory,
+      env: variables,
+      stdin: text,
+      ...rest
+    },
     ask,
   ) => {
     const own = {
@@ -37,8 +47,8 @@ export const exec = tool({
       ...(variables === undefined ? {} : { env: variables }),
       ...(text === undefined ? {} : { stdin: text }),
     };
-    if (session === undefined && clearLine) {
-      throw new WshError("invalid_request", "'clear_line' is for the prompt of a 'session'");
+    if (session === undefined && (clearLine || makes)) {
+      throw new WshError("invalid_request", `'${makes ? "create" : "clear_line"}' needs the name of a 'session'`);
     }
     if (session === undefined) return ask("exec.fresh", { ...rest, mode: order, ...own });
     const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
@@ -47,7 +57,7 @@ export const exec = tool({
         hint: "Leave session out, or say it in the command itself (cd, VAR=value, < file).",
       });
     }
-    return ask("exec", { ...rest, clear_line: clearLine }, session);
+    return ask("exec", { ...rest, clear_line: clearLine, create: makes }, session);
   },
 });
 
@@ -58,7 +68,8 @@ export const wait = tool({
   title: "Wait for a condition",
   description:
     "Wait for the first of any_of: command_finished, prompt, waiting_for_input, password, exited, bell, or " +
-    '{"type":"text","text"}, {"type":"regex","pattern"}, {"type":"idle","ms"}. In one session, several, or a tag. ' +
+    '{"type":"text","text"}, {"type":"regex","pattern"}, {"type":"idle","ms"}, {"type":"port","port"} (the command\'s ' +
+    "own server listens; any_owner: true: anybody does). In one session, several, or a tag. " +
     "text, regex, bell and command_finished count only after since (default: now). " +
     "decided_by says which; timeout is an ordinary answer.",
   core: true,

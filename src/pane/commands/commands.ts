@@ -16,9 +16,11 @@ import type { ProgramState } from "../state/classify.ts";
 import { type ObserverPort, StateObserver } from "../state/observer.ts";
 import { EchoTracker } from "../text/echo.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
+import type { LookAt } from "../waiting/port-watch.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.ts";
 import { CommandFollower, type FollowSink } from "./command-follower.ts";
 import { CommandLog, type CommandLogLimits, defaultCommandLogLimits } from "./command-log.ts";
+import { CommandStarts } from "./command-starts.ts";
 import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
 import { LineEditor } from "./line-editor.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
@@ -88,7 +90,12 @@ export class Commands {
       ...(readFacts === undefined ? {} : { readFacts }),
     });
     const parts = { text, clock, log: this.log, observer: this.observer, echo: this.echo };
-    this.waiters = new Waiters({ ...parts, activity, limit: limits.waiters });
+    const starts = new CommandStarts(program, this.log);
+    const processes = (commandId: number | undefined): ReturnType<CommandStarts["anchor"]> => starts.anchor(commandId);
+    // With replaced facts there are none from the kernel.
+    const lookAtPort: LookAt = () => ({ kind: "unsupported", reason: "the kernel does not tell" });
+    const ports = readFacts === undefined ? { processes } : { processes, lookAtPort };
+    this.waiters = new Waiters({ ...parts, activity, ...ports, limit: limits.waiters });
     this.log.on({
       started: ({ id }) => {
         target.typed.accepted();
@@ -110,7 +117,8 @@ export class Commands {
       const pid = program.foreground();
       return pid === null ? null : { pid, executable: platform().processes.executable(pid) };
     };
-    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd });
+    const wait = (request: WaitRequest): Promise<WaitOutcome> => this.wait(request);
+    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait });
     const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
     this.runs = new Runs({ ...parts, type });
   }

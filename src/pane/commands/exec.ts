@@ -7,9 +7,11 @@
  */
 
 import type { CommandRecord, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
+import type { Condition } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
 import type { TextPosition } from "../text/text.ts";
+import type { WaitOutcome, WaitRequest } from "../waiting/waiters.ts";
 import { CTRL_C, type LinePort, type LineRequest, PromptLine, shortened } from "./prompt-line.ts";
 import { type ResultsPort, StepResults } from "./step-results.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
@@ -19,6 +21,8 @@ import { type Leader, type Stop, stopCommand } from "./stop.ts";
 const BEGIN_MS = 1_000;
 /** How long the shell may take to report what it ran after a command has ended, in ms. */
 const EVIDENCE_MS = 500;
+/** UTF-8 bytes of what a server has printed until it is ready: its caller wants to know that, and may read the rest. */
+export const READY_OUTPUT_LIMIT = 2_048;
 /** How long a typed line is followed after its caller has left, in ms. */
 const SETTLE_MS = 10_000;
 
@@ -30,6 +34,8 @@ export interface ExecRequest extends LineRequest {
   readonly onTimeout: OnTimeout;
   /** Returns as soon as the (only) command has started. */
   readonly background: boolean;
+  /** In the background: returns when one of these holds, or the command has ended. */
+  readonly until?: readonly Condition[] | undefined;
   /** UTF-8 bytes of output per step. */
   readonly outputLimit: number;
 }
@@ -37,11 +43,14 @@ export interface ExecRequest extends LineRequest {
 export interface ExecOutcome {
   readonly steps: readonly StepResult[];
   readonly warnings: readonly string[];
+  /** What ended the wait of a command in the background. */
+  readonly decision: WaitOutcome | null;
 }
 
 export interface ExecPort extends LinePort, ResultsPort {
   /** Leader of the foreground group. */
   leader(): Leader | null;
+  wait(request: WaitRequest): Promise<WaitOutcome>;
   /** Writes what exec types past the held input, known as input where echo is masked. */
   send(bytes: Uint8Array, hold: InputHold): Promise<void>;
 }
@@ -50,6 +59,7 @@ export class Exec {
   private busy: string | null = null;
   /** A typed line that was neither run nor given up when its caller left. */
   private unsettled: Promise<void> | null = null;
+  private decision: WaitOutcome | null = null;
   private readonly line: PromptLine;
   private readonly results: StepResults;
 
@@ -77,6 +87,7 @@ export class Exec {
     const steps: StepResult[] = [];
     const warnings: string[] = [];
     this.busy = request.steps[0]?.command ?? "";
+    this.decision = null;
     try {
       let goOn = true;
       for (const step of request.steps) {
@@ -105,7 +116,7 @@ export class Exec {
       if (this.unsettled === null) free();
       else void this.unsettled.finally(free);
     }
-    return { steps, warnings };
+    return { steps, warnings, decision: this.decision };
   }
 
   /** Ends a running command; null when the command ignores it. */
@@ -126,7 +137,7 @@ export class Exec {
       const { signal } = request;
       let end = await watch.end(deadline, signal);
       if (end.kind === "timeout" && watch.record === null) end = await watch.begun(BEGIN_MS, signal);
-      return await this.conclude(step, request, end, watch, hold, from, warnings);
+      return await this.conclude(step, request, end, watch, hold, from, deadline, warnings);
     } finally {
       if (watch?.isOpen === true) this.unsettled = this.settle(watch, hold);
       else {
@@ -171,6 +182,7 @@ export class Exec {
     watch: StepWatch,
     hold: InputHold,
     from: TextPosition,
+    deadline: number,
     warnings: string[],
   ): Promise<StepResult> {
     const limit = request.outputLimit;
@@ -178,6 +190,7 @@ export class Exec {
       case "finished":
         return await this.compared(step, end.record, limit, warnings);
       case "started":
+        if (request.until !== undefined) return await this.untilReady(step, request, end.record, deadline, warnings);
         return this.results.ofRecord(step, "running", end.record, limit);
       case "unstarted":
         if (end.exitCode !== null) return this.results.ofText(step, "finished", end.exitCode, from, limit);
@@ -191,6 +204,40 @@ export class Exec {
       case "timeout":
         return await this.timedOut(step, request, watch, from);
     }
+  }
+
+  /** Waits for a command in the background to be ready, or to end before that. */
+  private async untilReady(
+    step: Step,
+    request: ExecRequest,
+    { id, output_start }: CommandRecord,
+    deadline: number,
+    warnings: string[],
+  ): Promise<StepResult> {
+    const { log, clock } = this.port;
+    const { until = [], onTimeout, outputLimit, signal } = request;
+    const decision = await this.port.wait({
+      anyOf: [...until, { type: "command_finished" }],
+      commandId: id,
+      since: output_start,
+      maxWaitMs: Math.max(0, deadline - clock.now()),
+      signal,
+    });
+    if (decision.decidedBy === "cancelled") {
+      throw new WshError("cancelled", "the caller stopped waiting; the command goes on");
+    }
+    this.decision = decision;
+    warnings.push(...(decision.warnings ?? []));
+    const stops = decision.decidedBy === "timeout" && onTimeout !== "leave";
+    const stopped = stops ? await this.stop(id, onTimeout) : null;
+    if (stopped !== null) {
+      const how = stopped.by === "kill" ? "killed" : "interrupted";
+      return this.results.ofRecord(step, how, stopped.record, outputLimit);
+    }
+    const record = log.get(id);
+    if (record === null) throw new WshError("command_not_found", `the record of command ${id} is not kept any more`);
+    if (record.state !== "running") return await this.compared(step, record, outputLimit, warnings);
+    return this.results.ofRecord(step, "running", record, Math.min(outputLimit, READY_OUTPUT_LIMIT));
   }
 
   /** The shell has not run the text and may still hold it: clears its line. */

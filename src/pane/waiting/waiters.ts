@@ -3,13 +3,15 @@
  *
  * Level conditions (prompt, waiting_for_input, password, exited, idle) are judged when output has paused; edge conditions
  * (command_finished, text, regex, bell) when their event comes, if it came after `since`. The pane tells the engine
- * what happens; nothing is polled except, while a wait for a state is pending and output has paused, the facts about it.
+ * what happens; nothing is polled except, while a wait for a state is pending and output has paused, the facts about it,
+ * and the ports that somebody waits for.
  * A wait ends exactly once: with its condition, its deadline, its owner's signal, the program's end, or the pane's.
  */
 
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
+import type { PortAnchor, PortOwner } from "../../platform/listening.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
@@ -22,6 +24,7 @@ import type { EchoTracker } from "../text/echo.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
 import { OutputScan, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./pattern.ts";
+import { type LookAt, type PortCondition, type PortFinding, type PortWatch, PortWatches } from "./port-watch.ts";
 
 export interface WaitRequest {
   /** The first that holds decides. */
@@ -45,6 +48,12 @@ export interface WaitOutcome {
   readonly groups?: readonly (string | null)[];
   readonly lineId?: number;
   readonly command?: CommandRecord;
+  /** Who listens, for port and port_in_use. */
+  readonly port?: { readonly port: number } & PortOwner;
+  /** Why the condition can never hold, or cannot be known. */
+  readonly reason?: string;
+  /** What could not be seen. */
+  readonly warnings?: readonly string[];
 }
 
 export interface WaitersPort {
@@ -54,6 +63,10 @@ export interface WaitersPort {
   readonly observer: StateObserver;
   readonly log: CommandLog;
   readonly echo: EchoTracker;
+  /** The processes of a command, or of the session. */
+  readonly processes: (commandId: number | undefined) => PortAnchor;
+  /** Replaced by tests. */
+  readonly lookAtPort?: LookAt;
   /** Limit of pending waits. */
   readonly limit: number;
 }
@@ -71,17 +84,23 @@ interface Waiter {
   /** Shortest silence among the idle conditions; Infinity without one. */
   readonly idleMs: number;
   readonly states: ReadonlySet<DecidedBy>;
+  /** Null without a condition on a port, and once it is known that none can be answered. */
+  ports: PortWatch | null;
+  readonly warnings: string[];
   readonly settle: (decidedBy: DecidedBy, extra?: Partial<WaitOutcome>) => void;
   readonly fail: (reason: unknown) => void;
 }
 
 const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password"]);
+/** What ends a wait that was for something else. */
+const endConditions: ReadonlySet<string> = new Set(["command_finished", "exited"]);
 
 export class Waiters {
   private readonly waiters = new Set<Waiter>();
   /** Waits whose pattern is still loading count too. */
   private starting = 0;
   private readonly alarm: Alarm;
+  private readonly ports: PortWatches;
   private lastBell = -1;
   private parsed = 0;
   private alternateFrom = 0;
@@ -89,6 +108,7 @@ export class Waiters {
 
   constructor(private readonly port: WaitersPort) {
     this.alarm = new Alarm(port.clock, () => this.timePassed());
+    this.ports = new PortWatches(port.clock, port.lookAtPort);
     port.log.on({
       finished: (record) => this.commandFinished(record),
       prompt: () => port.echo.prompt(),
@@ -185,14 +205,20 @@ export class Waiters {
       scans,
       idleMs: Math.min(...request.anyOf.map((each) => (each.type === "idle" ? each.ms : Number.POSITIVE_INFINITY))),
       states: new Set(types.filter((type) => stateConditions.has(type))),
-      settle: (decidedBy, extra) => ending.end(this.outcome(decidedBy, extra)),
+      ports: null,
+      warnings: [],
+      settle: (decidedBy, extra) => {
+        const warnings = waiter.warnings.length === 0 ? {} : { warnings: waiter.warnings };
+        ending.end(this.outcome(decidedBy, { ...warnings, ...extra }));
+      },
       fail: (reason) => ending.fail(reason),
     };
     this.waiters.add(waiter);
+    this.watchPorts(waiter, ending);
     ending.own(() => this.waiters.delete(waiter));
     this.judgeNow(waiter);
     if (ending.isOver) return ending.promise;
-    if (request.maxWaitMs === 0) waiter.settle("timeout");
+    if (request.maxWaitMs === 0) this.timeUp(waiter);
     else {
       if (waiter.states.size > 0) ending.own(observer.watch((state) => this.stateSeen(waiter, state)));
       this.alarm.set(Math.min(waiter.deadline, this.idleAt(waiter)));
@@ -209,8 +235,9 @@ export class Waiters {
       if (!this.waiters.has(waiter)) return;
       if (type === "command_finished") {
         const record = commandId === undefined ? this.finishedSince(waiter.since) : log.get(commandId);
-        if (record !== null && record.state !== "running") waiter.settle("command_finished", { command: record });
-      } else if (type === "bell" && this.lastBell > waiter.since) waiter.settle("bell");
+        if (record !== null && record.state !== "running") this.finished(waiter, record);
+      } else if (type === "port") this.portNow(waiter, false);
+      else if (type === "bell" && this.lastBell > waiter.since) waiter.settle("bell");
       else if (type === "idle" && activity.idleMs() >= waiter.idleMs) waiter.settle("idle");
     }
     if (!this.waiters.has(waiter)) return;
@@ -231,8 +258,69 @@ export class Waiters {
     for (const waiter of [...this.waiters]) {
       const { commandId } = waiter.request;
       if (!wants(waiter, "command_finished") || (commandId !== undefined && commandId !== record.id)) continue;
-      waiter.settle("command_finished", { command: record });
+      this.finished(waiter, record);
     }
+  }
+
+  /** A port that is ready, or taken, says more than the end of the command that was to open it. */
+  private finished(waiter: Waiter, record: CommandRecord): void {
+    if (!this.portNow(waiter, true, record)) waiter.settle("command_finished", { command: record });
+  }
+
+  private watchPorts(waiter: Waiter, ending: Wait<WaitOutcome>): void {
+    const { anyOf, commandId } = waiter.request;
+    const ports: PortCondition[] = anyOf.filter((each) => each.type === "port");
+    if (ports.length === 0) return;
+    waiter.ports = this.ports.watch(this.port.processes(commandId), ports, (finding) =>
+      this.portFound(waiter, finding),
+    );
+    ending.own(waiter.ports);
+  }
+
+  /** Looks at the ports of a wait. @returns whether that ended it */
+  private portNow(waiter: Waiter, last: boolean, command?: CommandRecord): boolean {
+    const finding = waiter.ports?.find(last) ?? null;
+    if (finding === null) return false;
+    if (command !== undefined && finding.kind === "unsupported") return false;
+    this.portFound(waiter, finding, command);
+    return !this.waiters.has(waiter);
+  }
+
+  private portFound(waiter: Waiter, finding: PortFinding, command?: CommandRecord): void {
+    if (finding.kind === "unsupported") {
+      this.portUnknown(waiter, finding.port, finding.reason);
+      return;
+    }
+    const { kind, port, owner } = finding;
+    const { pid, name } = owner;
+    const holder = pid === null ? "another user's process" : `'${name}' (pid ${pid})`;
+    const reason =
+      `port ${port} is held by ${holder}, which the command did not start: ` +
+      "end that or use another port; any_owner: true accepts any listener";
+    waiter.settle(kind, {
+      port: { port, ...owner },
+      ...(kind === "port" ? {} : { reason }),
+      ...(command === undefined ? {} : { command }),
+    });
+  }
+
+  /** Ends the wait when nothing else could; else says so in its answer. */
+  private portUnknown(waiter: Waiter, port: number, why: string): void {
+    const reason = `who listens on port ${port} cannot be known: ${why}; wait for a text, or for any_owner: true`;
+    if (waiter.request.anyOf.every(({ type }) => type === "port" || endConditions.has(type))) {
+      waiter.settle("unsupported", { reason });
+      return;
+    }
+    waiter.warnings.push(reason);
+    waiter.ports?.[Symbol.dispose]();
+    waiter.ports = null;
+  }
+
+  private timeUp(waiter: Waiter): void {
+    if (this.portNow(waiter, true)) return;
+    const { warning = null } = waiter.ports ?? {};
+    if (warning !== null) waiter.warnings.push(warning);
+    waiter.settle("timeout");
   }
 
   private stateSeen(waiter: Waiter, state: ProgramState): void {
@@ -249,7 +337,7 @@ export class Waiters {
     for (const waiter of [...this.waiters]) {
       const idleAt = this.idleAt(waiter);
       if (now >= idleAt) waiter.settle("idle");
-      else if (now >= waiter.deadline) waiter.settle("timeout");
+      else if (now >= waiter.deadline) this.timeUp(waiter);
       else next = Math.min(next, idleAt, waiter.deadline);
     }
     this.alarm.set(next);

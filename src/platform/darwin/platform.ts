@@ -59,4 +59,5 @@ export const darwinPlatform: Platform = {
   processes: new LibprocProcesses(systemLibproc),
   sockets,
   terminals,
+  listeners: null,
 };

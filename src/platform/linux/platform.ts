@@ -4,6 +4,7 @@ import { linux } from "../linux.ts";
 import type { Platform, Terminals } from "../port.ts";
 import { system } from "../system.ts";
 import { linuxLibc } from "../tty-calls.ts";
+import { procListeners } from "./listeners.ts";
 import { procProcesses } from "./processes.ts";
 import { linuxSockets } from "./sockets.ts";
 
@@ -38,4 +39,5 @@ export const linuxPlatform: Platform = {
   processes: procProcesses,
   sockets: linuxSockets,
   terminals,
+  listeners: procListeners,
 };

@@ -5,11 +5,14 @@
 import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../../operations/call.ts";
 import {
   getOperation,
+  inputSchema,
   type OperationOutput,
   type ParsedInput,
   type ServerOperationName,
 } from "../../operations/table.ts";
+import { stepsOf } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parse } from "../../protocol/parse.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
 /** A handler for every server operation: a missing one does not compile. */
@@ -31,12 +34,40 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     if (context.only !== undefined) requireOwnBusiness(name, input);
     requireUsable(input);
+    const made = name === "exec" && (await createMissing(hosts, handlers, input, context, context.session));
     const host = await hosts.find(context.session, context.only);
     context.reached?.(host.info);
     const { access, caller, signal } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
-    return (await host.request(name, input, { access, caller, signal })) as never;
+    const result = await host.request(name, input, { access, caller, signal });
+    return (made ? { ...(result as object), created: true } : result) as never;
   };
+}
+
+/**
+ * Makes the session that an exec with `create` names, unless there is one. Everything else that could be refused is
+ * checked before. @returns whether it was made
+ */
+async function createMissing(
+  hosts: Hosts,
+  handlers: ServerHandlers,
+  input: unknown,
+  context: CallContext,
+  session: string,
+): Promise<boolean> {
+  requireUsable(input);
+  const exec = parse(inputSchema("exec"), input ?? {});
+  if (!exec.create || context.only !== undefined) return false;
+  stepsOf(exec);
+  try {
+    await hosts.find(session);
+    return false;
+  } catch (thrown) {
+    if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
+  }
+  const create = parse(inputSchema("sessions.create"), { name: session, if_exists: "attach" });
+  await handlers["sessions.create"](create, context);
+  return true;
 }
 
 /** What a token for one session may ask of the server: the list shows it that session alone. */

@@ -4,7 +4,7 @@
  */
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
-import { MAX_PARALLEL, type Step, type StepResult, stepsOf } from "../../protocol/commands.ts";
+import { MAX_PARALLEL, type Step, stepsOf } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
@@ -15,6 +15,7 @@ const EXEC_COLS = 80;
 
 type Input = ParsedInput<"exec.fresh">;
 type Output = OperationOutput<"exec.fresh">;
+type Result = OperationOutput<"process.wait"> & { readonly session: string };
 export type CreateSession = (input: ParsedInput<"sessions.create">, context: CallContext) => Promise<SessionInfo>;
 
 export async function execFresh(
@@ -24,8 +25,11 @@ export async function execFresh(
   context: CallContext,
 ): Promise<Output> {
   const steps = atMostParallel(stepsOf(input), input.mode);
+  if (input.until !== undefined && steps.length > 1) {
+    throw new WshError("invalid_request", "'until' takes one command; join several with ';' or '&&'");
+  }
   const deadline = performance.now() + input.max_wait_ms;
-  const runStep = (step: Step): Promise<StepResult & { session: string }> =>
+  const runStep = (step: Step): Promise<Result> =>
     runInOwnSession(hosts, create, input, step, Math.max(0, deadline - performance.now()), context);
   const results =
     input.mode === "parallel" ? await Promise.all(steps.map(runStep)) : await inSequence(steps, input, runStep);
@@ -52,9 +56,9 @@ function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly S
 async function inSequence(
   steps: readonly Step[],
   input: Input,
-  run: (step: Step) => Promise<StepResult & { session: string }>,
-): Promise<(StepResult & { session: string })[]> {
-  const results: (StepResult & { session: string })[] = [];
+  run: (step: Step) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
   let stopped = false;
   for (const step of steps) {
     const before = results.at(-1);
@@ -70,7 +74,7 @@ async function inSequence(
   return results;
 }
 
-function skipped(step: Step, before: StepResult & { session: string }): StepResult & { session: string } {
+function skipped(step: Step, before: Result): Result {
   return {
     ...(step.name === undefined ? {} : { name: step.name }),
     session: before.session,
@@ -93,7 +97,7 @@ async function runInOwnSession(
   step: Step,
   waitMs: number,
   context: CallContext,
-): Promise<StepResult & { session: string }> {
+): Promise<Result> {
   const info = await create(
     {
       name: null,
@@ -112,10 +116,12 @@ async function runInOwnSession(
   );
   const host = await hosts.find(info.id);
   const { access, caller, signal } = context;
+  const leaves = input.background && input.until === undefined;
   const wait = {
-    max_wait_ms: Math.round(input.background ? 0 : waitMs),
-    on_timeout: input.background ? "leave" : input.on_timeout,
+    max_wait_ms: Math.round(leaves ? 0 : waitMs),
+    on_timeout: leaves ? "leave" : input.on_timeout,
     output_limit: input.output_limit,
+    ...(input.until === undefined ? {} : { until: input.until }),
   };
   const result = (await host.request("process.wait", wait, {
     access,

@@ -107,6 +107,7 @@ export const fakeDarwin: Platform = {
   processes: new FakeProcesses(fakeLibproc),
   sockets: fakeSockets,
   terminals: linuxPlatform.terminals,
+  listeners: null,
 };
 
 /** What macOS does once a day to files of /tmp that nobody has used for three days: regular files go. */

@@ -1,0 +1,34 @@
+/** Conditions as words of the command line: a name, or `text=ready`, `regex=^ok`, `idle=2` (seconds), `port=3000`. */
+import { type ConditionInput, simpleConditions } from "../protocol/conditions.ts";
+import { seconds, UsageError, wholeNumber } from "./arguments.ts";
+
+const port = wholeNumber(1);
+
+/** @throws UsageError */
+export function conditionOf(word: string): ConditionInput {
+  const known = simpleConditions.find((condition) => condition === word);
+  if (known !== undefined) return known;
+  const equals = word.indexOf("=");
+  const value = word.slice(equals + 1);
+  switch (equals < 0 ? "" : word.slice(0, equals)) {
+    case "text":
+      return { type: "text", text: value };
+    case "regex":
+      return { type: "regex", pattern: value };
+    case "idle":
+      return { type: "idle", ms: seconds(value) };
+    case "port":
+      return { type: "port", port: port(value) };
+    case "any-port":
+      return { type: "port", port: port(value), any_owner: true };
+  }
+  throw new UsageError(
+    `'${word}' is not a condition`,
+    `Conditions are ${simpleConditions.join(", ")}, text=TEXT, regex=PATTERN, idle=SECONDS, port=PORT and any-port=PORT.`,
+  );
+}
+
+/** Collects a repeatable option. */
+export function collectCondition(word: string, before: readonly ConditionInput[] = []): readonly ConditionInput[] {
+  return [...before, conditionOf(word)];
+}

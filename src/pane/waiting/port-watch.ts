@@ -1,0 +1,126 @@
+/**
+ * Watches ports for the waits of a pane (docs/protocol.md, Conditions): who listens, the program or somebody else.
+ *
+ * Looks are taken only while somebody waits, all at once for everybody, and never take more than a small part of a
+ * processor. A listener that is not the program's must stand for a moment before it counts as in the way, since a
+ * command may end the old server before it starts the new one. A watch belongs to its wait and ends with it.
+ */
+import { Alarm } from "../../base/alarm.ts";
+import type { Clock } from "../../base/clock.ts";
+import { KnownProcesses, type PortAnchor, type PortLook, type PortOwner, PortScan } from "../../platform/listening.ts";
+
+/** Interval between looks, in ms: no caller notices that delay, and a look takes about 1 ms. */
+const LOOK_MS = 100;
+/** Share of a processor that looks may take: their interval is as many times as long as the last took. */
+const SHARE = 20;
+/** How long a listener that is not the program's must stand before it is in the way, in ms. */
+const STANDING_MS = 1_000;
+
+export interface PortCondition {
+  readonly port: number;
+  readonly anyOwner: boolean;
+}
+
+/** What decides a wait for a port. `unsupported`: it cannot be known, and why. */
+export type PortFinding =
+  | { readonly kind: "port" | "port_in_use"; readonly port: number; readonly owner: PortOwner }
+  | { readonly kind: "unsupported"; readonly port: number; readonly reason: string };
+
+/** How the system is asked; tests replace it. */
+export type LookAt = (scan: PortScan, known: KnownProcesses, port: number, anyOwner: boolean) => PortLook;
+
+const lookAt: LookAt = (scan, known, port, anyOwner) => scan.look(known, port, anyOwner);
+
+export class PortWatches {
+  private readonly watches = new Set<PortWatch>();
+  private readonly alarm: Alarm;
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly look: LookAt = lookAt,
+  ) {
+    this.alarm = new Alarm(clock, () => this.ring());
+  }
+
+  /** Begins to watch; nothing is looked at before `PortWatch.find`, or the first interval. */
+  watch(anchor: PortAnchor, ports: readonly PortCondition[], found: (finding: PortFinding) => void): PortWatch {
+    const watch = new PortWatch(this.clock, this.look, anchor, ports, found, () => {
+      this.watches.delete(watch);
+      if (this.watches.size === 0) this.alarm.clear();
+    });
+    this.watches.add(watch);
+    this.alarm.set(this.clock.now() + LOOK_MS);
+    return watch;
+  }
+
+  private ring(): void {
+    const scan = new PortScan();
+    const began = this.clock.now();
+    for (const watch of [...this.watches]) watch.look(scan);
+    const now = this.clock.now();
+    if (this.watches.size > 0) this.alarm.set(now + Math.max(LOOK_MS, SHARE * (now - began)));
+  }
+}
+
+export class PortWatch implements Disposable {
+  private readonly known: KnownProcesses;
+  /** Since when somebody else has listened on a port. */
+  private readonly standing = new Map<number, number>();
+  /** Processes of the program that could not be looked into at the last look. */
+  private unseen: readonly string[] = [];
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly lookAt: LookAt,
+    anchor: PortAnchor,
+    private readonly ports: readonly PortCondition[],
+    private readonly found: (finding: PortFinding) => void,
+    private readonly ended: () => void,
+  ) {
+    this.known = new KnownProcesses(anchor);
+  }
+
+  /** What is true now. @param last nobody waits any longer: a listener of others is in the way however young */
+  find(last: boolean, scan = new PortScan()): PortFinding | null {
+    let finding: PortFinding | null = null;
+    const unseen = new Set<string>();
+    for (const { port, anyOwner } of this.ports) {
+      const look = this.lookAt(scan, this.known, port, anyOwner);
+      if (look.kind === "own") return { kind: "port", port, owner: look.owner };
+      if (look.kind === "none") {
+        this.standing.delete(port);
+        for (const each of look.unseen) unseen.add(each);
+      } else if (look.kind === "unsupported") finding ??= { ...look, port };
+      else if (last || this.hasStood(port)) {
+        finding ??=
+          look.kind === "hidden"
+            ? { kind: "unsupported", port, reason: look.reason }
+            : { kind: "port_in_use", port, owner: look.owner };
+      }
+    }
+    this.unseen = [...unseen];
+    return finding;
+  }
+
+  /** What the last look could not see. */
+  get warning(): string | null {
+    if (this.unseen.length === 0) return null;
+    return `not seen: a network namespace that ${this.unseen.join(", ")} may have of its own`;
+  }
+
+  look(scan: PortScan): void {
+    const finding = this.find(false, scan);
+    if (finding !== null) this.found(finding);
+  }
+
+  [Symbol.dispose](): void {
+    this.ended();
+  }
+
+  private hasStood(port: number): boolean {
+    const now = this.clock.now();
+    const since = this.standing.get(port) ?? now;
+    this.standing.set(port, since);
+    return now - since >= STANDING_MS;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Listening sockets, and the processes that hold them, from /proc: the tables of /proc/PID/net, the descriptors of
+ * /proc/PID/fd, and what proc(5) says of children, starts and environments.
+ */
+import fs from "node:fs";
+import type { Listeners, ListeningSocket, Moment } from "../port.ts";
+import { readText, statOf } from "./proc.ts";
+
+/** State LISTEN in /proc/net/tcp (include/net/tcp_states.h). */
+const LISTEN = "0A";
+/** Clock ticks of /proc/PID/stat in a second: USER_HZ, the same on every architecture that Bun runs on. */
+const TICKS_PER_SECOND = 100;
+
+export const procListeners: Listeners = {
+  moment,
+  isLater: ({ started, pid }, { started: then, newest }) => started > then || (started === then && pid > newest),
+  all: allProcesses,
+  children: childrenOf,
+  network: (pid) => linkOf(`/proc/${pid}/ns/net`),
+  environment: (pid) => readText(`/proc/${pid}/environ`)?.split("\0") ?? [],
+  listening: (pid) => {
+    const four = readText(`/proc/${pid}/net/tcp`);
+    // Without IPv6 in the kernel there is no second table.
+    return four === null ? null : [...listening(four), ...listening(readText(`/proc/${pid}/net/tcp6`) ?? "")];
+  },
+  held: heldSockets,
+};
+
+/** Two small reads. */
+function moment(): Moment | null {
+  const uptime = Number.parseFloat(readText("/proc/uptime") ?? "");
+  // proc(5): the last field is the process id that was given last.
+  const newest = Number((readText("/proc/loadavg") ?? "").trim().split(" ")[4]);
+  return Number.isFinite(uptime) && newest > 0 ? { started: Math.round(uptime * TICKS_PER_SECOND), newest } : null;
+}
+
+function childrenOf(pid: number): number[] {
+  const threads = threadsOf(pid);
+  const lists = threads.map((thread) => readText(`/proc/${pid}/task/${thread}/children`));
+  if (lists.some((list) => list !== null)) {
+    return lists.flatMap((list) =>
+      (list ?? "")
+        .split(" ")
+        .filter((child) => child.trim() !== "")
+        .map(Number),
+    );
+  }
+  // A kernel without lists of children: every process names its parent.
+  return threads.length === 0 ? [] : allProcesses().filter((other) => statOf(other)?.ppid === pid);
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return fs.readdirSync(`/proc/${pid}/task`);
+  } catch {
+    // Ended meanwhile.
+    return [];
+  }
+}
+
+function allProcesses(): number[] {
+  return fs
+    .readdirSync("/proc")
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number);
+}
+
+/** Which of the sockets a process holds; null when its descriptors may not be read. */
+function heldSockets(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null {
+  let fds: string[];
+  try {
+    fds = fs.readdirSync(`/proc/${pid}/fd`);
+  } catch {
+    return null;
+  }
+  const held = new Set<string>();
+  for (const fd of fds) {
+    const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`) ?? "")?.[1];
+    if (inode !== undefined && ids.has(inode)) held.add(inode);
+  }
+  return held;
+}
+
+function linkOf(path: string): string | null {
+  try {
+    return fs.readlinkSync(path);
+  } catch {
+    // Ended, closed, or another user's.
+    return null;
+  }
+}
+
+/** The listening sockets of /proc/net/tcp or tcp6 (proc(5)): `sl local_address rem_address st … inode`. */
+export function listening(table: string): ListeningSocket[] {
+  const sockets: ListeningSocket[] = [];
+  for (const line of table.split("\n").slice(1)) {
+    const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+    if (state !== LISTEN) continue;
+    const colon = local.lastIndexOf(":");
+    sockets.push({
+      id: inode,
+      port: Number.parseInt(local.slice(colon + 1), 16),
+      address: addressOf(local.slice(0, colon)),
+    });
+  }
+  return sockets;
+}
+
+/** The kernel prints an address as words in the machine's own byte order: little endian wherever Bun runs. */
+function addressOf(hex: string): string {
+  const bytes: number[] = [];
+  for (let word = 0; word + 8 <= hex.length; word += 8) {
+    for (let at = 6; at >= 0; at -= 2) bytes.push(Number.parseInt(hex.slice(word + at, word + at + 2), 16));
+  }
+  if (bytes.length === 4) return bytes.join(".");
+  const groups: string[] = [];
+  for (let at = 0; at < bytes.length; at += 2)
+    groups.push((((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)).toString(16));
+  const mapped = /^0:0:0:0:0:ffff:/.test(groups.join(":")) ? bytes.slice(12).join(".") : null;
+  return mapped === null ? groups.join(":").replace(/(?:^|:)0(?::0)+(?::|$)/, "::") : `::ffff:${mapped}`;
+}

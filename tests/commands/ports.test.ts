@@ -1,0 +1,263 @@
+/**
+ * A server started and awaited in one call: by the port on which it listens, by what it prints, or by its end; and who
+ * counts as its owner. Over HTTP, MCP and the command line.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { OperationOutput } from "../../src/operations/table.ts";
+import { failure, Http } from "../support/http.ts";
+import { call, McpInstance } from "../support/mcp-instance.ts";
+import { SessionApi } from "../support/session-api.ts";
+
+setDefaultTimeout(60_000);
+
+let wsh: McpInstance;
+let http: Http;
+beforeAll(async () => {
+  wsh = new McpInstance();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+type Answer = OperationOutput<"exec">;
+
+const canUnshare = Bun.spawnSync(["sh", "-c", "unshare -n true"], { stderr: "ignore" }).success;
+
+/** A port that is free now. */
+function freePort(): number {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  server.stop(true);
+  return server.port;
+}
+
+/** Somebody who is no descendant of any session. */
+function occupied(): { readonly port: number } & Disposable {
+  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  return { port: server.port, [Symbol.dispose]: () => server.stop(true) };
+}
+
+/** A program that listens, says so, and stays. */
+function serve(port: number, host = "127.0.0.1"): string {
+  const program = `Bun.listen({hostname:"${host}",port:${port},socket:{data(){}}});console.log("listening");setInterval(()=>{},1e6)`;
+  return `BUN_BE_BUN=1 '${process.execPath}' -e '${program}'`;
+}
+
+const start = (path: string, fields: object): Promise<Answer> =>
+  http.expect(200, http.post(path, { background: true, max_wait_ms: 20_000, ...fields }));
+const onPort = (port: number, more: object = {}) => ({ until: [{ type: "port", port, ...more }] });
+
+describe("a server without a session", () => {
+  test("is ready when it listens", async () => {
+    const port = freePort();
+    const answer = await start("/exec", { command: `sleep 0.3; ${serve(port)}`, ...onPort(port) });
+    expect(answer).toMatchObject({
+      decided_by: "port",
+      port: { port, pid: expect.any(Number), addresses: ["127.0.0.1"] },
+      state: "running",
+      exit_code: null,
+    });
+    const { state } = await new SessionApi(http, answer.session).status();
+    expect(state).toBe("running");
+    await http.kill(answer.session);
+  });
+
+  test("is ready when it prints what is waited for", async () => {
+    const port = freePort();
+    const until = [{ type: "text", text: "listening" }];
+    const answer = await start("/exec", { command: `${serve(port, "::1")}`, until });
+    expect(answer).toMatchObject({ decided_by: "text", match: "listening", state: "running", output: "listening" });
+    const api = new SessionApi(http, answer.session);
+    const listens = await api.wait([{ type: "port", port }], { max_wait_ms: 20_000 });
+    expect(listens).toMatchObject({ decided_by: "port", port: { addresses: ["::1"] } });
+    await http.kill(answer.session);
+  });
+
+  test("that ends first is reported with its output and exit code", async () => {
+    const answer = await start("/exec", { command: "echo no config >&2; exit 3", ...onPort(freePort()) });
+    expect(answer).toMatchObject({ decided_by: "command_finished", state: "finished", exit_code: 3 });
+    expect(answer.output).toBe("no config");
+  });
+
+  test("that is not ready in time is left, or ended where that is asked for", async () => {
+    const never = { command: "sleep 60", ...onPort(freePort()), max_wait_ms: 300 };
+    const left = await start("/exec", never);
+    expect(left).toMatchObject({ decided_by: "timeout", state: "running" });
+    await http.kill(left.session);
+    const ended = await start("/exec", { ...never, on_timeout: "kill" });
+    expect(ended).toMatchObject({ decided_by: "timeout", state: "killed", signal: "SIGKILL" });
+  });
+
+  test("takes one command", async () => {
+    const steps = [{ command: "true" }, { command: "true" }];
+    expect((await http.post("/exec", { steps, ...onPort(1) })).body).toMatchObject(failure("invalid_request"));
+    expect((await http.post("/exec", { command: "true", ...onPort(0) })).body).toMatchObject(
+      failure("invalid_request"),
+    );
+    expect((await http.post("/exec", { command: "true", ...onPort(65_536) })).body).toMatchObject(
+      failure("invalid_request"),
+    );
+  });
+});
+
+describe("whose port it is", () => {
+  test("somebody else's is in the way, by name, and counts where any owner does", async () => {
+    using other = occupied();
+    const { port } = other;
+    const answer = await start("/exec", { command: "sleep 60", ...onPort(port) });
+    expect(answer).toMatchObject({ decided_by: "port_in_use", port: { port, pid: process.pid }, state: "running" });
+    expect(answer.reason).toContain("any_owner");
+    await http.kill(answer.session);
+    const any = await start("/exec", { command: "sleep 60", ...onPort(port, { any_owner: true }) });
+    expect(any).toMatchObject({ decided_by: "port", port: { pid: process.pid } });
+    await http.kill(any.session);
+  });
+
+  test("a command that fails over it is told who has it", async () => {
+    using other = occupied();
+    const answer = await start("/exec", { command: serve(other.port), ...onPort(other.port) });
+    expect(answer).toMatchObject({ decided_by: "port_in_use", port: { pid: process.pid }, state: "finished" });
+    expect(answer.exit_code).not.toBe(0);
+    expect(answer.output).toContain("EADDRINUSE");
+  });
+
+  test("a command that ends the old server first gets the port", async () => {
+    const port = freePort();
+    const old = await start("/exec", { command: serve(port), ...onPort(port) });
+    const pid = old.port?.pid;
+    const again = await start("/exec", {
+      command: `sleep 0.2; kill ${pid}; sleep 0.2; ${serve(port)}`,
+      ...onPort(port),
+    });
+    expect(again.decided_by).toBe("port");
+    expect(again.port?.pid).not.toBe(pid);
+    await http.kill(again.session);
+  });
+
+  test("an earlier command's server in the same shell is not the new command's", async () => {
+    const port = freePort();
+    const api = await SessionApi.shell(http, "jobs");
+    const job = await start("/sessions/jobs/exec", { command: `${serve(port)} &`, until: ["command_finished"] });
+    expect(job).toMatchObject({ decided_by: "command_finished", state: "finished", exit_code: 0 });
+    // It is the session's.
+    const first = await api.wait([{ type: "port", port }], { max_wait_ms: 20_000 });
+    expect(first.decided_by).toBe("port");
+    const next = await start("/sessions/jobs/exec", { command: "sleep 60", ...onPort(port) });
+    expect(next).toMatchObject({ decided_by: "port_in_use", port: { pid: first.port?.pid } });
+    // Brought to the foreground, it is.
+    await api.press("Ctrl+C");
+    await api.until("prompt");
+    const front = await start("/sessions/jobs/exec", { command: "fg", ...onPort(port) });
+    expect(front).toMatchObject({ decided_by: "port", port: { pid: first.port?.pid } });
+    await http.kill("jobs");
+  });
+
+  test("a daemon that has left its parent and its terminal is still the command's", async () => {
+    const port = freePort();
+    const daemon = `(setsid sh -c 'sleep 0.3; ${serve(port).replaceAll("'", `'"'"'`)}' </dev/null >/dev/null 2>&1 &)`;
+    const answer = await start("/exec", { command: `${daemon}; sleep 60`, ...onPort(port) });
+    expect(answer).toMatchObject({ decided_by: "port", port: { port } });
+    process.kill(answer.port?.pid ?? 0, "SIGKILL");
+    await http.kill(answer.session);
+  });
+
+  test.skipIf(!canUnshare)("a command's own network namespace is looked into", async () => {
+    const port = freePort();
+    const answer = await start("/exec", {
+      command: `unshare -n sh -c '${serve(port, "0.0.0.0").replaceAll("'", `'"'"'`)}'`,
+      ...onPort(port),
+    });
+    expect(answer).toMatchObject({ decided_by: "port", port: { port, addresses: ["0.0.0.0"] } });
+    await http.kill(answer.session);
+  });
+
+  test("what another session has started is not the session's", async () => {
+    const port = freePort();
+    const owner = await start("/exec", { command: serve(port), ...onPort(port) });
+    await SessionApi.shell(http, "bystander");
+    const answer = await start("/sessions/bystander/exec", { command: "sleep 60", ...onPort(port) });
+    expect(answer).toMatchObject({ decided_by: "port_in_use", port: { pid: owner.port?.pid } });
+    await http.kill("bystander");
+    const both = await http.expect<OperationOutput<"wait.any">>(
+      200,
+      http.post("/wait", { sessions: [owner.session], any_of: [{ type: "port", port }] }),
+    );
+    expect(both).toMatchObject({ session: owner.session, decided_by: "port" });
+    await http.kill(owner.session);
+  });
+});
+
+describe("a session made for it", () => {
+  test("is made once, and its shell goes on", async () => {
+    const port = freePort();
+    const first = await start("/sessions/web/exec", { create: true, command: serve(port), ...onPort(port) });
+    expect(first).toMatchObject({ session: "web", created: true, decided_by: "port" });
+    const busy = await http.post("/sessions/web/exec", { create: true, command: "true" });
+    expect(busy.body).toMatchObject({ error: { code: "not_at_prompt" } });
+    const api = new SessionApi(http, "web");
+    await api.press("Ctrl+C");
+    await api.until("prompt");
+    const again = await api.exec("echo here", { create: true });
+    expect(again).toMatchObject({ output: "here", exit_code: 0 });
+    expect(again).not.toHaveProperty("created");
+    await http.kill("web");
+  });
+
+  test("is not made for a request that is refused, nor under a name that is none", async () => {
+    expect((await http.post("/sessions/nobody/exec", { create: true, command: "" })).body).toEqual(
+      failure("invalid_request"),
+    );
+    expect((await http.list()).map(({ name }) => name)).not.toContain("nobody");
+    const bad = await http.post("/sessions/nobody:3/exec", { create: true, command: "true" });
+    expect(bad.status).toBeGreaterThanOrEqual(400);
+    expect(bad.status).toBeLessThan(500);
+    expect((await http.post("/sessions/nobody/exec", { command: "true" })).body).toMatchObject(
+      failure("session_not_found"),
+    );
+  });
+});
+
+test("a model starts a server in one call", async () => {
+  const port = freePort();
+  const client = await wsh.client();
+  const { value, isError } = await call(client, "wsh_exec", {
+    session: "model",
+    create: true,
+    command: serve(port),
+    background: true,
+    until: [{ type: "port", port }, "exited"],
+  });
+  expect(isError).toBe(false);
+  expect(value).toMatchObject({
+    session: "model",
+    created: true,
+    decided_by: "port",
+    port: { port },
+    state: "running",
+  });
+  const { value: later } = await call(client, "wsh_wait", {
+    session: "model",
+    command_id: value.command_id,
+    any_of: [{ type: "port", port }],
+  });
+  expect(later).toMatchObject({ decided_by: "port" });
+  await http.kill("model");
+});
+
+describe("wsh", () => {
+  test("exec --until returns when it holds, and says when it cannot", async () => {
+    const port = freePort();
+    const ready = await wsh.run("exec", "cli", "--create", "--until", `port=${port}`, "--", serve(port));
+    expect(ready).toMatchObject({ code: 0, stdout: "1\n", stderr: "" });
+    expect(await wsh.run("wait", "cli", "--port", `${port}`)).toMatchObject({ code: 0, stdout: "port\n" });
+    const taken = await wsh.run("exec", "--until", `port=${port}`, "--", "sleep 60");
+    expect(taken).toMatchObject({ code: 1, stdout: expect.stringMatching(/^exec-\d+\n$/) });
+    expect(taken.stderr).toContain(`port ${port} is held by`);
+    const ended = await wsh.run("exec", "--until", `port=${freePort()}`, "--", "echo why; exit 7");
+    expect(ended).toMatchObject({ code: 7, stdout: "", stderr: expect.stringContaining("why") });
+    const late = await wsh.run("exec", "--until", "text=never", "--timeout", "0.3", "--", "sleep 60");
+    expect(late.code).toBe(124);
+    expect((await wsh.run("exec", "--until", "prot=3", "--", "true")).code).toBe(2);
+  });
+});
