@@ -67,7 +67,7 @@ export class Pane {
       reply: (bytes) => this.answers.add(bytes),
       retired: (lines) => this.commands.retired(lines),
       // The start of that line is gone: what is printed there next starts another.
-      erased: ({ line, col }) => this.commands.erased(col > 0 ? line + 1 : line),
+      erased: ({ line, col }) => this.erased(col > 0 ? line + 1 : line),
       exit: (exit) => {
         options.keyFile?.withdraw();
         this.answers.drop();
@@ -213,6 +213,11 @@ export class Pane {
     return this.terminal.offset;
   }
 
+  /** The same as a cursor for a caller: what changes on the screen from now on counts as output since it. */
+  giveCursor(): number {
+    return this.text.give();
+  }
+
   /** Resolves when there is output past the cursor, the program has ended, or the time is up. */
   outputAfter(cursor: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.outputCursor > cursor || this.exit !== null || signal.aborted) return Promise.resolve();
@@ -224,9 +229,7 @@ export class Pane {
 
   /** Logical lines of the normal screen since an output cursor; what is no longer kept counts as dropped. */
   textSince(cursor: number, format: Format): TextRange {
-    const { terminal } = this;
-    const from = this.text.placeAt(cursor);
-    return terminal.text(from ?? { line: terminal.firstLine, col: 0 }, undefined, format);
+    return this.text.since(cursor, format);
   }
 
   /** Whether the shell reports where commands begin and end, and if not, why. */
@@ -377,6 +380,11 @@ export class Pane {
     if (!begins && kind !== "D") return;
     if (begins) terminal.commandBegins();
     if (this.options.resetModes) terminal.tidy();
+  }
+
+  private erased(top: number): void {
+    this.text.erased(top);
+    this.commands.erased(top);
   }
 
   private bellRang(): void {

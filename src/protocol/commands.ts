@@ -189,9 +189,16 @@ export const StatusSchema = v.object({
 export type Status = v.InferOutput<typeof StatusSchema>;
 
 export const RunResultSchema = v.object({
-  /** Rendered output after the input, with the input's echo as the terminal shows it. */
-  output: v.string(),
-  omitted_lines: v.number(),
+  /** State of the session at the end. */
+  state: SessionStateSchema,
+  /** Rendered output after the input, without its echo and without the prompts around it. Absent unless included. */
+  output: v.optional(v.string()),
+  /** Lines omitted between the head and the tail of the output. */
+  omitted_lines: v.optional(v.number()),
+  /** The line before the cursor of a program that waits for input; absent where there is none, and at a shell's prompt. */
+  prompt: v.optional(v.string()),
+  /** The cursor from which the output counts. */
+  since: v.number(),
   output_cursor: v.number(),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),

@@ -121,7 +121,7 @@ describe.if(isLinux)("inside the session", () => {
   test.skipIf(isMissing("script"))("a program that reads in a terminal of its own is seen to wait", async () => {
     const api = await SessionApi.shell(http, "carried", { shell: "bash" });
     const begun = await api.run(`script -qc 'printf "ask> "; read x; echo got $x' /dev/null\n`);
-    expect(begun).toMatchObject({ decided_by: "waiting_for_input", output: expect.stringContaining("ask>") });
+    expect(begun).toMatchObject({ decided_by: "waiting_for_input", prompt: "ask> " });
     expect(await api.status()).toMatchObject({
       relay: true,
       state: "waiting_for_input",
@@ -206,7 +206,7 @@ describe.skipIf(isMissing("setpriv") || !isLinux || !isRoot)("as a user without 
     async () => {
       const api = await SessionApi.shell(there, "su", { shell: "bash" });
       const asked = await api.run("su -c true root\n", { timeout_ms: 5000 });
-      expect(asked).toMatchObject({ decided_by: "password", output: expect.stringContaining("assword") });
+      expect(asked).toMatchObject({ decided_by: "password", prompt: expect.stringContaining("assword") });
       expect(await api.status()).toMatchObject({ state: "password", decided_from: "flags" });
       const refused = await api.run("wrong\n", { timeout_ms: 10_000 });
       expect(refused).toMatchObject({ decided_by: "command_finished", exit_code: 1 });

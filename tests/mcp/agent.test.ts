@@ -60,8 +60,8 @@ test("fixes a failing test in a small repository", async () => {
   // Correct it in an editor that is driven by keys, and see that the editor shows it.
   await use("wsh_run_command", { session, input: `vim -u NONE -N +${line} ${file}`, submit: true, timeout_ms: 300 });
   expect((await use("wsh_get_status", { session })).state).toBe("fullscreen");
-  const edited = await use("wsh_run_command", { session, input: ":s/ - / + /\r", timeout_ms: 200, format: "plain" });
-  expect(edited.screen.lines.join("\n")).toContain("total + number");
+  const edited = await use("wsh_run_command", { session, input: ":s/ - / + /\r", timeout_ms: 200 });
+  expect(edited.screen).toContain("total + number");
   await use("wsh_send_input", { session, input: ":wq", submit: true });
   await use("wsh_wait", { session, any_of: ["prompt"] });
 

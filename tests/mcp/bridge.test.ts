@@ -223,7 +223,13 @@ describe("much", () => {
     const client = await mcp.client();
     await call(client, "wsh_create_session", { name: "big", rows: 1000, cols: 1000 });
     const command = "for i in $(seq 1 990); do printf '\\033[3%dm%0990d\\033[m\\n' $((i % 8)) $i; done";
-    const ran = await call(client, "wsh_run_command", { session: "big", input: command, submit: true });
+    const ran = await call(client, "wsh_run_command", {
+      session: "big",
+      input: command,
+      submit: true,
+      include: ["screen"],
+      format: "styled",
+    });
     expect(ran.isError).toBe(false);
     expect(ran.value.screen.lines).toHaveLength(1000);
     const output = await call(client, "wsh_get_scrollback", { session: "big", limit: 10_000, format: "plain" });

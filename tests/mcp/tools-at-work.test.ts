@@ -39,7 +39,7 @@ async function bad(name: string, args: Record<string, unknown>): Promise<string>
 }
 
 async function screen(session: string): Promise<string> {
-  return (await good("wsh_get_screen", { session, format: "plain" })).lines.join("\n");
+  return (await good("wsh_get_screen", { session })).screen;
 }
 
 describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
@@ -235,22 +235,19 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
     expect(quiet).toMatchObject({ status: "idle", decided_by: "idle" });
     const seen = await screen(session);
     const other = await shell();
-    const ran = await good("wsh_run_command", { session: other, input: "echo one\n", format: "plain" });
-    expect(ran).toMatchObject({ exit_code: 0, output: "one", decided_by: "command_finished" });
-    expect(ran.screen.lines.join("\n")).toBe(seen);
+    const ran = await good("wsh_run_command", {
+      session: other,
+      input: "echo one\n",
+      include: ["output", "screen"],
+    });
+    expect(ran).toMatchObject({ exit_code: 0, output: "one", decided_by: "command_finished", screen: seen });
   });
 
   test("python and its prompt, a password, a question", async () => {
     const session = await shell();
     await good("wsh_run_command", { session, input: "python3 -q", submit: true, timeout_ms: 300 });
-    const sum = await good("wsh_run_command", {
-      session,
-      input: "6*7",
-      submit: true,
-      timeout_ms: 300,
-      format: "plain",
-    });
-    expect(sum.screen.lines.join("\n")).toContain("42");
+    const sum = await good("wsh_run_command", { session, input: "6*7", submit: true, timeout_ms: 300 });
+    expect(sum).toMatchObject({ output: "42", prompt: ">>> " });
     await good("wsh_send_input", { session, keys: ["Ctrl+D"] });
     await good("wsh_wait", { session, any_of: ["prompt"] });
     const ask = await good("wsh_run_command", { session, input: "read -s -p 'Secret: ' x", submit: true });
@@ -272,8 +269,8 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
   test("less: page by keys", async () => {
     const session = await shell();
     await good("wsh_run_command", { session, input: "seq 1 200 | less", submit: true, timeout_ms: 200 });
-    const paged = await good("wsh_run_command", { session, keys: ["PageDown"], timeout_ms: 200, format: "plain" });
-    expect(paged.screen.lines[0]).toBe("24");
+    const paged = await good("wsh_run_command", { session, keys: ["PageDown"], timeout_ms: 200 });
+    expect(paged.screen).toStartWith("24\n");
     await good("wsh_send_input", { session, input: "q" });
     await good("wsh_wait", { session, any_of: ["prompt"] });
   });
@@ -306,7 +303,8 @@ describe("wsh_run_command, wsh_send_input, wsh_await_quiesce, wsh_get_screen", (
     });
     expect(run.isError).toBe(true);
     expect(run.value).toMatchObject({ code: "idle_timeout", decided_by: "timeout", error: expect.any(String) });
-    for (const key of ["hint", "screen", "generation", "output_cursor"]) expect(run.value).toHaveProperty(key);
+    for (const key of ["hint", "output", "state", "command_id", "message", "generation", "output_cursor"])
+      expect(run.value).toHaveProperty(key);
     const busy = await shell();
     await good("wsh_send_input", { session: busy, input: "while :; do echo x; sleep 0.05; done", submit: true });
     const quiet = await call(client, "wsh_await_quiesce", { session: busy, timeout_ms: 1_000, max_wait_ms: 300 });

@@ -47,4 +47,12 @@ export class FakeText implements TerminalText {
   positionAt(): TextPosition | null {
     return null;
   }
+
+  give(): number {
+    return this.offset;
+  }
+
+  givenAt(): null {
+    return null;
+  }
 }

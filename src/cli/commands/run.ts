@@ -35,6 +35,8 @@ export function register(program: Command): void {
       });
       for (const warning of result.warnings ?? []) complain(warning);
       if (options.json === true) return printJson(result);
-      return print(result.output === "" || result.output.endsWith("\n") ? result.output : `${result.output}\n`);
+      const { output = "", prompt = "" } = result;
+      const lines = output === "" || output.endsWith("\n") ? output : `${output}\n`;
+      return print(prompt === "" ? lines : `${lines}${prompt}\n`);
     });
 }

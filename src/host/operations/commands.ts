@@ -56,6 +56,8 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
     signal: context.signal,
   });
   const { command, warnings } = outcome;
+  // A cursor that is the end of the output is given with the screen that belongs to it.
+  if (outcome.outputCursor === pane.outputCursor) await pane.terminal.atRest(() => pane.giveCursor());
   return {
     session: context.session,
     ...decisionOf(outcome),
@@ -90,21 +92,29 @@ async function run(pane: Pane, input: ParsedInput<"run">, { signal }: HandlerCon
     timeoutMs: input.timeout_ms,
     maxWaitMs: input.max_wait_ms,
     outputLimit: input.output_limit,
+    since: input.since,
     signal,
   });
-  const { command } = outcome;
+  const { command, output, prompt } = outcome;
+  const included = new Set(input.include);
   const result = await terminal.atRest(() => ({
-    screen: terminal.screen(input.format),
-    generation: pane.activity.generation,
+    state: outcome.state.state,
     decided_by: outcome.decidedBy,
-    output: outcome.output.text,
-    omitted_lines: outcome.output.omittedLines,
-    output_cursor: outcome.outputCursor,
     ...(command === null ? {} : endOf(command, pane.commands.cwd())),
+    generation: pane.activity.generation,
+    since: outcome.since,
+    output_cursor: outcome.outputCursor,
+    ...(prompt === null ? {} : { prompt }),
+    ...(included.has("output") ? { output: output.text, omitted_lines: output.omittedLines } : {}),
+    ...(included.has("screen") ? { screen: terminal.screen(input.format) } : {}),
     ...(outcome.warnings.length === 0 ? {} : { warnings: [...outcome.warnings] }),
   }));
   if (outcome.decidedBy !== "timeout") return result;
-  throw new WshError("idle_timeout", `what was typed has not ended within ${input.max_wait_ms} ms`, result);
+  const running = pane.commands.log.runningCommand;
+  throw new WshError("idle_timeout", `what was typed has not ended within ${input.max_wait_ms} ms`, {
+    ...(running === null ? {} : { command_id: running.id }),
+    ...result,
+  });
 }
 
 /** The shell's directory now: the caller knows the one that a command was started in. */
@@ -127,7 +137,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   });
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };
   if (input.steps !== undefined) {
-    return { session: context.session, output_cursor: pane.outputCursor, steps: [...steps], ...noted };
+    return { session: context.session, output_cursor: pane.giveCursor(), steps: [...steps], ...noted };
   }
   const [only] = steps;
   if (only === undefined) throw new WshError("internal_error", "exec ran no step");
@@ -227,7 +237,7 @@ function status(pane: Pane): OperationOutput<"status.get"> {
       mouse: modes.mouseTracking !== "none",
     },
     shell_integration: pane.integration(),
-    output_cursor: pane.outputCursor,
+    output_cursor: pane.giveCursor(),
     exit_code: pane.exit?.code ?? null,
     signal: pane.exit?.signal ?? null,
   };

@@ -23,7 +23,7 @@ export async function awaitIdle(
       `the session was not idle for ${input.timeout_ms} ms within ${input.max_wait_ms} ms`,
       {
         generation: outcome.generation,
-        output_cursor: pane.outputCursor,
+        output_cursor: pane.giveCursor(),
         decided_by: "timeout",
       },
     );
@@ -36,7 +36,7 @@ export async function awaitIdle(
       scrollback_lines: screen.total_lines,
       generation: outcome.generation,
       last_activity_ms: pane.activity.idleMs(),
-      output_cursor: pane.outputCursor,
+      output_cursor: pane.giveCursor(),
       decided_by: outcome.decided,
       running: pane.exit === null,
       exit_code: pane.exit?.code ?? null,

@@ -58,7 +58,7 @@ export function commandOutput(
   const record = recordOf(pane, id);
   const matches = matcher(input.grep);
   const base = {
-    output_cursor: pane.outputCursor,
+    output_cursor: pane.giveCursor(),
     exit_code: record.exit_code,
     first_line_id: record.first_line_id,
   };
@@ -100,7 +100,7 @@ function shown(
   const matching = matches === null ? range.lines : range.lines.filter(({ line }) => matches(text(line)));
   const lines = input.tail === undefined ? matching : matching.slice(-input.tail);
   const base = {
-    output_cursor: pane.outputCursor,
+    output_cursor: pane.giveCursor(),
     first_line_id: lines[0]?.id ?? null,
     exit_code: pane.exit?.code ?? null,
     ...(pane.terminal.alternate ? { alternate_screen: true } : {}),

@@ -11,7 +11,7 @@ import type { PaneHandlers } from "./context.ts";
 export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send" | "screen.get" | "scrollback.get"> = {
   "session.clear": async (pane) => {
     await pane.clear();
-    return { output_cursor: pane.outputCursor };
+    return { output_cursor: pane.giveCursor() };
   },
   "input.send": async (pane, input) => {
     pane.requireRunning();
@@ -21,7 +21,7 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
       await pane.send(part);
       bytes += part.length;
     }
-    return { bytes, output_cursor: pane.outputCursor };
+    return { bytes, output_cursor: pane.giveCursor() };
   },
   "screen.get": (pane, { format, tail }) =>
     pane.terminal.atRest(() => {
@@ -32,7 +32,7 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
         last_activity_ms: pane.activity.idleMs(),
         title: pane.terminal.title,
         state: pane.state(),
-        output_cursor: pane.outputCursor,
+        output_cursor: pane.giveCursor(),
         generation: pane.activity.generation,
       };
     }),

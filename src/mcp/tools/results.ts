@@ -24,13 +24,13 @@ function withWarnings(output: unknown, warnings: readonly string[]): Record<stri
 
 /**
  * A mistake or failure: text only, since clients check structured content against the output schema even here.
- * A wait that timed out reports what it saw, its message under `error`.
+ * A wait that timed out reports what it saw, its message under `error` too.
  */
 export function badResult(thrown: unknown): CallToolResult {
   const error = WshError.from(thrown);
   const { schema: _schema, field: _field, message, code, hint, ...details } = error.toBody();
   const body =
-    code === "idle_timeout" ? { error: message, code, hint, ...details } : { code, message, hint, ...details };
+    code === "idle_timeout" ? { error: message, code, message, hint, ...details } : { code, message, hint, ...details };
   return { content: [{ type: "text", text: JSON.stringify(body) }], isError: true };
 }
 

@@ -2,12 +2,26 @@
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
 import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { FormatSchema } from "../../protocol/screen.ts";
+import { type RunPart, shownRun, shownScreen, withoutBlankEnd } from "./plain-screen.ts";
 import { done, SessionField, tool } from "./tool.ts";
 
 const send = inputSchema("input.send").entries;
 const idle = inputSchema("idle.await").entries;
 const screen = inputSchema("screen.get").entries;
-const { output_limit: _limit, ...run } = inputSchema("run").entries;
+const { output_limit, include, format: _styled, ...run } = inputSchema("run").entries;
+const { format: _format, ...scrollback } = inputSchema("scrollback.get").entries;
+const { screen: _screen, since: _since, ...ran } = outputSchema("run").entries;
+
+/** A model reads text. */
+const PlainField = v.optional(
+  v.pipe(FormatSchema, v.description("plain: text; styled: spans with colours and attributes")),
+  "plain",
+);
+/** Output of a run unless the caller asks for more, in bytes: 2,000 tokens. */
+const RUN_OUTPUT_BYTES = 8_192;
+const ShownScreen = v.optional(v.union([v.string(), v.looseObject({})]));
 
 export const sendInput = tool({
   name: "wsh_send_input",
@@ -37,15 +51,15 @@ export const getScreen = tool({
   name: "wsh_get_screen",
   title: "Look at the screen",
   description:
-    "What the terminal shows now, with cursor, size, title and state. plain is much smaller than styled. " +
+    "What the terminal shows now, with cursor, size, title and state. " +
     "For what a command printed use wsh_get_output.",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: SessionField, format: screen.format, rows: screen.tail }),
-  output: outputSchema("screen.get"),
+  parameters: v.object({ session: SessionField, format: PlainField, rows: screen.tail }),
+  output: v.object({ state: v.string(), title: v.string(), output_cursor: v.number(), screen: v.optional(v.string()) }),
   run: async ({ session, format, rows }, ask) =>
-    ask("screen.get", { format, ...(rows === undefined ? {} : { tail: rows }) }, session),
+    shownScreen(await ask("screen.get", { format, ...(rows === undefined ? {} : { tail: rows }) }, session), format),
 });
 
 export const getScrollback = tool({
@@ -57,9 +71,12 @@ export const getScrollback = tool({
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: SessionField, ...inputSchema("scrollback.get").entries }),
+  parameters: v.object({ session: SessionField, format: PlainField, ...scrollback }),
   output: outputSchema("scrollback.get"),
-  run: async ({ session, ...rest }, ask) => ask("scrollback.get", rest, session),
+  run: async ({ session, ...rest }, ask) => {
+    const page = await ask("scrollback.get", rest, session);
+    return rest.format === "plain" ? { ...page, lines: withoutBlankEnd(page.lines) } : page;
+  },
 });
 
 export const awaitQuiesce = tool({
@@ -95,14 +112,34 @@ export const runCommand = tool({
   name: "wsh_run_command",
   title: "Type and see what happens",
   description:
-    "Type into whatever runs (prompt, question, REPL, editor), wait until that has an effect and an end, and return the " +
-    "screen and what came after the input. No newline is added: set submit, or end input with \\n. " +
+    "Type into whatever runs (prompt, question, REPL, editor), wait until that has an effect and an end, and return what came " +
+    "after the input: the new output of a line program, with its next prompt; the screen of a full-screen one. " +
+    "No newline is added: set submit, or end input with \\n. " +
     "Returns exit_code when a shell command ran. For plain shell commands wsh_exec is exact and smaller.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  parameters: v.object({ session: SessionField, ...run }),
-  output: outputSchema("run"),
+  parameters: v.object({
+    session: SessionField,
+    ...run,
+    output_limit: v.optional(output_limit.wrapped, RUN_OUTPUT_BYTES),
+    include: v.optional(v.pipe(include.wrapped, v.description("what to return instead of the one that fits"))),
+    format: PlainField,
+  }),
+  output: v.object({ ...ran, screen: ShownScreen }),
   waits: true,
-  run: async ({ session, ...rest }, ask) => ask("run", rest, session),
+  run: async ({ session, include, format, ...rest }, ask) => {
+    try {
+      return shownRun(await ask("run", { ...rest, format }, session), include, format);
+    } catch (error) {
+      throw shownTimeout(error, include, format);
+    }
+  },
 });
+
+/** A wait that ran out tells what was seen, in the same form. */
+function shownTimeout(error: unknown, include: readonly RunPart[] | undefined, format: "plain" | "styled"): unknown {
+  if (!(error instanceof WshError) || error.code !== "idle_timeout") return error;
+  const seen = v.safeParse(outputSchema("run"), error.details);
+  return seen.success ? new WshError(error.code, error.message, shownRun(seen.output, include, format)) : error;
+}

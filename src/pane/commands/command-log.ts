@@ -77,6 +77,13 @@ export interface CommandLogEvents {
   commandLine(from: TextPosition, to: TextPosition): void;
 }
 
+/** What a D said, and where it stood. */
+interface ShellStatus {
+  readonly exitCode: number | null;
+  readonly offset: number;
+  readonly position: TextPosition;
+}
+
 export class CommandLog {
   private readonly entries = new Map<number, Entry>();
   private readonly listeners = new Set<Partial<CommandLogEvents>>();
@@ -88,7 +95,7 @@ export class CommandLog {
   private sawVerified = false;
   private promptBegin: TextPosition | null = null;
   private promptEnd: TextPosition | null = null;
-  private status: { readonly exitCode: number | null; readonly offset: number } | null = null;
+  private status: ShellStatus | null = null;
   private expected: Sent | null = null;
 
   constructor(
@@ -127,7 +134,7 @@ export class CommandLog {
   }
 
   /** What the newest D said, and where: a shell sends one without a command for text that it refused. */
-  get lastStatus(): { readonly exitCode: number | null; readonly offset: number } | null {
+  get lastStatus(): ShellStatus | null {
     return this.status;
   }
 
@@ -160,12 +167,12 @@ export class CommandLog {
     return this.lastId + 1;
   }
 
-  /** Lines of a command's output, up to now while it runs; null when the record is not kept. */
-  output(id: number): KeptLines | null {
+  /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record is not kept. */
+  output(id: number, end?: TextPosition): KeptLines | null {
     const entry = this.entries.get(id);
     if (entry === undefined) return null;
     const { output } = entry;
-    return output instanceof PackedLines ? output.lines() : output.collect(this.port.text.position());
+    return output instanceof PackedLines ? output.lines() : output.collect(end ?? this.port.text.position());
   }
 
   /** The running command's complete lines, and the place after them; null when it does not run. */
@@ -219,7 +226,7 @@ export class CommandLog {
         this.begin(mark);
         break;
       case "D":
-        this.status = { exitCode: mark.exitCode, offset: mark.offset };
+        this.status = { exitCode: mark.exitCode, offset: mark.offset, position: mark.position };
         if (mark.params?.verbose === "1" && this.running !== null) doubt(this.running, VERBOSE);
         if (mark.params?.late === "1" && this.running !== null) doubt(this.running, LATE_END);
         if (this.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");

@@ -120,7 +120,7 @@ export class Commands {
     const wait = (request: WaitRequest): Promise<WaitOutcome> => this.wait(request);
     this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait });
     const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
-    this.runs = new Runs({ ...parts, type });
+    this.runs = new Runs({ ...parts, type, flags: () => program.flags() });
   }
 
   /** A mark of the shell integration, once what came before it has been parsed. */
@@ -138,12 +138,15 @@ export class Commands {
     for (const follower of this.followers) follower.retired(lines);
     this.log.retired(lines);
     this.waiters.retired(lines);
+    this.runs.retired(lines);
   }
 
   /** The normal screen was erased and is rewritten from line `top` on. */
   erased(top: number): void {
     for (const follower of this.followers) follower.erased(top);
     this.log.erased(top);
+    this.waiters.erased(top);
+    this.runs.erased(top);
   }
 
   /** A chunk has been parsed, including its marks, and counted as activity. */

@@ -16,33 +16,34 @@ import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
-import { type CutOutput, cutOutput } from "../text/cut-output.ts";
-import type { EchoTracker } from "../text/echo.ts";
-import { linesBetween } from "../text/lines-between.ts";
-import type { TerminalText, TextPosition } from "../text/text.ts";
-import type { CommandLog } from "./command-log.ts";
+import type { CutOutput } from "../text/cut-output.ts";
+import type { RetiredLines } from "../text/text.ts";
+import { type OutputPort, type OutputRequest, RunOutput } from "./run-output.ts";
 
 /** Time between two checks that must agree before silence counts as an end, in ms: longer than a change of programs. */
 const CONFIRM_MS = 50;
 /** How long the next prompt is awaited after a command has ended, so that the screen shows it, in ms. */
 const PROMPT_MS = 100;
+/** How long input waits for the prompt that a shell is about to show, in ms. */
+const SOON_MS = 1_000;
 /** How long a shell may take between Enter and the start of the command, in ms. */
 const COMMAND_MS = 500;
 
-export interface RunRequest {
-  readonly input: Uint8Array;
+export interface RunRequest extends OutputRequest {
   /** Silence that ends it, in ms; 0 returns at the first activity. */
   readonly timeoutMs: number;
   readonly maxWaitMs: number;
-  /** UTF-8 bytes of output. */
-  readonly outputLimit: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface RunOutcome {
   readonly decidedBy: DecidedBy;
-  /** Output after the input, without its echo. */
+  /** Output after the input, without its echo and the prompts around it. */
   readonly output: CutOutput;
+  /** What a program that waits for input shows before the cursor. */
+  readonly prompt: string | null;
+  /** The cursor from which the output counts. */
+  readonly since: number;
   readonly outputCursor: number;
   /** The last shell command that ran and ended, if any. */
   readonly command: CommandRecord | null;
@@ -50,12 +51,9 @@ export interface RunOutcome {
   readonly warnings: readonly string[];
 }
 
-export interface RunPort {
-  readonly text: TerminalText;
+export interface RunPort extends OutputPort {
   readonly clock: Clock;
-  readonly log: CommandLog;
   readonly observer: StateObserver;
-  readonly echo: EchoTracker;
   /** Writes what the caller types. */
   type(bytes: Uint8Array): Promise<void>;
 }
@@ -77,10 +75,24 @@ export class Runs {
     for (const run of this.waiting) run.chunk();
   }
 
-  /** @throws WshError input_send_failed, session_ended, cancelled */
+  /** History drops lines. */
+  retired(lines: RetiredLines): void {
+    for (const run of this.waiting) run.output.retired(lines);
+  }
+
+  /** The normal screen was erased and is rewritten from line `top` on. */
+  erased(top: number): void {
+    for (const run of this.waiting) run.output.erased(top);
+  }
+
+  /** @throws WshError input_send_failed, session_ended, cancelled, invalid_cursor */
   async run(request: RunRequest): Promise<RunOutcome> {
-    const { observer } = this.port;
+    const { observer, text } = this.port;
     observer.requireRunning();
+    if (request.since !== undefined && request.since > text.offset) {
+      throw new WshError("invalid_cursor", `output cursor ${request.since} is ahead of the output (${text.offset})`);
+    }
+    await this.promptShown(request.signal);
     const run = new Run(this.port, request);
     this.waiting.add(run);
     try {
@@ -91,6 +103,16 @@ export class Runs {
       run[Symbol.dispose]();
     }
   }
+
+  /** A prompt that is about to be shown belongs to the command before. */
+  private async promptShown(signal: AbortSignal | undefined): Promise<void> {
+    const { log, clock } = this.port;
+    if (log.phase !== "ended" && log.phase !== "drawing") return;
+    const wait = new Wait<void>({ clock, ms: SOON_MS, signal }, () => {});
+    const come = (): void => wait.end();
+    wait.own(log.on({ prompt: come, started: come, exited: come }));
+    await wait.promise;
+  }
 }
 
 interface RunEnd {
@@ -99,7 +121,7 @@ interface RunEnd {
 }
 
 class Run implements Disposable {
-  private readonly from: TextPosition;
+  readonly output: RunOutput;
   private readonly fromOffset: number;
   private readonly atPrompt: boolean;
   private readonly lines: number;
@@ -109,7 +131,8 @@ class Run implements Disposable {
   private watch: Disposable | null = null;
   private command: CommandRecord | null = null;
   private endedAt: number | null = null;
-  private started = 0;
+  /** Ids of the commands that have started. */
+  private readonly started: number[] = [];
   private deadline = 0;
   private sentAt = Number.POSITIVE_INFINITY;
   /** Since when the foreground program has been at rest without waiting for input. */
@@ -120,7 +143,7 @@ class Run implements Disposable {
     private readonly request: RunRequest,
   ) {
     const { text, clock, log } = port;
-    this.from = text.position();
+    this.output = new RunOutput(port, request);
     this.fromOffset = text.offset;
     this.atPrompt = log.phase === "prompt" && log.verified;
     this.lines = commandLines(request.input);
@@ -128,7 +151,7 @@ class Run implements Disposable {
     this.done = new Wait<RunEnd>({ signal: request.signal }, () => ({ decidedBy: "cancelled", state: null }));
     this.deadline = clock.now() + Math.min(MAX_WAIT_MS, request.maxWaitMs);
     this.listener = log.on({
-      started: () => void this.started++,
+      started: ({ id }) => void this.started.push(id),
       finished: (record) => {
         this.command = record;
         // Several lines are several commands: the end is the last one's, when the shell is at rest.
@@ -156,16 +179,22 @@ class Run implements Disposable {
     const { decidedBy, state } = await this.done.promise;
     if (decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
     const warnings =
-      this.started === 0 && decidedBy !== "timeout" && this.isTextAlone()
+      this.started.length === 0 && decidedBy !== "timeout" && this.isTextAlone() && this.output.standsAtCursor
         ? ["the input has no newline and nothing ran: set submit to send Enter after it"]
         : [];
+    const now = state ?? observer.observe();
+    const isOwn = this.started.length === Math.max(1, this.lines);
+    const { lostRows } = this.output;
+    if (!isOwn && lostRows > 0) warnings.push(`${lostRows} rows left a scroll region: they are not in the output`);
     return {
       decidedBy,
-      output: this.output(),
-      outputCursor: text.offset,
+      ...this.output.collect(now, isOwn ? this.started : []),
+      since: this.output.from,
+      outputCursor: text.give(),
       command: this.command,
-      state: state ?? observer.observe(),
-      warnings: [...warnings, ...(this.command?.warnings ?? [])],
+      state: now,
+      // A record's doubts are about all of a command's output.
+      warnings: [...warnings, ...(isOwn ? (this.command?.warnings ?? []) : [])],
     };
   }
 
@@ -182,19 +211,10 @@ class Run implements Disposable {
     return input.length > 0 && input.every((byte) => byte >= 32 && byte !== 127);
   }
 
-  private output(): CutOutput {
-    const { log, text, echo } = this.port;
-    const { outputLimit } = this.request;
-    // Of a command that was already running, such as a REPL, only the output after this input.
-    const own = this.command === null || this.started !== 1 ? null : log.output(this.command.id);
-    const kept = own ?? linesBetween(text, this.from, text.position(), outputLimit, (line) => echo.masks(line));
-    return cutOutput(kept, outputLimit);
-  }
-
   /** A line typed at the prompt becomes a command, or a status without one; an editor may redraw the prompt first. */
   private get isCommandComing(): boolean {
     const { log, clock } = this.port;
-    if (!this.atPrompt || this.lines === 0 || this.started > 0) return false;
+    if (!this.atPrompt || this.lines === 0 || this.started.length > 0) return false;
     const answered = (log.lastStatus?.offset ?? -1) > this.fromOffset;
     return !answered && clock.now() < this.sentAt + COMMAND_MS;
   }

@@ -36,32 +36,44 @@ interface Expected {
 
 const WORD = /[\p{L}\p{N}_]/u;
 
+/** One line of typed input as a terminal shows it. */
+export interface TypedLine {
+  readonly text: string;
+  /** Nothing follows that shows as something else (Tab, an escape sequence). */
+  readonly whole: boolean;
+}
+
 /**
  * The lines that a terminal shows for typed bytes: control characters as ^X, deleted ones gone, and each line only up to
- * the first key that shows as something else (Tab, an escape sequence).
+ * the first key that shows as something else. A last line without Enter counts if it shows anything.
  */
-export function echoLines(input: string): string[] {
-  const lines: string[] = [];
+export function typedLines(input: string): TypedLine[] {
+  const lines: TypedLine[] = [];
   let line = "";
-  let unknown = false;
+  let whole = true;
   const end = (): void => {
-    if (line !== "" && lines.length < MAX_LINES) lines.push(line.slice(0, MAX_LINE_LENGTH));
+    if (lines.length < MAX_LINES) lines.push({ text: line.slice(0, MAX_LINE_LENGTH), whole });
     line = "";
-    unknown = false;
+    whole = true;
   };
   for (const char of input.replaceAll("\x1b[200~", "").replaceAll("\x1b[201~", "")) {
     if (char === "\r" || char === "\n") end();
-    else if (unknown) continue;
+    else if (!whole) continue;
     else if (char === "\x7f" || char === "\b") line = [...line].slice(0, -1).join("");
-    else if (char === "\t" || char === "\x1b") unknown = true;
+    else if (char === "\t" || char === "\x1b") whole = false;
     else if (char === "\x15") line = "";
     else if (char < " ") {
       line += `^${String.fromCharCode(char.charCodeAt(0) + 64)}`;
       if (char === "\x03") end();
     } else line += char;
   }
-  end();
+  if (line !== "" || !whole) end();
   return lines;
+}
+
+/** Those that show anything. */
+export function echoLines(input: string): string[] {
+  return typedLines(input).flatMap(({ text }) => (text === "" ? [] : [text]));
 }
 
 export class EchoTracker {

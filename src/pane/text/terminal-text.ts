@@ -2,8 +2,12 @@
  * The terminal's output as the command domain reads it: logical lines of text, and where the terminal's cursor was at a given
  * output cursor. The places are kept for the newest chunks and marks, as cells of a logical line, which no reflow changes.
  */
+
+import type { Format } from "../../protocol/screen.ts";
+import type { TextRange } from "../../terminal/history/transcript.ts";
 import type { Position, TerminalModel } from "../../terminal/model.ts";
-import type { TerminalText, TextPosition } from "./text.ts";
+import { GivenCursors, isNew, newPart } from "./screen-before.ts";
+import type { ScreenBefore, TerminalText, TextPosition } from "./text.ts";
 
 /** Chunk ends and marks whose cursor is remembered: 64 MB of a flood, hours of typing; 48 KB. */
 const REMEMBERED = 2_048;
@@ -16,6 +20,8 @@ export class PaneText implements TerminalText {
   private noted = 0;
   /** The cursor's place as it was last asked for; null while a chunk with marks is parsed. */
   private cursor: { readonly epoch: number; readonly cell: Position; readonly place: TextPosition } | null = null;
+
+  private readonly given = new GivenCursors(this);
 
   constructor(private readonly terminal: TerminalModel) {}
 
@@ -86,6 +92,44 @@ export class PaneText implements TerminalText {
   positionAt(offset: number): TextPosition | null {
     const place = this.placeAt(offset);
     return place === null ? null : this.textPosition(place);
+  }
+
+  givenAt(offset: number): ScreenBefore | null {
+    return this.given.at(offset);
+  }
+
+  give(): number {
+    return this.given.give();
+  }
+
+  /** The normal screen was erased and is rewritten from line `top` on. */
+  erased(top: number): void {
+    this.given.erased(top);
+  }
+
+  /**
+   * Logical lines of the normal screen since an output cursor; what is no longer kept counts as dropped. Where the screen
+   * at that cursor is known, lines that it showed count if they have changed.
+   */
+  since(cursor: number, format: Format): TextRange {
+    const { terminal } = this;
+    const before = this.givenAt(cursor);
+    const from = this.placeAt(cursor);
+    if (before === null || from === null) {
+      return terminal.text(from ?? { line: terminal.firstLine, col: 0 }, undefined, format);
+    }
+    const { at, last } = before;
+    const top = Math.min(before.lines.keys().next().value ?? at.line, at.line);
+    const fresh = new Set(this.lines(top, last).flatMap((line) => (isNew(before, line) ? [line.id] : [])));
+    const shown = this.line(at.line) ?? "";
+    const isAppended = fresh.has(at.line) && at.line === from.line && newPart(before, at.line, shown) !== shown;
+    const rest = isAppended ? terminal.text(from, { line: from.line + 1, col: 0 }, format).lines[0] : undefined;
+    const all = terminal.text({ line: top, col: 0 }, undefined, format);
+    const lines = all.lines.flatMap((line) => {
+      if (line.id <= last && !fresh.has(line.id)) return [];
+      return line.id === from.line && rest !== undefined ? [rest] : [line];
+    });
+    return { lines, dropped: all.dropped };
   }
 
   /** As positionAt, in cells. */

@@ -18,6 +18,20 @@ export interface RenderedLine {
   readonly text: string;
 }
 
+/** The normal screen as it was at one moment. */
+export interface ScreenBefore {
+  /** Output parsed by then. */
+  readonly offset: number;
+  /** The cursor of the normal screen. */
+  readonly at: TextPosition;
+  /** Lines of the normal screen by id; the cursor's with the blanks before it. */
+  readonly lines: ReadonlyMap<number, string>;
+  /** The last of those lines: what follows it is new. */
+  readonly last: number;
+  /** Rows of the alternate screen; none while it was not shown. */
+  readonly rows: readonly string[];
+}
+
 /**
  * The rendered output, read between chunks and at marks. Reading several lines walks the emulator's hot window (~30 µs),
  * so request them together.
@@ -43,6 +57,10 @@ export interface TerminalText {
   alternateRows(): readonly string[];
   /** Cursor's place when `offset` bytes had been parsed, or the nearest earlier one known; null when too long ago. */
   positionAt(offset: number): TextPosition | null;
+  /** The output so far as a cursor for a caller: the screen is kept for its `since`. Call between chunks. */
+  give(): number;
+  /** The screen when a caller was given this cursor; null when it is not known. */
+  givenAt(offset: number): ScreenBefore | null;
 }
 
 /** Lines that history drops, in order: whole, or pieces of long ones. Texts are made on request. */

@@ -7,7 +7,7 @@
  */
 
 import { type Mask, openPieces } from "../text/masks.ts";
-import type { RenderedLine, RetiredLines, TerminalText, TextPosition } from "../text/text.ts";
+import type { RenderedLine, RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
 import type { Budget, Finder, Match } from "./pattern.ts";
 
 export interface ScanMatch extends Match {
@@ -30,19 +30,18 @@ export interface ScanOrigin {
   readonly rows: readonly string[];
 }
 
+/** What counts after a screen that is known: every later change of it, above the cursor too. */
+export function originAt({ at, lines, rows }: ScreenBefore): ScanOrigin {
+  return { since: at, before: lines, rows };
+}
+
 /**
+ * Where the screen is not known: what stands above the cursor's place counts as seen.
  * @param since where the output that counts begins
- * @param now whether that is here, so that every later change of the screen counts, above the cursor too
  * @param alternateCounts whether the alternate screen, if shown, was drawn after `since`
  */
-export function scanOrigin(
-  text: TerminalText,
-  since: TextPosition,
-  now: boolean,
-  alternateCounts: boolean,
-): ScanOrigin {
-  const last = now ? since.line : since.line - 1;
-  const shown = shownLines(text, text.screenTop(), last, now ? since : null);
+export function scanOrigin(text: TerminalText, since: TextPosition, alternateCounts: boolean): ScanOrigin {
+  const shown = text.lines(text.screenTop(), since.line - 1);
   const before = new Map(shown.map((line) => [line.id, line.text]));
   return { since, before, rows: alternateCounts ? [] : text.alternateRows() };
 }
@@ -50,7 +49,7 @@ export function scanOrigin(
 export class OutputScan {
   /** What was last seen in each line of the screen. */
   private readonly seen: Map<number, string>;
-  private readonly since: TextPosition;
+  private since: TextPosition;
   private rows: readonly string[];
   /** Next line that has never been searched. */
   private next: number;
@@ -84,6 +83,13 @@ export class OutputScan {
       if (match !== null) return match;
     }
     return null;
+  }
+
+  /** The normal screen was erased: what stands from line `top` on is new, even if it is what stood there. */
+  erased(top: number): void {
+    for (const id of this.seen.keys()) if (id >= top) this.seen.delete(id);
+    if (this.since.line >= top) this.since = { line: top, index: 0 };
+    this.next = Math.min(this.next, top);
   }
 
   private scanScreen(): ScanMatch | null {

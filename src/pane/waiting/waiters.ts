@@ -21,8 +21,9 @@ import type { CommandLog } from "../commands/command-log.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";
+import { screenNow } from "../text/screen-before.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
-import { OutputScan, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
+import { OutputScan, originAt, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./pattern.ts";
 import { type LookAt, type PortCondition, type PortFinding, type PortWatch, PortWatches } from "./port-watch.ts";
 
@@ -172,6 +173,11 @@ export class Waiters {
     for (const waiter of [...this.waiters]) {
       if (waiter.scans.length > 0) this.scan(waiter, (scan) => scan.scanRetired(lines));
     }
+  }
+
+  /** The normal screen was erased and is rewritten from line `top` on. */
+  erased(top: number): void {
+    for (const { scans } of this.waiters) for (const { scan } of scans) scan.erased(top);
   }
 
   /** The terminal bell rang; `offset` is the output so far. */
@@ -370,9 +376,10 @@ export class Waiters {
   /** The place from which text counts. */
   private originOf(since: number): ScanOrigin {
     const { text } = this.port;
-    if (since === text.offset) return scanOrigin(text, text.position(), true, false);
+    const known = since === text.offset ? screenNow(text) : text.givenAt(since);
+    if (known !== null) return originAt(known);
     const position = text.positionAt(since) ?? { line: text.screenTop(), index: 0 };
-    return scanOrigin(text, position, false, since <= this.alternateFrom);
+    return scanOrigin(text, position, since <= this.alternateFrom);
   }
 
   private async findersOf(conditions: readonly Condition[]): Promise<{ type: "text" | "regex"; find: Finder }[]> {

@@ -90,6 +90,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   offset: "index of the first line returned",
   old_name: "name until now",
   omitted_bytes: "bytes left out",
+  prompt: "what a program that waits for input shows before the cursor",
+  since: "the output cursor from which this counts",
   omitted_lines: "lines left out between head and tail",
   output: "what was printed, rendered as text",
   output_cursor: "place in the session's output; pass it as `since` to read on",

@@ -1,0 +1,65 @@
+/**
+ * Screens and what came after an input as a model reads them: one text, blank rows at the end cut, what decides first,
+ * and of a program's output and screen the one that shows what it did. Pure.
+ */
+
+import type { OperationOutput } from "../../operations/table.ts";
+import type { Line, Screen } from "../../protocol/screen.ts";
+
+/** The rows as one text; styled rows stay as they are. */
+function rowsOf({ lines }: Pick<Screen, "lines">): string {
+  return withoutBlankEnd(lines).map(textOf).join("\n");
+}
+
+/** Lines down to the last that is not blank. */
+export function withoutBlankEnd(lines: readonly Line[]): Line[] {
+  return lines.slice(0, lines.findLastIndex((line) => line.length > 0) + 1);
+}
+
+function textOf(line: Line): string {
+  return typeof line === "string" ? line : line.map((span) => span.text).join("");
+}
+
+export function shownScreen(screen: OperationOutput<"screen.get">, format: "plain" | "styled") {
+  if (format === "styled") return screen;
+  const { title, state, cursor, rows, cols, alternate_active, output_cursor, generation } = screen;
+  return {
+    state,
+    title,
+    rows,
+    cols,
+    cursor,
+    alternate_active,
+    output_cursor,
+    generation,
+    screen: rowsOf(screen),
+  };
+}
+
+export type RunPart = "output" | "screen";
+
+/** The result of a run; without `include` the output of a line program, the screen of a full-screen one. */
+export function shownRun(
+  result: OperationOutput<"run">,
+  include: readonly RunPart[] | undefined,
+  format: "plain" | "styled",
+) {
+  const { screen, output, omitted_lines = 0, since: _since, signal, warnings = [], ...decided } = result;
+  const parts = new Set<RunPart>(include ?? [screen?.alternate_active === true ? "screen" : "output"]);
+  const hasOutput = parts.has("output") && output !== undefined;
+  const cut = hasOutput && omitted_lines > 0;
+  const noted = cut ? [...warnings, whereTheRestIs(omitted_lines, result)] : warnings;
+  return {
+    ...decided,
+    ...(signal === null || signal === undefined ? {} : { signal }),
+    ...(cut ? { omitted_lines } : {}),
+    ...(noted.length > 0 ? { warnings: noted } : {}),
+    ...(hasOutput ? { output } : {}),
+    ...(parts.has("screen") && screen !== undefined ? { screen: format === "plain" ? rowsOf(screen) : screen } : {}),
+  };
+}
+
+function whereTheRestIs(omitted: number, { command_id: id, since }: OperationOutput<"run">): string {
+  const from = id === undefined ? `since ${since}` : `command_id ${id}`;
+  return `${omitted} lines omitted: wsh_get_output with ${from}, and grep or a larger max_bytes, reads what is kept of them`;
+}

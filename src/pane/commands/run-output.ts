@@ -1,0 +1,169 @@
+/**
+ * What came after a run's input: everything that is new on the normal screen, without the echo of the input and the
+ * prompts around it. Of shell commands that the input started, their own output. The line in which a program that waits
+ * for input has left the cursor is its prompt, and no output.
+ */
+
+import { isSecret, type PtyFlags } from "../../pty/port.ts";
+import type { ProgramState } from "../state/classify.ts";
+import { Changes } from "../text/changes.ts";
+import { type CutOutput, cutOutput } from "../text/cut-output.ts";
+import { type TypedLine, typedLines } from "../text/echo.ts";
+import { HeadTail, type KeptLines } from "../text/kept-lines.ts";
+import { screenNow } from "../text/screen-before.ts";
+import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "../text/text.ts";
+import { withoutEcho } from "../text/typed-echo.ts";
+import type { CommandLog } from "./command-log.ts";
+
+export interface OutputRequest {
+  readonly input: Uint8Array;
+  /** An output cursor: everything after it counts, the echo of this input too. Default: what comes after the input. */
+  readonly since?: number | undefined;
+  /** UTF-8 bytes. */
+  readonly outputLimit: number;
+}
+
+export interface OutputPort {
+  readonly text: TerminalText;
+  readonly log: CommandLog;
+  /** The terminal's modes now. */
+  flags(): PtyFlags | null;
+}
+
+export interface RunText {
+  readonly output: CutOutput;
+  /** The line that the program shows before the cursor while it waits for input; null where there is none. */
+  readonly prompt: string | null;
+}
+
+/** Made before the input is sent. */
+export class RunOutput {
+  /** What the output is counted from: a cursor. */
+  readonly from: number;
+  private readonly changes: Changes;
+  private readonly typed: readonly TypedLine[];
+  private readonly kernelEchoes: boolean;
+  private readonly at: TextPosition;
+  /** What stood before the cursor. */
+  private readonly prompt: string;
+  private readonly scrolledAway: number;
+  private readonly isAll: boolean;
+
+  constructor(
+    private readonly port: OutputPort,
+    private readonly request: OutputRequest,
+  ) {
+    const { text } = port;
+    const { input, since, outputLimit } = request;
+    const now = screenNow(text);
+    this.isAll = since !== undefined && since < now.offset;
+    const before = this.isAll && since !== undefined ? screenAt(text, since) : now;
+    this.from = before.offset;
+    this.at = before.at;
+    this.prompt = (now.lines.get(now.at.line) ?? "").slice(0, now.at.index);
+    this.scrolledAway = text.scrolledAway;
+    this.changes = new Changes(text, before, outputLimit);
+    const flags = port.flags();
+    const shows = !this.isAll && !text.alternate && !isSecret(flags);
+    this.typed = shows ? typedLines(new TextDecoder().decode(input)) : [];
+    this.kernelEchoes = flags?.canonical === true;
+  }
+
+  /** History drops lines. */
+  retired(lines: RetiredLines): void {
+    this.changes.retired(lines);
+  }
+
+  /** The normal screen was erased and is rewritten from line `top` on. */
+  erased(top: number): void {
+    this.changes.erased(top);
+  }
+
+  /** @param commands the commands that were started; empty where they do not make up the whole output */
+  collect(state: ProgramState, commands: readonly number[]): RunText {
+    const { end, prompt } = this.end(state);
+    const { outputLimit } = this.request;
+    const kept = (this.isAll ? null : this.ofCommands(commands, end)) ?? this.changed(end);
+    return { output: cutOutput(kept, outputLimit), prompt };
+  }
+
+  /** The input stands before the cursor, as text that was typed and not entered does. */
+  get standsAtCursor(): boolean {
+    const { text } = this.port;
+    const { line, index } = text.position();
+    const typed = this.typed.at(-1)?.text ?? "";
+    return !text.alternate && typed !== "" && (text.line(line) ?? "").padEnd(index).slice(0, index).endsWith(typed);
+  }
+
+  /** Rows that are in no output: they left a scroll region. */
+  get lostRows(): number {
+    return this.port.text.scrolledAway - this.scrolledAway;
+  }
+
+  private ofCommands(commands: readonly number[], end: TextPosition): KeptLines | null {
+    if (commands.length === 0) return null;
+    const outputs = commands.map((id) => this.port.log.output(id, end));
+    if (outputs.length === 1) return outputs[0] ?? null;
+    const all = new HeadTail(this.request.outputLimit);
+    for (const kept of outputs) {
+      if (kept === null) return null;
+      for (const line of kept.head) all.push(line);
+      all.skip(kept.omitted);
+      for (const line of kept.tail) all.push(line);
+    }
+    return all.kept();
+  }
+
+  private changed(end: TextPosition): KeptLines {
+    const { kept, cursor } = this.changes.collect(end);
+    const { prompt, kernelEchoes } = this;
+    const whole = kept.omitted === 0;
+    const lines = whole ? [...kept.head, ...kept.tail] : kept.head;
+    const shown = withoutEcho({ lines, cursor, prompt, kernelEchoes }, this.typed);
+    return whole
+      ? { head: withoutBlankEnd(shown), tail: [], omitted: 0 }
+      : { head: shown, tail: withoutBlankEnd(kept.tail), omitted: kept.omitted };
+  }
+
+  /** Where the output ends: before the prompt that follows it. */
+  private end(state: ProgramState): { readonly end: TextPosition; readonly prompt: string | null } {
+    const { text, log } = this.port;
+    const { phase, lastStatus, promptStart } = log;
+    if (phase !== "running") {
+      if (lastStatus !== null && lastStatus.offset > this.from) return { end: lastStatus.position, prompt: null };
+      if (promptStart !== null && isAfter(promptStart, this.at)) return { end: promptStart, prompt: null };
+    }
+    const cursor = text.position();
+    const last = text.lastLine();
+    const line = (text.line(cursor.line) ?? "").padEnd(cursor.index);
+    const isPrompt = last <= cursor.line && line.trim() !== "" && !text.alternate && this.isPrompt(line, state);
+    if (!isPrompt) return { end: { line: Math.max(cursor.line, last), index: Number.POSITIVE_INFINITY }, prompt: null };
+    if (phase === "prompt") return { end: { line: cursor.line, index: 0 }, prompt: null };
+    // A program that printed text without a newline shows the prompt behind it.
+    const known = this.prompt.trim() !== "" && line.endsWith(this.prompt);
+    const index = known ? line.length - this.prompt.length : 0;
+    return { end: { line: cursor.line, index }, prompt: line.slice(index) };
+  }
+
+  private isPrompt(line: string, { state, settled }: ProgramState): boolean {
+    if (settled && (state === "waiting_for_input" || state === "password" || state === "prompt")) return true;
+    return state !== "exited" && this.prompt.trim() !== "" && line.trimEnd() === this.prompt.trimEnd();
+  }
+}
+
+/** The screen at an earlier cursor; where it is not known, nothing but the place of the cursor's line. */
+function screenAt(text: TerminalText, since: number): ScreenBefore {
+  const known = text.givenAt(since);
+  if (known !== null) return known;
+  const { line } = text.positionAt(since) ?? { line: text.screenTop() };
+  return { offset: since, at: { line, index: 0 }, lines: new Map(), last: line - 1, rows: [] };
+}
+
+/** Blank lines at the end of what stands on a screen are not known to have been printed. */
+function withoutBlankEnd(lines: readonly string[]): readonly string[] {
+  return lines.slice(0, lines.findLastIndex((line) => line !== "") + 1);
+}
+
+function isAfter(place: TextPosition, other: TextPosition): boolean {
+  return place.line > other.line || (place.line === other.line && place.index > other.index);
+}

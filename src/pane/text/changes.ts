@@ -1,0 +1,88 @@
+/**
+ * What a program has changed on the normal screen and printed below it since one moment: lines that stood there and
+ * differ now, and every line after them. Lines that history drops meanwhile are taken first. A line is new whole, or
+ * from where the cursor stood; never from a column that merely looked free.
+ */
+
+import { HeadTail, type KeptLines, trimBlanks } from "./kept-lines.ts";
+import { RunningOutput } from "./running-output.ts";
+import { newPart, withoutLines } from "./screen-before.ts";
+import type { RetiredLines, ScreenBefore, TerminalText, TextPosition } from "./text.ts";
+
+export interface NewLines {
+  readonly kept: KeptLines;
+  /** Which of them continues the line where the cursor stood, from there on; null when none does. */
+  readonly cursor: number | null;
+}
+
+export class Changes {
+  private before: ScreenBefore;
+  /** Lines that were not there before. */
+  private readonly below: RunningOutput;
+  /** Lines that were there before and have left history. */
+  private readonly gone = new Map<number, string>();
+
+  /** @param budget bytes kept, half from the start and half from the end */
+  constructor(
+    private readonly text: TerminalText,
+    before: ScreenBefore,
+    private readonly budget: number,
+  ) {
+    this.before = before;
+    this.below = new RunningOutput(text, { line: before.last + 1, index: 0 }, budget);
+  }
+
+  /** History drops lines. */
+  retired(lines: RetiredLines): void {
+    const { last } = this.before;
+    for (let at = 0; at < lines.count && lines.id(at) <= last; at++) {
+      const id = lines.id(at);
+      const begun = lines.begins(at) ? "" : (this.gone.get(id) ?? "");
+      this.gone.set(id, (begun + lines.text(at)).slice(0, this.budget));
+    }
+    this.below.retired(lines);
+  }
+
+  /** The normal screen was erased and is rewritten from line `top` on. */
+  erased(top: number): void {
+    this.before = withoutLines(this.before, top);
+    this.below.erased(top);
+  }
+
+  /** What is new up to `end`. */
+  collect(end: TextPosition): NewLines {
+    const all = new HeadTail(this.budget);
+    const { lines, cursor } = this.changed(end);
+    for (const line of lines) all.push(line);
+    if (end.line > this.before.last) {
+      const { head, tail, omitted } = this.below.collect(end);
+      for (const line of head) all.push(line);
+      all.skip(omitted);
+      for (const line of tail) all.push(line);
+    }
+    return { kept: all.kept(), cursor };
+  }
+
+  /** Lines that stood there before and differ. One that was only erased is a blank between others, else nothing. */
+  private changed(end: TextPosition): { lines: string[]; cursor: number | null } {
+    const { before, text, gone } = this;
+    const [first] = before.lines.keys();
+    if (first === undefined) return { lines: [], cursor: null };
+    const standing = text.lines(first, Math.min(before.last, end.line));
+    const now = new Map([...gone, ...standing.map((line): [number, string] => [line.id, line.text])]);
+    const found: { id: number; part: string; appended: boolean }[] = [];
+    for (const [id, was] of before.lines) {
+      const line = now.get(id);
+      if (line === undefined || id > end.line) continue;
+      const cut = id === end.line ? trimBlanks(line.slice(0, end.index)) : line;
+      if (cut === trimBlanks(was) || (cut === "" && id === end.line)) continue;
+      const part = newPart(before, id, cut);
+      found.push({ id, part, appended: part.length < cut.length || before.at.index === 0 });
+    }
+    const from = found.findIndex(({ part }) => part !== "");
+    if (from === -1) return { lines: [], cursor: null };
+    const shown = found.slice(from, found.findLastIndex(({ part }) => part !== "") + 1);
+    const cursor = shown.findIndex(({ id, appended }) => appended && id === before.at.line);
+    return { lines: shown.map(({ part }) => part), cursor: cursor === -1 ? null : cursor };
+  }
+}

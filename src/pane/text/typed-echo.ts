@@ -1,0 +1,111 @@
+/**
+ * Takes the echo of typed lines, and the prompts before them, out of what a program showed after them. Pure.
+ *
+ * The first line's echo stands where the cursor was. That of a later line stands at the end of a line of its own, after
+ * a prompt: the one at which the first was typed, one that another echo has shown, or text that ends as prompts do. What
+ * is not found stays: an echo too many is better than output too little.
+ */
+
+import type { TypedLine } from "./echo.ts";
+
+export interface Shown {
+  readonly lines: readonly string[];
+  /** Which of them continues the line where the cursor stood; null when none does. */
+  readonly cursor: number | null;
+  /** What stood before the cursor in that line. */
+  readonly prompt: string;
+  /** The terminal itself echoes: a line that is only the echo may stand anywhere. */
+  readonly kernelEchoes: boolean;
+}
+
+/** Longest text before an echo that is taken for a prompt not seen before, in characters. */
+const MAX_PROMPT = 24;
+/** A new prompt: a mark at its end, and a blank. */
+const PROMPT_END = /(^|[^\p{L}\p{N}\s])\s+$/u;
+
+/** The lines without echo and prompts. */
+export function withoutEcho({ lines, cursor, prompt, kernelEchoes }: Shown, typed: readonly TypedLine[]): string[] {
+  const [first, ...others] = typed;
+  if (first === undefined) return [...lines];
+  const found = firstEcho(lines, cursor, first, kernelEchoes);
+  if (found === null) return [...lines];
+  const gone = new Set<number>();
+  const kept = [...lines];
+  if (found.rest === null) gone.add(found.at);
+  else if (found.at >= 0) kept[found.at] = found.rest;
+  const prompts = new Set([prompt.trimEnd()]);
+  let at = found.at + 1;
+  let blanks = 0;
+  for (const { text, whole } of others) {
+    if (text === "" && whole) {
+      blanks++;
+      continue;
+    }
+    const echo = laterEcho(kept, at, text, whole, prompts);
+    if (echo === null) break;
+    dropPrompts(kept, at, echo.at, blanks, prompts, gone);
+    blanks = 0;
+    prompts.add(echo.prompt.trimEnd());
+    gone.add(echo.at);
+    at = echo.at + 1;
+  }
+  dropPrompts(kept, at, kept.length, blanks, prompts, gone);
+  return kept.filter((_, n) => !gone.has(n));
+}
+
+/** Where the first line's echo is, and what follows it there (null: nothing); -1 where it shows nothing. */
+function firstEcho(
+  lines: readonly string[],
+  cursor: number | null,
+  { text, whole }: TypedLine,
+  kernelEchoes: boolean,
+): { readonly at: number; readonly rest: string | null } | null {
+  if (text === "") return whole ? { at: -1, rest: "" } : null;
+  const shown = cursor === null ? undefined : lines[cursor];
+  if (cursor !== null && shown?.startsWith(text.trimEnd()) === true) {
+    if (!whole) return null;
+    const rest = shown.slice(text.length);
+    return { at: cursor, rest: rest.trim() === "" ? null : rest };
+  }
+  const alone = kernelEchoes ? lines.indexOf(text) : -1;
+  return alone === -1 ? null : { at: alone, rest: null };
+}
+
+function laterEcho(
+  lines: readonly string[],
+  from: number,
+  text: string,
+  whole: boolean,
+  prompts: ReadonlySet<string>,
+): { readonly at: number; readonly prompt: string } | null {
+  const wanted = text.trimEnd();
+  const before = lines.slice(from).map((line) => {
+    if (whole ? line.endsWith(wanted) : line.includes(wanted)) return line.slice(0, line.lastIndexOf(wanted));
+    return null;
+  });
+  const known = before.findIndex((prompt) => prompt !== null && prompts.has(prompt.trimEnd()));
+  const at =
+    known >= 0
+      ? known
+      : before.findIndex((prompt) => prompt !== null && prompt.length <= MAX_PROMPT && PROMPT_END.test(prompt));
+  const prompt = before[at];
+  return prompt === undefined || prompt === null ? null : { at: from + at, prompt };
+}
+
+/** Up to `count` lines that hold only a prompt: Enter was pressed there. */
+function dropPrompts(
+  lines: readonly string[],
+  from: number,
+  to: number,
+  count: number,
+  prompts: ReadonlySet<string>,
+  gone: Set<number>,
+): void {
+  let left = count;
+  for (let n = from; n < to && left > 0; n++) {
+    const line = (lines[n] ?? "").trimEnd();
+    if (line === "" || !prompts.has(line)) continue;
+    gone.add(n);
+    left--;
+  }
+}
