@@ -214,6 +214,7 @@ export class Program {
       });
     } catch (cause) {
       this.ended = { code: null, signal: null };
+      if (cause instanceof WshError) throw cause;
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new WshError("session_create_failed", `${spawn.file} could not be started: ${reason}`, {}, { cause });
     }

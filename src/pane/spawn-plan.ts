@@ -6,6 +6,7 @@ import fs from "node:fs";
 import { resolve } from "node:path";
 import { errorCode } from "../base/errno.ts";
 import { accountShell } from "../platform/account.ts";
+import { startFault } from "../platform/executable.ts";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
@@ -135,6 +136,8 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
     },
   );
   if (!plan.ok) throw plan.error;
+  const fault = startFault(plan.file);
+  if (fault !== null) throw new WshError("shell_not_found", `'${plan.file}' ${fault}`);
   return plan;
 }
 

@@ -24,18 +24,15 @@ export class DarwinTerminal implements TerminalDevice {
   /** Everything that was read stands in the queue. */
   private waiting = false;
   private lineBytes = 0;
-  private readonly source: TerminalOutput;
-  private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  private reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   private changed = Promise.withResolvers<void>();
 
   constructor(private readonly real: TerminalDevice) {
     this.tty = real.tty;
-    this.source = real.output();
-    this.reader = this.source.stream().getReader();
-    void this.fill();
   }
 
   output(): TerminalOutput {
+    if (this.reader === null) void this.fill(this.real.output());
     let open = true;
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
       while (open && this.queued === 0 && !this.hungUp) await this.changed.promise;
@@ -91,7 +88,7 @@ export class DarwinTerminal implements TerminalDevice {
   close(): void {
     this.closed = true;
     this.wake();
-    void this.reader.cancel().catch(() => {});
+    void this.reader?.cancel().catch(() => {});
     this.real.close();
   }
 
@@ -101,11 +98,13 @@ export class DarwinTerminal implements TerminalDevice {
     return true;
   }
 
-  private async fill(): Promise<void> {
+  private async fill(source: TerminalOutput): Promise<void> {
+    const reader = source.stream().getReader();
+    this.reader = reader;
     try {
       for (;;) {
         this.waiting = true;
-        const { value, done } = await this.reader.read();
+        const { value, done } = await reader.read();
         this.waiting = false;
         if (done || this.closed) break;
         this.queue.push(value);
@@ -116,8 +115,8 @@ export class DarwinTerminal implements TerminalDevice {
     } catch {
       // EIO: the last process has closed its side.
     }
-    await this.reader.cancel().catch(() => {});
-    this.source.close();
+    await reader.cancel().catch(() => {});
+    source.close();
     this.queue = [];
     this.queued = 0;
     this.hungUp = true;

@@ -23,6 +23,7 @@ import {
   type SignalTarget,
 } from "../port.ts";
 import { sendSignal } from "../signal.ts";
+import { requireStartable } from "../start.ts";
 
 /**
  * The package's writing thread takes any amount into memory. So the terminal is checked before each slice (while that
@@ -38,6 +39,7 @@ export function openBunPtyOn(device: DeviceOf): PtyOpen {
   return async (spawn, events) => {
     const { spawn: start } = await import("bun-pty");
     const [file = spawn.file, ...args] = command(spawn);
+    requireStartable(spawn);
     const { cwd, rows, cols } = spawn;
     const child = withOpenFiles(spawn.openFiles ?? null, () =>
       start(file, args, { name: spawn.env.TERM ?? "xterm-256color", cwd, rows, cols, env: { ...spawn.env } }),
@@ -91,7 +93,7 @@ class BunPtyPty implements Pty {
       const unknown = this.#signalled && exitCode === AMBIGUOUS_CODE;
       this.#exit ??= { code: unknown ? null : exitCode, signal: null };
       this.#input.close("the program has ended");
-      this.#master.release();
+      this.#drain();
       this.#deliver();
     });
   }
@@ -147,6 +149,12 @@ class BunPtyPty implements Pty {
     this.#master.close();
     // The package's only way to free its handle; it sends SIGHUP to a child that still runs.
     this.#child.kill();
+  }
+
+  /** The package reports the end without looking once more at what the child has left in the terminal. */
+  #drain(): void {
+    for (let rest = this.#master.read(0); rest !== null; rest = this.#master.read(0)) this.#held.push(rest);
+    this.#master.release();
   }
 
   #deliver(): void {

@@ -11,7 +11,7 @@
  */
 
 import { withOpenFiles } from "../../platform/child-file-limit.ts";
-import { WshError } from "../../protocol/errors.ts";
+import type { WshError } from "../../protocol/errors.ts";
 import { InputQueue } from "../input-queue.ts";
 import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
 import { MasterReader } from "../master-reader.ts";
@@ -27,7 +27,10 @@ import {
   type SignalTarget,
 } from "../port.ts";
 import { sendSignal } from "../signal.ts";
+import { failsSilently, requireStartable, silentFailure, startFailed } from "../start.ts";
 
+/** How long a failed start takes to show, in ms: the child's way from fork to its end. */
+const BEGIN_MS = 30;
 /** How long a silent grandchild that keeps the terminal open delays the report of the child's end. */
 const QUIET_MS = 100;
 /**
@@ -36,8 +39,13 @@ const QUIET_MS = 100;
  */
 const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
 
-export function openBunTerminalOn(device: DeviceOf): PtyOpen {
-  return async (spawn, events) => new BunTerminalPty(spawn, events, device);
+/** @param silently whether a child that cannot become its program reports nothing but its end */
+export function openBunTerminalOn(device: DeviceOf, silently = failsSilently): PtyOpen {
+  return async (spawn, events) => {
+    const pty = new BunTerminalPty(spawn, events, device);
+    if (silently) await pty.begun(spawn);
+    return pty;
+  };
 }
 
 export const openBunTerminal: PtyOpen = openBunTerminalOn(Master.of);
@@ -58,9 +66,12 @@ class BunTerminalPty implements Pty {
   #deliveredAfterExit = 0;
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #disposed = false;
+  /** Called with the first output, or with the end where none came; returns whether that end was a failed start. */
+  #first: ((exit: PtyExit | null) => boolean) | null = null;
 
   constructor(spawn: PtySpawn, events: PtyEvents, device: DeviceOf) {
     this.#events = events;
+    requireStartable(spawn);
     try {
       const child = withOpenFiles(spawn.openFiles ?? null, () => this.#spawn(spawn));
       this.pid = child.pid;
@@ -69,8 +80,7 @@ class BunTerminalPty implements Pty {
       this.#master = device({ pid: child.pid, rows, cols, resize });
       child.terminal?.close();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new WshError("session_create_failed", `${spawn.file} was not started: ${reason}`, {}, { cause: error });
+      throw startFailed(spawn, error);
     }
     this.tty = this.#master.tty;
     this.#input = new InputQueue((bytes) => this.#master.offer(bytes), undefined, spawn.inputLimitBytes);
@@ -92,6 +102,23 @@ class BunTerminalPty implements Pty {
         this.#ended({ code: signal === null ? exitCode : null, signal });
       },
     });
+  }
+
+  /** Resolves when the program runs, as far as can be told. @throws WshError session_create_failed */
+  async begun(spawn: PtySpawn): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<WshError | null>();
+    const timer = setTimeout(() => this.#first?.(null), BEGIN_MS);
+    this.#first = (exit) => {
+      clearTimeout(timer);
+      this.#first = null;
+      const failure = exit === null ? null : silentFailure(spawn, exit);
+      resolve(failure);
+      return failure !== null;
+    };
+    const failure = await promise;
+    if (failure === null) return;
+    this.dispose();
+    throw failure;
   }
 
   write(bytes: Uint8Array): Promise<void> {
@@ -143,6 +170,7 @@ class BunTerminalPty implements Pty {
   /** Runs once per read. */
   #arrived(bytes: Uint8Array): void {
     if (this.#reported || this.#disposed) return;
+    this.#first?.(null);
     const room = QUANTUM_BYTES - this.#unacknowledged;
     const part = bytes.length > room ? bytes.subarray(0, room) : bytes;
     if (part !== bytes) this.#rest = bytes.subarray(room);
@@ -179,6 +207,6 @@ class BunTerminalPty implements Pty {
 
   #report(exit: PtyExit): void {
     this.#reported = true;
-    this.#events.exit(exit);
+    if (this.#first?.(exit) !== true) this.#events.exit(exit);
   }
 }

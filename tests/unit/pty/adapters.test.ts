@@ -3,7 +3,7 @@
  * does. What bun-pty cannot do is written down as what it does instead (`can`), so that a limit that goes away is noticed.
  */
 import { afterAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBunTerminalOn } from "../../../src/pty/adapters/bun-terminal.ts";
@@ -14,12 +14,12 @@ import { QUANTUM_BYTES } from "../../../src/pty/port.ts";
 import { onDarwin } from "../../support/darwin-terminal.ts";
 import { Program, type ProgramOptions, settled, until } from "../../support/pty-program.ts";
 
-const everything = { bytes: true, signalNames: true, errors: true, throttle: true, argv0: true };
-const little = { bytes: false, signalNames: false, errors: false, throttle: false, argv0: false };
+const everything = { bytes: true, signalNames: true, formats: true, throttle: true, argv0: true };
+const little = { bytes: false, signalNames: false, formats: false, throttle: false, argv0: false };
 const adapters = [
   { adapter: "bun", opened: () => openPty("bun"), can: everything },
   { adapter: "bun-pty", opened: () => openPty("bun-pty"), can: little },
-  { adapter: "bun on macOS", opened: async () => openBunTerminalOn(onDarwin(Master.of)), can: everything },
+  { adapter: "bun on macOS", opened: async () => openBunTerminalOn(onDarwin(Master.of), true), can: everything },
 ] as const;
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "wsh-pty-")));
@@ -80,16 +80,27 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
     expect(program.text.trim().split(/\s+/)).toEqual(Array(4).fill(String(program.pty.pid)));
   });
 
-  test("a program that does not exist does not look like one that ran", async () => {
-    const missing = { file: "/nowhere/program" };
-    if (can.errors) {
-      await expect(start("", missing)).rejects.toMatchObject({
+  test("a program that cannot be started is an error that says why", async () => {
+    const made = (name: string, text: string, mode = 0o755) => {
+      const path = join(scratch, name);
+      writeFileSync(path, text, { mode });
+      return path;
+    };
+    const plain = made("plain", "#!/bin/sh\n", 0o644);
+    for (const [file, reason] of [
+      ["/nowhere/program", "does not exist"],
+      [scratch, "is a directory"],
+      [plain, "is not executable"],
+      [made("lost", "#! /nowhere/sh -e\n"), "needs the interpreter '/nowhere/sh', which does not exist"],
+      [made("led", `#!${plain}\n`), `needs the interpreter '${plain}', which is not executable`],
+      ...(can.formats
+        ? ([[made("text", "echo\n"), "is no program of this system, and has no '#!' line"]] as const)
+        : []),
+    ] as const) {
+      await expect(start("", { file })).rejects.toMatchObject({
         code: "session_create_failed",
-        message: expect.stringContaining("/nowhere/program"),
+        message: `'${file}' ${reason}`,
       });
-    } else {
-      using program = await start("", missing);
-      expect((await program.exited).code).toBe(127);
     }
   });
 
@@ -388,7 +399,8 @@ describe.each(adapters)("$adapter", ({ opened, can }) => {
 
 test("a program that does not read makes input fail after five seconds, and nothing piles up", async () => {
   await Promise.all(
-    adapters.map(async ({ opened }) => {
+    // In one process at the same time, as a session process never has them: one of each kind.
+    adapters.slice(0, 2).map(async ({ opened }) => {
       using program = await Program.start(await opened(), "stty raw -echo; echo ready; exec sleep 60");
       await program.shows("ready");
       const started = performance.now();
@@ -404,3 +416,19 @@ test("a program that does not read makes input fail after five seconds, and noth
     }),
   );
 }, 15_000);
+
+test("where a failed start only ends with 127, such an end at once is one, unless a command may have ended so", async () => {
+  const open = openBunTerminalOn(onDarwin(Master.of), true);
+  const file = join(scratch, "ends");
+  writeFileSync(file, "#!/bin/sh\nexit 127\n", { mode: 0o755 });
+  await expect(Program.start(open, "", { file, args: [] })).rejects.toMatchObject({
+    code: "session_create_failed",
+    message: `'${file}' ended at once with code 127, as what cannot be started does`,
+  });
+  using command = await Program.start(open, "exit 127");
+  expect(await command.exited).toEqual({ code: 127, signal: null });
+  const speaking = join(scratch, "speaks");
+  writeFileSync(speaking, "#!/bin/sh\necho none; exit 127\n", { mode: 0o755 });
+  using loud = await Program.start(open, "", { file: speaking, args: [] });
+  expect(await loud.exited).toEqual({ code: 127, signal: null });
+});

@@ -1,0 +1,84 @@
+/**
+ * Why a file cannot be started, found before the start: on macOS a child that fails there only ends with 127, and
+ * elsewhere the system's error does not say whether the file or its interpreter is meant.
+ */
+import fs from "node:fs";
+import { errorCode } from "../base/errno.ts";
+import { isDarwin } from "./libc.ts";
+
+/** Bytes of a file that name its format or its interpreter: Linux reads 256, macOS 512. */
+const HEAD_BYTES = 512;
+/** Interpreters that may be scripts themselves: more than any system follows. */
+const MOST_INTERPRETERS = 5;
+/** First four bytes of programs for macOS: Mach-O of 32 and 64 bits and for several processors, in both orders. */
+const machO: ReadonlySet<number> = new Set([0xfeedface, 0xfeedfacf, 0xcafebabe, 0xcafebabf, 0xcefaedfe, 0xcffaedfe]);
+
+/**
+ * @param onlyMachO whether the system runs no other format; Linux can be taught any
+ * @returns null when nothing is known against it
+ */
+export function startFault(path: string, onlyMachO = isDarwin): string | null {
+  let file = path;
+  for (let depth = 0; depth < MOST_INTERPRETERS; depth++) {
+    const notFile = fileFault(file);
+    const head = notFile === null ? beginning(file) : null;
+    const interpreter = head === null ? null : interpreterOf(head);
+    const fault = notFile ?? (onlyMachO && head !== null && interpreter === null ? formatFault(head) : null);
+    if (fault !== null) return file === path ? fault : `needs the interpreter '${file}', which ${fault}`;
+    if (interpreter === null) return null;
+    // Relative ones depend on the directory in which it starts.
+    if (!interpreter.startsWith("/")) return null;
+    file = interpreter;
+  }
+  return null;
+}
+
+/** What the system's error on a start means; its code where that is all. */
+export function startError(error: unknown): string {
+  const code = errorCode(error);
+  if (code === "ENOEXEC") return "is no program of this system, and has no '#!' line";
+  return `cannot be started: ${code ?? (error instanceof Error ? error.message : String(error))}`;
+}
+
+function fileFault(file: string): string | null {
+  try {
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) return "does not exist";
+    if (stat.isDirectory()) return "is a directory";
+    if (!stat.isFile()) return "is not a file";
+  } catch (error) {
+    return `cannot be read: ${errorCode(error)}`;
+  }
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return null;
+  } catch {
+    return "is not executable";
+  }
+}
+
+/** Null for a program that may be executed but not read. */
+function beginning(file: string): Buffer | null {
+  try {
+    const fd = fs.openSync(file, "r");
+    try {
+      const head = Buffer.alloc(HEAD_BYTES);
+      return head.subarray(0, fs.readSync(fd, head, 0, HEAD_BYTES, 0));
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch {
+    return null;
+  }
+}
+
+/** The path behind `#!`; null when the file is no script. */
+function interpreterOf(head: Buffer): string | null {
+  if (head.toString("latin1", 0, 2) !== "#!") return null;
+  return /^#![ \t]*([^\s\0]*)/.exec(head.toString("utf8"))?.[1] ?? null;
+}
+
+function formatFault(head: Buffer): string | null {
+  if (head.length >= 4 && machO.has(head.readUInt32BE(0))) return null;
+  return "is no program of this system, and has no '#!' line";
+}

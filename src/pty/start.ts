@@ -1,0 +1,33 @@
+/** Starts that fail: found before, reported by the system, or seen in how the child ended. */
+
+import { startError, startFault } from "../platform/executable.ts";
+import { isDarwin } from "../platform/libc.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { PtyExit, PtySpawn } from "./port.ts";
+
+/** Whether a child that could not become its program only ends, with this code. */
+export const failsSilently = isDarwin;
+const FAILED_CODE = 127;
+
+/** @throws WshError session_create_failed */
+export function requireStartable({ file }: PtySpawn): void {
+  const fault = startFault(file);
+  if (fault !== null) throw notStarted(file, fault);
+}
+
+export function startFailed({ file }: PtySpawn, cause: unknown): WshError {
+  return notStarted(file, startError(cause), cause);
+}
+
+/**
+ * The error for a child that ended at once; null when that may have been its program's own end: a shell that was given
+ * a command ends with the command's code.
+ */
+export function silentFailure({ file, args }: PtySpawn, exit: PtyExit): WshError | null {
+  if (exit.code !== FAILED_CODE || args[0] === "-c") return null;
+  return notStarted(file, `ended at once with code ${FAILED_CODE}, as what cannot be started does`);
+}
+
+function notStarted(file: string, fault: string, cause?: unknown): WshError {
+  return new WshError("session_create_failed", `'${file}' ${fault}`, {}, cause === undefined ? {} : { cause });
+}
