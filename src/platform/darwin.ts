@@ -105,4 +105,10 @@ export const darwin: PlatformTable = {
     cookedLine: 1024,
   },
   foldsFileNames: true,
+  starts: {
+    // Mach-O of 32 and 64 bits and for several processors, in both orders of bytes.
+    formats: [0xfeedface, 0xfeedfacf, 0xcafebabe, 0xcafebabf, 0xcefaedfe, 0xcffaedfe],
+    // A child that gets a terminal is forked, and fails on its own.
+    reportsFailure: false,
+  },
 };

@@ -4,26 +4,24 @@
  */
 import fs from "node:fs";
 import { errorCode } from "../base/errno.ts";
-import { isDarwin } from "./libc.ts";
+import { system } from "./system.ts";
 
 /** Bytes of a file that name its format or its interpreter: Linux reads 256, macOS 512. */
 const HEAD_BYTES = 512;
 /** Interpreters that may be scripts themselves: more than any system follows. */
 const MOST_INTERPRETERS = 5;
-/** First four bytes of programs for macOS: Mach-O of 32 and 64 bits and for several processors, in both orders. */
-const machO: ReadonlySet<number> = new Set([0xfeedface, 0xfeedfacf, 0xcafebabe, 0xcafebabf, 0xcefaedfe, 0xcffaedfe]);
-
 /**
- * @param onlyMachO whether the system runs no other format; Linux can be taught any
+ * @param formats of all the programs that the system runs; null where they are not known
  * @returns null when nothing is known against it
  */
-export function startFault(path: string, onlyMachO = isDarwin): string | null {
+export function startFault(path: string, formats = system.starts.formats): string | null {
   let file = path;
   for (let depth = 0; depth < MOST_INTERPRETERS; depth++) {
     const notFile = fileFault(file);
     const head = notFile === null ? beginning(file) : null;
     const interpreter = head === null ? null : interpreterOf(head);
-    const fault = notFile ?? (onlyMachO && head !== null && interpreter === null ? formatFault(head) : null);
+    const fault =
+      notFile ?? (formats !== null && head !== null && interpreter === null ? formatFault(head, formats) : null);
     if (fault !== null) return file === path ? fault : `needs the interpreter '${file}', which ${fault}`;
     if (interpreter === null) return null;
     // Relative ones depend on the directory in which it starts.
@@ -78,7 +76,7 @@ function interpreterOf(head: Buffer): string | null {
   return /^#![ \t]*([^\s\0]*)/.exec(head.toString("utf8"))?.[1] ?? null;
 }
 
-function formatFault(head: Buffer): string | null {
-  if (head.length >= 4 && machO.has(head.readUInt32BE(0))) return null;
+function formatFault(head: Buffer, formats: readonly number[]): string | null {
+  if (head.length >= 4 && formats.includes(head.readUInt32BE(0))) return null;
   return "is no program of this system, and has no '#!' line";
 }

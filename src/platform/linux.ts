@@ -95,4 +95,5 @@ export const linux: PlatformTable = {
     cookedLine: 4096,
   },
   foldsFileNames: false,
+  starts: { formats: null, reportsFailure: true },
 };

@@ -124,6 +124,14 @@ export interface Limits {
   readonly cookedLine: number;
 }
 
+/** How programs are started. */
+export interface Starts {
+  /** First four bytes, as one number, of all the programs that it runs; null where it can be taught any. */
+  readonly formats: readonly number[] | null;
+  /** Whether the start of what cannot run is an error; elsewhere the child only ends, with code 127. */
+  readonly reportsFailure: boolean;
+}
+
 export interface PlatformTable {
   readonly name: "linux" | "darwin";
   /** Names under which the C library can be opened, and its function that returns the address of errno. */
@@ -137,4 +145,5 @@ export interface PlatformTable {
   readonly limits: Limits;
   /** Two names that differ only in case are one file, by default. */
   readonly foldsFileNames: boolean;
+  readonly starts: Starts;
 }

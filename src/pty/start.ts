@@ -1,12 +1,10 @@
 /** Starts that fail: found before, reported by the system, or seen in how the child ended. */
 
 import { startError, startFault } from "../platform/executable.ts";
-import { isDarwin } from "../platform/libc.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { PtyExit, PtySpawn } from "./port.ts";
 
-/** Whether a child that could not become its program only ends, with this code. */
-export const failsSilently = isDarwin;
+/** With which a child ends that could not become its program, where nothing else reports that. */
 const FAILED_CODE = 127;
 
 /** @throws WshError session_create_failed */

@@ -11,6 +11,7 @@
  */
 
 import { withOpenFiles } from "../../platform/child-file-limit.ts";
+import { system } from "../../platform/system.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import { InputQueue } from "../input-queue.ts";
 import { type DeviceOf, Master, type TerminalDevice } from "../master.ts";
@@ -27,7 +28,7 @@ import {
   type SignalTarget,
 } from "../port.ts";
 import { sendSignal } from "../signal.ts";
-import { failsSilently, requireStartable, silentFailure, startFailed } from "../start.ts";
+import { requireStartable, silentFailure, startFailed } from "../start.ts";
 
 /** How long a failed start takes to show, in ms: the child's way from fork to its end. */
 const BEGIN_MS = 30;
@@ -39,11 +40,11 @@ const QUIET_MS = 100;
  */
 const LEFT_BEHIND_BYTES = 2 * QUANTUM_BYTES;
 
-/** @param silently whether a child that cannot become its program reports nothing but its end */
-export function openBunTerminalOn(device: DeviceOf, silently = failsSilently): PtyOpen {
+/** @param reportsFailure whether the start of what cannot run is an error */
+export function openBunTerminalOn(device: DeviceOf, reportsFailure = system.starts.reportsFailure): PtyOpen {
   return async (spawn, events) => {
     const pty = new BunTerminalPty(spawn, events, device);
-    if (silently) await pty.begun(spawn);
+    if (!reportsFailure) await pty.begun(spawn);
     return pty;
   };
 }

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "bun:test";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { darwin } from "../../../src/platform/darwin.ts";
 import { startFault } from "../../../src/platform/executable.ts";
 
 const scratch = fs.mkdtempSync(join(tmpdir(), "wsh-start-"));
@@ -21,29 +22,32 @@ const fat = Buffer.from([0xca, 0xfe, 0xba, 0xbe, 0, 0, 0, 2]);
 const foreign = "is no program of this system, and has no '#!' line";
 
 test("macOS runs Mach-O and scripts, nothing else", () => {
-  expect(startFault(file(machO), true)).toBeNull();
-  expect(startFault(file(fat), true)).toBeNull();
-  for (const content of [elf, "echo text\n", "", "#"]) expect(startFault(file(content), true)).toBe(foreign);
+  expect(startFault(file(machO), darwin.starts.formats)).toBeNull();
+  expect(startFault(file(fat), darwin.starts.formats)).toBeNull();
+  for (const content of [elf, "echo text\n", "", "#"])
+    expect(startFault(file(content), darwin.starts.formats)).toBe(foreign);
   const script = file(`#!${file(machO)}\n`);
-  expect(startFault(script, true)).toBeNull();
+  expect(startFault(script, darwin.starts.formats)).toBeNull();
   const other = file(elf);
-  expect(startFault(file(`#!${other}\n`), true)).toBe(`needs the interpreter '${other}', which ${foreign}`);
+  expect(startFault(file(`#!${other}\n`), darwin.starts.formats)).toBe(
+    `needs the interpreter '${other}', which ${foreign}`,
+  );
 });
 
 test("Linux may have been taught any format", () => {
-  for (const content of [elf, machO, "echo text\n"]) expect(startFault(file(content), false)).toBeNull();
+  for (const content of [elf, machO, "echo text\n"]) expect(startFault(file(content), null)).toBeNull();
 });
 
 test("interpreters are followed, also with blanks and arguments, and never without end", () => {
   const inner = file("#!/bin/sh\n", 0o644);
   for (const line of [`#!${inner}\n`, `#! \t${inner} -x\n`, `#!${inner}`, `#!${file(`#!${inner}\n`)}\n`]) {
-    expect(startFault(file(line), false)).toBe(`needs the interpreter '${inner}', which is not executable`);
+    expect(startFault(file(line), null)).toBe(`needs the interpreter '${inner}', which is not executable`);
   }
   const loop = join(scratch, "loop");
   fs.writeFileSync(loop, `#!${loop}\n`, { mode: 0o755 });
-  expect(startFault(loop, false)).toBeNull();
-  expect(startFault(file("#!relative/sh\n"), false)).toBeNull();
-  expect(startFault(file("#!\n"), false)).toBeNull();
+  expect(startFault(loop, null)).toBeNull();
+  expect(startFault(file("#!relative/sh\n"), null)).toBeNull();
+  expect(startFault(file("#!\n"), null)).toBeNull();
 });
 
 test("what is no file, or is not there", () => {
