@@ -228,7 +228,7 @@ class Client {
       this.relayed = 0;
     } else if (event.output.event === "opened") {
       this.opened = true;
-      void this.leaveKeys();
+      if (event.output.keys) void this.leaveKeys();
     } else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
     // A read-only terminal has no keyboard to take back.
     else this.keys.captured = event.output.captured && !this.options.readOnly;

@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import tty from "node:tty";
+import { platform } from "../platform/platform.ts";
 import { type RawMode, rawMode } from "../platform/raw-mode.ts";
 import { TerminalOutput } from "../platform/terminal-writer.ts";
 import type { LastingChange, PersonDevice } from "../protocol/attach.ts";
@@ -220,7 +221,7 @@ export class OuterTerminal {
 
   /** Opens the same terminal by its path without blocking; null where that is not possible. */
   private openOwn(fd: number, access: number): number | null {
-    const path = terminalPath(fd);
+    const path = platform().terminals.path(fd);
     if (path === null) return null;
     const { O_NOCTTY, O_NONBLOCK } = fs.constants;
     try {
@@ -239,32 +240,10 @@ export class OuterTerminal {
 
 function sameDevice(input: number, output: number): PersonDevice | null {
   const { dev, ino, rdev } = fs.fstatSync(input);
-  const path = terminalPath(input);
+  const path = platform().terminals.path(input);
   const same = fs.fstatSync(output);
   if (path === null || same.ino !== ino || same.dev !== dev) return null;
   return { path, device: dev, inode: ino, number: rdev, pid: process.pid };
-}
-
-/** Path of the terminal behind a descriptor; in another mount namespace it may name a different one. */
-function terminalPath(fd: number): string | null {
-  try {
-    return fs.readlinkSync(`/proc/self/fd/${fd}`);
-  } catch {
-    return terminalByNumber(fd);
-  }
-}
-
-/** Without /proc (macOS): finds the terminal device with the same number. */
-function terminalByNumber(fd: number): string | null {
-  const { rdev } = fs.fstatSync(fd);
-  try {
-    const name = fs.readdirSync("/dev").find((entry) => {
-      return /^ttys\d+$/.test(entry) && fs.statSync(`/dev/${entry}`, { throwIfNoEntry: false })?.rdev === rdev;
-    });
-    return name === undefined ? null : `/dev/${name}`;
-  } catch {
-    return null;
-  }
 }
 
 function currentSize(): Size {

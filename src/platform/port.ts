@@ -111,6 +111,13 @@ export interface Terminals {
   readable(fd: number, us: number): boolean;
   /** Blocks this process, so that others run. */
   pause(us: number): void;
+  /** Path of the terminal behind a descriptor of ours; in another mount name space it may name a different one. */
+  path(fd: number): string | null;
+  /**
+   * Whether a signal can report input of a terminal that is not read (endpoint/attach/signalled-input.ts). Without it,
+   * nobody but the client may read a person's terminal: what is typed while the client is stopped is not ours.
+   */
+  readonly signalsInput: boolean;
 }
 
 /** A moment between the starts of processes. */

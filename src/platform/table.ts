@@ -16,7 +16,6 @@ export interface Constants {
   readonly ECHO: number;
   readonly TCSANOW: number;
   // fcntl.h
-  readonly F_GETFD: number;
   readonly F_SETFD: number;
   readonly F_GETFL: number;
   readonly F_SETFL: number;
@@ -26,9 +25,6 @@ export interface Constants {
   readonly F_DUPFD_CLOEXEC: number;
   readonly FD_CLOEXEC: number;
   readonly O_ASYNC: number;
-  readonly O_NOCTTY: number;
-  readonly O_NONBLOCK: number;
-  readonly O_CLOEXEC: number;
   // sys/file.h
   readonly LOCK_SH: number;
   readonly LOCK_EX: number;
@@ -36,7 +32,6 @@ export interface Constants {
   // poll.h
   readonly POLLIN: number;
   readonly POLLOUT: number;
-  readonly POLLHUP: number;
   // sys/socket.h, sys/un.h
   readonly AF_UNIX: number;
   readonly SOCK_STREAM: number;
@@ -52,25 +47,16 @@ export interface Constants {
   readonly RLIMIT_NOFILE: number;
   // errno.h
   readonly ENOENT: number;
-  readonly EINTR: number;
-  readonly EIO: number;
-  readonly EAGAIN: number;
-  readonly EEXIST: number;
   readonly ECONNREFUSED: number;
   // signal.h
   readonly SIGURG: number;
-  readonly SIGWINCH: number;
   // sys/proc_info.h, sys/sysctl.h, sys/proc.h of macOS
   readonly PROC_PGRP_ONLY: number | null;
-  readonly PROC_PPID_ONLY: number | null;
   readonly PROC_PIDTBSDINFO: number | null;
   readonly PROC_PIDTASKINFO: number | null;
   readonly PROC_PIDVNODEPATHINFO: number | null;
   readonly CTL_KERN: number | null;
   readonly KERN_PROCARGS2: number | null;
-  readonly SIDL: number | null;
-  readonly SRUN: number | null;
-  readonly SSLEEP: number | null;
   readonly SSTOP: number | null;
   readonly SZOMB: number | null;
 }

@@ -78,8 +78,11 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("relay") }),
   /** A caller captured or released the keyboard. */
   v.object({ event: v.literal("keyboard"), captured: v.boolean() }),
-  /** The session process has opened the terminal: it reads the keys once the client hands them over (`host.keys`). */
-  v.object({ event: v.literal("opened") }),
+  /**
+   * The session process has opened the terminal to write there. `keys`: it also reads the keys, once the client hands
+   * them over (`host.keys`).
+   */
+  v.object({ event: v.literal("opened"), keys: v.boolean() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
 ]);

@@ -4,9 +4,12 @@ import os from "node:os";
 import { join } from "node:path";
 import { errorCode } from "../../../src/base/errno.ts";
 import { tryFlock } from "../../../src/platform/descriptors.ts";
+import { platform } from "../../../src/platform/platform.ts";
+import { system } from "../../../src/platform/system.ts";
 import { tryConnect } from "../../../src/platform/unix-socket.ts";
 import { until } from "../../../tests/support/until.ts";
-import { type Checks, require } from "../report.ts";
+import { compare, compiler, probeHeaders } from "../constants.ts";
+import { type Checks, require, Skipped } from "../report.ts";
 
 /** More than any accept queue has room for on macOS (128). */
 const CONNECTS = 300;
@@ -18,12 +21,86 @@ const children = join(import.meta.dir, "../children");
 export async function kernel(checks: Checks): Promise<void> {
   const dir = fs.mkdtempSync(join(fs.realpathSync(os.tmpdir()), "wsh-p-"));
   try {
+    await checks.check("this machine's headers say what wsh's table says", headers);
+    await checks.check("facts about processes are right", () => processFacts(dir));
+    await checks.check("a program's terminal is told, and who holds it", terminalFacts);
     await checks.check("a bound socket is reached through links", () => links(dir));
     await checks.check("the listener's pid is told", () => peerPid(dir));
     await checks.check(`${CONNECTS} connects to a stopped listener`, () => stoppedListener(dir));
     await checks.check("a lock ends with its process, not with what that has started", () => lockAcrossSpawn(dir));
   } finally {
     fs.rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function headers() {
+  if (compiler === null) throw new Skipped("there is no C compiler");
+  const comparison = compare(system, probeHeaders(compiler));
+  require(comparison.differences.length === 0, "the table is wrong", { ...comparison });
+  return { compared: comparison.compared };
+}
+
+/** A shell of our own, of which all is known. */
+async function processFacts(dir: string) {
+  const { processes } = platform();
+  const child = Bun.spawn(["/bin/sh", "-c", "echo begun; read line; exit 3", "an argument"], {
+    cwd: dir,
+    stdin: "pipe",
+    stdout: "pipe",
+  });
+  const { pid } = child;
+  try {
+    await firstLine(child.stdout);
+    const stat = processes.stat(pid);
+    const facts = { stat, args: processes.args(pid), cwd: processes.cwd(pid), executable: processes.executable(pid) };
+    const own = processes.stat(process.pid);
+    require(stat?.pid === pid && stat.ppid === process.pid && stat.group === own?.group, "wrong numbers", facts);
+    require(stat.session === own.session && stat.started >= own.started, "wrong session or start", facts);
+    require(facts.args.at(-1) === "an argument" && facts.args.length === 4, "wrong arguments", facts);
+    require(facts.cwd === dir, "wrong directory", facts);
+    require(facts.executable !== null && fs.existsSync(facts.executable), "wrong executable", facts);
+    require(processes.members(stat.group).some((member) => member.pid === pid), "not in its own group", facts);
+    child.kill("SIGSTOP");
+    await until("the stop to be told", () => processes.stat(pid)?.state === "stopped");
+    child.kill("SIGKILL");
+    await child.exited;
+    await until("the end to be told", () => processes.stat(pid) === null);
+    require(!processes.isAlive(pid), "an ended process is alive");
+    return facts;
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+/** A program on a terminal of its own, which it names itself. */
+async function terminalFacts() {
+  const { processes } = platform();
+  const said: string[] = [];
+  const child = Bun.spawn(["/bin/sh", "-c", "tty; exec cat"], {
+    terminal: { cols: 80, rows: 24, data: (_terminal, bytes) => void said.push(new TextDecoder().decode(bytes)) },
+  });
+  const { pid } = child;
+  try {
+    await until("the terminal's name", () => said.join("").includes("\n"));
+    const stat = processes.stat(pid);
+    const path = stat === null ? null : processes.terminalPath(stat.tty);
+    const facts = { stat, path, said: said.join("").trim(), image: processes.image(pid) };
+    require(path !== null && path === facts.said, "another terminal is told", facts);
+    require(stat?.foreground === pid && stat.group === pid, "another holds it", facts);
+    const holder = processes.holder(pid, stat.tty);
+    require(holder?.holdsTerminal === true, "the program does not count as holding it", facts);
+    child.kill("SIGSTOP");
+    await until("the stopped program to hold it no more", () => !holder.holdsTerminal);
+    child.kill("SIGCONT");
+    await until("the program to hold it again", () => holder.holdsTerminal);
+    child.kill("SIGKILL");
+    await child.exited;
+    require(!holder.holdsTerminal, "an ended program holds it", facts);
+    holder.close();
+    return facts;
+  } finally {
+    child.kill("SIGKILL");
+    child.terminal?.close();
   }
 }
 

@@ -211,7 +211,7 @@ export class TerminalStream implements Viewer {
     this.peer.onDrain = () => this.drained();
     if (this.terminal !== null) {
       this.terminal.output.onDrain = () => this.drained();
-      this.peer.send(messageTypes.event, { event: "opened" });
+      this.peer.send(messageTypes.event, { event: "opened", keys: this.terminal.readsKeys });
     }
     this.tellKeyboard();
     presentation.begin(this.historyRows());

@@ -42,20 +42,26 @@ export class PersonTerminal {
     this.output = new TerminalOutput(fd);
   }
 
-  /** Null where the device cannot be opened, or the path leads to another. */
+  /** Whether it may be read here; else keys come by the client. */
+  readonly readsKeys = platform().terminals.signalsInput;
+
+  /** Null where the device cannot be opened, the path leads to another, or nobody may write there but the client. */
   static open(person: PersonDevice): PersonTerminal | null {
     const { path, device, inode, number } = person;
+    const holder = holderOf(person);
+    if (holder === null && !platform().terminals.signalsInput) return null;
     const { O_RDWR, O_NOCTTY, O_NONBLOCK } = fs.constants;
     try {
       const fd = fs.openSync(path, O_RDWR | O_NOCTTY | O_NONBLOCK);
       const { dev, ino, rdev } = fs.fstatSync(fd);
       if (tty.isatty(fd) && dev === device && ino === inode && rdev === number) {
-        return new PersonTerminal(fd, holderOf(person));
+        return new PersonTerminal(fd, holder);
       }
       fs.closeSync(fd);
     } catch {
       // Not ours to open, or gone: the client carries the bytes.
     }
+    holder?.close();
     return null;
   }
 
@@ -82,7 +88,7 @@ export class PersonTerminal {
   async read(keys: (bytes: Uint8Array) => void, ended: () => void, lost: () => void): Promise<void> {
     await this.readerGone;
     const { client } = this;
-    if (this.reader !== null || this.input !== null || this.closed) return;
+    if (!this.readsKeys || this.reader !== null || this.input !== null || this.closed) return;
     if (client !== null) {
       this.input = SignalledInput.begin(this.fd, {
         mayRead: () => {
@@ -141,10 +147,7 @@ export class PersonTerminal {
   }
 }
 
-/**
- * Without a pid that means the same process here (another name space), nothing is known, and the client counts as
- * holding its terminal.
- */
+/** Null without a pid that means the same process here (another name space): it counts as holding its terminal. */
 function holderOf({ pid, number }: PersonDevice): TerminalHolder | null {
   return pid === undefined ? null : platform().processes.holder(pid, number);
 }

@@ -2,6 +2,7 @@
  * macOS: facts from libproc. Short waits are select(2) and nanosleep(2), which take microseconds; poll(2) takes
  * milliseconds.
  */
+import fs from "node:fs";
 import { darwin } from "../darwin.ts";
 import { onFirstUse, openLibc } from "../libc.ts";
 import type { Platform, Sockets, Terminals } from "../port.ts";
@@ -28,6 +29,8 @@ const readSet = new Int32Array(FD_SETSIZE / WORD_BITS);
 const timeval = new BigInt64Array(2);
 const timespec = new BigInt64Array(2);
 
+const processes = new LibprocProcesses(systemLibproc);
+
 const terminals: Terminals = {
   readable: (fd, us) => {
     if (fd >= FD_SETSIZE) {
@@ -43,6 +46,9 @@ const terminals: Terminals = {
     timespec[1] = BigInt(us * 1_000);
     library().nanosleep(timespec, null);
   },
+  path: (fd) => processes.terminalPath(fs.fstatSync(fd).rdev),
+  // The kernel has no F_SETSIG, and signals a terminal's foreground group only.
+  signalsInput: false,
 };
 
 const sockets: Sockets = {
@@ -56,7 +62,7 @@ const sockets: Sockets = {
 export const darwinPlatform: Platform = {
   limits: darwin.limits,
   foldsFileNames: darwin.foldsFileNames,
-  processes: new LibprocProcesses(systemLibproc),
+  processes,
   sockets,
   terminals,
   listeners: null,

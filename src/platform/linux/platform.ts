@@ -1,5 +1,6 @@
 /** Linux: facts from /proc, times in nanoseconds by ppoll(2). */
 
+import fs from "node:fs";
 import { linux } from "../linux.ts";
 import type { Platform, Terminals } from "../port.ts";
 import { system } from "../system.ts";
@@ -31,6 +32,14 @@ const terminals: Terminals = {
   pause: (us) => {
     ppoll(nothing, us);
   },
+  path: (fd) => {
+    try {
+      return fs.readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return null;
+    }
+  },
+  signalsInput: true,
 };
 
 export const linuxPlatform: Platform = {

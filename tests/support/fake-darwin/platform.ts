@@ -106,7 +106,7 @@ export const fakeDarwin: Platform = {
   foldsFileNames: darwin.foldsFileNames,
   processes: new FakeProcesses(fakeLibproc),
   sockets: fakeSockets,
-  terminals: linuxPlatform.terminals,
+  terminals: { ...linuxPlatform.terminals, path: (fd) => ttyPath(fs.fstatSync(fd).rdev), signalsInput: false },
   listeners: null,
 };
 
