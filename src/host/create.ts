@@ -8,7 +8,7 @@ import { hostname } from "../instance/hostname.ts";
 import type { HostSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
 import { installScripts } from "../instance/launch/script-files.ts";
-import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { type Instance, prepareRuntimeDir, prepareStateDir } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { claimSession, type NameRule } from "../instance/registry/register.ts";
@@ -16,6 +16,7 @@ import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
+import type { SpoolLimits } from "../pane/output/spool.ts";
 import { Pane } from "../pane/pane.ts";
 import {
   checkRequest,
@@ -26,6 +27,7 @@ import {
   writeStdin,
 } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
+import { openUnnamedFile } from "../platform/unnamed-file.ts";
 import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
@@ -40,6 +42,9 @@ import type { Session } from "./session.ts";
 const NONCE_LENGTH = 16;
 /** Longest time that a program's output is held for a follower, in ms: past it, its starter has died. */
 const FOLLOWER_PATIENCE_MS = 5_000;
+/** Tag of the sessions that exec makes. */
+const EXEC_TAG = "exec";
+
 export interface CreateOptions {
   readonly spec: HostSpec;
   readonly instance: Instance;
@@ -121,6 +126,8 @@ export async function createSession(
         command: create.command === plan.displayCommand ? plan.displayCommand : null,
         integration: plan.integration,
       },
+      spool: spoolOf(instance, settings),
+      isAskedFor: tags.includes(EXEC_TAG),
       ...(spec.followed ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
       ...paneSettings(settings),
     });
@@ -164,6 +171,17 @@ function startFiles(instance: Instance, key: KeyFile): Pick<KeyFile, "offer" | "
 function stdinOf(own: string | null, given: string | undefined): { path: string; isOurs: boolean } | null {
   if (own !== null) return { path: own, isOurs: true };
   return given === undefined ? null : { path: given, isOurs: false };
+}
+
+/** A private session has none. */
+function spoolOf(instance: Instance, settings: Settings): SpoolLimits | null {
+  const { spool_command_bytes: commandBytes, spool_session_bytes: totalBytes } = settings;
+  if (commandBytes === 0 || totalBytes === 0) return null;
+  const openFile = (): number => {
+    prepareStateDir(instance);
+    return openUnnamedFile(instance.stateDir);
+  };
+  return { commandBytes, totalBytes, openFile };
 }
 
 function paneSettings(settings: Settings) {

@@ -23,13 +23,13 @@ import {
   WaitResultSchema,
   WaitSchema,
 } from "../protocol/conditions.ts";
+import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { FormatField } from "./terminal.ts";
 
 const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the session"));
-const GrepField = v.optional(v.pipe(v.string(), v.description("only lines that contain this text")));
 const MaxBytesField = v.optional(
   v.pipe(OutputLimitSchema, v.description("longest output; past it head and tail are kept")),
   DEFAULT_OUTPUT_LIMIT,
@@ -225,11 +225,12 @@ export const commandOperations = [
           v.number(),
           v.integer(),
           v.minValue(0),
-          v.description("newest lines, when neither since nor command_id is given"),
+          v.description("newest lines, not with since (default: 100; with grep or command_id: all)"),
         ),
-        100,
       ),
-      grep: GrepField,
+      ...filterFields,
+      range: RangeField,
+      line_numbers: LineNumbersField,
       max_bytes: MaxBytesField,
       format: v.optional(
         v.pipe(v.picklist(["plain", "styled"]), v.description("plain text, or spans with colours")),
@@ -238,7 +239,7 @@ export const commandOperations = [
       wait_ms: v.optional(v.pipe(WaitMsSchema, v.description("with since: wait this long for something to read")), 0),
     }),
     output: OutputResultSchema,
-    errors: ["invalid_cursor", "command_not_found", "invalid_format"],
+    errors: ["invalid_cursor", "command_not_found", "invalid_format", "regex_too_slow"],
     http: [{ method: "GET", path: "/sessions/:name/output" }],
     ws: ["get_output"],
   }),
@@ -288,12 +289,13 @@ export const commandOperations = [
         v.pipe(v.picklist(["plain", "styled"]), v.description("plain text, or spans with colours")),
         "plain",
       ),
-      tail: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("only the last N lines"))),
-      grep: GrepField,
+      ...filterFields,
+      range: RangeField,
+      line_numbers: LineNumbersField,
       max_bytes: MaxBytesField,
     }),
     output: v.object({ ...OutputResultSchema.entries, lines: v.optional(v.array(LineSchema)) }),
-    errors: ["command_not_found", "invalid_format"],
+    errors: ["command_not_found", "invalid_format", "regex_too_slow"],
     http: [{ method: "GET", path: "/sessions/:name/commands/:id/output" }],
     ws: ["get_command_output"],
   }),

@@ -298,7 +298,9 @@ export class Pane {
     const shellFile = this.options.shell.integration.active ? this.options.spawn.file : null;
     const { readFacts } = this.options;
     const facts = readFacts === undefined ? {} : { readFacts };
-    return new Commands({ text, clock, program, target, activity, cwd, limits, shellFile, ...facts });
+    const { spool, isAskedFor } = this.options;
+    const kept = { limits, spool, isAskedFor: isAskedFor === true && this.runsOneCommand };
+    return new Commands({ text, clock, program, target, activity, cwd, shellFile, ...kept, ...facts });
   }
 
   private execTarget(): ExecTarget {

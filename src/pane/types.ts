@@ -9,6 +9,7 @@ import type { ShellKind } from "../shell/plan.ts";
 import type { TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
 import type { CommandLimits } from "./commands/commands.ts";
+import type { SpoolLimits } from "./output/spool.ts";
 import type { ObserverPort } from "./state/observer.ts";
 
 /** What the program is: a shell, or the one command that runs instead of it. */
@@ -41,6 +42,10 @@ export interface PaneOptions {
   readonly historyBytes: number;
   /** Pending waits, and what command records keep. */
   readonly commands: CommandLimits;
+  /** Where the output of what a caller asked for goes past what memory keeps; null: nowhere, as in a private session. */
+  readonly spool: SpoolLimits | null;
+  /** The pane's one command was asked for by exec. */
+  readonly isAskedFor?: boolean;
   /** How long a killed program has between SIGHUP and SIGKILL, in ms. */
   readonly killGraceMs: number;
   /** Holds the program's output until a follower reads it, at most this long, in ms. */

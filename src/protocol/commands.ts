@@ -65,6 +65,16 @@ export const ExecStateSchema = v.picklist([
 ]);
 export type ExecState = v.InferOutput<typeof ExecStateSchema>;
 
+/** What is said first of an answer that did not see everything it was asked about. */
+const IncompleteFields = {
+  /** Part of what was asked about is not kept. */
+  incomplete: v.optional(v.literal(true)),
+  /** The lines that were there, as in `45161–60000 of 60000`. */
+  searched: v.optional(v.string()),
+  /** Why the others are not. */
+  reason: v.optional(v.string()),
+};
+
 export const StepResultSchema = v.object({
   name: v.optional(v.string()),
   /** The session of a step that ran in one of its own. */
@@ -135,12 +145,17 @@ export const OnTimeoutSchema = v.picklist(["leave", "interrupt", "kill"]);
 export type OnTimeout = v.InferOutput<typeof OnTimeoutSchema>;
 
 export const OutputResultSchema = v.object({
+  ...IncompleteFields,
   text: v.optional(v.string()),
   /** Replaces the text when styled. */
   lines: v.optional(v.array(LineSchema)),
   output_cursor: v.number(),
   omitted_bytes: v.number(),
   omitted_lines: v.optional(v.number()),
+  /** Lines that match, shown or not. */
+  matches: v.optional(v.number()),
+  /** Lines of the whole output. */
+  total_lines: v.optional(v.number()),
   first_line_id: v.optional(v.nullable(v.number())),
   exit_code: v.optional(v.nullable(v.number())),
   /** The alternate screen is shown: the newest lines are its rows, and nothing drawn there counts as output. */

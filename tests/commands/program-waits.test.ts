@@ -274,7 +274,7 @@ describe("output", () => {
     const styled = await api.output(`command_id=${command_id}&format=styled`);
     expect(styled.lines?.[0]).toMatchObject([{ text: "red", fg: { indexed: 1 } }]);
     const found = await api.output(`command_id=${command_id}&grep=99`);
-    expect(found).toMatchObject({ text: "99", exit_code: 0 });
+    expect(found).toMatchObject({ text: "100:99", exit_code: 0, matches: 1 });
     const cut = await api.output(`command_id=${command_id}&max_bytes=40`);
     expect(cut.text).toMatch(/^red\n1\n[\s\S]*omitted[\s\S]*\n100$/);
     expect(cut.omitted_bytes).toBeGreaterThan(200);

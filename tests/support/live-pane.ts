@@ -124,6 +124,7 @@ async function paneOptions(home: string, options: LiveOptions): Promise<Construc
     hideClipboard: false,
     hideTitles: false,
     resetModes: true,
+    spool: null,
     historyLines: options.historyLines ?? 10_000,
     historyBytes: 64 * 1024 * 1024,
     commands: options.limits ?? defaultCommandLimits,

@@ -1,5 +1,6 @@
 /** `wsh output`: prints rendered output: the newest lines, a command's, or what came since a cursor. */
 import type { Command } from "commander";
+import type { OutputResult } from "../../protocol/commands.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
@@ -11,10 +12,14 @@ const FOLLOW_WAIT_MS = 30_000;
 const MOST_BYTES = 1_048_576;
 
 interface OutputOptions {
-  readonly lines?: number;
+  readonly lines?: number | string;
   readonly since?: number;
   readonly command?: number;
   readonly grep?: string;
+  readonly context?: number;
+  readonly head?: number;
+  readonly tail?: number;
+  readonly lineNumber?: boolean;
   readonly maxBytes?: number;
   readonly follow?: boolean;
   readonly json?: boolean;
@@ -26,10 +31,14 @@ export function register(program: Command): void {
     .description(
       "Print what a session wrote, as text: the newest lines, a command's output, or what came after a cursor.",
     )
-    .option("-n, --lines <n>", "the newest N lines (default: 100)", wholeNumber(0))
+    .option("-n, --lines <n>", "the newest N lines (default: 100); with --command, lines A-B of it", linesOrRange)
     .option("--since <cursor>", "what came after an output cursor", wholeNumber(0))
     .option("--command <id>", "what one command printed", wholeNumber(1))
-    .option("--grep <text>", "only lines that contain the text")
+    .option("--grep <pattern>", "only lines that match (RE2); of a command with their numbers, in all of its output")
+    .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
+    .option("--head <n>", "only the first N lines, or matches", wholeNumber(1))
+    .option("--tail <n>", "only the last N lines, or matches", wholeNumber(1))
+    .option("--line-number", "begin lines with their number")
     .option("--max-bytes <n>", "longest output in bytes; of more, print head and tail", wholeNumber(0))
     .option("-f, --follow", "keep printing new output until the session ends or Ctrl+C")
     .option("--json", "print the whole result as JSON")
@@ -38,17 +47,32 @@ export function register(program: Command): void {
         throw new UsageError("--since and --command cannot be combined");
       }
       using session = await SessionClient.open(instanceOf(command), name);
+      const { lines, grep, context, head, tail, lineNumber } = options;
       const result = await session.call("output.get", {
         ...(options.since === undefined ? {} : { since: options.since }),
         ...(options.command === undefined ? {} : { command_id: options.command }),
-        ...(options.lines === undefined ? {} : { lines: options.lines }),
-        ...(options.grep === undefined ? {} : { grep: options.grep }),
+        ...(lines === undefined ? {} : typeof lines === "number" ? { lines } : { range: lines }),
+        grep,
+        context,
+        head,
+        tail,
+        line_numbers: lineNumber,
         max_bytes: options.maxBytes ?? MOST_BYTES,
       });
       if (options.json === true) return printJson(result);
+      if (result.incomplete === true) complain(incompleteText(result));
       await print(ended(result.text ?? "", options.follow === true));
       if (options.follow === true) await follow(session, result.output_cursor, options.grep);
     });
+}
+
+/** What could not be seen of an output. */
+export function incompleteText({ searched = "", reason = "" }: OutputResult): string {
+  return `not all of it could be read: ${searched} (${reason})`;
+}
+
+function linesOrRange(text: string): number | string {
+  return text.includes("-") ? text : wholeNumber(0)(text);
 }
 
 /** Ends with a newline, unless more follows on the same line. */

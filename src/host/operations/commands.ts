@@ -43,7 +43,7 @@ export const commandHandlers: Pick<
     return records.slice(Math.max(0, records.length - limit));
   },
   "commands.get": (pane, { id }) => recordOf(pane, id),
-  "commands.output": (pane, input) => commandOutput(pane, input.id, input),
+  "commands.output": (pane, input, { signal }) => commandOutput(pane, input.id, input, signal),
 };
 
 async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerContext): Promise<OperationOutput<"wait">> {

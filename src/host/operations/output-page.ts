@@ -3,132 +3,170 @@
  * `tail` lines and `max_bytes`. Each page counts the lines and bytes that it leaves out.
  */
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
+import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { cutOutput, grepLines, tailLines } from "../../pane/text/cut-output.ts";
-import type { KeptLines } from "../../pane/text/kept-lines.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Format } from "../../protocol/screen.ts";
-import type { TextRange } from "../../terminal/history/transcript.ts";
+import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
+import type { Format, Line } from "../../protocol/screen.ts";
 import type { HandlerContext } from "./context.ts";
 
-/** @throws WshError invalid_cursor, command_not_found */
+/** Newest lines that are returned when the caller does not say. */
+const DEFAULT_LINES = 100;
+const SCROLLED_OUT = "older lines have left the history (scrollback_lines, scrollback_bytes)";
+
+type Output = OperationOutput<"output.get">;
+type Filter = OutputFilter & { readonly format: Format; readonly max_bytes: number };
+
+/** @throws WshError invalid_cursor, command_not_found, invalid_request, regex_too_slow */
 export async function output(
   pane: Pane,
   input: ParsedInput<"output.get">,
   { signal }: HandlerContext,
-): Promise<OperationOutput<"output.get">> {
-  if (input.command_id !== undefined) return commandOutput(pane, input.command_id, input);
-  const { terminal } = pane;
-  const matches = matcher(input.grep);
-  if (input.since === undefined) {
-    return terminal.atRest(() =>
-      terminal.alternate
-        ? shown(pane, alternateRows(pane, input.format, input.lines), input, matches)
-        : shown(pane, newestLines(pane, input.format, input.lines), input, matches),
-    );
+): Promise<Output> {
+  if (input.command_id !== undefined) {
+    const { lines = 0, tail = lines > 0 ? lines : undefined } = input;
+    return commandOutput(pane, input.command_id, { ...input, tail }, signal);
   }
-  if (input.since > pane.outputCursor) throw invalidCursor(input.since, pane.outputCursor);
-  if (input.wait_ms > 0 && input.since === pane.outputCursor && pane.exit === null) {
-    await pane.outputAfter(input.since, input.wait_ms, signal);
-  }
+  if (input.range !== undefined) throw new WshError("invalid_request", "'range' counts the lines of a 'command_id'");
+  const query = await outputQuery(input, false);
   const { since } = input;
-  return terminal.atRest(() => shown(pane, pane.textSince(since, input.format), input, matches));
-}
-
-function newestLines(pane: Pane, format: Format, count: number): TextRange {
-  const { terminal } = pane;
-  const from = { line: Math.max(terminal.firstLine, terminal.lastLine + 1 - count), col: 0 };
-  return terminal.text(from, undefined, format);
-}
-
-/** The alternate screen down to its last row that is not blank; its rows are no lines and have no ids. */
-function alternateRows(pane: Pane, format: Format, count: number): Rows {
-  const { lines } = pane.terminal.screen(format);
-  const end = lines.findLastIndex((line) => line.length > 0) + 1;
-  return { lines: lines.slice(Math.max(0, end - count), end).map((line) => ({ id: null, line })), dropped: 0 };
-}
-
-/** @throws WshError command_not_found */
-export function commandOutput(
-  pane: Pane,
-  id: number,
-  input: { format: "plain" | "styled"; grep?: string | undefined; max_bytes: number; tail?: number | undefined },
-): OperationOutput<"output.get"> {
-  const record = recordOf(pane, id);
-  const matches = matcher(input.grep);
-  const base = {
-    output_cursor: pane.giveCursor(),
-    exit_code: record.exit_code,
-    first_line_id: record.first_line_id,
-  };
-  if (input.format === "styled") {
-    const { terminal } = pane;
-    const to = record.last_line_id === null ? undefined : { line: record.last_line_id + 1, col: 0 };
-    const range = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
-    return { ...shown(pane, range, input, matches), ...base };
+  if (since === undefined) {
+    const count = input.lines ?? (input.grep === undefined ? DEFAULT_LINES : Number.POSITIVE_INFINITY);
+    const rows = await pane.terminal.atRest(() => newest(pane, input.format, count));
+    return shown(pane, rows, input, query, signal);
   }
-  const kept = pane.commands.log.output(id);
-  if (kept === null) throw unknownCommand(pane, id);
-  const filtered = matches === null ? kept : grepLines(kept, matches);
-  const lines: KeptLines = input.tail === undefined ? filtered : tailLines(filtered, input.tail);
-  const cut = cutOutput(lines, input.max_bytes);
-  const all = [...lines.head, ...lines.tail].reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
-  return {
-    text: cut.text,
-    omitted_bytes: cut.omittedLines === 0 ? 0 : Math.max(0, all - Buffer.byteLength(cut.text)),
-    omitted_lines: cut.omittedLines,
-    ...base,
-  };
+  if (since > pane.outputCursor) throw invalidCursor(since, pane.outputCursor);
+  if (input.wait_ms > 0 && since === pane.outputCursor && pane.exit === null) {
+    await pane.outputAfter(since, input.wait_ms, signal);
+  }
+  const rows = await pane.terminal.atRest(() => {
+    const range = pane.textSince(since, input.format);
+    const searched = `what is kept of what came since the cursor: ${range.dropped} lines are not`;
+    return { ...range, ...placeOf(pane), unread: range.dropped === 0 ? null : { searched, reason: SCROLLED_OUT } };
+  });
+  return shown(pane, rows, input, query, signal);
 }
 
 /** Lines, or rows of the alternate screen. */
 interface Rows {
-  readonly lines: readonly { readonly id: number | null; readonly line: TextRange["lines"][number]["line"] }[];
+  readonly lines: readonly { readonly id: number | null; readonly line: Line }[];
+  /** Lines that were asked for and are not kept. */
   readonly dropped: number;
+  /** What a search of these lines did not see. */
+  readonly unread: { readonly searched: string; readonly reason: string } | null;
+  readonly output_cursor: number;
+  readonly alternate: boolean;
 }
 
-/** Returns lines for a reader: filtered, and cut to head and tail when they exceed the limits. */
-function shown(
-  pane: Pane,
-  range: Rows,
-  input: { format: "plain" | "styled"; max_bytes: number; tail?: number | undefined },
-  matches: ((line: string) => boolean) | null,
-): OperationOutput<"output.get"> {
-  const text = (line: TextRange["lines"][number]["line"]): string =>
-    typeof line === "string" ? line : line.map((span) => span.text).join("");
-  const matching = matches === null ? range.lines : range.lines.filter(({ line }) => matches(text(line)));
-  const lines = input.tail === undefined ? matching : matching.slice(-input.tail);
-  const base = {
-    output_cursor: pane.giveCursor(),
-    first_line_id: lines[0]?.id ?? null,
-    exit_code: pane.exit?.code ?? null,
-    ...(pane.terminal.alternate ? { alternate_screen: true } : {}),
-  };
-  const whole = lines.map(({ line }) => text(line));
-  const bytes = whole.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0);
-  if (input.format === "styled") {
-    const size = (line: unknown): number => JSON.stringify(line).length;
-    let left = input.max_bytes;
-    const from = lines.findLastIndex(({ line }) => {
-      left -= size(line);
-      return left < 0;
-    });
-    const kept = lines.slice(from + 1);
-    return {
-      lines: kept.map(({ line }) => line),
-      omitted_bytes: whole.slice(0, from + 1).reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
-      omitted_lines: from + 1 + range.dropped,
-      ...base,
-    };
+function placeOf(pane: Pane): Pick<Rows, "output_cursor" | "alternate"> {
+  return { output_cursor: pane.giveCursor(), alternate: pane.terminal.alternate };
+}
+
+/** The newest lines; while the alternate screen is shown, its rows down to the last that is not blank. */
+function newest(pane: Pane, format: Format, count: number): Rows {
+  const { terminal } = pane;
+  if (terminal.alternate) {
+    const { lines } = terminal.screen(format);
+    const end = lines.findLastIndex((line) => line.length > 0) + 1;
+    const rows = lines.slice(Math.max(0, end - count), end).map((line) => ({ id: null, line }));
+    const searched = `${rows.length} rows of the alternate screen`;
+    const unread = count < end ? { searched: `the last ${searched}`, reason: `lines=${count}` } : null;
+    return { lines: rows, dropped: 0, unread, ...placeOf(pane) };
   }
-  const cut = cutOutput({ head: whole, tail: [], omitted: 0 }, input.max_bytes);
+  const { firstLine, lastLine } = terminal;
+  const asked = Math.max(0, lastLine + 1 - count);
+  const from = Math.max(firstLine, asked);
+  const { lines } = terminal.text({ line: from, col: 0 }, undefined, format);
+  const searched = `${from + 1}–${lastLine + 1} of ${lastLine + 1}`;
+  const reason = from > asked ? SCROLLED_OUT : `lines=${count}`;
+  return { lines, dropped: from - asked, unread: from === 0 ? null : { searched, reason }, ...placeOf(pane) };
+}
+
+/** @throws WshError command_not_found, invalid_request, regex_too_slow */
+export async function commandOutput(pane: Pane, id: number, input: Filter, signal?: AbortSignal): Promise<Output> {
+  const query = await outputQuery(input, true);
+  const record = recordOf(pane, id);
+  const base = { exit_code: record.exit_code, first_line_id: record.first_line_id };
+  if (input.format === "styled") {
+    if (query.lines !== null || query.context > 0 || input.line_numbers === true) {
+      throw new WshError("invalid_request", "'range', 'context' and 'line_numbers' need the format 'plain'");
+    }
+    const { terminal } = pane;
+    const to = record.last_line_id === null ? undefined : { line: record.last_line_id + 1, col: 0 };
+    const range = terminal.text({ line: record.first_line_id, col: 0 }, to, "styled");
+    const searched = `${record.output_lines - range.dropped} of ${record.output_lines} lines`;
+    const unread = range.dropped === 0 ? null : { searched, reason: `${SCROLLED_OUT}; the plain format has them` };
+    return { ...(await shown(pane, { ...range, ...placeOf(pane), unread }, input, query, signal)), ...base };
+  }
+  using stored = pane.commands.log.stored(id);
+  if (stored === null) throw unknownCommand(pane, id);
+  const { output_cursor } = placeOf(pane);
+  const reading = await readOutput(stored, query, input.max_bytes, signal);
+  return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
+}
+
+/** A reading in the form of the operation. What is not complete is said first. */
+export function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
   return {
-    text: cut.text,
-    omitted_bytes: cut.omittedLines === 0 ? 0 : Math.max(0, bytes - Buffer.byteLength(cut.text)),
-    omitted_lines: cut.omittedLines + range.dropped,
-    ...base,
+    ...(missing === null ? {} : ({ incomplete: true, searched: missing.searched, reason: missing.because } as const)),
+    ...(matches === null ? {} : { matches }),
+    text,
+    omitted_bytes: omittedBytes,
+    omitted_lines: omittedLines,
   };
+}
+
+/** Returns lines for a reader: filtered, and cut to head and tail when they exceed the limit. */
+async function shown(
+  pane: Pane,
+  rows: Rows,
+  input: Filter,
+  query: OutputQuery,
+  signal: AbortSignal | undefined,
+): Promise<Output> {
+  const { unread, output_cursor } = rows;
+  // A search is about everything; the newest lines, without one, are all that was asked for.
+  const isPartial = unread !== null && (rows.dropped > 0 || query.test !== null);
+  const first = isPartial ? ({ incomplete: true, searched: unread.searched, reason: unread.reason } as const) : {};
+  const base = {
+    output_cursor,
+    first_line_id: rows.lines[0]?.id ?? null,
+    exit_code: pane.exit?.code ?? null,
+    ...(rows.alternate ? { alternate_screen: true } : {}),
+  };
+  if (input.format === "styled") return { ...first, ...styled(rows, query, input.max_bytes), ...base };
+  const texts = rows.lines.map(({ line }) => plainText(line));
+  using stored = new StoredOutput({ head: texts, tail: [], omitted: 0 }, null, 0, "");
+  const { matches, text, omitted_bytes, omitted_lines } = read(
+    await readOutput(stored, query, input.max_bytes, signal),
+  );
+  const counted = matches === undefined ? {} : { matches };
+  return { ...first, ...counted, text, omitted_bytes, omitted_lines: omitted_lines + rows.dropped, ...base };
+}
+
+/** The last lines within the limit, as spans. */
+function styled({ lines, dropped }: Rows, { test, head, tail }: OutputQuery, maxBytes: number) {
+  const matching = test === null ? lines : lines.filter(({ line }) => test(plainText(line)));
+  const bounded = head === null ? matching : matching.slice(0, head);
+  const asked = tail === null ? bounded : matching.slice(-tail);
+  let left = maxBytes;
+  const from = asked.findLastIndex(({ line }) => {
+    left -= JSON.stringify(line).length;
+    return left < 0;
+  });
+  const omitted = asked.slice(0, from + 1);
+  return {
+    lines: asked.slice(from + 1).map(({ line }) => line),
+    omitted_bytes: omitted.reduce((sum, { line }) => sum + Buffer.byteLength(plainText(line)) + 1, 0),
+    omitted_lines: omitted.length + dropped,
+    ...(test === null ? {} : { matches: matching.length }),
+  };
+}
+
+function plainText(line: Line): string {
+  return typeof line === "string" ? line : line.map((span) => span.text).join("");
 }
 
 /** @throws WshError command_not_found */
@@ -144,8 +182,4 @@ function unknownCommand(pane: Pane, id: number): WshError {
 
 function invalidCursor(since: number, now: number): WshError {
   return new WshError("invalid_cursor", `output cursor ${since} is ahead of the output (${now})`);
-}
-
-function matcher(grep: string | undefined): ((line: string) => boolean) | null {
-  return grep === undefined ? null : (line) => line.includes(grep);
 }

@@ -153,6 +153,16 @@ export const settingsSchema = v.object({
   max_command_bytes: integer(8 * mib, 1_024, 1024 * mib, "Output kept by a session's command records together.", {
     unit: "bytes",
   }),
+  spool_command_bytes: integer(
+    64 * mib,
+    0,
+    4096 * mib,
+    "Output of one command that exec or run started, kept in an unlinked file past what memory keeps; 0: none.",
+    { unit: "bytes" },
+  ),
+  spool_session_bytes: integer(128 * mib, 0, 65_536 * mib, "The same of all commands of a session; 0: none.", {
+    unit: "bytes",
+  }),
   max_input_bytes: integer(4 * mib, 1_024, 64 * mib, "Input of a session that its program has not read yet.", {
     unit: "bytes",
   }),

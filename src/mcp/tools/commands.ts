@@ -93,7 +93,8 @@ export const getOutput = tool({
   title: "Read output",
   description:
     "Text that was printed: since an output_cursor, of one command (command_id), or the newest lines. " +
-    "grep keeps lines that contain a text. Long output is cut in the middle (omitted_bytes).",
+    "grep (RE2), range, head and tail see all that a command of wsh_exec printed; incomplete says what is not kept. " +
+    "Long text is cut in the middle (omitted_lines).",
   core: true,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

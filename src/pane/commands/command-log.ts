@@ -7,15 +7,16 @@
  * the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it only
  * describe the state of a shell inside the running command.
  *
- * Output is what the screen and history show at the end, from the place of C to the place of D; after a
- * command clears the screen, its output starts at the top. Lines are taken as history drops them, so no limit
- * of the history cuts them. Records, and the bytes they hold, are bounded: the oldest output
- * is dropped first, then the oldest record.
+ * Output is what the screen and history show at the end, from the place of C to the place of D; after a command clears
+ * the screen, its output starts at the top. Lines are taken as history drops them, so no limit of the history cuts them.
+ * What a caller asked for is kept whole in a spool. Records are bounded: the oldest output goes first, then the record.
  */
 
 import type { Clock } from "../../base/clock.ts";
 import type { CommandRecord, CommandState } from "../../protocol/commands.ts";
 import type { PtyExit } from "../../pty/port.ts";
+import type { Spools } from "../output/spool.ts";
+import type { StoredOutput } from "../output/stored-output.ts";
 import type { ShellMark } from "../ports.ts";
 import { nextPhase, type ShellPhase } from "../state/shell-phase.ts";
 import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
@@ -29,9 +30,13 @@ import {
   doubt,
   doubtsOf,
   type Entry,
+  GONE,
   MAX_COMMAND_LINE,
   type Sent,
+  type ShellStatus,
   settleSent,
+  startedRecord,
+  storedOutput,
 } from "./log-entry.ts";
 
 export interface CommandLogLimits {
@@ -62,6 +67,10 @@ export interface CommandLogPort {
   cwd(): string | null;
   /** Whether the shell's own process group holds the terminal; null when unknown. */
   shellHoldsTerminal(): boolean | null;
+  /** Where output that a caller asked for goes past what memory keeps; null or absent: nowhere. */
+  readonly spools?: Spools | null;
+  /** Whether a caller asked for what starts now. */
+  isAskedFor?(): boolean;
 }
 
 export interface CommandLogEvents {
@@ -75,13 +84,6 @@ export interface CommandLogEvents {
   exited(): void;
   /** The command line was accepted: everything between the two places is the echo of input. */
   commandLine(from: TextPosition, to: TextPosition): void;
-}
-
-/** What a D said, and where it stood. */
-interface ShellStatus {
-  readonly exitCode: number | null;
-  readonly offset: number;
-  readonly position: TextPosition;
 }
 
 export class CommandLog {
@@ -169,10 +171,21 @@ export class CommandLog {
 
   /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record is not kept. */
   output(id: number, end?: TextPosition): KeptLines | null {
-    const entry = this.entries.get(id);
-    if (entry === undefined) return null;
-    const { output } = entry;
+    const output = this.entries.get(id)?.output;
+    if (output === undefined) return null;
     return output instanceof PackedLines ? output.lines() : output.collect(end ?? this.port.text.position());
+  }
+
+  /** The same with what the spool has, to be disposed of. */
+  stored(id: number): StoredOutput | null {
+    const entry = this.entries.get(id) ?? null;
+    return entry && storedOutput(entry, this.port.text);
+  }
+
+  /** A chunk was parsed. @param hidesInput asked only where there is a spool */
+  chunk(hidesInput: () => boolean): void {
+    const { output, spool = null } = this.running ?? {};
+    if (spool !== null && output instanceof RunningOutput) output.chunk(hidesInput());
   }
 
   /** The running command's complete lines, and the place after them; null when it does not run. */
@@ -307,24 +320,11 @@ export class CommandLog {
     const shown = expected !== null && expected.line.length > MAX_COMMAND_LINE ? null : this.typedLine(start);
     const line = expected?.command ?? mark.commandLine ?? shown;
     const id = ++this.lastId;
+    const isAskedFor = expected !== null || this.port.isAskedFor?.();
+    const spool = isAskedFor ? (this.port.spools?.open() ?? null) : null;
+    const output = new RunningOutput(this.port.text, start, this.limits.recordBytes, spool);
     const entry: Entry = {
-      record: {
-        id,
-        command: line === null ? null : cutCommand(line),
-        cwd: this.port.cwd(),
-        state: "running",
-        started_at: clock.wall(),
-        ended_at: null,
-        duration_ms: null,
-        exit_code: null,
-        signal: null,
-        verified: mark.verified,
-        output_start: mark.offset,
-        output_end: null,
-        first_line_id: start.line,
-        last_line_id: null,
-        output_lines: 0,
-      },
+      record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: clock.wall() }),
       startedAt: clock.now(),
       scrolledAway: this.port.text.scrolledAway,
       sent: expected,
@@ -332,7 +332,9 @@ export class CommandLog {
       said: mark.commandLine,
       verified: mark.verified,
       doubts: [],
-      output: new RunningOutput(this.port.text, start, this.limits.recordBytes),
+      output,
+      gaps: output.gaps,
+      spool,
     };
     this.entries.set(id, entry);
     this.running = entry;
@@ -374,10 +376,10 @@ export class CommandLog {
     const entry = this.running;
     if (!(entry?.output instanceof RunningOutput)) return;
     this.running = null;
-    const kept = entry.output.collect(position);
-    const packed = new PackedLines(kept);
-    entry.output = packed;
-    this.heldBytes += packed.bytes;
+    const kept = entry.output.finish(position);
+    entry.spool?.end();
+    entry.output = new PackedLines(kept);
+    this.heldBytes += entry.output.bytes;
     const count = kept.head.length + kept.tail.length + kept.omitted;
     const warnings = doubtsOf(entry, this.port.text);
     entry.record = {
@@ -403,6 +405,7 @@ export class CommandLog {
       const tooMany = this.entries.size > this.limits.records;
       if (!over && !tooMany) break;
       if (entry === this.running || id === this.lastId) continue;
+      entry.spool?.drop(GONE);
       if (entry.output instanceof PackedLines && entry.output.bytes > 0) {
         this.heldBytes -= entry.output.bytes;
         entry.output = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });

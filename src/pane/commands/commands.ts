@@ -9,8 +9,10 @@ import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
+import { isSecret } from "../../pty/port.ts";
 import type { Activity } from "../activity.ts";
 import type { InputHold } from "../input-gate.ts";
+import { type SpoolLimits, Spools } from "../output/spool.ts";
 import type { ExecTarget, IntegratedShell, ProgramPort, ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { type ObserverPort, StateObserver } from "../state/observer.ts";
@@ -52,6 +54,10 @@ export interface CommandsPort {
   /** Directory that the shell has reported, or in which the program was started. */
   cwd(): string | null;
   readonly limits?: CommandLimits;
+  /** Where the output of what a caller asked for is kept; null or absent: nowhere. */
+  readonly spool?: SpoolLimits | null;
+  /** The program itself is a command that a caller asked for. */
+  readonly isAskedFor?: boolean;
   /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
   /** Replaced by tests. */
@@ -68,6 +74,7 @@ export class Commands {
   private readonly runs: Runs;
   private readonly followers = new Set<CommandFollower>();
   private readonly image: ShellImage;
+  private readonly spools: Spools | null;
 
   constructor(private readonly port: CommandsPort) {
     const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
@@ -76,7 +83,9 @@ export class Commands {
       const group = program.foreground();
       return group === null || program.pid === null ? null : group === program.pid;
     };
-    this.log = new CommandLog({ text, clock, cwd, shellHoldsTerminal }, limits);
+    this.spools = port.spool === null || port.spool === undefined ? null : new Spools(port.spool);
+    const isAskedFor = (): boolean => port.isAskedFor === true || this.runs.isPending;
+    this.log = new CommandLog({ text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor }, limits);
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
     this.observer = new StateObserver({
@@ -151,6 +160,7 @@ export class Commands {
 
   /** A chunk has been parsed, including its marks, and counted as activity. */
   chunk(): void {
+    this.log.chunk(() => isSecret(this.port.program.flags()));
     for (const follower of this.followers) follower.chunk();
     this.waiters.chunk();
     this.runs.chunk();
@@ -183,6 +193,7 @@ export class Commands {
   /** The pane is going away. */
   dispose(reason: WshError): void {
     this.waiters.dispose(reason);
+    this.spools?.dispose();
     this.observer.dispose();
   }
 

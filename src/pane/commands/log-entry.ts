@@ -3,9 +3,12 @@
  * its result from being exact. Functions over one entry; the log decides when they apply.
  */
 import type { CommandRecord } from "../../protocol/commands.ts";
-import type { PackedLines } from "../text/kept-lines.ts";
-import type { RunningOutput } from "../text/running-output.ts";
-import type { TerminalText } from "../text/text.ts";
+import type { Spool } from "../output/spool.ts";
+import { StoredOutput } from "../output/stored-output.ts";
+import type { ShellMark } from "../ports.ts";
+import { PackedLines } from "../text/kept-lines.ts";
+import type { OutputGaps, RunningOutput } from "../text/running-output.ts";
+import type { TerminalText, TextPosition } from "../text/text.ts";
 
 /** Characters of a command line that are kept. */
 export const MAX_COMMAND_LINE = 65_536;
@@ -27,6 +30,16 @@ export interface Entry {
   readonly doubts: string[];
   /** What it has printed while it runs; what is kept of that once it has ended. */
   output: RunningOutput | PackedLines;
+  /** Takes what memory does not keep; null when it is lost. */
+  readonly spool: Spool | null;
+  readonly gaps: OutputGaps;
+}
+
+/** What a D said, and where it stood. */
+export interface ShellStatus {
+  readonly exitCode: number | null;
+  readonly offset: number;
+  readonly position: TextPosition;
 }
 
 /** A command typed by exec. */
@@ -40,6 +53,44 @@ export interface Sent {
 export type Comparison =
   | { readonly kind: "same"; readonly ran?: null }
   | { readonly kind: "open" | "differs"; readonly ran: string | null };
+
+const PRIVATE = "what was printed while a password was asked for is not stored";
+const NOT_ASKED_FOR = "only the output of what exec or run starts is kept whole (spool_command_bytes)";
+/** Why an output is not kept any more. */
+export const GONE = "newer commands took its place";
+
+/** What is kept of a command's output now. */
+export function storedOutput({ output, spool, gaps }: Entry, text: TerminalText): StoredOutput {
+  const isOver = output instanceof PackedLines;
+  const kept = isOver ? output.lines() : output.collect(text.position());
+  const isGone = isOver && output.bytes === 0;
+  const why = isGone ? GONE : spool === null ? NOT_ASKED_FOR : PRIVATE;
+  return new StoredOutput(kept, spool?.view() ?? null, gaps.cutLines, why);
+}
+
+/** The record of a command that begins at a mark. */
+export function startedRecord(
+  { verified, offset, position }: ShellMark,
+  { id, line, cwd, at }: { id: number; line: string | null; cwd: string | null; at: number },
+): CommandRecord {
+  return {
+    id,
+    command: line === null ? null : cutCommand(line),
+    cwd,
+    state: "running",
+    started_at: at,
+    ended_at: null,
+    duration_ms: null,
+    exit_code: null,
+    signal: null,
+    verified,
+    output_start: offset,
+    output_end: null,
+    first_line_id: position.line,
+    last_line_id: null,
+    output_lines: 0,
+  };
+}
 
 export function cutCommand(command: string): string {
   return command.slice(0, MAX_COMMAND_LINE);

@@ -70,6 +70,11 @@ export class Runs {
 
   constructor(private readonly port: RunPort) {}
 
+  /** Whether a caller waits for the end of what it has typed. */
+  get isPending(): boolean {
+    return this.waiting.size > 0;
+  }
+
   /** Output was parsed. Runs per chunk. */
   chunk(): void {
     for (const run of this.waiting) run.chunk();

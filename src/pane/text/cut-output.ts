@@ -1,6 +1,6 @@
 /**
  * Kept lines as a reader receives them: everything within a limit of bytes, or head and tail with a count of the lines
- * between; only the last lines; those that match. Pure functions; characters and lines stay whole wherever possible.
+ * between. Pure functions; characters and lines stay whole wherever possible.
  */
 import { cost, type KeptLines } from "./kept-lines.ts";
 
@@ -42,12 +42,14 @@ export function cutOutput(lines: KeptLines, limit: number): CutOutput {
   const omittedLines = total - front.length - back.length;
   if (front.length === 0 && back.length === 0) {
     // A line longer than the limit, or no limit at all: its two ends are still better than nothing.
-    return { text: limit <= 0 ? "" : clipEnds(all ?? (tail.length > 0 ? tail : head), limit), omittedLines };
+    const lines = all ?? (tail.length > 0 ? tail : head);
+    return { text: limit <= 0 || lines.length === 0 ? "" : clipEnds(lines, limit), omittedLines };
   }
   return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
 }
 
-function clipEnds(lines: readonly string[], limit: number): string {
+/** The beginning and the end of lines that are longer than the limit, in bytes. */
+export function clipEnds(lines: readonly string[], limit: number): string {
   const text = lines.join("\n");
   return `${clip(text, limit / 2, "start")} … ${clip(text, limit / 2, "end")}`;
 }
@@ -62,17 +64,4 @@ function takeLines(lines: readonly string[], bytes: number, from: "start" | "end
     taken.push(line);
   }
   return from === "start" ? taken : taken.reverse();
-}
-
-/** The last `count` lines. Lines in the omitted middle are not available. */
-export function tailLines(lines: KeptLines, count: number): KeptLines {
-  if (lines.tail.length >= count) return { head: [], tail: lines.tail.slice(lines.tail.length - count), omitted: 0 };
-  if (lines.omitted > 0) return { head: [], tail: lines.tail, omitted: 0 };
-  const all = [...lines.head, ...lines.tail];
-  return { head: [], tail: all.slice(Math.max(0, all.length - count)), omitted: 0 };
-}
-
-/** The kept lines for which `matches` holds; omitted lines are not searched and stay counted. */
-export function grepLines(lines: KeptLines, matches: (line: string) => boolean): KeptLines {
-  return { head: lines.head.filter(matches), tail: lines.tail.filter(matches), omitted: lines.omitted };
 }

@@ -1,14 +1,22 @@
 /**
  * Rendered output of which the head and tail are kept.
  *
- * A HeadTail takes lines in order and keeps the first and the last within a budget of bytes; what falls between is only
- * counted. Whatever a program prints, it never holds more than its budget and one line over it.
+ * A HeadTail takes lines in order and keeps the first and the last within a budget of bytes; what falls between is
+ * counted, and given to an overflow if it has one. Whatever a program prints, it never holds more than its budget and
+ * one line over it.
  */
 /** Lines of output, first and last. */
 export interface KeptLines {
   readonly head: readonly string[];
   readonly tail: readonly string[];
   readonly omitted: number;
+}
+
+/** Takes the lines that fall between head and tail, in order; numbers count the lines of the output from 1. */
+export interface Overflow {
+  line(number: number, text: string): void;
+  /** `count` lines of a source, from `from` on. */
+  run(number: number, source: LineSource, from: number, count: number): void;
 }
 
 /** Lines kept for long, as two texts: a separate string for each short line takes ten times its length. */
@@ -43,10 +51,19 @@ export interface LineSource {
   text(index: number): string;
   /** Characters of the lines `from` to `to` together, without reading them. */
   length(from: number, to: number): number;
+  /** The lines `from` to `to` as UTF-8, each ended by CR LF or LF, where they are at hand in that form; else null. */
+  bytes(from: number, to: number): Uint8Array | null;
 }
 
 /** Lines of the tail: one, or a run of a source from `from` on. */
 type TailPart = string | { readonly source: LineSource; readonly from: number; readonly count: number };
+
+interface TailEntry {
+  readonly part: TailPart;
+  readonly bytes: number;
+  /** It does not go to the overflow. */
+  readonly isWithheld: boolean;
+}
 
 /** A run of lines is dropped in parts of this many. */
 const RUN_LINES = 64;
@@ -54,7 +71,7 @@ const RUN_LINES = 64;
 export class HeadTail {
   private readonly head: string[] = [];
   /** A queue: parts before `first` have been dropped. */
-  private tail: { readonly part: TailPart; readonly bytes: number }[] = [];
+  private tail: TailEntry[] = [];
   private first = 0;
   private tailLines = 0;
   private headBytes = 0;
@@ -64,7 +81,10 @@ export class HeadTail {
   private closed = false;
 
   /** @param budget bytes of UTF-8, half for the head and half for the tail */
-  constructor(private readonly budget: number) {}
+  constructor(
+    private readonly budget: number,
+    private readonly overflow: Overflow | null = null,
+  ) {}
 
   /** Lines seen so far. */
   get count(): number {
@@ -81,7 +101,8 @@ export class HeadTail {
     return this.closed;
   }
 
-  push(line: string): void {
+  /** @param isWithheld it never goes to the overflow */
+  push(line: string, isWithheld = false): void {
     const bytes = cost(line);
     if (!this.closed && this.headBytes + bytes <= this.budget / 2) {
       this.head.push(line);
@@ -89,14 +110,15 @@ export class HeadTail {
       return;
     }
     this.closed = true;
-    this.add(line, bytes, 1);
+    this.add({ part: line, bytes, isWithheld }, 1);
   }
 
   /** The first `count` lines of a source, past the head. They are read with the output, if still kept then. */
   pushAll(source: LineSource, count: number): void {
     for (let from = 0; from < count; from += RUN_LINES) {
       const lines = Math.min(RUN_LINES, count - from);
-      this.add({ source, from, count: lines }, source.length(from, from + lines) + lines, lines);
+      const bytes = source.length(from, from + lines) + lines;
+      this.add({ part: { source, from, count: lines }, bytes, isWithheld: false }, lines);
     }
   }
 
@@ -112,18 +134,50 @@ export class HeadTail {
   }
 
   kept(): KeptLines {
-    const all = this.tail.slice(this.first).flatMap(({ part }) => linesOf(part));
-    let from = all.length;
-    for (let bytes = 0; from > 0; from--) {
-      bytes += cost(all[from - 1] ?? "");
-      if (bytes > this.budget / 2 && from < all.length) break;
-    }
+    const all = this.entries().flatMap(({ part }) => linesOf(part));
+    const from = this.surplus(all);
     return { head: [...this.head], tail: all.slice(from), omitted: this.dropped + from };
   }
 
-  private add(part: TailPart, bytes: number, lines: number): void {
-    this.tail.push({ part, bytes });
-    this.tailBytes += bytes;
+  /** As `kept`, with every line that has not gone to the overflow: the tail may exceed its half by some lines. */
+  all(): KeptLines {
+    return { head: [...this.head], tail: this.entries().flatMap(({ part }) => linesOf(part)), omitted: this.dropped };
+  }
+
+  /** The output is complete: what exceeds the budget goes to the overflow. */
+  close(): KeptLines {
+    const entries = this.entries().flatMap(({ part, isWithheld }) =>
+      linesOf(part).map((line) => ({ line, isWithheld })),
+    );
+    const from = this.surplus(entries.map(({ line }) => line));
+    for (const { line, isWithheld } of entries.slice(0, from)) {
+      if (!isWithheld) this.overflow?.line(this.head.length + this.dropped + 1, line);
+      this.dropped++;
+    }
+    const tail = entries.slice(from).map(({ line }) => line);
+    this.tail = tail.map((part) => ({ part, bytes: cost(part), isWithheld: false }));
+    this.first = 0;
+    this.tailLines = tail.length;
+    return { head: [...this.head], tail, omitted: this.dropped };
+  }
+
+  private entries(): readonly TailEntry[] {
+    return this.tail.slice(this.first);
+  }
+
+  /** How many of these lines from the start exceed the tail's half; one always fits. */
+  private surplus(lines: readonly string[]): number {
+    let from = lines.length;
+    for (let bytes = 0; from > 0; from--) {
+      bytes += cost(lines[from - 1] ?? "");
+      if (bytes > this.budget / 2 && from < lines.length) break;
+    }
+    return from;
+  }
+
+  private add(entry: TailEntry, lines: number): void {
+    this.tail.push(entry);
+    this.tailBytes += entry.bytes;
     this.tailLines += lines;
     this.trim();
   }
@@ -133,8 +187,14 @@ export class HeadTail {
       const oldest = this.tail[this.first];
       if (oldest === undefined || this.first + 1 >= this.tail.length) break;
       if (this.tailBytes - oldest.bytes < this.budget / 2) break;
+      const { part } = oldest;
+      const lines = typeof part === "string" ? 1 : part.count;
+      if (this.overflow !== null && !oldest.isWithheld) {
+        const number = this.head.length + this.dropped + 1;
+        if (typeof part === "string") this.overflow.line(number, part);
+        else this.overflow.run(number, part.source, part.from, part.count);
+      }
       this.tailBytes -= oldest.bytes;
-      const lines = typeof oldest.part === "string" ? 1 : oldest.part.count;
       this.tailLines -= lines;
       this.dropped += lines;
       this.first++;

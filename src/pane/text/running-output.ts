@@ -1,26 +1,53 @@
 /**
  * What a running command has printed so far: from the place where it began, lines are taken as history drops them,
- * and the rest is read from screen and history on request. A cleared screen restarts it. Bounded by bytes.
+ * and the rest is read from screen and history on request. A cleared screen restarts it. Bounded by bytes; what falls
+ * out between head and tail goes to the overflow, but for lines that were printed while a password was asked for.
  */
 
-import { HeadTail, type KeptLines, trimBlanks } from "./kept-lines.ts";
+import { HeadTail, type KeptLines, type Overflow, trimBlanks } from "./kept-lines.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "./text.ts";
 
+/** Times that a command asks for a password; after the last, everything counts as private. */
+const MAX_PRIVATE = 64;
+
+interface Line {
+  readonly text: string;
+  readonly isWithheld: boolean;
+}
+
+/** What is kept nowhere; also for readers, once the command has ended. */
+export interface OutputGaps {
+  /** Lines that were too long to be kept whole. */
+  cutLines: number;
+  /** Lines were printed while a password was asked for. */
+  isPrivate: boolean;
+}
+
 export class RunningOutput {
+  readonly gaps: OutputGaps = { cutLines: 0, isPrivate: false };
   private readonly taken: HeadTail;
   /** Id of the next line to take. */
   private next: number;
   /** A line of which pieces have left history, while the rest may still come. */
   private open: { readonly id: number; readonly text: string } | null = null;
 
+  /** Lines that do not go to the overflow, by id. */
+  private readonly withheld: { readonly from: number; to: number }[] = [];
+  private isPrivate = false;
+  /** Output bytes parsed by the last chunk. */
+  private parsed: number;
+  private cutLine = -1;
+
   /** @param budget bytes kept, half from the start and half from the end */
   constructor(
     private readonly text: TerminalText,
     private start: TextPosition,
     private readonly budget: number,
+    overflow: Overflow | null = null,
   ) {
-    this.taken = new HeadTail(budget);
+    this.taken = new HeadTail(budget, overflow);
     this.next = start.line;
+    this.parsed = text.offset;
   }
 
   /** History drops lines. Runs per slice of a flood: lines that fall between head and tail are never read. */
@@ -29,7 +56,8 @@ export class RunningOutput {
     const last = lines.count - 1;
     if (lines.id(last) < this.next) return;
     // Past the head whole lines are kept as they are, except the last, of which a piece may follow.
-    if (lines.whole && lines.id(0) >= this.next && lines.id(0) > this.start.line && this.taken.isPastHead) {
+    const isPlain = lines.whole && !this.isWithheld(lines.id(0), lines.id(last));
+    if (isPlain && lines.id(0) >= this.next && lines.id(0) > this.start.line && this.taken.isPastHead) {
       this.closeLine();
       this.taken.pushAll(lines, last);
       this.next = lines.id(last);
@@ -52,30 +80,62 @@ export class RunningOutput {
     return this.start;
   }
 
-  /** All output up to `end`: what was taken, and what is still on the screen. */
+  /** A chunk was parsed. @param isSecret the terminal hides what is typed */
+  chunk(isSecret: boolean): void {
+    const { text, parsed, withheld } = this;
+    this.parsed = text.offset;
+    if (!isSecret && !this.isPrivate) return;
+    const from = text.positionAt(parsed)?.line ?? text.screenTop();
+    const to = text.position().line;
+    const last = withheld.at(-1);
+    if (last !== undefined && (this.isPrivate || withheld.length === MAX_PRIVATE)) last.to = Math.max(last.to, to);
+    else withheld.push({ from, to });
+    this.isPrivate = isSecret;
+    this.gaps.isPrivate = true;
+  }
+
+  /** All output up to `end` that is not in the overflow: what was taken, and what is still on the screen. */
   collect(end: TextPosition): KeptLines {
-    const all = new HeadTail(this.budget);
-    const taken = this.taken.kept();
-    for (const line of taken.head) all.push(line);
-    all.skip(taken.omitted);
-    for (const line of taken.tail) all.push(line);
+    const { head, tail, omitted } = this.taken.all();
+    return { head, tail: [...tail, ...this.rest(end).map(({ text }) => text)], omitted };
+  }
+
+  /** The command has ended at `end`: what is kept of it in memory. The rest is in the overflow. */
+  finish(end: TextPosition): KeptLines {
+    for (const { text, isWithheld } of this.rest(end)) this.taken.push(text, isWithheld);
+    return this.taken.close();
+  }
+
+  /** What was not taken. */
+  private rest(end: TextPosition): Line[] {
+    const rest: Line[] = [];
+    const add = (id: number, text: string): void => void rest.push({ text, isWithheld: this.isWithheld(id, id) });
     const { start, open } = this;
     // A line of which only pieces are left in history is longer than what is read here.
     const standing = this.text.lines(open?.id ?? this.next, end.line);
-    if (open !== null && standing[0]?.id !== open.id && open.id < end.line) all.push(open.text);
+    if (open !== null && standing[0]?.id !== open.id && open.id < end.line) add(open.id, open.text);
     for (const { id, text } of standing) {
       const whole = id === open?.id && open.text.length > text.length ? open.text : text;
       const line = whole.slice(id === start.line ? start.index : 0, id === end.line ? end.index : undefined);
-      if (id < end.line || line !== "") all.push(line);
+      if (id < end.line || line !== "") add(id, line);
     }
-    return all.kept();
+    return rest;
+  }
+
+  private isWithheld(from: number, to: number): boolean {
+    return this.withheld.some((range) => from <= range.to && to >= range.from);
   }
 
   private take(id: number, begins: boolean, text: string): void {
     if (id < this.next) return;
     const { open } = this;
     if (open !== null && open.id === id && !begins) {
-      this.open = { id, text: bounded(open.text + text, this.budget) };
+      const whole = open.text + text;
+      if (whole.length > this.budget && this.cutLine !== id) {
+        this.gaps.cutLines++;
+        this.cutLine = id;
+      }
+      this.open = { id, text: bounded(whole, this.budget) };
       return;
     }
     this.closeLine();
@@ -85,7 +145,8 @@ export class RunningOutput {
   private closeLine(): void {
     const { open, start } = this;
     if (open === null) return;
-    this.taken.push(trimBlanks(open.id === start.line ? open.text.slice(start.index) : open.text));
+    const text = open.id === start.line ? open.text.slice(start.index) : open.text;
+    this.taken.push(trimBlanks(text), this.isWithheld(open.id, open.id));
     this.next = open.id + 1;
     this.open = null;
   }

@@ -75,4 +75,6 @@ export interface RetiredLines {
   text(index: number): string;
   /** Total characters of those from `from` to `to` (exclusive). */
   length(from: number, to: number): number;
+  /** Those lines as UTF-8, each ended by CR LF or LF, where they are kept in that form; else null. */
+  bytes(from: number, to: number): Uint8Array | null;
 }

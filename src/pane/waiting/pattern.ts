@@ -3,6 +3,7 @@
  * no pattern can block a terminal by backtracking; a pattern that is still costly is stopped by its budget.
  */
 import { WshError } from "../../protocol/errors.ts";
+import { compilePattern } from "../../protocol/pattern.ts";
 
 /** Characters of one line that a pattern sees; of a longer line, its end. */
 const MAX_SEARCHED = 16_384;
@@ -29,26 +30,7 @@ export function textFinder(wanted: string): Finder {
 
 /** @throws WshError invalid_request when the pattern is not RE2 syntax */
 export async function regexFinder(pattern: string, flags: string): Promise<Finder> {
-  // Loaded at first use: a pane without waits for a pattern does not pay for the engine.
-  const { RE2JS } = await import("re2js");
-  let bits = 0;
-  if (flags.includes("i")) bits |= RE2JS.CASE_INSENSITIVE;
-  if (flags.includes("m")) bits |= RE2JS.MULTILINE;
-  if (flags.includes("s")) bits |= RE2JS.DOTALL;
-  const compiled = compile();
-  function compile() {
-    try {
-      return RE2JS.compile(pattern, bits);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new WshError(
-        "invalid_request",
-        `pattern '${pattern}' cannot be used: ${reason}`,
-        { hint: "Patterns are RE2 syntax: no look-around, no backreferences, repeats up to 1000." },
-        { cause },
-      );
-    }
-  }
+  const compiled = await compilePattern(pattern, flags);
   return (line, from, to) => {
     const end = Math.min(line.length, to);
     const searched = end === line.length ? line : line.slice(0, end);

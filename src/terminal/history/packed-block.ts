@@ -43,6 +43,8 @@ export interface Pieces {
   segment(at: number): Segment;
   /** Characters of the pieces `from` to `to` (exclusive) together. */
   textLength(from: number, to: number): number;
+  /** The pieces `from` to `to` as UTF-8, each ended by CR LF or LF, where they are kept in that form; else null. */
+  lineBytes(from: number, to: number): Uint8Array | null;
   /** Rows of the pieces `from` to `to` when each is wrapped at `cols`. */
   rowCount(from: number, to: number, cols: number): number;
 }
@@ -135,6 +137,10 @@ class PackedPieces implements Pieces {
     let length = (to === 0 ? 0 : (textEnds[to - 1] ?? 0)) - (from === 0 ? 0 : (textEnds[from - 1] ?? 0));
     for (const [at, { text }] of specials ?? []) if (at >= from && at < to) length += text?.length ?? 0;
     return length;
+  }
+
+  lineBytes(): null {
+    return null;
   }
 
   rowCount(from: number, to: number, cols: number): number {
@@ -330,6 +336,11 @@ export class RetiredLines {
   /** Characters of the pieces `from` to `to` (exclusive) together. */
   length(from: number, to: number): number {
     return this.pieces.textLength(this.from + from, this.from + to);
+  }
+
+  /** The pieces `from` to `to` (exclusive) as UTF-8, each ended by CR LF or LF, where they are kept in that form. */
+  bytes(from: number, to: number): Uint8Array | null {
+    return this.pieces.lineBytes(this.from + from, this.from + to);
   }
 }
 

@@ -86,6 +86,11 @@ export class RawLines implements Pieces {
     return length;
   }
 
+  lineBytes(from: number, to: number): Uint8Array | null {
+    for (let at = from; at < to; at++) if (!isSimple(this.words[at] ?? 0)) return null;
+    return this.source.subarray(this.starts[from], this.starts[to] ?? this.source.length);
+  }
+
   rowCount(from: number, to: number, cols: number): number {
     let rows = 0;
     for (let at = from; at < to; at++) {

@@ -44,7 +44,8 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_exec:
       'background=false clear_line=false command? create=false cwd? env? max_wait_ms=30000 mode="sequence" on_timeout="leave" output_limit=32768 session? stdin? steps? stop_on_error=true until?',
     wsh_wait: "any_of command_id? max_wait_ms=30000 session? sessions? since? tag?",
-    wsh_get_output: 'command_id? format="plain" grep? lines=100 max_bytes=32768 session since?',
+    wsh_get_output:
+      'command_id? context? format="plain" grep? head? line_numbers? lines? max_bytes=32768 range? session since? tail?',
     wsh_get_status: "session?",
   });
 });

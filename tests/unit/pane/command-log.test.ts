@@ -4,7 +4,7 @@ import { systemClock } from "../../../src/base/clock.ts";
 import { CommandLog, type CommandLogLimits } from "../../../src/pane/commands/command-log.ts";
 import { signalOfExitCode } from "../../../src/pane/commands/exit-signal.ts";
 import type { ShellMark } from "../../../src/pane/ports.ts";
-import { cutOutput, grepLines, tailLines } from "../../../src/pane/text/cut-output.ts";
+import { cutOutput } from "../../../src/pane/text/cut-output.ts";
 import { HeadTail } from "../../../src/pane/text/kept-lines.ts";
 import type { RetiredLines } from "../../../src/pane/text/text.ts";
 import { FakeText } from "../../support/fake-text.ts";
@@ -56,6 +56,7 @@ function retired(lines: readonly (readonly [id: number, text: string])[], begins
     begins: () => begins,
     text: (index) => lines[index]?.[1] ?? "",
     length: (from, to) => lines.slice(from, to).reduce((sum, [, text]) => sum + text.length, 0),
+    bytes: () => null,
   };
 }
 
@@ -271,11 +272,6 @@ describe("output for a reader", () => {
     lines.push("é".repeat(400));
     const { text } = cutOutput(lines.kept(), 101);
     expect(text).toMatch(/^é+ … é+$/);
-  });
-
-  test("can be its end or what matches", () => {
-    expect(tailLines(kept(10), 2).tail).toEqual(["line 8", "line 9"]);
-    expect(grepLines(kept(20), (line) => line.endsWith("9"))).toMatchObject({ head: ["line 9", "line 19"] });
   });
 
   test("a code above 128 names its signal only when there is one", () => {

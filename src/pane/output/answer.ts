@@ -1,0 +1,195 @@
+/**
+ * The lines that answer a question about an output, gathered as they are read: the first up to the limit of bytes, and
+ * a queue of the last. It never holds more than twice the limit and one line.
+ */
+
+import type { OutputQuery } from "../../protocol/output-filter.ts";
+import { clipEnds } from "../text/cut-output.ts";
+import { cost } from "../text/kept-lines.ts";
+import type { LineRange } from "./stored-output.ts";
+
+export interface AnswerText {
+  readonly text: string;
+  /** Lines, or matches, that were asked for and are left out, and their bytes as far as they were read. */
+  readonly omittedLines: number;
+  readonly omittedBytes: number;
+  /** Number of lines that match; null without a pattern. */
+  readonly matches: number | null;
+}
+
+/** A line that is asked for, and the lines around it. */
+interface Hit {
+  /** Number of its first line. */
+  readonly first: number;
+  /** Which of its lines it is. */
+  readonly at: number;
+  readonly lines: string[];
+  bytes: number;
+}
+
+/** Past this many dropped hits, the queue is moved down. */
+const SLACK = 1_024;
+
+export class Answer {
+  private readonly front: Hit[] = [];
+  private frontBytes = 0;
+  private isFrontOpen: boolean;
+  /** A queue: hits before `backStart` have been dropped. */
+  private back: Hit[] = [];
+  private backStart = 0;
+  private backBytes = 0;
+  private droppedBytes = 0;
+  private hits = 0;
+  /** The last hit, while the lines that come are its context. */
+  private open: Hit | null = null;
+  /** Lines that come before the next hit. */
+  private before: string[] = [];
+
+  /** @param limit UTF-8 bytes of the text */
+  constructor(
+    private readonly query: OutputQuery,
+    private readonly limit: number,
+  ) {
+    this.isFrontOpen = query.test === null || query.head !== null || query.tail === null;
+  }
+
+  /** The next line that was read. */
+  add(number: number, line: string): void {
+    const { test, context } = this.query;
+    if (test === null) this.hit({ first: number, at: 0, lines: [line], bytes: this.cost(number, line) });
+    else if (test(line)) {
+      const lines = [...this.before, line];
+      const first = number - this.before.length;
+      this.before = [];
+      this.hit({
+        first,
+        at: lines.length - 1,
+        lines,
+        bytes: lines.reduce((sum, text) => sum + this.cost(number, text), 0),
+      });
+    } else if (context > 0) this.around(number, line);
+  }
+
+  /** @param ranges what was read */
+  result(ranges: readonly LineRange[]): AnswerText {
+    const { query, limit } = this;
+    const all = [...this.front, ...this.back.slice(this.backStart)];
+    const bytes = this.frontBytes + this.backBytes;
+    const isWhole = this.droppedBytes === 0 && bytes - 1 <= limit;
+    const front = isWhole ? all : within(all, limit / 2);
+    const back = isWhole ? [] : within(all.slice(front.length).reverse(), limit / 2).reverse();
+    const shown = [...front, ...back];
+    const omittedLines = Math.max(0, this.asked(ranges) - shown.length);
+    const left = bytes + this.droppedBytes - shown.reduce((sum, hit) => sum + hit.bytes, 0);
+    const matches = query.test === null ? null : this.hits;
+    const [first] = all;
+    if (shown.length === 0 && first !== undefined && limit > 0) {
+      // A line longer than the limit: its two ends are still better than nothing.
+      const text = clipEnds(this.linesOf(first), limit);
+      return { text, omittedLines, omittedBytes: Math.max(0, left - Buffer.byteLength(text)), matches };
+    }
+    const text = limit === 0 ? "" : this.join(front, back, omittedLines, ranges);
+    return { text, omittedLines, omittedBytes: left, matches };
+  }
+
+  /** Lines of the answer if there were no limit: matches, or all. */
+  private asked(ranges: readonly LineRange[]): number {
+    const { test, head, tail } = this.query;
+    if (test === null) return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+    return head === null && tail === null ? this.hits : Math.min(this.hits, (head ?? 0) + (tail ?? 0));
+  }
+
+  private hit(hit: Hit): void {
+    const { test, head, tail } = this.query;
+    this.hits++;
+    this.open = null;
+    const isPastHead = test !== null && head !== null && this.hits > head;
+    if (isPastHead && tail === null) return;
+    this.open = hit;
+    if (this.isFrontOpen && !isPastHead && this.frontBytes + hit.bytes <= this.limit + 1) {
+      this.front.push(hit);
+      this.frontBytes += hit.bytes;
+      return;
+    }
+    this.isFrontOpen = false;
+    this.back.push(hit);
+    this.backBytes += hit.bytes;
+    this.trim();
+  }
+
+  /** A line that does not match. */
+  private around(number: number, line: string): void {
+    const { open } = this;
+    const { context } = this.query;
+    if (open === null || number > open.first + open.at + context || open.bytes > this.limit) {
+      this.before.push(line);
+      if (this.before.length > context) this.before.shift();
+      return;
+    }
+    const bytes = this.cost(number, line);
+    open.lines.push(line);
+    open.bytes += bytes;
+    if (this.isFrontOpen) this.frontBytes += bytes;
+    else if (open === this.back.at(-1)) this.backBytes += bytes;
+    else this.frontBytes += bytes;
+    this.trim();
+  }
+
+  private trim(): void {
+    const { test, tail } = this.query;
+    for (;;) {
+      const held = this.back.length - this.backStart;
+      const oldest = this.back[this.backStart];
+      if (oldest === undefined || held <= 1) break;
+      const isUnasked = test !== null && tail !== null && held > tail;
+      if (!isUnasked && this.backBytes <= this.limit + 1) break;
+      this.backStart++;
+      this.backBytes -= oldest.bytes;
+      if (!isUnasked) this.droppedBytes += oldest.bytes;
+    }
+    if (this.backStart < SLACK || this.backStart < this.back.length / 2) return;
+    this.back = this.back.slice(this.backStart);
+    this.backStart = 0;
+  }
+
+  private join(front: readonly Hit[], back: readonly Hit[], omitted: number, ranges: readonly LineRange[]): string {
+    const { test, context } = this.query;
+    const lines: string[] = [];
+    const mark = (count: number): void => {
+      if (count > 0) lines.push(`[${count} lines omitted]`);
+    };
+    let next = ranges[0]?.from ?? 1;
+    for (const [at, hit] of [...front, ...back].entries()) {
+      if (test === null) mark(hit.first - next);
+      else if (at === front.length) mark(omitted);
+      else if (at > 0 && context > 0 && hit.first > next) lines.push("--");
+      lines.push(...this.linesOf(hit));
+      next = hit.first + hit.lines.length;
+    }
+    if (test === null) mark((ranges.at(-1)?.to ?? 0) + 1 - next);
+    else if (back.length === 0) mark(omitted);
+    return lines.join("\n");
+  }
+
+  private linesOf({ first, at, lines }: Hit): string[] {
+    if (!this.query.numbers) return lines;
+    return lines.map((line, n) => `${first + n}${n === at ? ":" : "-"}${line}`);
+  }
+
+  /** Bytes of a line of the text. */
+  private cost(number: number, line: string): number {
+    return cost(line) + (this.query.numbers ? String(number).length + 1 : 0);
+  }
+}
+
+/** The first hits that have at most so many bytes. */
+function within(hits: readonly Hit[], bytes: number): Hit[] {
+  const taken: Hit[] = [];
+  let left = bytes;
+  for (const hit of hits) {
+    left -= hit.bytes;
+    if (left < 0) break;
+    taken.push(hit);
+  }
+  return taken;
+}

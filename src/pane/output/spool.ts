@@ -1,0 +1,256 @@
+/**
+ * Lines of a command's output that memory does not keep, in a file: UTF-8, one line each. A file has no name, so that
+ * it ends with the process. It is written in blocks of whole lines, in order; where numbers jump, lines are missing.
+ *
+ * A spool never stops its command: at its limit, on a full disk, on one that is too slow, it takes nothing more and says
+ * why. The spools of a pane share a limit; the oldest output gives way to the newest. A file that is being read is
+ * closed when the last reader is done.
+ */
+
+import fs from "node:fs";
+import { errorCode } from "../../base/errno.ts";
+import { type LineSource, type Overflow, trimBlanks } from "../text/kept-lines.ts";
+
+/** Bytes gathered before a write, and read back at once, unless one line is longer. */
+const BLOCK_BYTES = 64 * 1024;
+/** A disk on which the write of a block takes this long, in ms, would hold up the terminal. */
+const SLOW_MS = 500;
+/** Open files of a pane: far more large outputs than anyone goes back to, far fewer than a process may open. */
+const MAX_FILES = 32;
+
+const CR = 0x0d;
+
+export interface SpoolLimits {
+  /** Bytes of one command. */
+  readonly commandBytes: number;
+  /** Bytes of all commands of the pane. */
+  readonly totalBytes: number;
+  /** Opens an empty file without a name. @returns its descriptor */
+  openFile(): number;
+}
+
+/** Lines that were written together. */
+export interface SpoolBlock {
+  /** Number of its first line in the output. */
+  readonly first: number;
+  readonly count: number;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+/** The spools of a pane. */
+export class Spools {
+  /** Those with a file, oldest first. */
+  private readonly held = new Set<Spool>();
+
+  constructor(readonly limits: SpoolLimits) {}
+
+  open(): Spool {
+    return new Spool(this);
+  }
+
+  /** Makes room for more of a spool. @returns false when there is none */
+  reserve(spool: Spool, bytes: number): boolean {
+    this.held.add(spool);
+    const isOver = (): boolean => {
+      let held = bytes;
+      for (const { stored } of this.held) held += stored;
+      return held > this.limits.totalBytes || this.held.size > MAX_FILES;
+    };
+    while (isOver()) {
+      const oldest = this.held.values().next().value;
+      if (oldest === undefined || oldest === spool) return false;
+      oldest.drop("it gave way to the output of newer commands");
+    }
+    return true;
+  }
+
+  forget(spool: Spool): void {
+    this.held.delete(spool);
+  }
+
+  dispose(): void {
+    for (const spool of [...this.held]) spool.drop("the session has ended");
+  }
+}
+
+/** What one command printed between the head and the tail that memory keeps. */
+export class Spool implements Overflow {
+  private descriptor: number | null = null;
+  private blocks: SpoolBlock[] = [];
+  /** Bytes in the file. */
+  private written = 0;
+  /** Lines that are not in the file yet. */
+  private pending: Buffer | null = null;
+  private pendingBytes = 0;
+  private pendingFirst = 0;
+  private pendingCount = 0;
+  /** Why it takes no more. */
+  private stopped: string | null = null;
+  private readers = 0;
+  private dropped = false;
+
+  constructor(private readonly owner: Spools) {}
+
+  /** Bytes in the file. */
+  get stored(): number {
+    return this.written;
+  }
+
+  line(number: number, text: string): void {
+    if (this.stopped === null) this.add(number, 1, Buffer.from(`${text}\n`));
+  }
+
+  run(number: number, source: LineSource, from: number, count: number): void {
+    if (this.stopped !== null) return;
+    const bytes = source.bytes(from, from + count);
+    if (bytes !== null) {
+      this.add(number, count, bytes);
+      return;
+    }
+    let text = "";
+    for (let at = from; at < from + count; at++) text += `${source.text(at)}\n`;
+    this.add(number, count, Buffer.from(text));
+  }
+
+  /** The command has ended. */
+  end(): void {
+    this.flush();
+    this.pending = null;
+  }
+
+  /** Gives the file up, with what is in it. */
+  drop(why: string): void {
+    this.dropped = true;
+    this.stop(why);
+    this.blocks = [];
+    this.written = 0;
+    this.owner.forget(this);
+    this.closeUnread();
+  }
+
+  /** What has been taken so far. Until it is disposed of, it can be read. */
+  view(): SpoolView {
+    this.flush();
+    const { descriptor, blocks, stopped } = this;
+    this.readers++;
+    return new SpoolView(descriptor, [...blocks], stopped, () => {
+      this.readers--;
+      this.closeUnread();
+    });
+  }
+
+  private add(number: number, count: number, bytes: Uint8Array): void {
+    const follows = this.pendingFirst + this.pendingCount === number;
+    if (!follows || this.pendingBytes + bytes.length > BLOCK_BYTES) this.flush();
+    if (this.stopped !== null) return;
+    if (bytes.length > BLOCK_BYTES) {
+      this.write({ first: number, count, offset: this.written, bytes: bytes.length }, bytes);
+      return;
+    }
+    this.pending ??= Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    if (this.pendingCount === 0) this.pendingFirst = number;
+    this.pending.set(bytes, this.pendingBytes);
+    this.pendingBytes += bytes.length;
+    this.pendingCount += count;
+  }
+
+  private flush(): void {
+    const { pending, pendingBytes, pendingFirst, pendingCount } = this;
+    if (pending === null || pendingCount === 0) return;
+    this.pendingBytes = 0;
+    this.pendingCount = 0;
+    const block = { first: pendingFirst, count: pendingCount, offset: this.written, bytes: pendingBytes };
+    this.write(block, pending.subarray(0, pendingBytes));
+  }
+
+  private write(block: SpoolBlock, bytes: Uint8Array): void {
+    const { commandBytes, totalBytes } = this.owner.limits;
+    if (this.written + block.bytes > commandBytes) {
+      this.stop(`the limit of ${commandBytes} bytes a command (spool_command_bytes) was reached`);
+      return;
+    }
+    if (!this.owner.reserve(this, block.bytes)) {
+      this.stop(`the limit of ${totalBytes} bytes a session (spool_session_bytes) was reached`);
+      return;
+    }
+    const began = performance.now();
+    try {
+      this.descriptor ??= this.owner.limits.openFile();
+      // Near the end of a disk less is written than asked for; the next attempt says why.
+      for (let at = 0; at < bytes.length; ) {
+        at += fs.writeSync(this.descriptor, bytes, at, bytes.length - at, block.offset + at);
+      }
+    } catch (error) {
+      this.stop(`the file could not be written (${errorCode(error) || "no reason given"})`);
+      return;
+    }
+    this.written += block.bytes;
+    this.blocks.push(block);
+    this.joinLast();
+    if (performance.now() - began > SLOW_MS) this.stop("the disk is too slow");
+  }
+
+  /** Blocks that were written early, for a reader, make one with what follows. */
+  private joinLast(): void {
+    const [before, last] = this.blocks.slice(-2);
+    if (before === undefined || last === undefined || before.first + before.count !== last.first) return;
+    if (before.bytes + last.bytes > BLOCK_BYTES) return;
+    const joined = { ...before, count: before.count + last.count, bytes: before.bytes + last.bytes };
+    this.blocks.splice(-2, 2, joined);
+  }
+
+  private stop(why: string): void {
+    this.stopped ??= why;
+    this.pending = null;
+    this.pendingBytes = 0;
+    this.pendingCount = 0;
+  }
+
+  private closeUnread(): void {
+    if (!this.dropped || this.readers > 0 || this.descriptor === null) return;
+    fs.closeSync(this.descriptor);
+    this.descriptor = null;
+  }
+}
+
+/** A spool at one moment. */
+export class SpoolView implements Disposable {
+  private open = true;
+
+  constructor(
+    private readonly descriptor: number | null,
+    readonly blocks: readonly SpoolBlock[],
+    /** Why it took no more; null while it does. */
+    readonly stopped: string | null,
+    private readonly done: () => void,
+  ) {}
+
+  /** The lines of a block. */
+  read({ offset, bytes }: SpoolBlock): string[] {
+    if (this.descriptor === null) return [];
+    const buffer = Buffer.allocUnsafe(bytes);
+    let length = 0;
+    while (length < bytes) {
+      const got = fs.readSync(this.descriptor, buffer, length, bytes - length, offset + length);
+      if (got === 0) break;
+      length += got;
+    }
+    // Every line has its end, and those kept as printed a CR and blanks before it.
+    return buffer
+      .toString("utf8", 0, length - 1)
+      .split("\n")
+      .map(withoutEnd);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.open) this.done();
+    this.open = false;
+  }
+}
+
+function withoutEnd(line: string): string {
+  let end = line.length;
+  while (end > 0 && line.charCodeAt(end - 1) === CR) end--;
+  return trimBlanks(end === line.length ? line : line.slice(0, end));
+}

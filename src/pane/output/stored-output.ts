@@ -1,0 +1,115 @@
+/**
+ * One command's output as a reader finds it at one moment: lines with their numbers, from 1, from memory and from the
+ * spool. What is kept nowhere shows as a jump of the numbers, and is named by `missing`. Read part by part, so that no
+ * more than a block is in memory; until it is disposed of, the spool stays.
+ */
+
+import type { KeptLines } from "../text/kept-lines.ts";
+import type { SpoolBlock, SpoolView } from "./spool.ts";
+
+/** Lines of memory that are handed out at once. */
+const PART_LINES = 1_024;
+
+export interface LineRange {
+  readonly from: number;
+  /** Inclusive. */
+  readonly to: number;
+}
+
+/** Consecutive lines. */
+export interface OutputPart {
+  /** Number of the first. */
+  readonly first: number;
+  readonly lines: readonly string[];
+}
+
+/** What a reading could not see. */
+export interface Missing {
+  /** The lines that were there, as in `1–3000, 45161–60000 of 60000`. */
+  readonly searched: string;
+  readonly because: string;
+}
+
+export class StoredOutput implements Disposable {
+  /** Lines of the output, kept or not. */
+  readonly total: number;
+  /** Number of the first line of the tail. */
+  private readonly tailFirst: number;
+
+  /**
+   * @param cutLines lines that were too long to be kept whole
+   * @param why lines are missing, if the spool has no reason
+   */
+  constructor(
+    readonly kept: KeptLines,
+    private readonly spool: SpoolView | null,
+    private readonly cutLines: number,
+    private readonly why: string,
+  ) {
+    const { head, tail, omitted } = kept;
+    this.total = head.length + omitted + tail.length;
+    this.tailFirst = head.length + omitted + 1;
+  }
+
+  [Symbol.dispose](): void {
+    this.spool?.[Symbol.dispose]();
+  }
+
+  /** The lines of a range that are kept, in order. */
+  *parts({ from, to }: LineRange): Generator<OutputPart> {
+    const { head, tail } = this.kept;
+    yield* slices(1, head, from, to);
+    if (this.spool !== null) {
+      for (const block of this.spool.blocks) {
+        const last = block.first + block.count - 1;
+        if (last < from || block.first > to) continue;
+        const lines = this.spool.read(block);
+        const start = Math.max(0, from - block.first);
+        const end = Math.min(block.count, to - block.first + 1);
+        if (lines.length > 0) yield { first: block.first + start, lines: lines.slice(start, end) };
+      }
+    }
+    yield* slices(this.tailFirst, tail, from, to);
+  }
+
+  /** What of a range is not kept whole; null when all is. */
+  missing({ from, to }: LineRange): Missing | null {
+    const there = this.ranges().flatMap((range) => {
+      const part = { from: Math.max(from, range.from), to: Math.min(to, range.to) };
+      return part.from <= part.to ? [part] : [];
+    });
+    const count = there.reduce((sum, range) => sum + range.to - range.from + 1, 0);
+    const isAll = count >= to - from + 1;
+    if (isAll && this.cutLines === 0) return null;
+    const shown = there.map((range) => (range.from === range.to ? `${range.from}` : `${range.from}–${range.to}`));
+    const because = [
+      ...(isAll ? [] : [this.spool?.stopped ?? this.why]),
+      ...(this.cutLines === 0 ? [] : [`${this.cutLines} lines were too long to be kept whole`]),
+    ];
+    return { searched: `${shown.join(", ") || "none"} of ${this.total}`, because: because.join("; ") };
+  }
+
+  /** The lines that are kept, adjoining ranges joined. */
+  private ranges(): LineRange[] {
+    const { head, tail } = this.kept;
+    const ranges: { from: number; to: number }[] = [];
+    const add = ({ first, count }: Pick<SpoolBlock, "first" | "count">): void => {
+      const last = ranges.at(-1);
+      if (count === 0) return;
+      if (last !== undefined && last.to + 1 === first) last.to += count;
+      else ranges.push({ from: first, to: first + count - 1 });
+    };
+    add({ first: 1, count: head.length });
+    for (const block of this.spool?.blocks ?? []) add(block);
+    add({ first: this.tailFirst, count: tail.length });
+    return ranges;
+  }
+}
+
+function* slices(first: number, lines: readonly string[], from: number, to: number): Generator<OutputPart> {
+  const start = Math.max(0, from - first);
+  const end = Math.min(lines.length, to - first + 1);
+  for (let at = start; at < end; at += PART_LINES) {
+    yield { first: first + at, lines: lines.slice(at, Math.min(end, at + PART_LINES)) };
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Patterns of callers: RE2 syntax, matched in time linear in the text (re2js), so that no pattern can block by
+ * backtracking. The engine is loaded at first use: whoever has no pattern does not pay for it.
+ */
+import type { RE2JS } from "re2js";
+import { WshError } from "./errors.ts";
+
+/** Characters of a pattern: longer ones are no patterns of people, and compile slowly. */
+const MAX_PATTERN_LENGTH = 10_000;
+
+/**
+ * @param flags of `i`, `m`, `s`
+ * @throws WshError invalid_request when the pattern is not RE2 syntax
+ */
+export async function compilePattern(pattern: string, flags = ""): Promise<RE2JS> {
+  if (pattern.length > MAX_PATTERN_LENGTH) {
+    throw new WshError(
+      "invalid_request",
+      `the pattern has ${pattern.length} characters; ${MAX_PATTERN_LENGTH} are allowed`,
+    );
+  }
+  const { RE2JS } = await import("re2js");
+  let bits = 0;
+  if (flags.includes("i")) bits |= RE2JS.CASE_INSENSITIVE;
+  if (flags.includes("m")) bits |= RE2JS.MULTILINE;
+  if (flags.includes("s")) bits |= RE2JS.DOTALL;
+  try {
+    return RE2JS.compile(pattern, bits);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new WshError(
+      "invalid_request",
+      `pattern '${pattern}' cannot be used: ${reason}`,
+      {
+        hint: "Patterns are RE2 syntax: no look-around, no backreferences, repeats up to 1000; \\Q…\\E quotes a text.",
+      },
+      { cause },
+    );
+  }
+}
+
+const SPECIAL = /[\\^$.|?*+()[\]{}]/;
+
+/** A test whether a line contains a match; a pattern without special characters is searched as text. */
+export async function lineTest(pattern: string): Promise<(line: string) => boolean> {
+  if (!SPECIAL.test(pattern)) return (line) => line.includes(pattern);
+  const compiled = await compilePattern(pattern);
+  return (line) => compiled.test(line);
+}

@@ -1,0 +1,327 @@
+/**
+ * Nothing that a command of exec or run printed is out of reach: what memory does not keep is in a file without a name,
+ * and a search says first what it could not see.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import type { ExecResult, OutputResult } from "../../src/protocol/commands.ts";
+import { failure, Http } from "../support/http.ts";
+import { SessionApi } from "../support/session-api.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+setDefaultTimeout(60_000);
+
+/** 60,000 lines of which one, far from the end, is the needle; past the history and what a record keeps. */
+const LONG = `awk 'BEGIN { for (n = 1; n <= 60000; n++) print (n == 9000 ? "the needle é" : "line " n " of many that say little") }'`;
+
+/** An instance with a server. */
+class Instance implements AsyncDisposable {
+  private constructor(
+    readonly wsh: Wsh,
+    readonly http: Http,
+  ) {}
+
+  static async start(config = "", env: Readonly<Record<string, string>> = {}): Promise<Instance> {
+    const wsh = new Wsh({ config, env });
+    await wsh.server();
+    return new Instance(wsh, new Http({ unix: wsh.instance.httpSocket }));
+  }
+
+  shell(name: string): Promise<SessionApi> {
+    return SessionApi.shell(this.http, name);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.wsh[Symbol.asyncDispose]();
+  }
+}
+
+/** A command's output. */
+function outputOf(api: SessionApi, id: number | null | undefined, query = ""): Promise<OutputResult> {
+  return api.get(`commands/${id}/output?${query}`);
+}
+
+/** The process of a session: its shell's parent. */
+async function processOf(api: SessionApi): Promise<number> {
+  const { pid } = await api.http.session(api.name);
+  const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+  return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+}
+
+/** Files without a name that a process has open below a directory. */
+function unnamedFiles(pid: number, dir: string): string[] {
+  return fs
+    .readdirSync(`/proc/${pid}/fd`)
+    .map((descriptor) => `/proc/${pid}/fd/${descriptor}`)
+    .filter((path) => {
+      const target = fs.readlinkSync(path);
+      return target.startsWith(dir) && target.endsWith("(deleted)");
+    });
+}
+
+const spoolsOf = ({ wsh }: Instance, pid: number): string[] => unnamedFiles(pid, wsh.instance.stateDir);
+
+describe("the output of a command that was asked for", () => {
+  let instance: Instance;
+  beforeAll(async () => {
+    instance = await Instance.start();
+  });
+  afterAll(async () => {
+    await instance[Symbol.asyncDispose]();
+  });
+
+  test("is searched whole, with numbers and the lines around", async () => {
+    const api = await instance.shell("searched");
+    const { command_id: id, omitted_lines } = await api.exec(LONG);
+    expect(omitted_lines).toBeGreaterThan(58_000);
+    const found = await outputOf(api, id, "grep=needle&context=1");
+    expect(found).toMatchObject({
+      matches: 1,
+      text: [
+        "8999-line 8999 of many that say little",
+        "9000:the needle é",
+        "9001-line 9001 of many that say little",
+      ].join("\n"),
+      omitted_lines: 0,
+      omitted_bytes: 0,
+      total_lines: 60_000,
+    });
+    expect(found).not.toHaveProperty("incomplete");
+    expect((await outputOf(api, id, "grep=needle&line_numbers=false")).text).toBe("the needle é");
+    expect((await outputOf(api, id, "grep=nowhere")).text).toBe("");
+    const some = await outputOf(api, id, `grep=${encodeURIComponent("^line (1|3000\\d|60000) ")}&head=2&tail=1`);
+    expect(some.matches).toBe(12);
+    expect(some.text?.split("\n").map((line) => line.split(":")[0])).toEqual(["1", "30000", "60000"]);
+  });
+
+  test("is read by ranges of lines, from its start and from its end", async () => {
+    const api = await instance.shell("ranges");
+    const { command_id: id } = await api.exec("seq 1 200000");
+    const texts = async (query: string): Promise<string | undefined> => (await outputOf(api, id, query)).text;
+    expect(await texts("range=99999-100001")).toBe("99999\n100000\n100001");
+    expect(await texts("range=199999-")).toBe("199999\n200000");
+    expect(await texts("range=70000")).toBe("70000");
+    expect(await texts("head=2")).toBe("1\n2");
+    expect(await texts("tail=2")).toBe("199999\n200000");
+    expect(await texts("head=1&tail=1")).toBe("1\n[199998 lines omitted]\n200000");
+    expect(await texts("range=100000-150000&tail=1")).toBe("150000");
+    expect(await texts("range=5-6&line_numbers=true")).toBe("5:5\n6:6");
+    // All lines of a part are there, in order, at every border of blocks.
+    const part = (await texts("range=20000-160000&max_bytes=1048576")) ?? "";
+    expect(part.split("\n")).toEqual(Array.from({ length: 140_001 }, (_, n) => String(20_000 + n)));
+    // Past the limit, both ends are kept and counted.
+    const cut = await outputOf(api, id, "range=20000-160000&max_bytes=1000");
+    const shown = cut.text?.split("\n") ?? [];
+    expect([shown[0], shown.at(-1)]).toEqual(["20000", "160000"]);
+    expect(cut.omitted_lines).toBe(140_001 - (shown.length - 1));
+  });
+
+  test("has colours, tabs and wide characters as the screen shows them", async () => {
+    const api = await instance.shell("rendered");
+    const line = "printf '\\033[31mred %d\\033[0m\\tend\\r\\n日本 é %d  \\n' $n $n";
+    const { command_id: id } = await api.exec(`n=0; while ((n < 30000)); do ${line}; ((n++)); done`);
+    expect((await outputOf(api, id, "range=30001-30002")).text).toBe("red 15000       end\n日本 é 15000");
+    expect((await outputOf(api, id, `grep=${encodeURIComponent("日本 é 14999$")}`)).text).toBe("30000:日本 é 14999");
+  });
+
+  test("is read while the command runs, and by wsh_run_command's commands too", async () => {
+    const api = await instance.shell("running");
+    const { command_id: id } = await api.exec(`${LONG}; echo ready; read -r`, {
+      max_wait_ms: 10_000,
+      background: true,
+    });
+    await api.until({ type: "text", text: "ready" }, { since: 0 });
+    expect((await outputOf(api, id, "grep=needle")).text).toBe("9000:the needle é");
+    expect((await outputOf(api, id, "range=60000-")).text).toContain("ready");
+    await api.type("\r");
+    await api.until("command_finished", { command_id: id });
+    expect((await outputOf(api, id, "grep=needle")).text).toBe("9000:the needle é");
+    const ran = await api.run(LONG, { submit: true });
+    expect((await outputOf(api, ran.command_id, "grep=needle")).text).toBe("9000:the needle é");
+  });
+
+  test("stays when the program is restarted, and after the end of a session of its own", async () => {
+    const fresh: ExecResult & { session: string } = await instance.http.expect(
+      200,
+      instance.http.post("/exec", { command: LONG }),
+    );
+    const own = new SessionApi(instance.http, fresh.session);
+    expect((await outputOf(own, fresh.command_id, "grep=needle")).text).toBe("9000:the needle é");
+    const api = await instance.shell("restarted");
+    const { command_id: id } = await api.exec(LONG);
+    await api.post("restart", {});
+    expect((await outputOf(api, id, "grep=needle")).text).toBe("9000:the needle é");
+  });
+
+  test("is on no disk under any name, and in no program", async () => {
+    const api = await instance.shell("unnamed");
+    const { command_id: id } = await api.exec(LONG);
+    const pid = await processOf(api);
+    const files = spoolsOf(instance, pid);
+    expect(files).toHaveLength(1);
+    expect(fs.readFileSync(files[0] ?? "", "utf8")).toContain("line 40000 of many");
+    const { output } = await api.exec("ls -l /proc/self/fd /proc/$$/fd");
+    expect(output).not.toContain("deleted");
+    const { stateDir } = instance.wsh.instance;
+    const before = fs.readdirSync(stateDir);
+    process.kill(pid, "SIGKILL");
+    await until("the session to be gone", async () => (await api.http.get(`/sessions/${api.name}`)).status === 404);
+    expect(fs.readdirSync(stateDir)).toEqual(before);
+    expect(before.filter((name) => name.endsWith(".spool"))).toEqual([]);
+    expect(id).toBe(1);
+  });
+
+  test("is not what was typed by hand: that costs no file, and a search says what is missing", async () => {
+    const api = await instance.shell("typed");
+    await api.type(`${LONG}\r`);
+    await api.until("command_finished", { command_id: 1 }).catch(() => api.until("prompt"));
+    expect(spoolsOf(instance, await processOf(api))).toEqual([]);
+    const found = await outputOf(api, 1, "grep=needle");
+    expect(found).toMatchObject({ incomplete: true, matches: 0, text: "", total_lines: 60_000 });
+    expect(found.searched).toMatch(/^1–\d+, \d+–60000 of 60000$/);
+    expect(Object.keys(found).slice(0, 2)).toEqual(["incomplete", "searched"]);
+    expect(found.reason).toContain("exec or run");
+    // The needle's place is known to be missing; the end is all there.
+    expect(await outputOf(api, 1, "range=59990-60000")).not.toHaveProperty("incomplete");
+  });
+
+  test("a search of a session's lines says when older ones are gone, and when not all were asked for", async () => {
+    const api = await instance.shell("lines");
+    await api.exec("seq 1 200");
+    const some = await api.output("lines=50&grep=^1$");
+    expect(some).toMatchObject({ incomplete: true, text: "", reason: "lines=50" });
+    expect(some.searched).toMatch(/^\d+–(\d+) of \1$/);
+    const all = await api.output("grep=^1$");
+    expect(all).toMatchObject({ text: "1", matches: 1 });
+    expect(all).not.toHaveProperty("incomplete");
+    await api.exec(LONG);
+    const gone = await api.output("grep=needle");
+    expect(gone).toMatchObject({ incomplete: true, text: "", matches: 0 });
+    expect(gone.omitted_lines).toBeGreaterThan(40_000);
+    const newest = await api.output("lines=100000&max_bytes=2000");
+    expect(newest).toMatchObject({ incomplete: true });
+    expect((newest.omitted_lines ?? 0) + (newest.text ?? "").split("\n").length - 1).toBeGreaterThan(60_000);
+  });
+
+  test("is refused a pattern or range that is none", async () => {
+    const api = await instance.shell("wrong");
+    await api.exec("echo one");
+    for (const query of [
+      "grep=(",
+      "grep=(%3F<=a)b",
+      "range=0",
+      "range=5-2",
+      "range=x",
+      "context=2",
+      "head=0",
+      "tail=-1",
+    ]) {
+      const answer = await instance.http.get(`/sessions/wrong/commands/1/output?${query}`);
+      expect(answer).toMatchObject({ status: 400, body: failure("invalid_request") });
+    }
+    expect(await instance.http.get("/sessions/wrong/output?range=1-2")).toMatchObject({ status: 400 });
+  });
+});
+
+describe("a spool that takes no more", () => {
+  /** Ends with code 0; what is there is exact, and the rest is said to be missing. */
+  async function partial(api: SessionApi, command: string, lines: number, reason: RegExp): Promise<OutputResult> {
+    const { command_id: id, state, exit_code } = await api.exec(command, { max_wait_ms: 300_000 });
+    expect({ state, exit_code }).toEqual({ state: "finished", exit_code: 0 });
+    const found = await outputOf(api, id, `grep=^x*${lines}$`);
+    expect(found).toMatchObject({ incomplete: true, matches: 1, total_lines: lines });
+    expect(found.reason).toMatch(reason);
+    const [, to] = /–(\d+),/.exec(found.searched ?? "") ?? [];
+    expect((await outputOf(api, id, `range=${to}`)).text).toMatch(new RegExp(`^x*${to}$`));
+    const after = await outputOf(api, id, `range=${to}-${Number(to) + 2}`);
+    expect(after).toMatchObject({ incomplete: true, omitted_lines: 2 });
+    return found;
+  }
+
+  test("at the limit of a command, however much it prints", async () => {
+    await using instance = await Instance.start("spool_command_bytes = 2000000\n");
+    const api = await instance.shell("limit");
+    const pid = await processOf(api);
+    // 200 MB.
+    const flood = `awk 'BEGIN { x = sprintf("%90s", ""); gsub(/ /, "x", x); for (n = 1; n <= 2200000; n++) print x n }'`;
+    await partial(api, flood, 2_200_000, /limit of 2000000 bytes/);
+    const [file = ""] = spoolsOf(instance, pid);
+    expect(fs.statSync(file).size).toBeLessThanOrEqual(2_000_000);
+    expect(fs.statSync(file).size).toBeGreaterThan(1_900_000);
+  }, 300_000);
+
+  test("at the limit of a session the oldest output gives way", async () => {
+    await using instance = await Instance.start("spool_session_bytes = 4000000\n");
+    const api = await instance.shell("session");
+    const ids: (number | null | undefined)[] = [];
+    for (let n = 0; n < 4; n++) ids.push((await api.exec(LONG)).command_id);
+    expect((await outputOf(api, ids.at(-1), "grep=needle")).text).toBe("9000:the needle é");
+    const oldest = await outputOf(api, ids[0], "grep=needle");
+    expect(oldest).toMatchObject({ incomplete: true, text: "" });
+    expect(oldest.reason).toContain("newer");
+    expect(spoolsOf(instance, await processOf(api)).length).toBeLessThan(4);
+  });
+
+  test("on a full disk", async () => {
+    await using instance = await Instance.start();
+    // As a full disk: no file of the session's process may exceed 1 MB.
+    const blocks = 2_048;
+    const start = `ulimit -f ${blocks}; exec ${instance.wsh.command("new", "full").join(" ")}`;
+    const made = Bun.spawnSync(["bash", "-c", start], { env: instance.wsh.env, cwd: instance.wsh.dir });
+    expect(made.exitCode).toBe(0);
+    const api = new SessionApi(instance.http, "full");
+    await api.until("prompt");
+    await partial(api, "seq -f 'xxxxxxxxxxxxxxxxxxxx%.0f' 1 100000", 100_000, /could not be written \(EFBIG\)/);
+  });
+
+  test("where there is no place for it, or when it is off", async () => {
+    await using instance = await Instance.start("spool_command_bytes = 0\n");
+    const api = await instance.shell("off");
+    const { command_id: id } = await api.exec(LONG);
+    const found = await outputOf(api, id, "grep=needle");
+    expect(found).toMatchObject({ incomplete: true, text: "" });
+    expect(spoolsOf(instance, await processOf(api))).toEqual([]);
+    await using other = await Instance.start();
+    const lost = await other.shell("lost");
+    fs.rmSync(other.wsh.instance.stateDir, { recursive: true });
+    fs.writeFileSync(other.wsh.instance.stateDir, "in the way");
+    const { command_id: next, exit_code } = await lost.exec(LONG);
+    expect(exit_code).toBe(0);
+    expect((await outputOf(lost, next, "grep=needle")).reason).toContain("could not be written");
+  });
+
+  test("while a password is asked for", async () => {
+    await using instance = await Instance.start();
+    const api = await instance.shell("secret");
+    const secret = "stty -echo; read -r a; echo hidden; read -r b; stty echo";
+    const { command_id: id } = await api.exec(`seq 1 60000; ${secret}; seq 1 200000`, { background: true });
+    await api.until("password");
+    await api.type("one\r");
+    await api.until({ type: "text", text: "hidden" }, { since: 0 });
+    await api.until("password");
+    await api.type("two\r");
+    await api.until("command_finished", { command_id: id });
+    const [file = ""] = spoolsOf(instance, await processOf(api));
+    const stored = fs.readFileSync(file, "utf8");
+    expect(stored.includes("\n45000\n") || stored.includes("\n45000\r\n")).toBe(true);
+    expect(stored.includes("hidden")).toBe(false);
+    expect(/\n100000\r?\n/.test(stored)).toBe(true);
+    const found = await outputOf(api, id, "grep=hidden");
+    expect(found).toMatchObject({ incomplete: true, matches: 0 });
+    expect(found.reason).toContain("password");
+  });
+});
+
+test("descriptors and memory do not grow with what was printed", async () => {
+  await using instance = await Instance.start("spool_session_bytes = 4000000\n");
+  const api = await instance.shell("many");
+  const pid = await processOf(api);
+  const print = async (times: number): Promise<number> => {
+    for (let n = 0; n < times; n++) await api.exec("seq -f 'a line that is long enough %.0f' 1 60000");
+    return fs.readdirSync(`/proc/${pid}/fd`).length;
+  };
+  const open = await print(5);
+  expect(spoolsOf(instance, pid).length).toBeGreaterThan(0);
+  expect(await print(5)).toBeLessThanOrEqual(open + 1);
+});
