@@ -8,13 +8,14 @@ import { hostname } from "../instance/hostname.ts";
 import type { HostSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
 import { installScripts } from "../instance/launch/script-files.ts";
-import { type Instance, prepareRuntimeDir, prepareStateDir } from "../instance/paths.ts";
+import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { claimSession, type NameRule } from "../instance/registry/register.ts";
 import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
+import { openUnnamedFile } from "../instance/unnamed-file.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
 import type { SpoolLimits } from "../pane/output/spool.ts";
 import { Pane } from "../pane/pane.ts";
@@ -27,7 +28,6 @@ import {
   writeStdin,
 } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
-import { openUnnamedFile } from "../platform/unnamed-file.ts";
 import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
@@ -177,11 +177,7 @@ function stdinOf(own: string | null, given: string | undefined): { path: string;
 function spoolOf(instance: Instance, settings: Settings): SpoolLimits | null {
   const { spool_command_bytes: commandBytes, spool_session_bytes: totalBytes } = settings;
   if (commandBytes === 0 || totalBytes === 0) return null;
-  const openFile = (): number => {
-    prepareStateDir(instance);
-    return openUnnamedFile(instance.stateDir);
-  };
-  return { commandBytes, totalBytes, openFile };
+  return { commandBytes, totalBytes, openFile: () => openUnnamedFile(instance) };
 }
 
 function paneSettings(settings: Settings) {
