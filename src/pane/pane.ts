@@ -171,9 +171,12 @@ export class Pane {
     });
   }
 
-  /** Input through an API: counts as activity. @throws WshError session_ended, input_send_failed */
+  /** Input through an API: counts as activity. @throws WshError session_ended, input_send_failed, payload_too_large */
   async send(bytes: Uint8Array): Promise<void> {
+    const { cookedLine } = this.commands;
+    cookedLine.requireFits(bytes);
     this.commands.typing(bytes);
+    cookedLine.sent(bytes);
     await this.program.send(bytes);
     this.activity.record();
   }

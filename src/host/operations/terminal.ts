@@ -16,6 +16,8 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
   "input.send": async (pane, input) => {
     pane.requireRunning();
     const parts = decodeInput(input, pane.terminal.modes);
+    // All or nothing.
+    pane.commands.cookedLine.requireFits(new Uint8Array(Buffer.concat(parts)));
     let bytes = 0;
     for (const part of parts) {
       await pane.send(part);

@@ -11,6 +11,7 @@ import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import { isSecret } from "../../pty/port.ts";
 import type { Activity } from "../activity.ts";
+import { CookedLine } from "../cooked-line.ts";
 import type { InputHold } from "../input-gate.ts";
 import { type SpoolLimits, Spools } from "../output/spool.ts";
 import type { ExecTarget, IntegratedShell, ProgramPort, ShellMark } from "../ports.ts";
@@ -68,6 +69,8 @@ export class Commands {
   readonly log: CommandLog;
   readonly observer: StateObserver;
   readonly echo: EchoTracker;
+  /** What callers type into a program that reads lines. */
+  readonly cookedLine: CookedLine;
   private readonly waiters: Waiters;
   private readonly editor: LineEditor;
   private readonly execs: Exec;
@@ -88,6 +91,7 @@ export class Commands {
     this.log = new CommandLog({ text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor }, limits);
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
+    this.cookedLine = new CookedLine(() => program.flags());
     this.observer = new StateObserver({
       program,
       text,
@@ -275,7 +279,9 @@ export class Commands {
   }
 
   private async send(bytes: Uint8Array, write: (bytes: Uint8Array) => Promise<void>): Promise<void> {
+    this.cookedLine.requireFits(bytes);
     this.note(bytes);
+    this.cookedLine.sent(bytes);
     const { offset } = this.port.text;
     await write(bytes);
     // The kernel has the input only now: the program's time starts here, unless it has answered already.

@@ -1,0 +1,56 @@
+/**
+ * The line that callers type into a program that reads whole lines. The kernel keeps so much of a line and silently
+ * drops the rest, on macOS with its Enter, after which the program never gets it: such input is refused before any of
+ * it is sent. What people type is not counted; they see where it stops.
+ */
+import { platform } from "../platform/platform.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { PtyFlags } from "../pty/port.ts";
+
+/** Bytes below the kernel's limit that stay free: for its line end, and for what a person has typed already. */
+const SPARE_BYTES = 24;
+
+/** Keys that end the line or discard it: line feed, Enter, Ctrl+D; Ctrl+C, Ctrl+U, Ctrl+Z, Ctrl+\. */
+const ENDS: ReadonlySet<number> = new Set([0x0a, 0x0d, 0x04, 0x03, 0x15, 0x1a, 0x1c]);
+
+export class CookedLine {
+  /** Bytes typed since the line began. */
+  private open = 0;
+
+  constructor(private readonly flags: () => PtyFlags | null) {}
+
+  /**
+   * Checks input before any of it is sent.
+   * @throws WshError payload_too_large
+   */
+  requireFits(bytes: Uint8Array): void {
+    if (this.flags()?.canonical !== true) return;
+    const most = platform().limits.cookedLine - SPARE_BYTES;
+    const length = this.longestOf(bytes);
+    if (length <= most) return;
+    const message = `a line of the input has ${length} bytes; a program that reads lines, as this one does now, gets ${most} at most`;
+    const hint = "Nothing was sent. Send shorter lines, give the text as stdin of a command, or put it into a file.";
+    throw new WshError("payload_too_large", message, { hint });
+  }
+
+  /** Input was sent. */
+  sent(bytes: Uint8Array): void {
+    if (this.flags()?.canonical !== true) {
+      this.open = 0;
+      return;
+    }
+    const last = bytes.findLastIndex((byte) => ENDS.has(byte));
+    this.open = last < 0 ? this.open + bytes.length : bytes.length - 1 - last;
+  }
+
+  /** Length of the longest line, the first of which may have been begun before. */
+  private longestOf(bytes: Uint8Array): number {
+    let most = 0;
+    let length = this.open;
+    for (const byte of bytes) {
+      length = ENDS.has(byte) ? 0 : length + 1;
+      if (length > most) most = length;
+    }
+    return most;
+  }
+}

@@ -1,0 +1,48 @@
+/** Lines longer than the kernel keeps for a program that reads lines: refused whole, never cut. */
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Http } from "../support/http.ts";
+import { SessionApi } from "../support/session-api.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+/** Longest line that a program on this system gets. */
+const MOST = process.platform === "darwin" ? 1_000 : 4_072;
+
+let wsh: Wsh;
+let http: Http;
+beforeAll(async () => {
+  wsh = new Wsh();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+test.each(["input", "run"])("%s into a program that reads lines", async (operation) => {
+  const file = join(wsh.dir, `${operation}.txt`);
+  const name = `lines-${operation}`;
+  await http.create({ name, command: `echo ready; cat >${file}` });
+  await http.shows(name, "ready");
+  const send = (text: string) =>
+    operation === "input"
+      ? http.send("POST", `/sessions/${name}/input`, { body: `${text}\r` })
+      : http.post(`/sessions/${name}/run`, { input: text, submit: true, timeout_ms: 200, max_wait_ms: 2_000 });
+  const refused = await send(`short\n${"x".repeat(MOST + 1)}`);
+  expect(refused.status).toBe(413);
+  expect(refused.body).toMatchObject({ error: { code: "payload_too_large" } });
+  expect(refused.text).toContain(`${MOST + 1} bytes`);
+  expect((await send("y".repeat(MOST))).status).toBeLessThan(300);
+  // Nothing of what was refused, and all of what was not.
+  await until("the line", () => readFileSync(file, "utf8") === `${"y".repeat(MOST)}\n` || null);
+});
+
+test("a shell's editor takes longer lines, by input and by exec", async () => {
+  const api = await SessionApi.shell(http, "editor", { shell: "bash" });
+  const text = "z".repeat(MOST * 2);
+  expect(await api.exec(`x=${text}; echo \${#x}`)).toMatchObject({ exit_code: 0, output: String(text.length) });
+  await api.type(`y=${text}; echo \${#y} long\r`);
+  await http.shows("editor", `${text.length} long`);
+});
