@@ -1,13 +1,14 @@
 /**
  * What is published of a version, all in one directory: an archive and a bundle for AI hosts (MCPB) for each platform,
- * checksums of them, the install script, npm packages, and the MCP registry's server.json. Nothing here knows where it
+ * checksums of them, the install script, npm packages, a Homebrew formula, and the MCP registry's server.json. Nothing here knows where it
  * will be published: that is RELEASE_BASE_URL, and who publishes it is RELEASE_NAMESPACE.
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { zipSync } from "fflate";
+import { unzipSync, zipSync } from "fflate";
 import manifest from "../package.json" with { type: "json" };
-import { signForMac } from "./macho/release-signature.ts";
+import { type Archive, formula } from "./homebrew.ts";
+import { requireWhole, signForMac } from "./macho/release-signature.ts";
 
 export const releaseTargets = ["linux-x64", "linux-arm64", "linux-x64-musl", "darwin-arm64", "darwin-x64"] as const;
 export type ReleaseTarget = (typeof releaseTargets)[number];
@@ -30,7 +31,8 @@ export async function release(targets: readonly ReleaseTarget[], compile: Compil
   await rm(out, { recursive: true, force: true });
   await mkdir(out, { recursive: true });
   const sums: string[] = [];
-  const bundles: { target: ReleaseTarget; file: string; digest: string }[] = [];
+  const bundles: Archive[] = [];
+  const archives: Archive[] = [];
   for (const target of targets) {
     const executable = join(out, "build", target, "wsh");
     await mkdir(join(out, "build", target), { recursive: true });
@@ -41,16 +43,30 @@ export async function release(targets: readonly ReleaseTarget[], compile: Compil
     for (const file of [archive, bundle]) {
       const digest = new Bun.CryptoHasher("sha256").update(await Bun.file(join(out, file)).bytes()).digest("hex");
       sums.push(`${digest}  ${file}`);
-      if (file === bundle) bundles.push({ target, file, digest });
+      (file === bundle ? bundles : archives).push({ target, file, digest });
       console.log(file);
     }
     await npmPlatform(target, executable, out);
+    if (target.startsWith("darwin")) await checkPublished(target, out);
   }
   await Bun.write(join(out, "SHA256SUMS"), `${sums.join("\n")}\n`);
   await installScript(out);
   await npmMain(targets, out);
   await registryEntry(bundles, out);
+  if (baseUrl !== "")
+    await Bun.write(join(out, "wsh.rb"), formula({ description, version, license, baseUrl, archives }));
   await rm(join(out, "build"), { recursive: true });
+}
+
+/** Every executable for Macs as it lies in what is published. @throws Error naming the one that no Mac would start */
+async function checkPublished(target: ReleaseTarget, out: string): Promise<void> {
+  const name = `wsh-${version}-${target}`;
+  const unpacked = Bun.spawnSync(["tar", "-xzOf", join(out, `${name}.tar.gz`), `${name}/wsh`], { stderr: "inherit" });
+  requireWhole(`wsh in ${name}.tar.gz`, unpacked.stdout);
+  const bundle = unzipSync(await Bun.file(join(out, `${name}.mcpb`)).bytes());
+  requireWhole(`wsh in ${name}.mcpb`, bundle["server/wsh"] ?? new Uint8Array());
+  const inNpm = join(out, "npm", `${npmName}-${target}`, "bin/wsh");
+  requireWhole(inNpm, await Bun.file(inNpm).bytes());
 }
 
 async function pack(target: ReleaseTarget, executable: string, out: string): Promise<string> {

@@ -10,17 +10,27 @@ const IDENTIFIER = "wsh";
  * @throws Error naming the file and what is wrong, when it could not be signed
  */
 export async function signForMac(file: string): Promise<void> {
-  if (isWhole(await Bun.file(file).bytes())) return;
-  const signed = signAdHoc(await Bun.file(file).bytes(), IDENTIFIER);
-  const { badPages, faults } = checkSignature(signed);
-  if (badPages.length + faults.length > 0) {
-    throw new Error(`${file}: ${badPages.length} pages differ from their hashes (${badPages.slice(0, 3)}…); ${faults}`);
+  const bytes = await Bun.file(file).bytes();
+  if (faultsOf(file, bytes).length > 0) {
+    await Bun.write(file, signAdHoc(bytes, IDENTIFIER));
+    await chmod(file, 0o755);
   }
-  await Bun.write(file, signed);
-  await chmod(file, 0o755);
+  // What is on the disk, not what was meant to be there.
+  requireWhole(file, await Bun.file(file).bytes());
 }
 
-function isWhole(bytes: Uint8Array): boolean {
-  const { badPages, faults } = checkSignature(bytes);
-  return badPages.length === 0 && faults.length === 0;
+/** @throws Error naming the file and what is wrong, where a Mac would not start these bytes of it */
+export function requireWhole(file: string, bytes: Uint8Array): void {
+  const faults = faultsOf(file, bytes);
+  if (faults.length > 0) throw new Error(`${file}: no Mac would start it: ${faults.join("; ")}`);
+}
+
+function faultsOf(file: string, bytes: Uint8Array): string[] {
+  try {
+    const { badPages, faults, directory } = checkSignature(bytes);
+    const pages = `${badPages.length} of ${directory.pages} pages differ from their hashes (the first is ${badPages[0]})`;
+    return [...(badPages.length > 0 ? [pages] : []), ...faults];
+  } catch (error) {
+    throw new Error(`${file}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
 }

@@ -1,11 +1,12 @@
 /** Executables for Macs start there only if every page has the hash that their signature gives it. */
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CS_ADHOC, checkSignature, readMachO } from "../../packaging/macho/code-signature.ts";
-import { signForMac } from "../../packaging/macho/release-signature.ts";
+import { requireWhole, signForMac } from "../../packaging/macho/release-signature.ts";
 import { signAdHoc } from "../../packaging/macho/sign.ts";
+import { release } from "../../packaging/release.ts";
 import { CODE_BYTES, smallExecutable } from "../support/macho.ts";
 
 test("a file that was signed is whole, and says what it is", () => {
@@ -47,6 +48,56 @@ test("what is no signed executable is refused by what is wrong with it", () => {
   expect(() => checkSignature(smallExecutable(64))).toThrow("the signature is no embedded signature");
   const longer = new Uint8Array([...smallExecutable(64), 1]);
   expect(() => signAdHoc(longer, "wsh")).toThrow("something stands behind the signature");
+});
+
+describe("a release for Macs", () => {
+  const compiled = (bytes: Uint8Array) => async (outfile: string) => {
+    await Bun.write(outfile, Buffer.from(bytes));
+  };
+  const inScratch = async (run: (out: string) => Promise<void>): Promise<void> => {
+    const scratch = mkdtempSync(join(tmpdir(), "wsh-macho-"));
+    try {
+      await run(join(scratch, "release"));
+    } finally {
+      rmSync(scratch, { recursive: true });
+    }
+  };
+  /** Signed, then changed: as Bun leaves what it compiles for Intel Macs. */
+  const spoilt = (): Uint8Array => {
+    const bytes = signAdHoc(smallExecutable(64), "wsh");
+    bytes[5000] = (bytes[5000] ?? 0) ^ 1;
+    return bytes;
+  };
+
+  test("signs what has a bad page, and publishes it whole in each package", async () => {
+    for (const target of ["darwin-x64", "darwin-arm64"] as const) {
+      await inScratch(async (out) => {
+        await release([target], compiled(spoilt()), out);
+        const bytes: Uint8Array = await Bun.file(join(out, `npm/wsh-${target}/bin/wsh`)).bytes();
+        expect(checkSignature(bytes).badPages).toEqual([]);
+        expect(bytes.subarray(4096, 8192)).toEqual(spoilt().subarray(4096, 8192));
+      });
+    }
+  });
+
+  test("fails on what cannot be signed, and names it", async () => {
+    for (const [bytes, why] of [
+      [new TextEncoder().encode("#!/bin/sh\n"), "not a 64-bit Mach-O file"],
+      [smallExecutable(64), "the signature is no embedded signature"],
+      [new Uint8Array([...spoilt(), 1]), "something stands behind the signature"],
+    ] as const) {
+      await inScratch(async (out) => {
+        await expect(release(["darwin-arm64"], compiled(bytes), out)).rejects.toThrow(why);
+      });
+    }
+  });
+
+  test("fails on a single bad page of what would be published", () => {
+    expect(() => requireWhole("wsh in a.tar.gz", spoilt())).toThrow(
+      "wsh in a.tar.gz: no Mac would start it: 1 of 4 pages differ from their hashes (the first is 1)",
+    );
+    expect(() => requireWhole("wsh", signAdHoc(smallExecutable(64), "wsh"))).not.toThrow();
+  });
 });
 
 test.skipIf(process.env.WSH_TEST_FULL !== "1")(

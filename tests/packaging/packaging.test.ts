@@ -8,6 +8,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { unzipSync } from "fflate";
 import manifest from "../../package.json" with { type: "json" };
+import { formula } from "../../packaging/homebrew.ts";
 import { release, releaseTargets } from "../../packaging/release.ts";
 import { manual } from "../../scripts/man.ts";
 import { anyOf, testWith } from "../support/programs.ts";
@@ -139,6 +140,36 @@ test("server.json names the version and the npm package; the bundle has a checks
   // Bundles are listed when it is known where they will be.
   expect(entry.packages).toHaveLength(1);
   expect(sums).toContain(`wsh-${manifest.version}-${target}.mcpb`);
+});
+
+const archives = ["darwin-arm64", "darwin-x64", "linux-x64"].map((target, index) => ({
+  target,
+  file: `wsh-1.2.3-${target}.tar.gz`,
+  digest: String(index).repeat(64),
+}));
+const facts = {
+  description: 'A "terminal" #{multiplexer}',
+  version: "1.2.3",
+  license: "MIT",
+  baseUrl: "https://x.test/v1",
+};
+
+test("the Homebrew formula has each platform's archive with its checksum, and no platform that has none", () => {
+  const text = formula({ ...facts, archives });
+  for (const { file, digest } of archives) {
+    expect(text).toContain(`      url "https://x.test/v1/${file}"\n      sha256 "${digest}"\n`);
+  }
+  expect([...text.matchAll(/on_(?:macos|linux|arm|intel) do/g)].map(([place]) => place)).toEqual([
+    ...["on_macos do", "on_arm do", "on_intel do"],
+    ...["on_linux do", "on_intel do"],
+  ]);
+  expect(text).toContain('desc "A \\"terminal\\" \\#{multiplexer}"');
+});
+
+testWith("ruby")("the Homebrew formula is Ruby", () => {
+  const path = join(dir, "wsh.rb");
+  fs.writeFileSync(path, formula({ ...facts, archives }));
+  expect(run(["ruby", "-c", path])).toEqual({ code: 0, text: "Syntax OK\n" });
 });
 
 const full = process.env.WSH_TEST_FULL === "1";
