@@ -138,7 +138,29 @@ export function planProgram({ command, shell }: SpawnRequest, place: ShellPlace)
   if (!plan.ok) throw plan.error;
   const fault = startFault(plan.file);
   if (fault !== null) throw new WshError("shell_not_found", `'${plan.file}' ${fault}`);
+  requireTotal([plan.file, ...plan.args], { ...env, ...plan.set });
   return plan;
+}
+
+/**
+ * Room for what is not known yet or is the kernel's, in bytes: the session's name and pane in the environment, the shell
+ * in front of a program with standard input, the path that the kernel adds.
+ */
+const ADDED_BYTES = 8 * 1024;
+/** A pointer to each string, and the string's NUL. */
+const STRING_BYTES = 9;
+
+/** @throws WshError payload_too_large where the system limits arguments and environment together, and they are larger */
+function requireTotal(args: readonly string[], env: Readonly<Record<string, string>>): void {
+  const { argumentsTotal } = platform().limits;
+  if (argumentsTotal === null) return;
+  let bytes = ADDED_BYTES;
+  for (const text of args) bytes += Buffer.byteLength(text) + STRING_BYTES;
+  for (const [name, value] of Object.entries(env)) bytes += Buffer.byteLength(`${name}=${value}`) + STRING_BYTES;
+  if (bytes <= argumentsTotal) return;
+  const message = `arguments and environment have ${bytes} bytes together; the system passes ${argumentsTotal} to a program`;
+  const hint = "Give a longer script as stdin of 'sh', long values in a file, or start from a smaller environment.";
+  throw new WshError("payload_too_large", message, { hint });
 }
 
 function executable(name: string, path: string): string | null {

@@ -89,6 +89,8 @@ export const darwin: PlatformTable = {
     argumentsTotal: 1024 * 1024,
     // MAX_CANON.
     cookedLine: 1024,
+    // launchd's maxfiles.
+    openFiles: 256,
   },
   foldsFileNames: true,
   starts: {

@@ -2,10 +2,13 @@
  * The caller's soft limit of open descriptors. Bun raises it to the hard limit when it starts, before any of our code
  * runs, so it cannot be asked of this process any more; the parent still has it, as a rule: limits are inherited, and
  * the shell that started us has the one that we were given. What was found travels: in WSH_NOFILE to a server that is
- * started for someone, in the spec to a host. The host starts the shell with it (PtySpawn.openFiles).
+ * started for someone, in the spec to a host. The host starts the shell with it (PtySpawn.openFiles). macOS tells no
+ * process's limits: there the one that launchd gives to every login is put back, and a shell's startup files set it
+ * anew where a person wants more.
  */
 
 import fs from "node:fs";
+import { platform } from "./platform.ts";
 
 /** Carries the limit to a server, whose own parent was raised already. Taken out of the environment when read. */
 export const nofileVariable = "WSH_NOFILE";
@@ -13,11 +16,11 @@ export const nofileVariable = "WSH_NOFILE";
 let known: number | null | undefined;
 
 /**
- * The soft RLIMIT_NOFILE that this process was started with; null when nothing says it (macOS, hidden /proc) or when
- * there was no limit. Call it once before starting children that should not see WSH_NOFILE.
+ * The soft RLIMIT_NOFILE that this process was started with, on macOS the usual one; null when nothing says it (a hidden
+ * /proc) or when there was no limit. Call it once before starting children that should not see WSH_NOFILE.
  */
 export function originalNofile(): number | null {
-  known ??= fromEnvironment() ?? fromParent();
+  known ??= fromEnvironment() ?? platform().limits.openFiles ?? fromParent();
   return known;
 }
 

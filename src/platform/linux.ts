@@ -75,10 +75,10 @@ export const linux: PlatformTable = {
     socketPath: 107,
     // MAX_ARG_STRLEN: 32 pages, with the NUL.
     argument: 32 * 4096 - 1,
-    // A quarter of the stack's limit, 2 MiB by default: what may be asked for is refused before.
     argumentsTotal: null,
     // N_TTY_BUF_SIZE, with the newline.
     cookedLine: 4096,
+    openFiles: null,
   },
   foldsFileNames: false,
   starts: { formats: null, reportsFailure: true },

@@ -98,16 +98,21 @@ export interface Layouts {
   readonly proc_vnodepathinfo: Layout<"pvi_cdir.vip_path"> | null;
 }
 
-/** What the system limits, in bytes. */
+/** What the system limits; in bytes where no other unit is named. */
 export interface Limits {
   /** Longest path of a socket: sun_path without its NUL. */
   readonly socketPath: number;
   /** Longest single argument or variable without its NUL; null where only their sum is limited. */
   readonly argument: number | null;
-  /** Arguments and environment of a program together, with their NULs; null where other limits come first. */
+  /**
+   * Arguments and environment of a program together, each with its NUL and a pointer; null where the kernel refuses by
+   * another limit (Linux: a quarter of the stack's).
+   */
   readonly argumentsTotal: number | null;
   /** Longest line that a terminal in canonical mode keeps, with its newline: what is typed beyond is lost. */
   readonly cookedLine: number;
+  /** Soft limit of open files, in files, that a login has by default; null where a process's own can be seen. */
+  readonly openFiles: number | null;
 }
 
 /** How programs are started. */

@@ -16,8 +16,11 @@ export function lastingOf({ exited, facts, phase, carried }: ProgramKnowledge, s
   if (exited) return "reported";
   // It rests on other processes than those that hold our terminal.
   if (carried) return null;
-  if (facts === null) return phase === "prompt" && state === "prompt" ? "reported" : null;
-  const [only, ...others] = facts.members;
+  // A shell at its prompt is known by its marks where the kernel does not tell what it waits for.
+  const members = facts?.members ?? [];
+  const isHidden = facts === null || (members.length > 0 && members.every(({ activity }) => activity === "hidden"));
+  if (isHidden) return phase === "prompt" && state === "prompt" ? "reported" : null;
+  const [only, ...others] = members;
   const isWaiting = only?.activity === "reading_tty" && others.length === 0 && facts.unread === 0;
   return isWaiting ? only.pid : null;
 }

@@ -9,6 +9,7 @@ import {
   type ProgramKnowledge,
   type ProgramState,
 } from "../../../src/pane/state/classify.ts";
+import { lastingOf } from "../../../src/pane/state/lasting.ts";
 import { type ForegroundFacts, readForeground, readShellInput } from "../../../src/platform/foreground.ts";
 import { isMissing } from "../../support/programs.ts";
 
@@ -261,7 +262,9 @@ describe.if(process.platform === "linux")("the state of a program", () => {
         const state = await terminal.reaches((now) => {
           const started = builtin ? now.state !== "prompt" : now.foreground?.pid !== before;
           const named = now.foreground?.name.startsWith(it.foreground) === true;
-          return started && named && now.state === it.state && now.doing === it.doing;
+          // A child that has not become its program yet looks like a shell inside the shell.
+          const settled = now.relay === (it.relay ?? null);
+          return started && named && settled && now.state === it.state && now.doing === it.doing;
         });
         expect(state.relay).toBe(it.relay ?? null);
         expect(state.settled).toBe(it.doing === "ready");
@@ -322,6 +325,17 @@ describe("the state where the system tells less", () => {
     const password = { ...quiet, flags: { canonical: true, echo: false } };
     expect(classify(password)).toMatchObject({ state: "password", decidedFrom: "flags", settled: true });
     expect(classify({ ...quiet, flags: null })).toMatchObject({ state: "running", doing: "unknown" });
+  });
+
+  test("how long a prompt lasts needs no facts: its marks say when it ends", () => {
+    const hidden = { pid: 10, ppid: 1, group: 10, name: "zsh", args: ["-zsh"], activity: "hidden" } as const;
+    const facts = { group: 10, shellGroup: 10, members: [hidden], ancestors: [], unread: 0 };
+    for (const known of [quiet, { ...quiet, facts }]) {
+      expect(lastingOf({ ...known, phase: "prompt" }, "prompt")).toBe("reported");
+      expect(lastingOf(known, "running")).toBeNull();
+    }
+    const working = { ...facts, members: [{ ...hidden, activity: "working" as const }] };
+    expect(lastingOf({ ...quiet, facts: working, phase: "prompt" }, "prompt")).toBeNull();
   });
 
   test("marks, the alternate screen and the end need no facts", () => {

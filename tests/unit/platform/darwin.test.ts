@@ -183,9 +183,10 @@ test("a program in a terminal: names, groups, directory and input are known, wha
   expect(processes.cwd(child.pid)).toBe("/usr");
   expect(processes.executable(child.pid)).toBe(fs.realpathSync("/bin/bash"));
   terminal?.write("sleep 30 | cat\n");
-  const facts = await until("the pipeline to be in the foreground", () => {
+  const facts = await until("the pipeline to be at rest in the foreground", () => {
     const found = readForeground(child.pid);
-    return found !== null && found.members.length === 2 && found.members.every(({ name }) => name !== "bash") && found;
+    const atRest = found?.members.every(({ name, activity }) => name !== "bash" && activity === "hidden");
+    return atRest === true && found?.members.length === 2 ? found : null;
   });
   expect(facts.members.map(({ name, args, activity }) => [name, args, activity])).toEqual([
     ["sleep", ["sleep", "30"], "hidden"],
