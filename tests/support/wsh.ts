@@ -146,6 +146,7 @@ export class Wsh implements AsyncDisposable {
   /** Processes of this instance: its hosts, its server, what runs in its sessions. */
   processes(): { readonly pid: number; readonly command: string }[] {
     const mark = `XDG_RUNTIME_DIR=${this.env.XDG_RUNTIME_DIR}`;
+    if (process.platform === "darwin") return processesOfMac(mark);
     return fs.readdirSync("/proc").flatMap((entry) => {
       if (!/^\d+$/.test(entry) || Number(entry) === process.pid) return [];
       try {
@@ -190,7 +191,24 @@ export class Wsh implements AsyncDisposable {
   }
 }
 
+/** macOS has no /proc; its ps shows the environment of this user's processes behind their commands. */
+function processesOfMac(mark: string): { readonly pid: number; readonly command: string }[] {
+  const texts = (...flags: string[]) => {
+    const { stdout } = Bun.spawnSync(["ps", "-A", "-ww", ...flags, "-o", "pid=,command="]);
+    return new Map(
+      [...stdout.toString().matchAll(/^ *(\d+) (.*)$/gm)].map(([, pid, text = ""]) => [Number(pid), text]),
+    );
+  };
+  const commands = texts();
+  return [...texts("-E")].flatMap(([pid, text]) =>
+    pid !== process.pid && text.split(" ").includes(mark) ? [{ pid, command: (commands.get(pid) ?? "").trim() }] : [],
+  );
+}
+
 function isZombie(pid: number): boolean {
+  if (process.platform === "darwin") {
+    return /^(?:Z|$)/.test(Bun.spawnSync(["ps", "-o", "stat=", "-p", String(pid)]).stdout.toString());
+  }
   try {
     return /^\d+ \(.*\) Z/s.test(fs.readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
