@@ -21,6 +21,7 @@ import { type Attach, AttachEventSchema, type PersonDevice, type ScrollbackChoic
 import { StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection } from "../wire/connection.ts";
+import { Copier } from "./clipboard.ts";
 import { type Answers, Probe } from "./color-probe.ts";
 import { endSignals, type Outcome, outcomeOf } from "./outcome.ts";
 import { outerName } from "./outer-name.ts";
@@ -48,6 +49,8 @@ export interface AttachOptions {
   readonly altScreen: boolean;
   /** Programs' titles reach the terminal. */
   readonly titles: boolean;
+  /** What programs copy goes to the system's clipboard where the terminal would ignore it. */
+  readonly copies: boolean;
   readonly readOnly: boolean;
   readonly prefix: Prefix | null;
   readonly colors: ColorSetting;
@@ -101,6 +104,7 @@ class Client {
     access: "admin",
   } as const;
   private readonly probe = new Probe((answers) => this.learned(answers));
+  private readonly copier: Copier | null;
   private shown = false;
   /** The session process has opened the terminal. */
   private opened = false;
@@ -120,6 +124,7 @@ class Client {
     private readonly options: AttachOptions,
   ) {
     this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
+    this.copier = options.copies && !options.readOnly ? Copier.for(process.env) : null;
     const caps = capsFor(process.env, options.colors);
     this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
     this.keys = new KeyReader(options.prefix, {
@@ -162,6 +167,7 @@ class Client {
         // A program's own bytes may use any colour.
         relay: options.colors === "auto" || options.colors === "truecolor",
         no_color: (process.env.NO_COLOR ?? "") !== "",
+        copies: this.copier !== null,
         prefix: options.prefix?.label ?? null,
         ...(terminal.device === null ? {} : { terminal: terminal.device }),
         ...outerField(terminal.device),
@@ -229,7 +235,8 @@ class Client {
     } else if (event.output.event === "opened") {
       this.opened = true;
       if (event.output.keys) void this.leaveKeys();
-    } else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
+    } else if (event.output.event === "copied") this.copier?.copy(event.output.base64);
+    else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
     // A read-only terminal has no keyboard to take back.
     else this.keys.captured = event.output.captured && !this.options.readOnly;
   }

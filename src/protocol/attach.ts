@@ -40,6 +40,8 @@ export const AttachSchema = v.object({
   outer: v.optional(v.pipe(v.string(), v.maxLength(256))),
   /** Socket of the session that the client runs in; absent outside. */
   around: v.optional(v.pipe(v.string(), v.maxLength(4096))),
+  /** The client puts what programs copy into the clipboard itself, and is told of it (`copied`). */
+  copies: v.optional(v.boolean(), false),
   /** The prefix key's name as the person knows it; null when there is none. */
   prefix: v.nullable(v.string()),
   /** The terminal, if the session process may open it and carry keys and the program's bytes without the client. */
@@ -83,6 +85,8 @@ export const AttachEventSchema = v.variant("event", [
    * them over (`host.keys`).
    */
   v.object({ event: v.literal("opened"), keys: v.boolean() }),
+  /** A program has copied text, as base64, while this terminal was the one in use. */
+  v.object({ event: v.literal("copied"), base64: v.string() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
 ]);

@@ -56,6 +56,11 @@ export class Viewers {
     this.changed();
   }
 
+  /** Id of the terminal in use: the one that attached, typed or changed its size last; null when none did. */
+  get inUse(): number | null {
+    return this.order.at(-1) ?? null;
+  }
+
   /** Whether a terminal that decides the size is attached. */
   get decide(): boolean {
     return this.deciding.length > 0;

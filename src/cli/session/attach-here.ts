@@ -14,18 +14,19 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "prefix" | "colors" | "titles" | "around"> & { readonly name: string },
+  options: Omit<AttachOptions, "prefix" | "colors" | "titles" | "copies" | "around"> & { readonly name: string },
 ): Promise<Ended> {
   const around = sessionAround(process.env);
   if (around !== null) await refuseMirror(around, options);
   const settings = await settingsOf(instance);
-  const { prefix_key, colours: colors, title } = settings.values;
+  const { prefix_key, colours: colors, title, clipboard_command } = settings.values;
   const { outcome, name, terminalTakes } = await attach({
     ...options,
     around,
     prefix: parsePrefix(prefix_key),
     colors,
     titles: title === "on",
+    copies: clipboard_command === "auto",
   });
   if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };

@@ -30,6 +30,8 @@ import type { Shown } from "./shown.ts";
 const LAST_BYTES_MS = 1_000;
 /** Sizes that follow each other within this time, in ms, count as one: a window is being dragged. */
 const RESIZE_MS = 16;
+/** Selections of OSC 52 that mean the clipboard: none, `c`, `s`; not X11's primary one alone. */
+const CLIPBOARDS = /^$|[cs]/;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -48,6 +50,10 @@ export class TerminalStream implements Viewer {
   help = false;
   private readonly scrollback: ScrollbackChoice;
   private readonly outer: string | undefined;
+  /** The client puts copies into the system's clipboard. */
+  private readonly copies: boolean;
+  /** A copy that the client is yet to be told of. */
+  private owedCopy: string | null = null;
   private readonly terminal: PersonTerminal | null;
   private readonly presentation: Presentation;
   private readonly keys: KeyReader;
@@ -72,6 +78,7 @@ export class TerminalStream implements Viewer {
     this.around = attach.around;
     this.scrollback = attach.scrollback;
     this.outer = attach.outer;
+    this.copies = attach.copies && !attach.read_only;
     this.size = { rows: attach.rows, cols: attach.cols };
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
@@ -203,7 +210,7 @@ export class TerminalStream implements Viewer {
         resizing: () => presentation.beforeResize(),
         reset: () => presentation.reconsider(),
         bell: () => presentation.painter.rang(),
-        clipboard: (copied) => this.policy.clipboard && presentation.painter.copied(copied),
+        clipboard: (copied) => this.copied(copied),
       }),
       events.on("drawn", () => presentation.drawn()),
       events.on("inputMode", () => this.tellKeyboard()),
@@ -255,7 +262,24 @@ export class TerminalStream implements Viewer {
 
   private drained(): void {
     this.tellKeyboard();
+    this.tellCopy();
     this.presentation.reconsider();
+  }
+
+  private copied(copied: { readonly selection: string; readonly base64: string }): void {
+    if (!this.policy.clipboard) return;
+    this.presentation.painter.copied(copied);
+    if (!this.copies || this.session.viewers.inUse !== this.id || !CLIPBOARDS.test(copied.selection)) return;
+    this.owedCopy = copied.base64;
+    this.tellCopy();
+  }
+
+  /** A client that falls behind gets the newest copy once it reads again. */
+  private tellCopy(): void {
+    const { owedCopy: base64 } = this;
+    if (base64 === null || this.peer.outbox.pending > 0 || this.over) return;
+    this.owedCopy = null;
+    this.peer.send(messageTypes.event, { event: "copied", base64 });
   }
 
   /** A client that falls behind is told once it reads again. */

@@ -95,6 +95,11 @@ export const settingsSchema = v.object({
     "Key that takes the keyboard back; twice detaches.",
   ),
   clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
+  clipboard_command: choice(
+    ["auto", "off"],
+    "auto",
+    "Whether the attached terminal's own machine runs pbcopy for what programs copy, where Apple's Terminal ignores it.",
+  ),
   title: choice(["on", "off"], "on", "Whether programs may set the terminal's title."),
   colours: choice(
     ["auto", "truecolor", "256", "16", "none"],
