@@ -127,13 +127,26 @@ export const commandOperations = [
         v.pipe(v.boolean(), v.description("throw away what stands at the prompt instead of refusing")),
         false,
       ),
+      typed: v.optional(
+        v.pipe(
+          v.picklist(["sh", "fish"]),
+          v.description("type at a shell without integration (nested sh, ssh, container) of this syntax"),
+        ),
+      ),
       create: v.optional(
         v.pipe(v.boolean(), v.description("make the session, with a shell, if none has that name")),
         false,
       ),
     }),
     output: v.object({ ...ExecOutputSchema.entries, created: v.optional(v.boolean()) }),
-    errors: ["not_at_prompt", "prompt_not_empty", "no_shell_integration", "session_ended", "payload_too_large"],
+    errors: [
+      "not_at_prompt",
+      "prompt_not_empty",
+      "not_echoed",
+      "no_shell_integration",
+      "session_ended",
+      "payload_too_large",
+    ],
     http: [{ method: "POST", path: "/sessions/:name/exec" }],
     ws: ["exec"],
   }),

@@ -9,6 +9,10 @@
 
 const PASTE_BEGIN = "\x1b[200~";
 const PASTE_END = "\x1b[201~";
+/** Enter, Ctrl+C, Ctrl+D, Ctrl+U. */
+const LINE_ENDS = ["\r", "\n", "\x03", "\x04", "\x15"] as const;
+/** What terminals answer to queries, and marks of pastes. */
+const ANSWERS = /\x1b(?:\[[\x20-\x3f]*[cnRtyIO~]|[P\]_][^\x07\x1b]*(?:\x07|\x1b\\))/g;
 /** Trailing characters of the input that are examined: one fewer than a paste marker. */
 const TAIL_CHARS = PASTE_BEGIN.length - 1;
 
@@ -28,6 +32,7 @@ export class EditorInput {
   private pasteOf: number | null = null;
   private tail = "";
   private untouched = true;
+  private lineOpen = false;
   private at = Number.NEGATIVE_INFINITY;
 
   /** A paste has started; its end was not written, and the editor has not dropped it. */
@@ -38,6 +43,11 @@ export class EditorInput {
   /** Nothing was typed since the last command started: an empty line is then not a command's second line. */
   get isUntouched(): boolean {
     return this.untouched;
+  }
+
+  /** Something was typed since the last key that ends a line, or recalls one. For shells that report no prompts. */
+  get isLineOpen(): boolean {
+    return this.lineOpen;
   }
 
   /** Time since the last input in ms. */
@@ -55,6 +65,7 @@ export class EditorInput {
     this.at = performance.now();
     const text = this.tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
     this.tail = text.slice(-TAIL_CHARS);
+    this.noteLine(text.slice(-bytes.length));
     const begin = text.lastIndexOf(PASTE_BEGIN);
     const end = text.lastIndexOf(PASTE_END);
     if (begin > end) this.pasteOf = this.atPrompt ? this.prompts : this.prompts + 1;
@@ -92,7 +103,16 @@ export class EditorInput {
     this.restart();
   }
 
+  /** Answers to queries are no keys; a key of the history leaves text. */
+  private noteLine(typed: string): void {
+    const last = Math.max(...LINE_ENDS.map((key) => typed.lastIndexOf(key)));
+    if (last >= 0) this.lineOpen = false;
+    const rest = typed.slice(last + 1).replace(ANSWERS, "");
+    if (/[^\x00-\x1f\x7f]|[\x10\x0e\x12\x19]/.test(rest)) this.lineOpen = true;
+  }
+
   private restart(): void {
+    this.lineOpen = false;
     this.untouched = true;
     this.tail = "";
   }

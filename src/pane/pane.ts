@@ -370,6 +370,7 @@ export class Pane {
     this.commands.mark({
       kind: mark.kind,
       verified,
+      nonce: mark.nonce,
       exitCode: mark.exitCode,
       commandLine: mark.commandLine ?? null,
       params: mark.params,

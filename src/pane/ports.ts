@@ -13,12 +13,14 @@ import type { TextPosition } from "./text/text.ts";
 export interface ShellMark {
   /**
    * A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended.
-   * L: what the line editor holds, as requested.
+   * L: what the line editor holds, as requested. T: a typed command begins (no exit code), or has ended.
    */
-  readonly kind: "A" | "B" | "C" | "D" | "E" | "L";
+  readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T";
   /** Whether it carried the session's nonce. */
   readonly verified: boolean;
-  /** With D; null when the shell did not say. */
+  /** What it carried for a secret; only T has one of its own. */
+  readonly nonce?: string | null;
+  /** With D and T; null when the shell did not say. */
   readonly exitCode: number | null;
   /** With E, which comes after C (zsh, fish) or after D (bash); with L the start of the line. */
   readonly commandLine: string | null;

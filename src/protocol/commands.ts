@@ -91,6 +91,8 @@ export const StepResultSchema = v.object({
   output_cursor: v.number(),
   /** False when the record is not verified, or when what ran may differ from what was sent. */
   verified: v.optional(v.boolean()),
+  /** The command was typed at a shell without integration: what it reports is that line's own word. */
+  typed: v.optional(v.boolean()),
   /** What ran instead of the command: the exit code is not the command's. */
   ran: v.optional(v.string()),
 });

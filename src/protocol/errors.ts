@@ -47,6 +47,10 @@ const kinds = {
     status: 409,
     hint: "Wait for whoever types there, or throw the line away with clear_line (--clear-line).",
   },
+  not_echoed: {
+    status: 409,
+    hint: "Nothing was run. Look at the screen: what reads there may hide what is typed, or be no shell.",
+  },
   no_shell_integration: { status: 409, hint: "Use run (wsh_run_command), which judges the end by what it sees." },
   input_captured: { status: 409, hint: "Another owner holds the keyboard; wait until it releases it." },
   server_already_running: { status: 409, hint: "Use the server that runs, or another instance name (-L)." },

@@ -138,7 +138,7 @@ function fishEscape(char: string): string {
 }
 
 /** Letters and digits of ASCII stay, all other bytes become %HH: nothing that fish's editor or parser would notice. */
-function urlEscape(text: string): string {
+export function urlEscape(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*~._-]/g,
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,

@@ -1,4 +1,4 @@
-/** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our own L) and OSC 7. Pure parsing. */
+/** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our own L and T) and OSC 7. Pure parsing. */
 
 /** Where something is, in logical (unwrapped) lines counted since the session began. */
 export interface Position {
@@ -8,8 +8,8 @@ export interface Position {
 }
 
 export interface Mark {
-  readonly kind: "A" | "B" | "C" | "D" | "E" | "L";
-  /** With D; null when the shell did not say. */
+  readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T";
+  /** With D and T; null when the shell did not say. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
   /** With E; with C where the shell says it there (fish 4). */
@@ -53,10 +53,14 @@ function urlDecoded(text: string): string | null {
 
 /**
  * The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`, or our own `L;LINE;NONCE;q=…;length=…`: what the
- * line editor holds.
+ * line editor holds; and our own `T;b;NONCE` and `T;STATUS;NONCE`, around a typed command.
  */
 export function parseCommandMark(data: string): MarkText | null {
   const [kind, escaped = "", nonce, ...rest] = data.slice(0, MAX_MARK).split(";");
+  if (kind === "T") {
+    const exitCode = /^\d{1,10}$/.test(escaped) ? Number(escaped) : null;
+    return exitCode === null && escaped !== "b" ? null : { kind, exitCode, params: {}, nonce: nonce ?? null };
+  }
   if (kind !== "E" && kind !== "L") return null;
   const params: Record<string, string> = Object.create(null);
   for (const part of kind === "L" ? rest : []) {

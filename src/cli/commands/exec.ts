@@ -36,6 +36,7 @@ interface ExecOptions {
   readonly background?: boolean;
   readonly until?: readonly ConditionInput[];
   readonly create?: boolean;
+  readonly typed?: "sh" | "fish";
   readonly clearLine?: boolean;
   readonly cwd?: string;
   readonly env?: readonly string[];
@@ -67,6 +68,12 @@ export function register(program: Command): void {
       collectCondition,
     )
     .option("--create", "with NAME: make the session, with a shell, if there is none")
+    .addOption(
+      new Option(
+        "--typed <syntax>",
+        "with NAME: type at a shell without integration (a nested sh, ssh, a container); prints when it has ended",
+      ).choices(["sh", "fish"]),
+    )
     .option("--clear-line", "with NAME: discard what stands at the prompt instead of refusing")
     .option("--cwd <dir>", "without NAME: directory to run in")
     .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
@@ -76,6 +83,10 @@ export function register(program: Command): void {
       const { name, text } = wordsOf(words);
       const instance = instanceOf(command);
       if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
+      if (name === null && options.typed !== undefined) throw new UsageError("--typed needs the NAME of a session");
+      if (options.typed !== undefined && (options.background === true || options.until !== undefined)) {
+        throw new UsageError("--typed waits for the end: no --background and no --until");
+      }
       if (name === null && options.create === true) throw new UsageError("--create needs the NAME of a session");
       if (name === null) return execFresh(instance, text, options);
       if (options.cwd !== undefined || options.env !== undefined || options.stdin === true) {
@@ -103,8 +114,13 @@ async function execAtPrompt(
   command: string,
   options: ExecOptions,
 ): Promise<void> {
-  const { until } = options;
+  const { until, typed } = options;
   const clear = options.clearLine === true ? { clear_line: true } : {};
+  if (typed !== undefined) {
+    const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout };
+    const limit = { output_limit: MAX_OUTPUT_LIMIT };
+    return sayTyped(await session.call("exec", { command, typed, ...wait, ...limit, ...clear }), options);
+  }
   if (until !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
     const ready = await session.call("exec", { command, background: true, ...wait, ...clear });
@@ -135,6 +151,16 @@ async function execAtPrompt(
 
 function wantsOutput({ json, background }: ExecOptions): boolean {
   return json !== true && background !== true;
+}
+
+/** Prints what a typed command has printed, and returns its exit code. */
+async function sayTyped(result: Ready, { json }: ExecOptions): Promise<void> {
+  const { state, exit_code, signal, output = "" } = result;
+  for (const warning of result.warnings ?? []) complain(warning);
+  const cut = state === "running" || state === "interrupted" || state === "killed";
+  process.exitCode = cut ? TIMED_OUT : state === "finished" ? codeOf(exit_code ?? null, signal ?? null) : UNKNOWN;
+  if (json === true) return printJson(result);
+  await print(output === "" ? "" : `${output.trimEnd()}\n`);
 }
 
 /** Prints what names a command that runs in the background, or says why it is not ready. */

@@ -131,6 +131,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     onTimeout: input.on_timeout,
     background: input.background || input.until !== undefined,
     until: input.until?.map(condition),
+    typed: input.typed,
     clearLine: input.clear_line,
     outputLimit: input.output_limit,
     signal: context.signal,

@@ -7,7 +7,7 @@ import { SessionField, tool } from "./tool.ts";
 const fresh = inputSchema("exec.fresh").entries;
 const { mode, cwd, env, stdin, ...execFields } = fresh;
 const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
-const { clear_line, create } = inputSchema("exec").entries;
+const { clear_line, create, typed } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, ...outputFields } = inputSchema("output.get").entries;
 
 /** The default directory through `wsh mcp` needs a description. */
@@ -26,7 +26,14 @@ export const exec = tool({
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
-  parameters: v.object({ session: v.optional(SessionField), ...execFields, clear_line, create, ...onlyWithoutSession }),
+  parameters: v.object({
+    session: v.optional(SessionField),
+    ...execFields,
+    clear_line,
+    create,
+    typed,
+    ...onlyWithoutSession,
+  }),
   output: outputSchema("exec"),
   waits: true,
   run: async (
@@ -34,6 +41,7 @@ export const exec = tool({
       session,
       clear_line: clearLine,
       create: makes,
+      typed: kind,
       mode: order,
       cwd: directory,
       env: variables,
@@ -47,8 +55,10 @@ export const exec = tool({
       ...(variables === undefined ? {} : { env: variables }),
       ...(text === undefined ? {} : { stdin: text }),
     };
-    if (session === undefined && (clearLine || makes)) {
-      throw new WshError("invalid_request", `'${makes ? "create" : "clear_line"}' needs the name of a 'session'`);
+    const atPrompt = Object.entries({ clear_line: clearLine, create: makes, typed: kind !== undefined });
+    const [needing] = atPrompt.find(([, given]) => given) ?? [];
+    if (session === undefined && needing !== undefined) {
+      throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
     }
     if (session === undefined) return ask("exec.fresh", { ...rest, mode: order, ...own });
     const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
@@ -57,7 +67,11 @@ export const exec = tool({
         hint: "Leave session out, or say it in the command itself (cd, VAR=value, < file).",
       });
     }
-    return ask("exec", { ...rest, clear_line: clearLine, create: makes }, session);
+    return ask(
+      "exec",
+      { ...rest, clear_line: clearLine, create: makes, ...(kind === undefined ? {} : { typed: kind }) },
+      session,
+    );
   },
 });
 

@@ -24,7 +24,8 @@ import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.
 import { CommandFollower, type FollowSink } from "./command-follower.ts";
 import { CommandLog, type CommandLogLimits, defaultCommandLogLimits } from "./command-log.ts";
 import { CommandStarts } from "./command-starts.ts";
-import { Exec, type ExecOutcome, type ExecRequest } from "./exec.ts";
+import { Exec, type ExecOutcome } from "./exec.ts";
+import type { ExecRequest } from "./exec-port.ts";
 import { LineEditor } from "./line-editor.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, Stop } from "./stop.ts";
@@ -131,7 +132,8 @@ export class Commands {
       return pid === null ? null : { pid, executable: platform().processes.executable(pid) };
     };
     const wait = (request: WaitRequest): Promise<WaitOutcome> => this.wait(request);
-    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait });
+    const flags = () => program.flags();
+    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags });
     const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
     this.runs = new Runs({ ...parts, type, flags: () => program.flags() });
   }
@@ -139,6 +141,10 @@ export class Commands {
   /** A mark of the shell integration, once what came before it has been parsed. */
   mark(mark: ShellMark): void {
     if (mark.verified) this.image.shown();
+    if (mark.kind === "T") {
+      this.execs.typed.mark(mark);
+      return;
+    }
     if (mark.kind !== "L") this.log.mark(mark);
     // A shell that has our integration without this session's nonce still answers; nothing it says is verified.
     else if (mark.verified || !this.log.verified) this.editor.answered(mark);
@@ -150,6 +156,7 @@ export class Commands {
   retired(lines: RetiredLines): void {
     for (const follower of this.followers) follower.retired(lines);
     this.log.retired(lines);
+    this.execs.typed.retired(lines);
     this.waiters.retired(lines);
     this.runs.retired(lines);
   }
@@ -158,6 +165,7 @@ export class Commands {
   erased(top: number): void {
     for (const follower of this.followers) follower.erased(top);
     this.log.erased(top);
+    this.execs.typed.erased(top);
     this.waiters.erased(top);
     this.runs.erased(top);
   }
@@ -167,6 +175,7 @@ export class Commands {
     this.log.chunk(() => isSecret(this.port.program.flags()));
     for (const follower of this.followers) follower.chunk();
     this.waiters.chunk();
+    this.execs.typed.chunk();
     this.runs.chunk();
   }
 

@@ -6,16 +6,17 @@
  * at the deadline is the caller's choice, and a cancelled caller stops waiting, not the command. One exec at a time.
  */
 
-import type { CommandRecord, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
-import type { Condition } from "../../protocol/conditions.ts";
+import type { CommandRecord, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
 import type { TextPosition } from "../text/text.ts";
-import type { WaitOutcome, WaitRequest } from "../waiting/waiters.ts";
-import { CTRL_C, type LinePort, type LineRequest, PromptLine, shortened } from "./prompt-line.ts";
-import { type ResultsPort, StepResults } from "./step-results.ts";
+import type { WaitOutcome } from "../waiting/waiters.ts";
+import type { ExecPort, ExecRequest } from "./exec-port.ts";
+import { CTRL_C, PromptLine, shortened } from "./prompt-line.ts";
+import { StepResults } from "./step-results.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
-import { type Leader, type Stop, stopCommand } from "./stop.ts";
+import { type Stop, stopCommand } from "./stop.ts";
+import { TypedExec } from "./typed-exec.ts";
 
 /** How long a command may take to start, so that a caller that does not wait still learns its id, in ms. */
 const BEGIN_MS = 1_000;
@@ -26,33 +27,11 @@ export const READY_OUTPUT_LIMIT = 2_048;
 /** How long a typed line is followed after its caller has left, in ms. */
 const SETTLE_MS = 10_000;
 
-export interface ExecRequest extends LineRequest {
-  readonly steps: readonly Step[];
-  readonly stopOnError: boolean;
-  /** Time for all steps together. */
-  readonly maxWaitMs: number;
-  readonly onTimeout: OnTimeout;
-  /** Returns as soon as the (only) command has started. */
-  readonly background: boolean;
-  /** In the background: returns when one of these holds, or the command has ended. */
-  readonly until?: readonly Condition[] | undefined;
-  /** UTF-8 bytes of output per step. */
-  readonly outputLimit: number;
-}
-
 export interface ExecOutcome {
   readonly steps: readonly StepResult[];
   readonly warnings: readonly string[];
   /** What ended the wait of a command in the background. */
   readonly decision: WaitOutcome | null;
-}
-
-export interface ExecPort extends LinePort, ResultsPort {
-  /** Leader of the foreground group. */
-  leader(): Leader | null;
-  wait(request: WaitRequest): Promise<WaitOutcome>;
-  /** Writes what exec types past the held input, known as input where echo is masked. */
-  send(bytes: Uint8Array, hold: InputHold): Promise<void>;
 }
 
 export class Exec {
@@ -62,10 +41,12 @@ export class Exec {
   private decision: WaitOutcome | null = null;
   private readonly line: PromptLine;
   private readonly results: StepResults;
+  readonly typed: TypedExec;
 
   constructor(private readonly port: ExecPort) {
     this.line = new PromptLine(port);
     this.results = new StepResults(port);
+    this.typed = new TypedExec(port);
   }
 
   /**
@@ -75,6 +56,9 @@ export class Exec {
   async run(request: ExecRequest): Promise<ExecOutcome> {
     if (request.background && request.steps.length > 1) {
       throw new WshError("invalid_request", "background takes one command; join them with ';' or '&&'");
+    }
+    if (request.typed !== undefined && request.background) {
+      throw new WshError("invalid_request", "'typed' takes no background: a typed command has no id to wait for");
     }
     if (this.busy !== null) {
       throw new WshError("not_at_prompt", `another exec is running '${this.busy}' in this session`, {
@@ -126,6 +110,10 @@ export class Exec {
 
   private async step(step: Step, request: ExecRequest, deadline: number, warnings: string[]): Promise<StepResult> {
     const { text, target, log } = this.port;
+    const { typed } = request;
+    if (typed !== undefined && !this.isAtOwnPrompt) {
+      return await this.typed.step(step, typed, request, deadline, warnings);
+    }
     const { hold, before, oneLine } = await this.line.empty(request, deadline);
     const from = text.position();
     let watch: StepWatch | null = null;
@@ -146,6 +134,12 @@ export class Exec {
         hold[Symbol.dispose]();
       }
     }
+  }
+
+  /** The session's own shell, which can be asked, shows its prompt. */
+  private get isAtOwnPrompt(): boolean {
+    const { target, log } = this.port;
+    return target.shell !== null && log.phase === "prompt" && log.shellHoldsTerminal() !== false;
   }
 
   /** Types the line into the empty editor. A line sent only in part is given up before anything follows it. */

@@ -116,7 +116,10 @@ export function doubt(entry: Entry, why: string): void {
 }
 
 /** Why the screen does not show everything that a command printed. */
-export function doubtsOf({ scrolledAway, doubts: known }: Entry, text: TerminalText): string[] {
+export function doubtsOf(
+  { scrolledAway, doubts: known }: Pick<Entry, "scrolledAway" | "doubts">,
+  text: TerminalText,
+): string[] {
   const lost = text.scrolledAway - scrolledAway;
   const doubts = [...known];
   if (text.alternate) {

@@ -17,6 +17,7 @@ export function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhas
       return "ended";
     case "E":
     case "L":
+    case "T":
       return phase;
   }
 }

@@ -151,6 +151,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   tags: "labels, sorted",
   target: "id of the overlay or panel that had the focus",
   text: "text",
+  typed: "the command was typed at a shell without integration: its result is that line's own word",
   title: "title that the program set",
   searched: "the lines that could be read, as in 45161–60000 of 60000",
   total_lines: "lines of history and screen together, or of a command's output",

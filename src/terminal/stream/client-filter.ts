@@ -147,7 +147,7 @@ function judgeCsi(bytes: Uint8Array, body: number, finalAt: number): Verdict {
 function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | null, hideClipboard: boolean): Verdict {
   const number = oscNumber(bytes, body, end);
   if (MARK_OSCS.has(number)) {
-    if (number === 7 || nonce === null) return "stop";
+    if (number === 7) return "stop";
     return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "stop";
   }
   if (TEXT_OSCS.has(number)) return "keep";
@@ -156,9 +156,14 @@ function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | 
   return asks(bytes, body, end) ? "cut" : "keep";
 }
 
-/** Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. */
-function isOwnMark(text: string, nonce: string): boolean {
+/**
+ * Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. 633;T, around a typed
+ * command, is nobody else's.
+ */
+function isOwnMark(text: string, nonce: string | null): boolean {
   const parts = stripTerminator(text).split(";");
+  if (parts[0] === "633" && parts[1] === "T") return true;
+  if (nonce === null) return false;
   if (parts.includes(`wsh=${nonce}`)) return true;
   return parts[0] === "633" && (parts[1] === "E" || parts[1] === "L") && parts[3] === nonce;
 }

@@ -1,0 +1,36 @@
+/** What exec is asked for, and what it needs of the pane: types only. */
+import type { OnTimeout, Step } from "../../protocol/commands.ts";
+import type { Condition } from "../../protocol/conditions.ts";
+import type { PtyFlags } from "../../pty/port.ts";
+import type { TypedShell } from "../../shell/typed-line.ts";
+import type { InputHold } from "../input-gate.ts";
+import type { WaitOutcome, WaitRequest } from "../waiting/waiters.ts";
+import type { LinePort, LineRequest } from "./prompt-line.ts";
+import type { ResultsPort } from "./step-results.ts";
+import type { Leader } from "./stop.ts";
+
+export interface ExecRequest extends LineRequest {
+  readonly steps: readonly Step[];
+  readonly stopOnError: boolean;
+  /** Time for all steps together. */
+  readonly maxWaitMs: number;
+  readonly onTimeout: OnTimeout;
+  /** Returns as soon as the (only) command has started. */
+  readonly background: boolean;
+  /** In the background: returns when one of these holds, or the command has ended. */
+  readonly until?: readonly Condition[] | undefined;
+  /** Types into a shell without integration, of this kind. */
+  readonly typed?: TypedShell | undefined;
+  /** UTF-8 bytes of output per step. */
+  readonly outputLimit: number;
+}
+
+export interface ExecPort extends LinePort, ResultsPort {
+  /** Leader of the foreground group. */
+  leader(): Leader | null;
+  wait(request: WaitRequest): Promise<WaitOutcome>;
+  /** The terminal's flags now; null when unknown. */
+  flags(): PtyFlags | null;
+  /** Writes what exec types past the held input, known as input where echo is masked. */
+  send(bytes: Uint8Array, hold: InputHold): Promise<void>;
+}

@@ -1,0 +1,264 @@
+/**
+ * exec at the prompt of a shell that has no integration: a nested sh, one behind ssh or in a container (docs/protocol.md,
+ * Typed commands).
+ *
+ * The line is typed without Enter; only when its echo stands before the cursor comes Enter, else Ctrl+U. From then on
+ * nothing counts but marks that carry the line's own secret, which its shell prints before and after the command. What
+ * comes back is never called verified: the secret was shown on the terminal. One typed command at a time; one that was
+ * left is followed until its mark, the end of its shell, or until a caller gives it up.
+ */
+import { Wait } from "../../base/deadline.ts";
+import { platform } from "../../platform/platform.ts";
+import type { Step, StepResult } from "../../protocol/commands.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type TypedShell, typedLine } from "../../shell/typed-line.ts";
+import type { InputHold } from "../input-gate.ts";
+import type { ShellMark } from "../ports.ts";
+import { cutOutput } from "../text/cut-output.ts";
+import type { RetiredLines, TerminalText } from "../text/text.ts";
+import type { ExecPort, ExecRequest } from "./exec-port.ts";
+import { signalOfExitCode } from "./exit-signal.ts";
+import { CTRL_C } from "./prompt-line.ts";
+import { refusalAt, type Standing } from "./typed-prompt.ts";
+import { type TypedEnd, TypedRun } from "./typed-run.ts";
+
+/** How long a prompt may take to come, in ms. */
+const PROMPT_MS = 5_000;
+/** How long the echo of the line may take, in ms: a slow connection's worst round trip. */
+const ECHO_MS = 5_000;
+/** How long the shell may take from Enter to the first mark, in ms, besides what the echo took. */
+const BEGIN_MS = 5_000;
+/** How long an interrupted or killed command may take to end, in ms. */
+const STOP_MS = 2_000;
+/** Lines above the cursor on which the echo may have begun: a prompt may be drawn anew in another place. */
+const REDRAWN_LINES = 3;
+/** Bytes of the secret. */
+const NONCE_BYTES = 16;
+const ENTER = Uint8Array.of(13);
+const CTRL_U = Uint8Array.of(21);
+
+export class TypedExec {
+  private run: TypedRun | null = null;
+  private readonly watchers = new Set<() => void>();
+
+  constructor(private readonly port: ExecPort) {}
+
+  /** A mark of a typed command. */
+  mark(mark: ShellMark): void {
+    this.run?.mark(mark);
+  }
+
+  /** Runs per chunk; costs nothing while nobody waits for an echo. */
+  chunk(): void {
+    for (const watcher of [...this.watchers]) watcher();
+  }
+
+  retired(lines: RetiredLines): void {
+    this.run?.retired(lines);
+  }
+
+  erased(top: number): void {
+    this.run?.erased(top);
+  }
+
+  /** @throws WshError not_at_prompt, prompt_not_empty, not_echoed, session_ended, input_send_failed, cancelled */
+  async step(
+    step: Step,
+    shell: TypedShell,
+    request: ExecRequest,
+    deadline: number,
+    warnings: string[],
+  ): Promise<StepResult> {
+    const nonce = Buffer.from(crypto.getRandomValues(new Uint8Array(NONCE_BYTES))).toString("hex");
+    const line = typedLine(step.command, shell, nonce);
+    const { state, before } = await this.atPrompt(request, deadline);
+    const { limits } = platform();
+    if (this.port.flags()?.canonical === true && Buffer.byteLength(line) >= limits.cookedLine) {
+      const message = `the terminal keeps ${limits.cookedLine} bytes of a line, and the command takes ${line.length}`;
+      throw new WshError("not_echoed", message, { hint: "Put the command into a file and run that." });
+    }
+    const run = new TypedRun(
+      this.port,
+      nonce,
+      state.state === "prompt" ? (state.foreground?.pid ?? null) : null,
+      before,
+    );
+    const hold = this.port.target.hold();
+    try {
+      const began = this.port.clock.now();
+      await this.echoed(line, hold, deadline, request.signal);
+      this.run?.[Symbol.dispose]();
+      this.run = run;
+      const echoMs = this.port.clock.now() - began;
+      await hold.write(ENTER);
+      const begun = await run.begun(BEGIN_MS + 2 * echoMs, request.signal);
+      hold[Symbol.dispose]();
+      if (begun === "cancelled") throw left();
+      if (begun === "late") {
+        warnings.push(
+          "Enter was pressed and the command has not reported its begin: what reads there is busy, or no such shell. " +
+            "It may still run; do not send it again before you have looked at the screen",
+        );
+        return this.result(step, run, "lost", null, request);
+      }
+      const end = await run.ended(Math.max(0, deadline - this.port.clock.now()), request.signal);
+      return await this.conclude(step, run, end, request, warnings);
+    } finally {
+      hold[Symbol.dispose]();
+      if (this.run !== run || run.isOver) run[Symbol.dispose]();
+    }
+  }
+
+  private async conclude(
+    step: Step,
+    run: TypedRun,
+    end: TypedEnd | null,
+    request: ExecRequest,
+    warnings: string[],
+  ): Promise<StepResult> {
+    if (end === null && request.signal?.aborted === true) throw left();
+    if (end === null) {
+      const { onTimeout } = request;
+      const by = onTimeout === "leave" ? null : await this.stop(run, onTimeout);
+      const stopped = by === null ? null : await run.ended(STOP_MS, undefined);
+      if (stopped?.kind === "marked" || stopped?.kind === "given_up") {
+        const exitCode = stopped.kind === "marked" ? stopped.exitCode : null;
+        return this.result(step, run, by === "kill" ? "killed" : "interrupted", exitCode, request);
+      }
+      if (stopped === null) {
+        warnings.push("a typed command has no command_id: wait for text, idle or prompt, and read with since");
+        return this.result(step, run, "running", null, request);
+      }
+      warnings.push(stopped.why);
+      return this.result(step, run, "lost", null, request);
+    }
+    warnings.push(...run.doubts());
+    if (end.kind === "marked") return this.result(step, run, "finished", end.exitCode, request);
+    warnings.push(end.why);
+    return this.result(step, run, end.kind === "replaced" ? "replaced" : "lost", null, request);
+  }
+
+  /** Interrupts by the key, which goes where the terminal leads; kills only what the kernel shows on this machine. */
+  private async stop(run: TypedRun, how: "interrupt" | "kill"): Promise<"interrupt" | "kill"> {
+    const { target, leader } = this.port;
+    run.interrupted();
+    const pid = leader()?.pid ?? null;
+    if (how === "kill" && run.shell !== null && pid !== null && pid !== run.shell && target.kill()) return "kill";
+    const hold = target.hold();
+    try {
+      await hold.write(CTRL_C);
+    } finally {
+      hold[Symbol.dispose]();
+    }
+    return "interrupt";
+  }
+
+  private result(
+    step: Step,
+    run: TypedRun,
+    state: StepResult["state"],
+    exitCode: number | null,
+    { outputLimit }: ExecRequest,
+  ): StepResult {
+    const { text, omittedLines } = cutOutput(run.output(), outputLimit);
+    return {
+      ...(step.name === undefined ? {} : { name: step.name }),
+      state,
+      exit_code: exitCode,
+      signal: signalOfExitCode(exitCode),
+      typed: true,
+      verified: false,
+      output: text,
+      omitted_lines: omittedLines,
+      duration_ms: run.durationMs,
+      cwd: null,
+      command_id: null,
+      output_cursor: run.endOffset ?? this.port.text.offset,
+    };
+  }
+
+  /** Waits until what shows may be a shell's prompt. */
+  private async atPrompt(request: ExecRequest, deadline: number): Promise<Standing> {
+    const { observer, clock, target } = this.port;
+    const until = Math.min(Math.max(deadline, clock.now() + 1_000), clock.now() + PROMPT_MS);
+    for (;;) {
+      observer.requireRunning();
+      if (request.signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting");
+      const standing = this.standing();
+      if (standing.isTouched && request.clearLine) {
+        const hold = target.hold();
+        await hold.write(CTRL_U).finally(() => hold[Symbol.dispose]());
+        target.typed.givenUp();
+        continue;
+      }
+      const refusal = refusalAt(standing) ?? this.unfinished(standing, request);
+      if (refusal === null) return standing;
+      if (!refusal.isPassing || clock.now() >= until) throw refusal.error;
+      const wait = new Wait<void>({ clock, ms: until - clock.now(), signal: request.signal }, () => {});
+      wait.own(observer.watch(() => (refusalAt(this.standing())?.isPassing === true ? undefined : wait.end())));
+      await wait.promise;
+    }
+  }
+
+  private standing(): Standing {
+    const { observer, text, target } = this.port;
+    const { line, index } = text.position();
+    return {
+      state: observer.observe(),
+      quietMs: observer.quietMs(),
+      before: (text.line(line) ?? "").slice(0, index),
+      isTouched: target.typed.isLineOpen || target.typed.isPasting,
+    };
+  }
+
+  /** A command typed before that has not ended: where the kernel shows the shell at its prompt, it has. */
+  private unfinished({ state }: Standing, { clearLine }: ExecRequest): ReturnType<typeof refusalAt> {
+    const { run } = this;
+    if (run === null || run.isOver || clearLine || state.state === "prompt") return null;
+    const message = "the command typed before has not reported its end";
+    const hint = "Wait for its output, or press Ctrl+C; clear_line (--clear-line) gives it up.";
+    return { error: new WshError("not_at_prompt", message, { state: state.state, hint }), isPassing: false };
+  }
+
+  /** Types the line, and clears it again when it does not appear. */
+  private async echoed(
+    line: string,
+    hold: InputHold,
+    deadline: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const { text, clock, target } = this.port;
+    const from = text.position().line;
+    const ms = Math.min(ECHO_MS, Math.max(STOP_MS, deadline - clock.now()));
+    const wait = new Wait<boolean>({ clock, ms, signal }, () => false);
+    const watcher = (): void => void (isShown(text, from, line) && wait.end(true));
+    this.watchers.add(watcher);
+    wait.own(() => this.watchers.delete(watcher));
+    // As one paste where the editor takes pastes: keys of its own that complete or correct see nothing of it.
+    const typed = target.bracketedPaste ? `\x1b[200~${line}\x1b[201~` : line;
+    await this.port.send(new TextEncoder().encode(typed), hold);
+    watcher();
+    if (await wait.promise) return;
+    await hold.write(CTRL_U);
+    if (signal?.aborted === true) throw new WshError("cancelled", "the caller stopped waiting; nothing was run");
+    throw new WshError("not_echoed", "the typed line did not appear at the cursor, and was taken back (Ctrl+U)");
+  }
+}
+
+function left(): WshError {
+  return new WshError("cancelled", "the caller stopped waiting; the command goes on");
+}
+
+/** Whether the line stands before the cursor, however it is wrapped. */
+function isShown(text: TerminalText, from: number, line: string): boolean {
+  const at = text.position();
+  const shown = text
+    .lines(Math.max(0, from - REDRAWN_LINES), at.line)
+    .map(({ id, text: content }) => (id === at.line ? content.slice(0, at.index) : content))
+    .join("");
+  return withoutBlanks(shown).endsWith(withoutBlanks(line));
+}
+
+function withoutBlanks(text: string): string {
+  return text.replace(/\s+/g, "");
+}

@@ -1,0 +1,64 @@
+/**
+ * Whether a line may be typed at what shows on the terminal, for a shell that wsh cannot ask: judged by the state of the
+ * program, by what has been typed there, and by what stands before the cursor. Pure; a doubt is a refusal.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import type { ProgramState } from "../state/classify.ts";
+
+/** Silence after which a terminal that is carried elsewhere counts as at rest, in ms: a slow connection's round trip. */
+const REST_MS = 300;
+/** A second prompt of a shell, which takes the line for a part of the one before: `> ` of sh, `dquote> ` of zsh. */
+const continuation =
+  /^\s*(?:(?:[bd]?quote|heredocd?|pipe|cmdsubst|cmdor|cmdand|subsh|cursh|braceparam|mathsubst|math|array|for|foreach|while|until|repeat|select|if|then|elif|else|case|function|errexit)[a-z ]*)?>\s*$/;
+/** Prompts of programs that are no shell: Python, IPython, debuggers, `mysql>` and its like. */
+const interpreter = /^\s*(?:>>>|\.\.\.|In ?\[\d+\]:|\((?:gdb|lldb|Pdb|[\w-]*db)\)|[\w()-]+(?:[=-][#>]|>))\s*$/;
+const secret = /pass(?:word|phrase|code)|\bPIN\b|\bOTP\b/i;
+/** What most prompts of shells end with. */
+const promptEnd = /[$#%>❯➜λ»\])~]\s*$/u;
+
+export interface Standing {
+  readonly state: ProgramState;
+  /** Age of the last output or input in ms. */
+  readonly quietMs: number;
+  /** What stands before the cursor on its line. */
+  readonly before: string;
+  /** Whether somebody has typed on that line. */
+  readonly isTouched: boolean;
+}
+
+/** The error to refuse with; null when the line may be typed. `isPassing`: waiting may help. */
+export function refusalAt(standing: Standing): { readonly error: WshError; readonly isPassing: boolean } | null {
+  const { state, quietMs, before, isTouched } = standing;
+  const process = state.foreground?.name ?? null;
+  const refuse = (message: string, isPassing = false, hint?: string) => {
+    const details = { process, state: state.state, ...(hint === undefined ? {} : { hint }) };
+    return { error: new WshError("not_at_prompt", message, details), isPassing };
+  };
+  const why = `${state.state}: ${state.why}`;
+  if (state.state === "password" || state.state === "fullscreen") return refuse(`nothing is typed there (${why})`);
+  if (isTouched) {
+    return {
+      error: new WshError("prompt_not_empty", "somebody has typed on the line at the cursor"),
+      isPassing: false,
+    };
+  }
+  if (continuation.test(before)) {
+    return refuse(
+      `'${before.trim()}' is a second prompt: something before it is unfinished`,
+      true,
+      "Press Ctrl+C first.",
+    );
+  }
+  // A shell on this machine, as the kernel shows it.
+  if (state.state === "prompt") return state.settled ? null : refuse(`the shell is busy (${why})`, true);
+  const isElsewhere = state.relay !== null || state.decidedFrom === "flags";
+  if (!isElsewhere) {
+    const hint = "typed is for shells; give input to any other program with run (wsh_run_command).";
+    return refuse(`'${process ?? "the program"}' shows no shell's prompt (${why})`, state.state === "running", hint);
+  }
+  if (quietMs < REST_MS) return refuse(`the terminal is busy (${why})`, true);
+  if (secret.test(before)) return refuse(`'${before.trim()}' asks for a secret`);
+  if (interpreter.test(before)) return refuse(`'${before.trim()}' is no shell's prompt`);
+  if (!promptEnd.test(before)) return refuse(`the cursor stands behind '${before.trim()}', which is no prompt`, true);
+  return null;
+}

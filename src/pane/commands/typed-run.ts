@@ -1,0 +1,186 @@
+/**
+ * One typed command from its Enter on: its marks, what it prints between them, and the end of its shell. It is over with
+ * its second mark, or when its shell is gone; what comes later is nothing of it.
+ */
+import { Wait } from "../../base/deadline.ts";
+import { platform } from "../../platform/platform.ts";
+import type { ShellMark } from "../ports.ts";
+import type { ProgramState } from "../state/classify.ts";
+import type { KeptLines } from "../text/kept-lines.ts";
+import { RunningOutput } from "../text/running-output.ts";
+import type { RetiredLines, TextPosition } from "../text/text.ts";
+import { defaultCommandLogLimits } from "./command-log.ts";
+import type { ExecPort } from "./exec-port.ts";
+import { doubtsOf } from "./log-entry.ts";
+
+/**
+ * marked: by its own mark. gone: its shell has ended. replaced: its shell has become another program. given_up: the shell
+ * shows the prompt from before again, and has dropped the rest of the line with the mark (Ctrl+C).
+ */
+export type TypedEnd =
+  | { readonly kind: "marked"; readonly exitCode: number }
+  | { readonly kind: "gone" | "replaced" | "given_up"; readonly why: string };
+
+/** Silence after which a prompt counts as standing where only the screen tells, in ms. */
+const REST_MS = 300;
+
+const NO_LINES: KeptLines = { head: [], tail: [], omitted: 0 };
+
+export class TypedRun implements Disposable {
+  /** Output bytes up to the end. */
+  endOffset: number | null = null;
+  private printed: RunningOutput | null = null;
+  private kept: KeptLines | null = null;
+  private startedAt: number | null = null;
+  private endedAt: number | null = null;
+  private end: TypedEnd | null = null;
+  private scrolledAway = 0;
+  private isInterrupted = false;
+  private notify = new Set<() => void>();
+  private readonly owned: Disposable[];
+  private readonly image: string | null;
+
+  /**
+   * @param shell pid of the shell, where the kernel shows that it is on this machine
+   * @param prompt what stood before the cursor when the line was typed
+   */
+  constructor(
+    private readonly port: ExecPort,
+    private readonly nonce: string,
+    readonly shell: number | null,
+    private readonly prompt: string,
+  ) {
+    const { log } = port;
+    const outer = log.runningCommand?.id;
+    this.image = this.imageNow();
+    this.owned = [
+      log.on({
+        finished: ({ id, exit_code }) => {
+          if (id === outer) this.gone(`the shell has ended${exit_code === null ? "" : `, with ${exit_code}`}`);
+        },
+        exited: () => this.gone("the session's program has ended"),
+      }),
+    ];
+  }
+
+  /** It was interrupted: a prompt is then its end, also where only the screen shows it. */
+  interrupted(): void {
+    this.isInterrupted = true;
+  }
+
+  get isOver(): boolean {
+    return this.end !== null;
+  }
+
+  /** From mark to mark; null when one is missing. */
+  get durationMs(): number | null {
+    return this.startedAt === null || this.endedAt === null ? null : Math.round(this.endedAt - this.startedAt);
+  }
+
+  mark({ nonce, exitCode, position, offset }: ShellMark): void {
+    if (nonce !== this.nonce || this.end !== null) return;
+    const { text, clock } = this.port;
+    if (exitCode === null) {
+      this.startedAt ??= clock.now();
+      this.scrolledAway = text.scrolledAway;
+      this.printed ??= new RunningOutput(text, position, defaultCommandLogLimits.recordBytes);
+    } else if (this.printed !== null) {
+      this.close(position, offset);
+      this.endedAt = clock.now();
+      this.end = { kind: "marked", exitCode };
+    }
+    for (const tell of [...this.notify]) tell();
+  }
+
+  retired(lines: RetiredLines): void {
+    if (this.end === null) this.printed?.retired(lines);
+  }
+
+  erased(top: number): void {
+    if (this.end === null) this.printed?.erased(top);
+  }
+
+  /** Waits for the first mark. */
+  async begun(ms: number, signal: AbortSignal | undefined): Promise<"begun" | "late" | "cancelled"> {
+    await this.until(() => this.printed !== null || this.end !== null, ms, signal);
+    if (this.printed !== null || this.end !== null) return "begun";
+    return signal?.aborted === true ? "cancelled" : "late";
+  }
+
+  /** Waits for the end; null at the deadline, or when the caller is gone. */
+  async ended(ms: number, signal: AbortSignal | undefined): Promise<TypedEnd | null> {
+    await this.until(() => this.end !== null, ms, signal);
+    return this.end;
+  }
+
+  /** What it has printed; up to now while it runs. */
+  output(): KeptLines {
+    return this.kept ?? this.printed?.collect(this.port.text.position()) ?? NO_LINES;
+  }
+
+  /** Why that may not be all. */
+  doubts(): readonly string[] {
+    return doubtsOf({ scrolledAway: this.scrolledAway, doubts: [] }, this.port.text);
+  }
+
+  [Symbol.dispose](): void {
+    for (const each of this.owned) each[Symbol.dispose]();
+  }
+
+  private async until(holds: () => boolean, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    if (holds()) return;
+    const wait = new Wait<void>({ clock: this.port.clock, ms, signal }, () => {});
+    const tell = (): void => void (holds() && wait.end());
+    this.notify.add(tell);
+    wait.own(
+      () => this.notify.delete(tell),
+      this.port.observer.watch((state) => this.look(state)),
+    );
+    await wait.promise;
+  }
+
+  /** Whether its shell is still there, and still the same program. */
+  private look(state: ProgramState): void {
+    const { shell } = this;
+    if (this.end === null && this.printed !== null && this.isBackAt(state)) {
+      this.over({ kind: "given_up", why: "the shell shows its prompt again and has not run the line to its end" });
+    }
+    if (shell === null || this.end !== null) return;
+    if (!platform().processes.isAlive(shell)) this.gone("the shell has ended");
+    else if (this.imageNow() !== this.image) {
+      const name = platform().processes.stat(shell)?.name ?? "another program";
+      this.over({ kind: "replaced", why: `the shell has become '${name}' (exec)` });
+    }
+  }
+
+  private isBackAt({ state, settled, foreground }: ProgramState): boolean {
+    const { text, observer } = this.port;
+    const { line, index } = text.position();
+    if (this.prompt.trim() === "" || (text.line(line) ?? "").slice(0, index).trim() !== this.prompt.trim())
+      return false;
+    if (this.shell !== null) return state === "prompt" && settled && foreground?.pid === this.shell;
+    return this.isInterrupted && observer.quietMs() >= REST_MS;
+  }
+
+  private imageNow(): string | null {
+    const image = this.shell === null ? null : platform().processes.image(this.shell);
+    return image === null ? null : `${image.executable}\0${image.start}`;
+  }
+
+  private gone(why: string): void {
+    this.over({ kind: "gone", why });
+  }
+
+  private over(end: TypedEnd): void {
+    if (this.end !== null) return;
+    const { text } = this.port;
+    this.close(text.position(), text.offset);
+    this.end = end;
+    for (const tell of [...this.notify]) tell();
+  }
+
+  private close(position: TextPosition, offset: number): void {
+    this.kept = this.printed?.collect(position) ?? NO_LINES;
+    this.endOffset = offset;
+  }
+}
