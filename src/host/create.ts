@@ -2,13 +2,14 @@
  * Turns a spec into a running session: checks everything before claiming anything, and claims before running anything.
  */
 import fs from "node:fs";
-import { join } from "node:path";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { HostSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
-import { installScripts } from "../instance/launch/script-files.ts";
+import { installScripts, restoreScripts } from "../instance/launch/script-files.ts";
+import { writeStdinFile } from "../instance/launch/stdin-file.ts";
 import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
+import { refused } from "../instance/refused.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { claimSession, type NameRule } from "../instance/registry/register.ts";
@@ -19,14 +20,7 @@ import { openUnnamedFile } from "../instance/unnamed-file.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
 import type { SpoolLimits } from "../pane/output/spool.ts";
 import { Pane } from "../pane/pane.ts";
-import {
-  checkRequest,
-  planProgram,
-  programOf,
-  type SpawnRequest,
-  wantsIntegration,
-  writeStdin,
-} from "../pane/spawn-plan.ts";
+import { checkRequest, planProgram, programOf, type SpawnRequest, wantsIntegration } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
 import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
@@ -76,7 +70,7 @@ export async function createSession(
     });
   const integration = wantsIntegration(settings.shell_integration, spec.env);
   const scriptsDir = integration ? installScripts(instance, integrationFiles()) : "";
-  const keyFile = new KeyFile(scriptsDir, nonce);
+  const keyFile = new KeyFile(instance, nonce);
   const plan = planProgram(request, {
     env: environmentFor("", ""),
     scriptsDir,
@@ -100,8 +94,7 @@ export async function createSession(
   }
   try {
     if (create.stdin !== undefined) {
-      stdinFile = join(instance.runtimeDir, `${instance.name}-${claim.id}-${randomToken(8)}.stdin`);
-      writeStdin(stdinFile, create.stdin);
+      stdinFile = writeStdinFile(instance, create.stdin);
     }
     const env = { ...environmentFor(claim.name, paneId(claim.id)), ...plan.set };
     for (const name of plan.unset) delete env[name];
@@ -120,7 +113,7 @@ export async function createSession(
       },
       open: await openPty(settings.pty),
       nonce,
-      ...(plan.integration.active ? { keyFile: startFiles(instance, keyFile) } : {}),
+      ...(plan.integration.active ? { keyFile: startFiles(keyFile, scriptsDir) } : {}),
       shell: {
         kind: plan.kind,
         command: create.command === plan.displayCommand ? plan.displayCommand : null,
@@ -157,14 +150,18 @@ export async function createSession(
   }
 }
 
-/** What a shell reads at its start, there again at each: a cleaner may have taken the scripts since. */
-function startFiles(instance: Instance, key: KeyFile): Pick<KeyFile, "offer" | "withdraw"> {
+/** Every start of the shell, the first and each restart, finds the scripts: without them zsh reads no .zshrc at all. */
+function startFiles(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" | "withdraw"> {
   return {
-    offer: () => {
-      installScripts(instance, integrationFiles());
-      key.offer();
+    offer() {
+      try {
+        restoreScripts(directory, integrationFiles());
+        keyFile.offer();
+      } catch (thrown) {
+        throw refused("the scripts that the shell loads cannot be written", thrown);
+      }
     },
-    withdraw: () => key.withdraw(),
+    withdraw: () => keyFile.withdraw(),
   };
 }
 

@@ -9,7 +9,6 @@ import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
 import { HostSpecSchema } from "../instance/launch/host-spec.ts";
 import { reportFailure, reportReady } from "../instance/launch/report.ts";
-import { installScripts } from "../instance/launch/script-files.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
@@ -18,11 +17,9 @@ import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
 import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
-import { wantsIntegration } from "../pane/spawn-plan.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { SessionRegistry } from "../session/types.ts";
-import { integrationFiles } from "../shell/integration.ts";
 import { type CreateOptions, createSession } from "./create.ts";
 import { servedPane } from "./served-pane.ts";
 import type { Session } from "./session.ts";
@@ -39,7 +36,7 @@ export async function runHost(): Promise<void> {
     // Not merely the exit code: what was bound before the failure would keep the process alive.
     process.exit(1);
   }
-  const { session, server, instance, ids, life, logger, scripts, warnings } = created;
+  const { session, server, instance, ids, life, logger, warnings } = created;
   reportReady({ info: session.info(), warnings });
   const memory = new GiveBack();
   memory.worked();
@@ -53,9 +50,7 @@ export async function runHost(): Promise<void> {
   using _watcher = watchOwnFiles(files, () => {
     if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
     restoring = true;
-    // The shell that a restart starts loads its scripts again.
-    const restored = scripts ? () => void installScripts(instance, integrationFiles()) : () => {};
-    void registerAgain(instance, ids, files, session, server, logger, failed, restored).finally(() => {
+    void registerAgain(instance, ids, files, session, server, logger, failed).finally(() => {
       restoring = false;
     });
   });
@@ -77,8 +72,6 @@ async function begin(): Promise<{
   ids: SessionIds;
   life: LifeLock;
   logger: Logger;
-  /** Its shells load our scripts from the runtime directory. */
-  scripts: boolean;
   /** Warnings about the settings, for the process that starts it. */
   warnings: readonly string[];
 }> {
@@ -98,11 +91,10 @@ async function begin(): Promise<{
   const create = { spec, instance, settings: settings.values, server, registryFor };
   const { session, ids, life } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
   server.serve(servedPane(session));
-  const scripts = wantsIntegration(settings.values.shell_integration, spec.env);
   const { warnings } = settings;
   const { id, pane_id } = session.info();
   const named = logger.with({ session: session.name, id, pane: pane_id });
-  return { session, server, instance, ids, life, logger: named, scripts, warnings };
+  return { session, server, instance, ids, life, logger: named, warnings };
 }
 
 /** Starts the session, and records that a command line did so. */
@@ -146,11 +138,9 @@ async function registerAgain(
   server: SessionServer,
   logger: Logger,
   failed: Set<string>,
-  restored: () => void,
 ): Promise<void> {
   try {
     prepareRuntimeDir(instance);
-    restored();
     const ended = session.exit !== null;
     const claim = await restoreSession(
       instance,

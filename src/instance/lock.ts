@@ -1,9 +1,11 @@
 /**
- * Mutual exclusion between processes by flock(2) on a lock file. The kernel frees a lock when its holder dies, and the
- * descriptor is closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has three: NAME.lock
- * guards the registry for milliseconds at a time, NAME.start.lock admits one starter of a server at a time, and the
- * counters file is its own lock. They are taken in the order start, registry, counters. Tries never block: the event
- * loop runs between them. We never delete a lock file; if it is deleted, the file now at the path becomes the lock.
+ * Mutual exclusion between processes by flock(2). The kernel frees a lock when its holder dies, and the descriptor is
+ * closed on exec (Bun opens with O_CLOEXEC), so no child keeps it. Each instance has three: its directory of sockets
+ * guards the registry for milliseconds at a time, its directory of names admits one starter of a server at a time, and
+ * the counters file is its own lock. They are taken in the order start, registry, counters. Directories are locked, and
+ * not files beside them: cleaners of /tmp delete files, and a file elsewhere would have to be found by all who use the
+ * directory, whatever their state directory is. Tries never block: the event loop runs between them. What is deleted
+ * while it is locked is replaced by what is at the path then.
  */
 
 import fs from "node:fs";
@@ -22,6 +24,12 @@ export interface LockOptions {
   readonly timeoutMs?: number;
 }
 
+/** The two locks that are directories. They must exist. */
+export function withDirectoryLock<T>(path: string, fn: () => T | Promise<T>, options: LockOptions = {}): Promise<T> {
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = fs.constants;
+  return locked(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, () => fn(), options);
+}
+
 /**
  * Runs `fn` with the open lock file while holding the lock at `path`, and returns its result. The directory must exist.
  * Throws WshError lock_busy when another process holds the lock for longer than the timeout.
@@ -31,7 +39,17 @@ export async function withLock<T>(
   fn: (fd: number) => T | Promise<T>,
   options: LockOptions = {},
 ): Promise<T> {
-  const fd = await acquire(path, options.timeoutMs ?? defaultTimeoutMs);
+  const { O_RDWR, O_CREAT, O_NOFOLLOW } = fs.constants;
+  return locked(path, O_RDWR | O_CREAT | O_NOFOLLOW, fn, options);
+}
+
+async function locked<T>(
+  path: string,
+  flags: number,
+  fn: (fd: number) => T | Promise<T>,
+  options: LockOptions,
+): Promise<T> {
+  const fd = await acquire(path, flags, options.timeoutMs ?? defaultTimeoutMs);
   try {
     return await fn(fd);
   } finally {
@@ -39,11 +57,11 @@ export async function withLock<T>(
   }
 }
 
-async function acquire(path: string, timeoutMs: number): Promise<number> {
+async function acquire(path: string, flags: number, timeoutMs: number): Promise<number> {
   const deadline = performance.now() + timeoutMs;
   let pauseMs = firstPauseMs;
   while (true) {
-    const fd = tryAcquire(path);
+    const fd = tryAcquire(path, flags);
     if (fd !== null) return fd;
     const leftMs = deadline - performance.now();
     if (leftMs <= 0) throw busy(path, timeoutMs);
@@ -53,13 +71,12 @@ async function acquire(path: string, timeoutMs: number): Promise<number> {
   }
 }
 
-function tryAcquire(path: string): number | null {
-  const { O_RDWR, O_CREAT, O_NOFOLLOW } = fs.constants;
+function tryAcquire(path: string, flags: number): number | null {
   let fd: number;
   try {
-    fd = fs.openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0o600);
+    fd = fs.openSync(path, flags, 0o600);
   } catch (error) {
-    throw refused("the lock file cannot be opened", error);
+    throw refused(`${path} cannot be opened to be locked`, error);
   }
   let kept = false;
   try {

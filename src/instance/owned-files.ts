@@ -50,6 +50,24 @@ export function checkOwnFile(path: string): boolean {
   return true;
 }
 
+/** Makes a symbolic link, over whatever has the name, in one step: there is no moment without. */
+export function pointTo(link: string, target: string): void {
+  if (readLink(link) === target) return;
+  const beside = `${link}~`;
+  fs.rmSync(beside, { force: true });
+  fs.symlinkSync(target, beside);
+  fs.renameSync(beside, link);
+}
+
+/** Where a symbolic link leads; null when there is none at the path. */
+export function readLink(link: string): string | null {
+  try {
+    return fs.readlinkSync(link);
+  } catch {
+    return null; // absent, or a file of another kind
+  }
+}
+
 function lstat(path: string): fs.Stats | null {
   try {
     return fs.lstatSync(path);

@@ -8,9 +8,11 @@
 import fs from "node:fs";
 import os from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { errorCode } from "../base/errno.ts";
+import { platform } from "../platform/platform.ts";
 import { system } from "../platform/system.ts";
 import { WshError } from "../protocol/errors.ts";
-import { checkInstanceName, defaultInstanceName } from "../protocol/names.ts";
+import { checkInstanceName, decodeName, defaultInstanceName, encodeName } from "../protocol/names.ts";
 import { checkOwnDir, ensureOwnDir, ownUid } from "./owned-files.ts";
 
 /** Longest socket path in bytes: sun_path without its final NUL. */
@@ -24,19 +26,17 @@ const homelessDir = "home.d";
 /** One instance's name and paths. Every …Socket is a Unix socket. */
 export interface Instance {
   readonly name: string;
+  /** The name in the names of files: where `Dev` and `dev` would be one file, capitals are encoded. */
+  readonly fileName: string;
   /** Holds the files of all instances of this user; 0700. */
   readonly runtimeDir: string;
   readonly httpSocket: string;
   readonly mcpSocket: string;
-  /** What the server publishes about itself (info.ts). */
+  /** Link to what the server publishes about itself (server-info.ts). */
   readonly infoFile: string;
-  /** Guards the registry, and a server's bind. */
-  readonly lockFile: string;
-  /** Held by the process that is starting a server. */
-  readonly startLockFile: string;
-  /** Contains the socket ID.sock of every session process. */
+  /** Contains the socket ID.sock of every session process. Locked by those who change the registry, or bind a server. */
   readonly hostsDir: string;
-  /** Contains the names and session ids: hard links to the session processes' sockets. */
+  /** Contains the names and session ids: links to the session processes' sockets. Locked by who starts a server. */
   readonly namesDir: string;
   /** The next ids and the next automatic name (registry/counters.ts). */
   readonly countersFile: string;
@@ -73,22 +73,22 @@ export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
   const home = homeDir(env) ?? join(runtimeDir, homelessDir);
   const stateDir = join(absolute(env.XDG_STATE_HOME) ?? join(home, ".local/state"), "wsh");
   const namedConfig = flags.config || env.WSH_CONFIG;
-  const hostsDir = join(runtimeDir, name);
+  const fileName = encodeName(name, platform().foldsFileNames);
+  const hostsDir = join(runtimeDir, fileName);
   const instance: Instance = {
     name,
+    fileName,
     runtimeDir,
-    httpSocket: join(runtimeDir, `${name}${httpSuffix}`),
-    mcpSocket: join(runtimeDir, `${name}.mcp.sock`),
-    infoFile: join(runtimeDir, `${name}.json`),
-    lockFile: join(runtimeDir, `${name}.lock`),
-    startLockFile: join(runtimeDir, `${name}.start.lock`),
+    httpSocket: join(runtimeDir, `${fileName}${httpSuffix}`),
+    mcpSocket: join(runtimeDir, `${fileName}.mcp.sock`),
+    infoFile: join(runtimeDir, `${fileName}.json`),
     hostsDir,
     namesDir: join(hostsDir, "names"),
-    countersFile: join(stateDir, `${name}.counters`),
+    countersFile: join(stateDir, `${fileName}.counters`),
     stateDir,
-    tokenFile: join(stateDir, `${name}.token`),
-    serverLog: join(stateDir, `${name}.server.log`),
-    hostLog: join(stateDir, `${name}.host.log`),
+    tokenFile: join(stateDir, `${fileName}.token`),
+    serverLog: join(stateDir, `${fileName}.server.log`),
+    hostLog: join(stateDir, `${fileName}.host.log`),
     configFile: namedConfig
       ? resolve(namedConfig)
       : join(absolute(env.XDG_CONFIG_HOME) ?? join(home, ".config"), "wsh/config.toml"),
@@ -125,7 +125,8 @@ function parseSocketPath(path: string, source: string): { name: string; runtimeD
     });
   }
   const runtimeDir = dirname(whole);
-  const name = whole.slice(runtimeDir.length, -httpSuffix.length).replace(/^\//, "");
+  const fileName = whole.slice(runtimeDir.length, -httpSuffix.length).replace(/^\//, "");
+  const name = platform().foldsFileNames ? (decodeName(fileName) ?? fileName) : fileName;
   return { name: checkInstanceName(name), runtimeDir };
 }
 
@@ -186,22 +187,52 @@ export function hasStateDir(instance: Instance): boolean {
     prepareStateDir(instance);
     return true;
   } catch (thrown) {
-    if (WshError.from(thrown).code === "runtime_dir_unusable") return false;
-    const stat = fs.lstatSync(instance.stateDir);
-    const isOurs = stat.uid === process.getuid?.() && (stat.isDirectory() || stat.isSymbolicLink());
-    if (isOurs) throw thrown;
+    if (WshError.from(thrown).code !== "runtime_dir_unusable" && !hasOtherOwner(instance)) throw thrown;
     return false;
   }
 }
 
-/**
- * Creates and checks a directory of the state directory for files that no cleaner of the runtime directory may take.
- * Where there is no state directory, it is in the runtime directory after all.
- */
-export function prepareKeptDir(instance: Instance, name: "locks"): string {
-  const base = hasStateDir(instance) ? instance.stateDir : join(instance.runtimeDir, homelessDir);
-  if (base !== instance.stateDir) for (const path of [instance.runtimeDir, base]) ensureOwnDir(path);
-  const directory = join(base, name);
-  ensureOwnDir(directory);
-  return directory;
+/** Whether what is at the state directory's path is another user's, or no directory. */
+function hasOtherOwner({ stateDir }: Instance): boolean {
+  try {
+    const stat = fs.lstatSync(stateDir);
+    return stat.uid !== ownUid() || !(stat.isDirectory() || stat.isSymbolicLink());
+  } catch (error) {
+    return errorCode(error) !== "ENOENT"; // in a directory that is not ours to enter, or below a file
+  }
 }
+
+/**
+ * Runs `fn` in a directory of the state directory, for files that no cleaner of the runtime directory may take. Where
+ * that fails (another user's, read-only, full) `fn` runs once more in a directory of the runtime directory.
+ * @throws what the state directory's try threw, if both fail; unsafe_path at once
+ */
+export function inKeptDir<T>(instance: Instance, name: KeptDir, fn: (directory: string) => T): T {
+  const [directory, instead] = keptDirs(instance, name);
+  try {
+    prepareStateDir(instance);
+    ensureOwnDir(directory);
+    return fn(directory);
+  } catch (thrown) {
+    if (!hasOtherOwner(instance) && WshError.from(thrown).code === "unsafe_path") throw thrown;
+    try {
+      ensureOwnDir(instance.runtimeDir);
+      ensureOwnDir(dirname(instead));
+      ensureOwnDir(instead);
+      return fn(instead);
+    } catch {
+      throw thrown;
+    }
+  }
+}
+
+/** Where inKeptDir's files are: as a rule, and otherwise. */
+export function keptDirs({ stateDir, runtimeDir }: Instance, name: KeptDir): readonly [string, string] {
+  return [join(stateDir, name), join(runtimeDir, homelessDir, name)];
+}
+
+/**
+ * Locks of living processes; what servers publish; scripts of shells; what programs will read as their standard input,
+ * and shells as their secret.
+ */
+type KeptDir = "locks" | "servers" | "shell" | "stdin" | "keys";

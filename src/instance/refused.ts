@@ -3,7 +3,8 @@ import { WshError } from "../protocol/errors.ts";
 
 const MAKE_ROOM = "Make room there, then try again; nothing was changed.";
 const OTHER_PLACE =
-  "The runtime directory must be on a file system with hard links, sockets and flock(2): set XDG_RUNTIME_DIR to one.";
+  "The runtime and state directories must be on file systems with links and flock(2), the former with sockets: set " +
+  "XDG_RUNTIME_DIR or XDG_STATE_HOME to one.";
 
 const hints: Readonly<Record<string, string>> = {
   ENOSPC: MAKE_ROOM,

@@ -3,12 +3,19 @@
  * only, whole and renamed into place, so that a reader never sees half of it. It stays when the server ends: `persist`
  * is a lasting choice of the person; pid and addresses are then empty. A file that cannot be understood is as good as
  * none: the server writes a new one.
+ *
+ * The file is in the state directory, and the runtime directory has a link to it: cleaners of /tmp take no links, and
+ * who finds the server's sockets finds what it says, whatever his state directory is. The file's name has the runtime
+ * directory and the machine in it, so that neither two of the one nor two of the other mix.
  */
 
 import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
 import * as v from "valibot";
 import { errorCode } from "../base/errno.ts";
-import type { Instance } from "./paths.ts";
+import { pointTo } from "./owned-files.ts";
+import { type Instance, inKeptDir, keptDirs } from "./paths.ts";
 import { refused } from "./refused.ts";
 
 const serverInfoSchema = v.object({
@@ -31,13 +38,25 @@ const serverInfoSchema = v.object({
 
 export type ServerInfo = v.InferOutput<typeof serverInfoSchema>;
 
-/** What the file says, null when there is none that can be understood. It may tell of a server that has died. */
+/** Characters of a place's digest in a file name: enough to tell the few places of one account apart. */
+const PLACE_LENGTH = 10;
+
+/** What the running server says, null when there is nothing that can be understood. Its server may have died. */
 export function readServerInfo(instance: Instance): ServerInfo | null {
+  return read(instance.infoFile);
+}
+
+/** As readServerInfo, or what the last server here said, of which the link is lost (after a reboot). */
+export function readLastServerInfo(instance: Instance): ServerInfo | null {
+  return readServerInfo(instance) ?? read(join(keptDirs(instance, "servers")[0], nameHere(instance)));
+}
+
+function read(path: string): ServerInfo | null {
   let text: string;
   try {
-    text = fs.readFileSync(instance.infoFile, "utf8");
+    text = fs.readFileSync(path, "utf8");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
+    if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return null;
     throw error;
   }
   try {
@@ -50,12 +69,33 @@ export function readServerInfo(instance: Instance): ServerInfo | null {
 
 /** Replaces the file. The runtime directory must exist. @throws WshError runtime_dir_unusable; the old one stays */
 export function writeServerInfo(instance: Instance, info: ServerInfo): void {
-  const temporary = `${instance.infoFile}.${process.pid}.new`;
   try {
-    fs.writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flag: "wx" });
-    fs.renameSync(temporary, instance.infoFile);
+    inKeptDir(instance, "servers", (directory) => {
+      const path = join(directory, nameHere(instance));
+      const temporary = `${path}.${process.pid}.new`;
+      try {
+        fs.writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flag: "wx" });
+        fs.renameSync(temporary, path);
+      } finally {
+        fs.rmSync(temporary, { force: true });
+      }
+      pointTo(instance.infoFile, path);
+    });
   } catch (error) {
-    fs.rmSync(temporary, { force: true });
     throw refused(`${instance.infoFile} cannot be written`, error);
+  }
+}
+
+function nameHere({ fileName, runtimeDir }: Instance): string {
+  const place = Bun.hash(`${machineId()}\0${os.hostname()}\0${runtimeDir}`);
+  return `${fileName}.${place.toString(36).slice(0, PLACE_LENGTH)}.json`;
+}
+
+/** Empty where the system has none; images of machines may share one. */
+function machineId(): string {
+  try {
+    return fs.readFileSync("/etc/machine-id", "latin1").trim();
+  } catch {
+    return "";
   }
 }

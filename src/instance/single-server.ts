@@ -7,7 +7,7 @@
 import fs from "node:fs";
 import { platform } from "../platform/platform.ts";
 import { WshError } from "../protocol/errors.ts";
-import { withLock } from "./lock.ts";
+import { withDirectoryLock } from "./lock.ts";
 import { type Instance, prepareRuntimeDir } from "./paths.ts";
 import { type LifeLock, lockBeside, lockOwner, lockState, removeLock, takeLifeLock } from "./registry/life-lock.ts";
 import { listenerPid, type ProcessState, processState } from "./registry/liveness.ts";
@@ -29,7 +29,7 @@ export async function claimServer<T>(
   own?: LifeLock,
 ): Promise<{ bound: T; life: LifeLock }> {
   prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, async () => {
+  return withDirectoryLock(instance.hostsDir, async () => {
     const isOwn = own !== undefined && isOurs(instance, own);
     // What is left of a start that was cut short (bindAside) goes too.
     for (const path of serverSockets(instance)) {
@@ -93,8 +93,8 @@ export async function releaseServer(
   close: () => void | Promise<void>,
 ): Promise<void> {
   try {
-    if (!fs.existsSync(instance.runtimeDir)) return await close(); // deleted under us: there is nothing left to guard
-    await withLock(instance.lockFile, async () => {
+    if (!fs.existsSync(instance.hostsDir)) return await close(); // deleted under us: there is nothing left to guard
+    await withDirectoryLock(instance.hostsDir, async () => {
       const isOwn = isOurs(instance, life);
       await close();
       if (isOwn) for (const path of serverSockets(instance)) unlinkSocket(path);

@@ -182,8 +182,3 @@ export function programOf(
   const script = `exec <"$1" && ${stdin.isOurs ? 'rm -f -- "$1" && ' : ""}shift && exec "$@"`;
   return { file: "/bin/sh", args: ["-c", script, "sh", stdin.path, plan.file, ...plan.args] };
 }
-
-/** Writes the program's standard input; only the account can read the file, and it must not exist yet. */
-export function writeStdin(path: string, text: string): void {
-  fs.writeFileSync(path, text, { mode: 0o600, flag: "wx" });
-}

@@ -102,6 +102,8 @@ export interface Sockets {
    * @throws where the path cannot be watched
    */
   watch(path: string, changed: (file: string | null) => void, failed: () => void): { close(): void };
+  /** Whether `watch` tells of sockets that come and go in a directory. */
+  readonly reportsSockets: boolean;
   /** Whether a connection can leave Bun's socket and go on by its descriptor alone (wire/socket.ts). */
   readonly canLeaveBun: boolean;
 }

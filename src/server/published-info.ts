@@ -4,7 +4,7 @@
  * starting a server by hand makes no choice for later ones.
  */
 import { auditFile } from "../instance/audit/audit-log.ts";
-import { readServerInfo, type ServerInfo, writeServerInfo } from "../instance/server-info.ts";
+import { readLastServerInfo, readServerInfo, type ServerInfo, writeServerInfo } from "../instance/server-info.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -20,7 +20,7 @@ export class PublishedInfo {
 
   constructor(private readonly options: GatewayOptions) {
     const { instance, settings, ephemeral, basePrefix } = options;
-    this.persistent = !ephemeral || (readServerInfo(instance)?.persist ?? false);
+    this.persistent = !ephemeral || (readLastServerInfo(instance)?.persist ?? false);
     this.chosen = ephemeral && this.persistent;
     this.fixed = {
       pid: process.pid,

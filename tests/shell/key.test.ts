@@ -54,8 +54,10 @@ describe("no program finds the secret:", () => {
   });
 });
 
-function keyFiles(wsh: Wsh): (string | Buffer)[] {
-  return fs.readdirSync(join(wsh.dir, "run"), { recursive: true }).filter((name) => /key-/.test(String(name)));
+function keyFiles(wsh: Wsh): string[] {
+  const places = [join(wsh.dir, "run"), wsh.instance.stateDir];
+  const files = places.flatMap((path) => fs.readdirSync(path, { recursive: true, encoding: "utf8" }));
+  return files.filter((name) => /key\./.test(name));
 }
 
 describe("a directory's name is no code:", () => {

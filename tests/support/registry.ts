@@ -21,6 +21,8 @@ export function testInstance(name = "default"): TestInstance {
     HOME: join(dir, "home"),
     XDG_RUNTIME_DIR: join(dir, "run"),
     WSH_SERVER_NAME: name,
+    // The platform of this process is that of the processes it starts (fake-darwin/environment.ts).
+    ...(process.env.BUN_OPTIONS === undefined ? {} : { BUN_OPTIONS: process.env.BUN_OPTIONS }),
   };
   return {
     dir,

@@ -31,7 +31,7 @@ export interface AuditRecord {
 }
 
 export function auditFile(instance: Instance, configured: string): string {
-  return configured !== "" ? configured : join(instance.stateDir, `${instance.name}.audit.log`);
+  return configured !== "" ? configured : join(instance.stateDir, `${instance.fileName}.audit.log`);
 }
 
 export interface AuditLog {

@@ -11,6 +11,7 @@ import { orUntil } from "../../base/deadline.ts";
 import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 import { openLogFile } from "../log/log.ts";
 import { type Instance, prepareStateDir } from "../paths.ts";
+import { ownProgram } from "./own-program.ts";
 
 /** Time within which a child must report, in ms: 500 times what a session process needs, for a loaded machine. */
 export const readyTimeoutMs = 10_000;
@@ -33,9 +34,8 @@ export interface SpawnOptions {
 /** Returns the command that runs this program with other arguments: the binary, or bun and main.ts in development. */
 export function selfCommand(args: readonly string[]): string[] {
   const isCompiled = import.meta.dir.startsWith("/$bunfs/");
-  // The binary may have been replaced since we started; the kernel still has ours.
-  const executable = fs.existsSync(process.execPath) ? process.execPath : "/proc/self/exe";
-  return isCompiled ? [executable, ...args] : [executable, resolve(import.meta.dir, "../../main.ts"), ...args];
+  const own = ownProgram();
+  return isCompiled ? [own, ...args] : [own, resolve(import.meta.dir, "../../main.ts"), ...args];
 }
 
 /** Returns the child's environment. A relative path of a configuration is made absolute: the child's cwd is `/`. */
@@ -88,7 +88,9 @@ export async function launch({ command, env, stdin, log, timeoutMs, failure, wha
     });
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new WshError(failure, `${what} could not be started: ${reason}`, {}, { cause: error });
+    const isGone = command[0] === process.execPath && !fs.existsSync(process.execPath);
+    const details = isGone ? { hint: "This program's file is gone, as after an upgrade: start wsh again." } : {};
+    throw new WshError(failure, `${what} could not be started: ${reason}`, details, { cause: error });
   } finally {
     if (log !== null) fs.closeSync(log.fd);
   }

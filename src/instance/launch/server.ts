@@ -2,7 +2,7 @@
 
 import { nofileVariable, originalNofile } from "../../platform/inherited-file-limit.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { withLock } from "../lock.ts";
+import { withDirectoryLock } from "../lock.ts";
 import { checkRuntimeDir, type Instance, prepareRuntimeDir } from "../paths.ts";
 import { isServerAlive } from "../single-server.ts";
 import {
@@ -37,8 +37,8 @@ export async function startServer(
   prepareRuntimeDir(instance);
   const timeoutMs = options.timeoutMs ?? readyTimeoutMs;
   const deadline = performance.now() + timeoutMs;
-  return withLock(
-    instance.startLockFile,
+  return withDirectoryLock(
+    instance.namesDir,
     async () => {
       if (isServerAlive(instance)) return { started: false, report: null };
       try {

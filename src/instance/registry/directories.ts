@@ -10,6 +10,7 @@ import { basename, join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { platform } from "../../platform/platform.ts";
 import { decodeName, encodeName, sessionId } from "../../protocol/names.ts";
+import { readLink } from "../owned-files.ts";
 import { hostSocket, type Instance } from "../paths.ts";
 import { boundIn } from "./liveness.ts";
 
@@ -180,15 +181,6 @@ function linkReader(instance: Instance, hosts?: readonly number[]): (file: strin
     byInode ??= new Map((hosts ?? hostIds(instance)).map((id) => [socketInode(hostSocket(instance, id)) ?? "", id]));
     return byInode.get(inode) ?? null;
   };
-}
-
-/** @returns null for what is not a symbolic link */
-function readLink(path: string): string | null {
-  try {
-    return fs.readlinkSync(path);
-  } catch {
-    return null;
-  }
 }
 
 function nameOf(file: string): Pick<NameLink, "name" | "endedId"> | null {

@@ -14,7 +14,8 @@ import { bootId } from "../../platform/boot.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { onFirstUse } from "../../platform/libc.ts";
 import { platform } from "../../platform/platform.ts";
-import { type Instance, prepareKeptDir } from "../paths.ts";
+import { pointTo, readLink } from "../owned-files.ts";
+import { type Instance, inKeptDir, keptDirs } from "../paths.ts";
 import { refused } from "../refused.ts";
 import { randomToken } from "../secrets/own-secrets.ts";
 
@@ -54,27 +55,28 @@ export function lockBeside(socket: string): string {
  */
 export function takeLifeLock(instance: Instance, socket: string): LifeLock {
   const label = basename(socket).split(".").at(-2) ?? "";
-  const name = [instance.name, label, boot(), process.pid, randomToken(RANDOM_LENGTH), "lock"].join(".");
+  const name = [instance.fileName, label, boot(), process.pid, randomToken(RANDOM_LENGTH), "lock"].join(".");
   const link = lockBeside(socket);
-  let path = "";
-  let fd: number | null = null;
   try {
-    path = join(prepareKeptDir(instance, KEPT_DIR), name);
-    const { O_RDWR, O_CREAT, O_EXCL } = fs.constants;
-    fd = fs.openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600);
-    const lock = tryFlock(fd);
-    if (lock.kind !== "taken") {
-      throw lock.kind === "refused" ? lock.error : new Error("another process has locked it");
-    }
-    pointTo(link, path);
+    return inKeptDir(instance, KEPT_DIR, (directory) => makeLock(join(directory, name), link));
   } catch (thrown) {
-    if (fd !== null) {
-      fs.closeSync(fd);
-      fs.rmSync(path, { force: true });
-    }
-    throw refused(`the lock ${path || KEPT_DIR} that shows this process to be alive cannot be made`, thrown);
+    throw refused(`the lock in ${keptDirs(instance, KEPT_DIR)[0]} that shows this process to be alive`, thrown);
   }
-  return held(path, link, fd);
+}
+
+function makeLock(path: string, link: string): LifeLock {
+  const { O_RDWR, O_CREAT, O_EXCL } = fs.constants;
+  const fd = fs.openSync(path, O_RDWR | O_CREAT | O_EXCL, 0o600);
+  try {
+    const lock = tryFlock(fd);
+    if (lock.kind !== "taken") throw lock.kind === "refused" ? lock.error : new Error("another process has locked it");
+    pointTo(link, path);
+    return held(path, link, fd);
+  } catch (thrown) {
+    fs.closeSync(fd);
+    fs.rmSync(path, { force: true });
+    throw thrown;
+  }
 }
 
 function held(path: string, link: string, open: number): LifeLock {
@@ -86,13 +88,13 @@ function held(path: string, link: string, open: number): LifeLock {
   return {
     path,
     get isLinked() {
-      return targetOf(link) === path;
+      return readLink(link) === path;
     },
     get isFound() {
-      return fd !== null && targetOf(link) === path && isAt(path, fd);
+      return fd !== null && readLink(link) === path && isAt(path, fd);
     },
     discard() {
-      if (targetOf(link) === path) fs.rmSync(link, { force: true });
+      if (readLink(link) === path) fs.rmSync(link, { force: true });
       if (fd !== null && isAt(path, fd)) fs.rmSync(path, { force: true });
       close();
     },
@@ -102,7 +104,7 @@ function held(path: string, link: string, open: number): LifeLock {
 
 /** Whether the process lives that made this link. Changes nothing, and disturbs nobody who looks at the same time. */
 export function lockState(link: string): LockState {
-  const path = targetOf(link);
+  const path = readLink(link);
   return path === null ? "none" : stateOfFile(path);
 }
 
@@ -111,13 +113,13 @@ export function lockState(link: string): LockState {
  * same boot, and where no process is numbered by a namespace of its own.
  */
 export function lockOwner(link: string): number | null {
-  const parts = partsOf(targetOf(link) ?? "");
+  const parts = partsOf(readLink(link) ?? "");
   return parts === null || parts.boot !== boot() ? null : parts.pid;
 }
 
 /** Removes a dead process's link and lock file. The caller holds the registry's lock. */
 export function removeLock(link: string): void {
-  const path = targetOf(link);
+  const path = readLink(link);
   if (path === null || partsOf(path) === null) return;
   fs.rmSync(link, { force: true });
   removeEmpty(path);
@@ -128,11 +130,10 @@ export function removeLock(link: string): void {
  * some calls for each lock file of the instance.
  */
 export function removeLeftLocks(instance: Instance): void {
-  const directory = join(instance.stateDir, KEPT_DIR);
-  for (const name of namesIn(directory)) {
-    const path = join(directory, name);
+  const directories = keptDirs(instance, KEPT_DIR);
+  for (const path of directories.flatMap((directory) => filesIn(directory))) {
     const parts = partsOf(path);
-    if (parts === null || parts.instance !== instance.name) continue;
+    if (parts === null || parts.instance !== instance.fileName) continue;
     // Another machine that shares the directory need not see our locks, nor we its.
     const oldMs = parts.boot === boot() ? UNLOCKED_MS : FOREIGN_MS;
     if (ageMs(path) > oldMs && stateOfFile(path) === "free") removeEmpty(path);
@@ -171,28 +172,6 @@ function partsOf(path: string): { instance: string; boot: string; pid: number } 
 
 const boot = onFirstUse(() => Bun.hash(bootId()).toString(36).slice(0, BOOT_LENGTH));
 
-/** Points the link to the file; over an earlier one in one step, so that there is no moment without. */
-function pointTo(link: string, path: string): void {
-  try {
-    fs.symlinkSync(path, link);
-  } catch (error) {
-    if (errorCode(error) !== "EEXIST") throw error;
-    const beside = `${link}~`;
-    fs.rmSync(beside, { force: true });
-    fs.symlinkSync(path, beside);
-    fs.renameSync(beside, link);
-  }
-}
-
-/** Where the link leads; null when there is none. */
-function targetOf(link: string): string | null {
-  try {
-    return fs.readlinkSync(link);
-  } catch {
-    return null; // absent, or not a link: nothing of ours
-  }
-}
-
 function isAt(path: string, fd: number): boolean {
   const there = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
   const own = fs.fstatSync(fd, { bigint: true });
@@ -210,9 +189,9 @@ function ageMs(path: string): number {
   return stat === undefined ? 0 : Date.now() - stat.mtimeMs;
 }
 
-function namesIn(directory: string): string[] {
+function filesIn(directory: string): string[] {
   try {
-    return fs.readdirSync(directory);
+    return fs.readdirSync(directory).map((name) => join(directory, name));
   } catch {
     return []; // not there: no process of ours has run
   }

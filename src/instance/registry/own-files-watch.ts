@@ -29,7 +29,7 @@ export interface OwnFiles {
  * Calls `lost` when the socket is gone, or the lock is gone or another process's, and again, ever less often, until both
  * are there; then watches the new ones. Runs until disposed; keeps no process alive.
  */
-export function watchOwnFiles(files: OwnFiles, lost: () => void): Disposable {
+export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
   let watchers: { close(): void }[] = [];
   let timer: Timer | null = null;
   let watched: string | null = null;
@@ -43,7 +43,7 @@ export function watchOwnFiles(files: OwnFiles, lost: () => void): Disposable {
 
   function look(): void {
     timer = null;
-    const { socket, life } = files;
+    const { socket, life } = own;
     const inode = fs.lstatSync(socket, { bigint: true, throwIfNoEntry: false })?.ino ?? null;
     const found = inode !== null && life.isFound ? `${inode} ${life.path}` : null;
     if (found !== null && found === watched) return;
@@ -56,17 +56,12 @@ export function watchOwnFiles(files: OwnFiles, lost: () => void): Disposable {
     }
     patience = retryMs;
     const lookSoon = (): void => lookIn(debounceMs);
-    try {
-      for (const path of [socket, life.path]) {
-        watchers.push(platform().sockets.watch(path, lookSoon, lookSoon));
-      }
-      watched = found;
-      // What was deleted while the watch was being set up raises no event.
-      lookIn(settleMs);
-    } catch {
-      stop();
-      lookIn(blindPollMs);
-    }
+    const files = [socket, life.path];
+    watchers = files.flatMap((path) => watch(path, lookSoon) ?? []);
+    if (watchers.length < files.length) return lookIn(blindPollMs);
+    watched = found;
+    // What was deleted while the watch was being set up raises no event.
+    lookIn(settleMs);
   }
 
   function stop(): void {
@@ -82,4 +77,13 @@ export function watchOwnFiles(files: OwnFiles, lost: () => void): Disposable {
       clearTimeout(timer ?? undefined);
     },
   };
+}
+
+/** @returns null where the file cannot be watched: sockets on macOS, or the system's watches are used up */
+function watch(path: string, changed: () => void): { close(): void } | null {
+  try {
+    return platform().sockets.watch(path, changed, changed);
+  } catch {
+    return null;
+  }
 }

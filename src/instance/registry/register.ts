@@ -8,7 +8,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, defaultSessionName, nextNumericName, sessionId } from "../../protocol/names.ts";
-import { withLock } from "../lock.ts";
+import { withDirectoryLock } from "../lock.ts";
 import { checkSocketPath, hostSocket, type Instance, prepareRuntimeDir } from "../paths.ts";
 import { type Counters, withCounters } from "./counters.ts";
 import {
@@ -76,7 +76,7 @@ export async function claimSession(instance: Instance, request: ClaimRequest): P
 function claimOnce(instance: Instance, request: ClaimRequest): Promise<ClaimResult> {
   if (request.name.kind === "exact") checkSessionName(request.name.name);
   prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, async () => {
+  return withDirectoryLock(instance.hostsDir, async () => {
     const files = withinLimit(instance, request.maxSessions);
     const { ids, name } = await withCounters(instance, files, (next) => {
       const { session, window } = next;
@@ -104,7 +104,7 @@ export async function restoreSession(
   bind: ClaimRequest["bind"],
 ): Promise<Claim> {
   prepareRuntimeDir(instance);
-  return withLock(instance.lockFile, async () => {
+  return withDirectoryLock(instance.hostsDir, async () => {
     const files = fileNames(instance);
     if (!own.isLinked) requireUnheld(instance, session);
     const isOwn = hostOfLink(instance, nameFile(session.name)) === session.id;

@@ -2,7 +2,8 @@
  * Reports that the registry may have changed, to a gateway or to a session process that checks its registration. It
  * reports no details: the reader lists again. Two directories are watched, sockets and names; bursts are merged. When
  * the runtime directory is deleted, the watcher reports that once and checks for its return once a second; at rest it
- * causes no wake-ups.
+ * causes no wake-ups. Where sockets raise no events (macOS), the links that come and go with them do, and a slow check
+ * of the directories' times finds what those have missed.
  */
 
 import fs from "node:fs";
@@ -11,6 +12,8 @@ import type { Instance } from "../paths.ts";
 
 /** Events closer together than this, in ms, are one: a claim makes three (bind, link, counters). */
 const debounceMs = 5;
+/** Interval between checks of the directories' times where sockets raise no events, in ms. */
+const blindPollMs = 2_000;
 /** Interval between checks for a missing directory, in ms. */
 const returnPollMs = 1_000;
 
@@ -23,6 +26,7 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
   let watched = "";
   let pending: Timer | null = null;
   let returning: Timer | null = null;
+  let polling: Timer | null = null;
   let isDisposed = false;
 
   function stopWatching(): void {
@@ -72,14 +76,32 @@ export function watchRegistry(instance: Instance, changed: () => void): Disposab
   }
 
   if (!startWatching()) awaitReturn();
+  if (!platform().sockets.reportsSockets) {
+    let seen = times(instance);
+    polling = setInterval(() => {
+      const now = times(instance);
+      if (now !== seen) notice();
+      seen = now;
+    }, blindPollMs);
+    polling.unref();
+  }
   return {
     [Symbol.dispose]() {
       isDisposed = true;
       stopWatching();
       clearTimeout(pending ?? undefined);
       clearInterval(returning ?? undefined);
+      clearInterval(polling ?? undefined);
     },
   };
+}
+
+/** Changes whenever a file of the directories comes or goes. */
+function times(instance: Instance): string {
+  const stats = [instance.hostsDir, instance.namesDir].map((path) =>
+    fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }),
+  );
+  return stats.map((stat) => (stat === undefined ? "absent" : `${stat.ino}:${stat.mtimeNs}`)).join(" ");
 }
 
 /** Which directories are at the paths now: one that was deleted and made again is another, and is not being watched. */

@@ -3,7 +3,7 @@
  * (life-lock.ts); its session's name is a symbolic link to that socket in NAME/names. `dev` is the name of a live
  * session; `dev~7` is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`,
  * another link, is the ids of the host's session and window. Everything that changes the registry runs under flock on
- * NAME.lock; reading takes no lock and tolerates what changes meanwhile (between the two steps of a rename a host has
+ * the directory NAME; reading takes no lock and tolerates what changes meanwhile (between the two steps of a rename a host has
  * two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
  * removed by anyone who holds the lock; what is neither socket nor link is never removed.
  */
@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, formatTarget, paneId, sessionId, type Target } from "../../protocol/names.ts";
-import { withLock } from "../lock.ts";
+import { withDirectoryLock } from "../lock.ts";
 import { checkRuntimeDir, hostSocket, type Instance } from "../paths.ts";
 import { refused } from "../refused.ts";
 import {
@@ -71,7 +71,7 @@ export function isRegistered(instance: Instance, id: number): boolean {
  */
 export async function renameSession(instance: Instance, id: number, name: string): Promise<void> {
   checkSessionName(name);
-  await withLock(instance.lockFile, () => {
+  await withDirectoryLock(instance.hostsDir, () => {
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === name) return;
     linkName(instance, entry, name, entry.ended);
@@ -104,7 +104,7 @@ export async function markLive(instance: Instance, id: number): Promise<void> {
 export async function releaseSession(instance: Instance, session: number | KnownLinks): Promise<void> {
   const id = typeof session === "number" ? session : session.id;
   if (!checkRuntimeDir(instance) || !isRegistered(instance, id)) return;
-  await withLock(instance.lockFile, () => {
+  await withDirectoryLock(instance.hostsDir, () => {
     if (typeof session === "number" || !removeKnown(instance, session)) {
       removeEntry(instance, id, snapshot(instance));
     }
@@ -116,8 +116,8 @@ export async function releaseSession(instance: Instance, session: number | Known
  * removed. A stopped or overloaded process is not dead, and neither is one that has lost its socket for the moment.
  */
 export async function cleanStale(instance: Instance, ids?: readonly number[]): Promise<SessionEntry[]> {
-  if (!checkRuntimeDir(instance)) return [];
-  return withLock(instance.lockFile, () => cleanStaleLocked(instance, ids));
+  if (!checkRuntimeDir(instance) || !fs.existsSync(instance.hostsDir)) return [];
+  return withDirectoryLock(instance.hostsDir, () => cleanStaleLocked(instance, ids));
 }
 
 /** cleanStale for a caller that holds the lock. */
@@ -197,7 +197,7 @@ export function unlinkSocket(path: string): void {
 
 async function setEnded(instance: Instance, session: number | KnownLinks, ended: boolean): Promise<void> {
   const id = typeof session === "number" ? session : session.id;
-  await withLock(instance.lockFile, () => {
+  await withDirectoryLock(instance.hostsDir, () => {
     if (ended && typeof session !== "number" && endKnown(instance, session)) return;
     const { own, entry } = ownLinks(instance, id);
     if (entry.name === null || entry.ended === ended) return;

@@ -33,7 +33,7 @@ const StoredTokenSchema = v.object({
 export type StoredToken = v.InferOutput<typeof StoredTokenSchema>;
 
 export function tokensFile(instance: Instance): string {
-  return join(instance.stateDir, `${instance.name}.tokens.json`);
+  return join(instance.stateDir, `${instance.fileName}.tokens.json`);
 }
 
 /** @throws WshError unsafe_path when the file is not ours alone or not understood: then no named token is good */

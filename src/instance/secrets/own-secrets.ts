@@ -43,7 +43,7 @@ export function ensureToken(instance: Instance): string {
 
 /** Returns the key of the audit log's digests, made now if there was none: without it no input can be guessed. */
 export function ensureAuditKey(instance: Instance): string {
-  return ensureSecret(instance, join(instance.stateDir, `${instance.name}.audit.key`));
+  return ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.audit.key`));
 }
 
 function readSecret(path: string): string | null {

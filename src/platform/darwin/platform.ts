@@ -55,6 +55,8 @@ const sockets: Sockets = {
   connect: tryConnect,
   bound: () => [],
   watch: watchFile,
+  // bind(2) raises no FSEvent.
+  reportsSockets: false,
   // Not tried on a Mac.
   canLeaveBun: false,
 };

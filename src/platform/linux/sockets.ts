@@ -5,7 +5,13 @@ import type { Sockets } from "../port.ts";
 import { tryConnect } from "../unix-socket.ts";
 import { watchFile } from "../watch.ts";
 
-export const linuxSockets: Sockets = { connect: tryConnect, bound, watch: watchFile, canLeaveBun: true };
+export const linuxSockets: Sockets = {
+  connect: tryConnect,
+  bound,
+  watch: watchFile,
+  reportsSockets: true,
+  canLeaveBun: true,
+};
 
 function bound(directory: string): string[] {
   let sockets: string;

@@ -74,8 +74,8 @@ test("a line that another process tore is ended before the next one", () => {
 describe.skipIf(!canMount)("a full runtime directory", () => {
   const runtime = (wsh: Enclave["wsh"]): string => wsh.env.XDG_RUNTIME_DIR ?? "";
 
-  test("`wsh persist` fails and changes nothing; with room again it works", async () => {
-    await using enclave = await Enclave.open(runtime, "128k");
+  test("and a full state directory: `wsh persist` fails and changes nothing; with room again it works", async () => {
+    await using enclave = await Enclave.open((wsh) => wsh.dir, "512k");
     await enclave.ok("server", "--ensure", "--bind", "none");
     await enclave.ok("persist", "on");
     enclave.fill();

@@ -97,6 +97,7 @@ const fakeSockets: Sockets = {
       file === null || !(file.endsWith(".sock") || isSocket(join(path, file)));
     return linuxSockets.watch(path, (file) => isEvent(file) && changed(file), failed);
   },
+  reportsSockets: false,
   canLeaveBun: false,
 };
 

@@ -7,6 +7,7 @@ import type { SessionIds } from "../../../src/instance/registry/directories.ts";
 import { restoreSession } from "../../../src/instance/registry/register.ts";
 import { listSessions, releaseSession } from "../../../src/instance/registry/registry.ts";
 import { createToken, readTokens, tokensFile } from "../../../src/instance/secrets/named-tokens.ts";
+import { platform } from "../../../src/platform/platform.ts";
 import { fakeDaemon, listen, session, testInstance } from "../../support/registry.ts";
 
 function idsOf({ id, session, window }: SessionIds): SessionIds {
@@ -65,8 +66,7 @@ describe("ids", () => {
     using place = testInstance();
     const runtimeDir = join(place.dir, "second");
     const hostsDir = join(runtimeDir, place.instance.name);
-    const lockFile = join(runtimeDir, "t.lock");
-    const other = { ...place.instance, runtimeDir, hostsDir, namesDir: join(hostsDir, "names"), lockFile };
+    const other = { ...place.instance, runtimeDir, hostsDir, namesDir: join(hostsDir, "names") };
     const both = Array.from({ length: 20 }, (_, n) => session(n % 2 === 0 ? place.instance : other));
     const all = await Promise.all(both);
     for (const kind of ["id", "session", "window"] as const) {
@@ -110,7 +110,7 @@ describe("a counter file that is", () => {
     );
   });
 
-  test.if(process.platform === "linux")("lost with the registry gives no id of a session that lives", async () => {
+  test.if(platform().sockets.reportsSockets)("lost with the registry gives no id of a session that lives", async () => {
     using place = testInstance();
     store(place.instance, counters(7, 3, 5, 0));
     using dev = await session(place.instance, "dev");

@@ -7,6 +7,7 @@ import { type Instance, maxSocketPathBytes, prepareRuntimeDir, resolveInstance }
 import { listenerPid, processState } from "../../../src/instance/registry/liveness.ts";
 import { listSessions } from "../../../src/instance/registry/registry.ts";
 import { ensureToken, readToken } from "../../../src/instance/secrets/own-secrets.ts";
+import { platform } from "../../../src/platform/platform.ts";
 import { fakeDaemon as fake, listen, type TestInstance, testInstance } from "../../support/registry.ts";
 
 function code(name: string) {
@@ -21,7 +22,6 @@ describe("which instance is meant", () => {
       name: "default",
       httpSocket: "/run/user/7/wsh/default.http.sock",
       mcpSocket: "/run/user/7/wsh/default.mcp.sock",
-      lockFile: "/run/user/7/wsh/default.lock",
       hostsDir: "/run/user/7/wsh/default",
       tokenFile: "/home/me/.local/state/wsh/default.token",
       configFile: "/home/me/.config/wsh/config.toml",
@@ -175,21 +175,25 @@ test("a socket is alive, dead, absent or no socket", () => {
   expect(processState(path)).toBe("dead");
 });
 
-test("a listener that is stopped is alive, however many wait, and its process is known", async () => {
-  using place = testInstance();
-  const path = join(place.dir, "a.sock");
-  const child = Bun.spawn({ cmd: fake("listen", path)(), env: place.env, stdin: "ignore", stdout: "pipe" });
-  await child.stdout.getReader().read();
-  child.kill("SIGSTOP");
-  expect(listenerPid(path)).toBe(child.pid);
-  // The queue of a listener takes 512 connections.
-  const states = new Set(Array.from({ length: 600 }, () => processState(path)));
-  expect([...states]).toEqual(["alive"]);
-  child.kill("SIGKILL");
-  await child.exited;
-  expect(processState(path)).toBe("dead");
-  expect(listenerPid(path)).toBeNull();
-});
+// As earlier versions of wsh judged; macOS refuses then. With locks: life-lock.test.ts.
+test.if(platform().sockets.reportsSockets)(
+  "a stopped listener without a lock is alive, however many wait, and its process is known",
+  async () => {
+    using place = testInstance();
+    const path = join(place.dir, "a.sock");
+    const child = Bun.spawn({ cmd: fake("listen", path)(), env: place.env, stdin: "ignore", stdout: "pipe" });
+    await child.stdout.getReader().read();
+    child.kill("SIGSTOP");
+    expect(listenerPid(path)).toBe(child.pid);
+    // The queue of a listener takes 512 connections.
+    const states = new Set(Array.from({ length: 600 }, () => processState(path)));
+    expect([...states]).toEqual(["alive"]);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect(processState(path)).toBe("dead");
+    expect(listenerPid(path)).toBeNull();
+  },
+);
 
 describe("the token", () => {
   test("is made once, for everyone the same, readable by its owner alone", () => {

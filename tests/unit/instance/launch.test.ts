@@ -275,6 +275,7 @@ describe("being the instance's server", () => {
     writeServerInfo(place.instance, info);
     expect(readServerInfo(place.instance)).toEqual(info);
     expect(fs.statSync(place.instance.infoFile).mode & 0o777).toBe(0o600);
+    expect(fs.lstatSync(place.instance.infoFile).isSymbolicLink()).toBe(true);
     for (const text of ["", "{", "[]", `{"pid":"1"}`]) {
       fs.writeFileSync(place.instance.infoFile, text);
       expect(readServerInfo(place.instance)).toBeNull();

@@ -1,0 +1,68 @@
+/**
+ * The file to start when this program starts itself again. An upgrade may have replaced it or taken it away (Homebrew
+ * removes the old version's directory, and npm its package) while this process runs: the kernel still has it on Linux,
+ * and elsewhere the name under which the person has the new version is as near as one comes.
+ */
+import fs from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+
+interface Facts {
+  /** Path of the running executable, links resolved. */
+  readonly own: string;
+  /** How this process was called. */
+  readonly called: string;
+  readonly isThere: (path: string) => boolean;
+  readonly inPath: (name: string) => string | null;
+}
+
+/** @returns the file, and whether it may be another version; `own` when there is none at all */
+export function programFile({ own, called, isThere, inPath }: Facts): { path: string; isOther: boolean } {
+  const same = [own, "/proc/self/exe"].find(isThere);
+  if (same !== undefined) return { path: same, isOther: false };
+  const named = [...brewLinks(own), ...(isAbsolute(called) ? [called] : [])].find(isThere);
+  const found = named ?? inPath(nameOf(called)) ?? inPath("wsh");
+  return { path: found ?? own, isOther: found !== null };
+}
+
+let isSaid = false;
+
+/** The program's file; once one is used that may be another version, standard error (of a server its log) says so. */
+export function ownProgram(): string {
+  const own = process.execPath;
+  const { path, isOther } = programFile({
+    own,
+    called: process.argv0,
+    isThere: (candidate) => fs.existsSync(candidate),
+    inPath: (name) => Bun.which(name),
+  });
+  if (isOther && !isSaid) {
+    isSaid = true;
+    process.stderr.write(`wsh: ${own}, which this process runs, is gone, as after an upgrade: ${path} is started\n`);
+  }
+  return path;
+}
+
+/** The first of these paths that leads to the file; absolute. */
+export function linkTo(file: string, paths: readonly (string | null)[]): string | null {
+  const target = realPath(file);
+  const found = paths.find((path) => path !== null && target !== null && realPath(path) === target);
+  return found === undefined || found === null ? null : resolve(found);
+}
+
+/** Links that Homebrew keeps to PREFIX/Cellar/FORMULA/VERSION/bin/NAME, through every upgrade. */
+export function brewLinks(path: string): string[] {
+  const [, prefix, formula, name] = /^(.*)\/Cellar\/([^/]+)\/[^/]+\/bin\/([^/]+)$/.exec(realPath(path) ?? path) ?? [];
+  return prefix === undefined ? [] : [`${prefix}/bin/${name}`, `${prefix}/opt/${formula}/bin/${name}`];
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function realPath(path: string): string | null {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return null; // removed, or out of reach
+  }
+}
