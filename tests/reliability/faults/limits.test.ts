@@ -170,14 +170,11 @@ describe.skipIf(!canMount)("a full disk", () => {
     await using enclave = await Enclave.open((wsh) => wsh.dir, "512k");
     await enclave.ok("new", "before");
     enclave.fill();
-    // Links take room for their names, until nothing is left.
-    enclave.shell('i=0; while ln "$0/filler" "$0/filler$i" 2>/dev/null; do i=$((i+1)); [ $i -lt 5000 ] || break; done');
     const refused = await enclave.run("new", "later");
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/ENOSPC|no space/i);
     expect(await enclave.run("exec", "before", ...WORKS)).toMatchObject({ code: 4, stdout: "works\n" });
     expect((await enclave.ok("list", "--names")).trim()).toBe("before");
-    enclave.shell('rm -f "$0"/filler*');
     enclave.empty();
     await enclave.ok("new", "later");
     expect(await enclave.run("exec", "later", ...WORKS)).toMatchObject({ code: 4 });
