@@ -58,10 +58,10 @@ export function watchOwnFiles(own: OwnFiles, lost: () => void): Disposable {
     const lookSoon = (): void => lookIn(debounceMs);
     const files = [socket, life.path];
     watchers = files.flatMap((path) => watch(path, lookSoon) ?? []);
-    if (watchers.length < files.length) return lookIn(blindPollMs);
-    watched = found;
+    const isWatching = watchers.length === files.length;
+    if (isWatching) watched = found;
     // What was deleted while the watch was being set up raises no event.
-    lookIn(settleMs);
+    lookIn(isWatching ? settleMs : blindPollMs);
   }
 
   function stop(): void {

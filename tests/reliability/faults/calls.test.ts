@@ -7,7 +7,7 @@ import { canFilter, without } from "./seccomp.ts";
 
 if (!canFilter) console.warn("SKIPPED: tests of refused system calls need Linux, seccomp and python3");
 
-for (const call of ["link", "flock"] as const) {
+for (const call of ["symlink", "flock"] as const) {
   test.skipIf(!canFilter)(
     `${call}(2) is refused: no session, no server, no wait, and what is missing is named`,
     async () => {

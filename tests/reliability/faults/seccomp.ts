@@ -1,10 +1,10 @@
 /** A command prefix under which some system calls are refused, as in a sandbox or on a poor file system (Linux). */
 import { isMissing } from "../../support/programs.ts";
 
-/** Numbers of the calls by architecture: link has none of its own on arm64. */
+/** Numbers of the calls by architecture: symlink has none of its own on arm64. */
 const numbers = {
-  x64: { link: [86, 265], flock: [73] },
-  arm64: { link: [37], flock: [32] },
+  x64: { symlink: [88, 266], flock: [73] },
+  arm64: { symlink: [36], flock: [32] },
 } as const;
 
 /** seccomp(2): a filter that answers with an errno for each listed number and allows everything else. */
@@ -29,10 +29,10 @@ os.execvp(sys.argv[3], sys.argv[3:])
 /** ENOSYS, the same number on every architecture of Linux. */
 const ENOSYS = 38;
 
-export function without(call: "link" | "flock"): string[] {
+export function without(call: "symlink" | "flock"): string[] {
   const arch = process.arch === "arm64" ? "arm64" : "x64";
   return ["python3", "-c", script, numbers[arch][call].join(","), String(ENOSYS)];
 }
 
 export const canFilter: boolean =
-  process.platform === "linux" && !isMissing("python3") && Bun.spawnSync([...without("link"), "true"]).success;
+  process.platform === "linux" && !isMissing("python3") && Bun.spawnSync([...without("symlink"), "true"]).success;
