@@ -1,7 +1,8 @@
 /**
  * An attached person's terminal, opened by the session process itself: a relayed program's output goes straight to it,
- * and keys come straight from it, so an echo crosses no other process. The client keeps it in raw mode, paints on it,
- * and restores it at the end; the two never write at the same time (see attach.ts).
+ * and keys come straight from it where the system can report them unread (`readsKeys`), so that an echo crosses no other
+ * process. The client keeps it in raw mode, paints on it, and restores it at the end; the two never write at the same
+ * time (see attach.ts).
  *
  * It is opened without blocking, and only if it is the same device that the client has: a path can lead elsewhere in
  * another mount namespace. A terminal that takes nothing blocks nothing: its bytes stay `pending`.

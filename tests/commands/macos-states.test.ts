@@ -1,0 +1,55 @@
+/** What `status` says of programs on macOS, by the whole of wsh: names and directory are known, waiting is a guess. */
+import { expect, test } from "bun:test";
+import { system } from "../../src/platform/system.ts";
+import { onFakeDarwin, sourceProgram } from "../support/fake-darwin/environment.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Status {
+  readonly state: string;
+  readonly why: string;
+  readonly decided_from: string;
+  readonly cwd: string;
+  readonly foreground: { readonly command_line: string } | null;
+}
+
+test.skipIf(system.name !== "linux")(
+  "names, arguments and directory are facts; what rests on flags says so",
+  async () => {
+    await using wsh = new Wsh({ env: onFakeDarwin });
+    const run = async (...args: readonly string[]): Promise<string> => {
+      const child = Bun.spawn([...sourceProgram, ...args], { cwd: wsh.dir, env: wsh.env, stderr: "pipe" });
+      const [output, error, code] = await Promise.all([
+        new Response(child.stdout).text(),
+        new Response(child.stderr).text(),
+        child.exited,
+      ]);
+      expect({ args, code, error }).toEqual({ args, code: 0, error: "" });
+      return output;
+    };
+    const status = async (): Promise<Status> => JSON.parse(await run("status", "s", "--json"));
+    const named = (command: string) =>
+      until(`status to name ${command}`, async () => {
+        const found = await status();
+        // A program that has just begun works for a moment.
+        return found.foreground?.command_line === command && found.decided_from !== "kernel" ? found : null;
+      });
+    await run("new", "s");
+    expect(await run("exec", "s", "--", "cd /usr; echo here")).toBe("here\n");
+    await run("send", "s", "sleep 30", "--enter");
+    expect(await named("sleep 30")).toMatchObject({
+      state: "running",
+      decided_from: "flags",
+      why: "sleep runs; the system does not tell what it waits for",
+      cwd: "/usr",
+    });
+    await run("send", "s", "--keys", "Ctrl+C");
+    await until("the prompt", async () => (await status()).state === "prompt");
+    await run("send", "s", "sh -c 'while :; do :; done'", "--enter");
+    await until("the loop to work", async () => {
+      const found = await status();
+      return found.why === "sh is working" && found.decided_from === "kernel";
+    });
+    await run("kill", "s");
+  },
+);
