@@ -31,4 +31,4 @@ export const libc = onFirstUse(() => ({ ...openLibc(common), ioctl: openIoctl(),
 /** Null on other systems. */
 export const linuxLibc = onFirstUse(() => (system.name === "linux" ? openLibc(ofLinux) : null));
 
-export const { POLLIN, POLLOUT } = system.constants;
+export const { POLLIN } = system.constants;

@@ -132,12 +132,22 @@ export class LibprocProcesses implements Processes {
 
   private arguments(pid: number): ProcArgs | null {
     const bytes = this.libproc.procArgs(pid);
-    return bytes === null ? null : decodeProcArgs(bytes);
+    const found = bytes === null ? null : decodeProcArgs(bytes);
+    return found === null ? null : { ...found, executable: realPath(found.executable) };
   }
 
   private bytes(pid: number, flavor: number, length: number): Uint8Array | null {
     const bytes = new Uint8Array(length);
     const written = this.libproc.pidInfo(pid, flavor, bytes);
     return written <= 0 ? null : bytes.subarray(0, written);
+  }
+}
+
+/** The kernel tells the path by which the program was started, which may be a link (Homebrew's are). */
+function realPath(path: string): string {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return path; // removed since
   }
 }

@@ -1,6 +1,8 @@
 /** What libproc's bytes say, and what is known of programs on macOS by them. */
 import { describe, expect, test } from "bun:test";
 import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import {
   decodeBsdInfo,
   decodeCwd,
@@ -122,6 +124,21 @@ describe("KERN_PROCARGS2", () => {
     expect(decodeProcArgs(new Uint8Array(3))).toBeNull();
     expect(decodeProcArgs(new Uint8Array([255, 255, 255, 255, 0x2f, 0]))).toBeNull();
   });
+});
+
+test("a program that was started by a link is the file behind it", () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "wsh-link-"));
+  try {
+    const link = path.join(directory, "sh");
+    fs.symlinkSync("/bin/sh", link);
+    const procArgs = () => procArgsBytes(link, ["sh", "-l"]);
+    const processes = new LibprocProcesses({ pidInfo: () => 0, listPids: () => [], procArgs, sessionOf: () => 1 });
+    const executable = fs.realpathSync("/bin/sh");
+    expect(processes.executable(7)).toBe(executable);
+    expect(processes.image(7)).toEqual({ executable, start: "sh\0-l" });
+  } finally {
+    fs.rmSync(directory, { recursive: true });
+  }
 });
 
 describe("who holds a terminal", () => {
