@@ -128,10 +128,12 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   const dead = candidates.filter((entry) => processState(entry.socket) === "dead");
   for (const entry of dead) removeEntry(instance, entry.id, current);
   if (ids === undefined) {
+    const present = new Set<number | null>(entries.map(({ id }) => id));
     for (const { file, host } of [...current.links, ...current.ids]) {
-      if (isOrphan(instance, file, host)) unlinkName(instance, file);
+      if (!present.has(host) && isOrphan(instance, file, host)) unlinkName(instance, file);
     }
     for (const id of lockIds(instance)) {
+      if (present.has(id)) continue;
       const socket = hostSocket(instance, id);
       if (processState(socket) === "absent" && lockState(lockBeside(socket)) === "free") removeLock(lockBeside(socket));
     }
