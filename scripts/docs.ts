@@ -48,8 +48,8 @@ function operationTables(): string {
 
 function errorTable(): string {
   const rows = errorCodes.map((each) => {
-    const { status, hint } = new WshError(each, "");
-    return [String(status), code(each), hint];
+    const error = new WshError(each, "");
+    return [String(error.status), code(each), error.hintAt("http")];
   });
   return table(["status", "code", "way out"], rows);
 }

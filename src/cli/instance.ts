@@ -19,7 +19,7 @@ export function instanceOf(command: Command): Instance {
   try {
     return resolveInstance({ flags: { serverName, socket, config }, env: process.env });
   } catch (thrown) {
-    if (thrown instanceof WshError) throw new UsageError(thrown.message, thrown.hint);
+    if (thrown instanceof WshError) throw new UsageError(thrown.message, thrown.hintAt("cli"));
     throw thrown;
   }
 }

@@ -67,7 +67,7 @@ function report(thrown: unknown, args: readonly string[]): number {
   if (thrown instanceof UsageError) return failed(thrown.message, thrown.hint || helpHint(args), USAGE);
   const error = WshError.from(thrown);
   if (error.code === "internal_error" && process.env.WSH_LOG === "debug") complain(Bun.inspect(thrown));
-  return failed(error.message, error.code === "internal_error" ? "" : error.hint, FAILURE);
+  return failed(error.message, error.code === "internal_error" ? "" : error.hintAt("cli"), FAILURE);
 }
 
 function helpHint(args: readonly string[]): string {

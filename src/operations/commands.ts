@@ -31,7 +31,7 @@ import { FormatField } from "./terminal.ts";
 
 const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the session"));
 const MaxBytesField = v.optional(
-  v.pipe(OutputLimitSchema, v.description("longest output; past it head and tail are kept")),
+  v.pipe(OutputLimitSchema, v.description("longest output, at most 1048576; past it head and tail are kept")),
   DEFAULT_OUTPUT_LIMIT,
 );
 
@@ -51,7 +51,7 @@ const execFields = {
     DEFAULT_WAIT_MS,
   ),
   background: v.optional(
-    v.pipe(v.boolean(), v.description("answer at once with the command's id; wait for it with wait")),
+    v.pipe(v.boolean(), v.description("answer at once with the command's id, to wait for")),
     false,
   ),
   until: v.optional(
@@ -62,7 +62,10 @@ const execFields = {
     "leave",
   ),
   output_limit: v.optional(
-    v.pipe(OutputLimitSchema, v.description("bytes of output per command; past it head and tail are kept")),
+    v.pipe(
+      OutputLimitSchema,
+      v.description("bytes of output per command, at most 1048576; past it head and tail are kept"),
+    ),
     DEFAULT_OUTPUT_LIMIT,
   ),
 };

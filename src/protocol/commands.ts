@@ -89,6 +89,9 @@ export const StepResultSchema = v.object({
   cwd: v.nullable(v.string()),
   command_id: v.nullable(v.number()),
   output_cursor: v.number(),
+  /** What a command that still runs waits for. */
+  waits_for: v.optional(v.picklist(["waiting_for_input", "password", "fullscreen"])),
+  warnings: v.optional(v.array(v.string())),
   /** False when the record is not verified, or when what ran may differ from what was sent. */
   verified: v.optional(v.boolean()),
   /** The command was typed at a shell without integration: what it reports is that line's own word. */

@@ -3,10 +3,12 @@
  * each transport turns them into a reply.
  */
 
+import { type Door, inWordsOf } from "./doors.ts";
+
 interface ErrorKind {
   /** HTTP status of a reply that carries the code. */
   readonly status: number;
-  /** What the caller can do about it, in one sentence. */
+  /** What the caller can do about it, in one sentence; names in braces are each door's own (`doors.ts`). */
   readonly hint: string;
 }
 
@@ -16,14 +18,14 @@ const kinds = {
   access_denied: { status: 403, hint: "Use a token whose scope covers this operation." },
   origin_not_allowed: { status: 403, hint: "Start the server with --cors-origin to allow this origin." },
   host_not_allowed: { status: 403, hint: "Address the server by a name of its own, such as 127.0.0.1 or localhost." },
-  session_not_found: { status: 404, hint: "List the sessions to see which exist." },
+  session_not_found: { status: 404, hint: "{sessions} shows which exist." },
   pane_not_found: { status: 404, hint: "List the session's panes to see which exist." },
-  overlay_not_found: { status: 404, hint: "List the overlays to see which exist." },
-  panel_not_found: { status: 404, hint: "List the panels to see which exist." },
-  command_not_found: { status: 404, hint: "List the session's commands to see which are kept." },
+  overlay_not_found: { status: 404, hint: "{overlays} which exist." },
+  panel_not_found: { status: 404, hint: "{panels} which exist." },
+  command_not_found: { status: 404, hint: "{commands}." },
   server_not_found: { status: 404, hint: "Leave 'server' out, or name this server's own hostname." },
   no_sessions: { status: 404, hint: "Create a session first, or use another tag." },
-  invalid_request: { status: 400, hint: "Correct the request; /docs describes every field." },
+  invalid_request: { status: 400, hint: "Correct the request; {fields}." },
   invalid_format: { status: 400, hint: "Use 'plain' or 'styled'." },
   invalid_overlay: { status: 400, hint: "Stay within 4096 spans or writes of 65536 bytes each." },
   invalid_layout: { status: 400, hint: "Send a tree of rows and columns, or a whole layout text of tmux." },
@@ -38,34 +40,37 @@ const kinds = {
   cwd_not_found: { status: 400, hint: "Give a directory that exists." },
   unknown_key: { status: 400, hint: "Nothing was sent. Use a key name such as Enter, Ctrl+C, Alt+x, Up, F5." },
   regex_too_slow: { status: 400, hint: "Use a simpler pattern, or a text condition." },
-  idle_timeout: { status: 408, hint: "What was started still runs and must not be sent again; wait once more." },
+  idle_timeout: {
+    status: 408,
+    hint: "What was started still runs and must not be sent again; wait once more with {wait}.",
+  },
   session_name_conflict: { status: 409, hint: "Choose another name, or create with if_exists: attach." },
   already_in_alt_screen: { status: 409, hint: "The session is in alt screen mode already." },
   not_in_alt_screen: { status: 409, hint: "The session is not in alt screen mode." },
-  not_at_prompt: { status: 409, hint: "Wait for the prompt, or type into the program with run or input." },
+  not_at_prompt: { status: 409, hint: "Wait for the prompt, or type into the program with {run} or {input}." },
   prompt_not_empty: {
     status: 409,
-    hint: "Wait for whoever types there, or throw the line away with clear_line (--clear-line).",
+    hint: "Wait until the person who types there is done, or throw the line away with {clear_line}.",
   },
   not_echoed: {
     status: 409,
     hint: "Nothing was run. Look at the screen: what reads there may hide what is typed, or be no shell.",
   },
-  no_shell_integration: { status: 409, hint: "Use run (wsh_run_command), which judges the end by what it sees." },
+  no_shell_integration: { status: 409, hint: "Use {run}, which judges the end by what it sees." },
   input_captured: { status: 409, hint: "Another owner holds the keyboard; wait until it releases it." },
   server_already_running: { status: 409, hint: "Use the server that runs, or another instance name (-L)." },
   nested_session: { status: 409, hint: "Detach first, or start with --nested." },
-  size_held: { status: 409, hint: "Detach them first, or resize with force: true; it holds until one of them types." },
+  size_held: { status: 409, hint: "Detach them first, or resize with {force}; it holds until one of them types." },
   session_ended: { status: 410, hint: "The session's program has ended; its screen stays readable for a while." },
   payload_too_large: { status: 413, hint: "Send at most 1 MiB at a time." },
-  resource_limit_reached: { status: 429, hint: "Remove some first; `wsh info` shows the limits." },
+  resource_limit_reached: { status: 429, hint: "Remove some first; {limits} shows the limits." },
   rate_limited: { status: 429, hint: "Wait as long as Retry-After says." },
   input_send_failed: { status: 500, hint: "The program does not read its input; look at its screen." },
   session_create_failed: { status: 500, hint: "See the message; the session was not created." },
   internal_error: { status: 500, hint: "This is a defect; the server's log has the details." },
   max_sessions_reached: { status: 503, hint: "End a session, or raise max_sessions." },
-  parser_unavailable: { status: 503, hint: "The session is going away; list the sessions." },
-  host_unavailable: { status: 503, hint: "The session process does not answer; `wsh list` shows its state." },
+  parser_unavailable: { status: 503, hint: "The session is going away; {sessions} shows which remain." },
+  host_unavailable: { status: 503, hint: "The session process does not answer; {sessions} shows its state." },
   host_crashed: { status: 503, hint: "The session process died; its log is in the state directory." },
   host_version: { status: 503, hint: "The session was started by another version of wsh; end it with that version." },
   server_unavailable: { status: 503, hint: "Start the server with `wsh server`." },
@@ -77,7 +82,7 @@ const kinds = {
   socket_path_too_long: { status: 400, hint: "Use a shorter runtime directory (XDG_RUNTIME_DIR, --socket) or name." },
   lock_busy: { status: 503, hint: "Another wsh holds the instance's lock; try again." },
   parser_timeout: { status: 504, hint: "The terminal is busy; try again." },
-  unknown_method: { status: 404, hint: "See /docs for the methods." },
+  unknown_method: { status: 404, hint: "{methods}." },
   session_required: { status: 400, hint: "Name the session in the request's 'session' field." },
   idle_superseded: { status: 409, hint: "A newer await_idle on this connection replaced this one." },
   input_send_timeout: { status: 500, hint: "The program does not read its input; look at its screen." },
@@ -126,13 +131,24 @@ export class WshError extends Error {
     return this.options.status ?? kinds[this.code].status;
   }
 
-  get hint(): string {
-    const own = this.details.hint;
-    return typeof own === "string" ? own : kinds[this.code].hint;
+  /** The hint in the words of a door. */
+  hintAt(door: Door): string {
+    return inWordsOf(door, this.ownHint);
   }
 
+  /** The error for a caller at a door. */
+  bodyAt(door: Door): ErrorBody {
+    return { ...this.toBody(), hint: this.hintAt(door) };
+  }
+
+  /** The error for another process of wsh, which tells it in the words of its own door. */
   toBody(): ErrorBody {
-    return { ...this.details, code: this.code, message: this.message, hint: this.hint };
+    return { ...this.details, code: this.code, message: this.message, hint: this.ownHint };
+  }
+
+  private get ownHint(): string {
+    const own = this.details.hint;
+    return typeof own === "string" ? own : kinds[this.code].hint;
   }
 
   /** The error that a peer sent as JSON; an unknown code becomes internal_error and keeps its message. */

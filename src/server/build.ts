@@ -9,6 +9,7 @@ import type { Settings } from "../instance/settings/table.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { GiveBack } from "../platform/memory-release.ts";
+import type { SessionInfo } from "../protocol/session.ts";
 import type { Access } from "./auth/access.ts";
 import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
@@ -84,7 +85,7 @@ export function buildGateway(
     },
   });
   const announcements = new Announcements((event) => {
-    if (event.event !== "session_tags_changed") {
+    if (event.event !== "session_tags_changed" && !isOfExec(event.params.session)) {
       for (const listener of sessionListeners) listener(event.params.session.id);
     }
     webSockets.broadcast(event);
@@ -113,6 +114,11 @@ export function buildGateway(
     extend,
   });
   return { app, hosts, sockets, mcp, lifecycle, announcements, memory };
+}
+
+/** Sessions of an exec come and go with every command: the list of resources is not announced for them. */
+function isOfExec({ name, tags }: SessionInfo): boolean {
+  return name.startsWith("exec-") && tags.includes("exec");
 }
 
 /** The server as its own operations see it. */

@@ -22,7 +22,7 @@ export function register(program: Command): void {
           findings.push(...(await check(instance)));
         } catch (thrown) {
           const error = WshError.from(thrown);
-          findings.push({ subject, state: "wrong", text: error.message, advice: error.hint });
+          findings.push({ subject, state: "wrong", text: error.message, advice: error.hintAt("cli") });
         }
       }
       if (findings.some(({ state }) => state === "wrong")) process.exitCode = 1;

@@ -126,7 +126,7 @@ function settings(instance: Instance): Finding[] {
     return [ok("settings", where), ...warnings.map((text) => note("settings", text, "It has no effect."))];
   } catch (thrown) {
     const error = WshError.from(thrown);
-    return [wrong("settings", error.message, error.hint)];
+    return [wrong("settings", error.message, error.hintAt("cli"))];
   }
 }
 

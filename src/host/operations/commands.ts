@@ -3,6 +3,7 @@
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { READY_OUTPUT_LIMIT } from "../../pane/commands/exec.ts";
+import { stillRuns } from "../../pane/commands/step-results.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { cutOutput } from "../../pane/text/cut-output.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
@@ -174,7 +175,9 @@ async function processWait(
   const cut = cutOutput(kept ?? { head: [], tail: [], omitted: 0 }, limit);
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
   const { warnings } = outcome;
+  const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;
   return {
+    ...(timedOut ? stillRuns(pane.commands.state(), input.on_timeout) : {}),
     ...(until === undefined ? {} : decisionOf(outcome)),
     ...(warnings === undefined ? {} : { warnings: [...warnings] }),
     state: exit === null ? "running" : over ? "finished" : stopped,

@@ -183,7 +183,7 @@ class Bridge {
         const error = WshError.from(thrown);
         if (!this.stopped.signal.aborted) this.complain(error.message);
         this.emptyQueue();
-        const { code, message, hint } = error;
+        const { code, message, hint } = error.bodyAt("mcp");
         for (const line of this.open.fail("all", { code, message, hint })) this.say(line);
         this.settle();
       })

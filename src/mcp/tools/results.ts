@@ -28,7 +28,7 @@ function withWarnings(output: unknown, warnings: readonly string[]): Record<stri
  */
 export function badResult(thrown: unknown): CallToolResult {
   const error = WshError.from(thrown);
-  const { schema: _schema, field: _field, message, code, hint, ...details } = error.toBody();
+  const { schema: _schema, field: _field, message, code, hint, ...details } = error.bodyAt("mcp");
   const body =
     code === "idle_timeout" ? { error: message, code, message, hint, ...details } : { code, message, hint, ...details };
   return { content: [{ type: "text", text: JSON.stringify(body) }], isError: true };

@@ -38,7 +38,7 @@ export const listSessions = tool({
   name: "wsh_list_sessions",
   title: "List sessions",
   description:
-    "The sessions that exist, with state, command, directory, tags, idle time and attached people; with `session` that one. " +
+    "The sessions that run, with state, command, directory, tags, idle time and attached people; with `session` that one. " +
     "Use it to find a session before acting on it.",
   core: true,
   access: "observe",
@@ -48,10 +48,17 @@ export const listSessions = tool({
     tag: v.optional(
       v.pipe(v.union([v.string(), v.array(v.string())]), v.description("only sessions with one of these tags")),
     ),
+    all: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description("ended ones too, readable for 1 min (10 after a background or timed-out command)"),
+      ),
+      false,
+    ),
   }),
   output: v.union([v.array(v.looseObject({})), v.looseObject({})]),
-  run: async ({ session, tag }, ask) =>
-    session === undefined ? ask("sessions.list", { tag: tag ?? [] }) : ask("session.get", {}, session),
+  run: async ({ session, tag, all }, ask) =>
+    session === undefined ? ask("sessions.list", { tag: tag ?? [], all }) : ask("session.get", {}, session),
 });
 
 const actions = {

@@ -13,7 +13,7 @@ import type { TextPosition } from "../text/text.ts";
 import type { WaitOutcome } from "../waiting/waiters.ts";
 import type { ExecPort, ExecRequest } from "./exec-port.ts";
 import { CTRL_C, PromptLine, shortened } from "./prompt-line.ts";
-import { StepResults } from "./step-results.ts";
+import { StepResults, stillRuns } from "./step-results.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
 import { type Stop, stopCommand } from "./stop.ts";
 import { TypedExec } from "./typed-exec.ts";
@@ -88,6 +88,7 @@ export class Exec {
         });
         steps.push(result);
         const { command_id: id } = result;
+        warnings.push(...(result.warnings ?? []));
         if (id !== null) warnings.push(...(this.port.log.get(id)?.warnings ?? []));
         const ended = result.state === "finished";
         goOn = ended && !this.port.observer.exited && (!request.stopOnError || result.exit_code === 0);
@@ -273,10 +274,14 @@ export class Exec {
     const { record } = watch;
     if (record === null) {
       if (request.onTimeout !== "leave") target.interrupt();
-      return this.results.ofText(step, "running", null, from, limit);
+      const still = stillRuns(this.port.observer.observe(), request.onTimeout);
+      return { ...this.results.ofText(step, "running", null, from, limit), ...still };
     }
     const stopped = request.onTimeout === "leave" ? null : await this.stop(record.id, request.onTimeout);
-    if (stopped === null) return this.results.ofRecord(step, "running", log.get(record.id) ?? record, limit);
+    if (stopped === null) {
+      const still = stillRuns(this.port.observer.observe(), request.onTimeout);
+      return { ...this.results.ofRecord(step, "running", log.get(record.id) ?? record, limit), ...still };
+    }
     return this.results.ofRecord(step, stopped.by === "kill" ? "killed" : "interrupted", stopped.record, limit);
   }
 }

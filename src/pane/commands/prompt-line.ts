@@ -21,6 +21,8 @@ const SOON_MS = 1_000;
 const TAKEN_BACK_MS = 500;
 /** Characters of a line shown in a message. */
 const SHOWN_CHARS = 80;
+const NESTED =
+  "Waiting does not change it. Give typed (sh or fish) to run the command there, or type with {run}; exit there leads back to the shell.";
 export const CTRL_C = Uint8Array.of(3);
 
 export interface LineRequest {
@@ -114,13 +116,13 @@ export class PromptLine {
       case "open":
         return new WshError("prompt_not_empty", "a command, a search or a list has been begun at the prompt");
       case "typing":
-        return new WshError("prompt_not_empty", "somebody is typing at the prompt");
+        return new WshError("prompt_not_empty", "another client is typing at the prompt");
       case "half":
         return new WshError("prompt_not_empty", "a key was typed in part at the prompt");
       case "unechoed": {
         const message = "the terminal does not echo, so it does not show whether a command has been begun";
         return new WshError("prompt_not_empty", message, {
-          hint: "clear_line (--clear-line) gives up what may have been begun; `stty echo` brings the echo back.",
+          hint: "{clear_line} gives up what may have been begun; `stty echo` brings the echo back.",
         });
       }
       case "pasting":
@@ -128,7 +130,7 @@ export class PromptLine {
         return new WshError("prompt_not_empty", "a paste at the prompt has not ended");
       case "silent":
         return new WshError("prompt_not_empty", "the shell's line editor does not say that its line is empty", {
-          hint: "A key sequence or a paste may be half typed, or a question open: look at the screen; clear_line (--clear-line) interrupts it. Ctrl+Q goes on after Ctrl+S.",
+          hint: "A key sequence or a paste may be half typed, or a question open: look at the screen; {clear_line} interrupts it. Ctrl+Q goes on after Ctrl+S.",
         });
       case "busy":
         return new WshError("not_at_prompt", "the shell shows its prompt and does not read its input", {
@@ -183,6 +185,16 @@ export class PromptLine {
     const state = this.port.observer.observe();
     const running = this.port.log.runningCommand?.command ?? state.foreground?.name ?? "a program";
     const process = state.foreground?.name ?? null;
+    if (state.state === "prompt") {
+      const message = `'${running}' is at a prompt of its own inside the session's shell, and exec types only at the shell's`;
+      return new WshError("not_at_prompt", message, {
+        running,
+        process,
+        state: state.state,
+        nested: true,
+        hint: NESTED,
+      });
+    }
     const message = `the shell is not at its prompt: '${running}' runs (${state.state}: ${state.why})`;
     return new WshError("not_at_prompt", message, { running, process, state: state.state });
   }

@@ -33,7 +33,7 @@ export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | 
     const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
     const hint =
       target.shell === null ? undefined : `Type eval "$(wsh shell-integration ${target.shell})" there, or use`;
-    const run = "run (wsh_run_command), which judges the end by what it sees.";
+    const run = "{run}, which judges the end by what it sees.";
     return new WshError("no_shell_integration", message, {
       process: name,
       hint: hint ? `${hint} ${run}` : `Use ${run}`,
@@ -74,7 +74,9 @@ function readsUnseen({ phase }: CommandLog, state: ProgramState): boolean {
 
 function noPromptDrawn(): WshError {
   const message = "the shell reads its input and has drawn no prompt: the terminal may have no room for it";
-  return new WshError("not_at_prompt", message, { hint: "Make it larger (resize), or type into the shell with run." });
+  return new WshError("not_at_prompt", message, {
+    hint: "Make it larger with {resize}, or type into the shell with {run}.",
+  });
 }
 
 function waits(state: ProgramState): boolean {

@@ -1,11 +1,14 @@
 /** The results of an exec's steps, from the record of the command or from the text where there is no record. */
 
-import type { CommandRecord, ExecState, Step, StepResult } from "../../protocol/commands.ts";
+import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
+import type { ProgramState } from "../state/classify.ts";
 import { cutOutput } from "../text/cut-output.ts";
 import type { KeptLines } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
 import type { CommandLog } from "./command-log.ts";
+
+type StillRuns = Pick<StepResult, "waits_for" | "warnings">;
 
 export interface ResultsPort {
   readonly text: TerminalText;
@@ -56,6 +59,16 @@ export class StepResults {
     const kept = linesBetween(text, { line: from.line + 1, index: 0 }, to, limit);
     return { ...this.skipped(step), ...outputOf(kept, limit), state, exit_code: exitCode, cwd: this.port.cwd() };
   }
+}
+
+/** What a reader needs of a command that still runs at its deadline: what it waits for, and that it was not stopped. */
+export function stillRuns({ state, settled }: ProgramState, onTimeout: OnTimeout): StillRuns {
+  const waits = settled && (state === "waiting_for_input" || state === "password" || state === "fullscreen");
+  const verb = onTimeout === "kill" ? "killed" : "interrupted";
+  return {
+    ...(waits ? { waits_for: state } : {}),
+    ...(onTimeout === "leave" ? {} : { warnings: [`the command was ${verb} at the deadline and still runs`] }),
+  };
 }
 
 function outputOf(kept: KeptLines, limit: number): Pick<StepResult, "output" | "omitted_lines"> {

@@ -216,7 +216,7 @@ export class TypedExec {
     const { run } = this;
     if (run === null || run.isOver || clearLine || state.state === "prompt") return null;
     const message = "the command typed before has not reported its end";
-    const hint = "Wait for its output, or press Ctrl+C; clear_line (--clear-line) gives it up.";
+    const hint = "Wait for its output, or press Ctrl+C; {clear_line} gives it up.";
     return { error: new WshError("not_at_prompt", message, { state: state.state, hint }), isPassing: false };
   }
 

@@ -53,7 +53,7 @@ export function refusalAt(standing: Standing): { readonly error: WshError; reado
   if (state.state === "prompt") return state.settled ? null : refuse(`the shell is busy (${why})`, true);
   const isElsewhere = state.relay !== null || state.decidedFrom === "flags";
   if (!isElsewhere) {
-    const hint = "typed is for shells; give input to any other program with run (wsh_run_command).";
+    const hint = "typed is for shells; give input to any other program with {run}.";
     return refuse(`'${process ?? "the program"}' shows no shell's prompt (${why})`, state.state === "running", hint);
   }
   if (quietMs < REST_MS) return refuse(`the terminal is busy (${why})`, true);

@@ -91,6 +91,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   offset: "index of the first line returned",
   old_name: "name until now",
   omitted_bytes: "bytes left out",
+  waits_for: "what a command that still runs waits for",
   prompt: "what a program that waits for input shows before the cursor",
   since: "the output cursor from which this counts",
   omitted_lines: "lines left out between head and tail",

@@ -131,7 +131,7 @@ export function reply(c: AppContext, binding: HttpBinding, result: unknown): Res
 export function errorResponse(thrown: unknown, path: string): Response {
   const error = WshError.from(thrown);
   if (error.code === "internal_error") console.error(visibleLines(`internal error on ${path}: ${Bun.inspect(thrown)}`));
-  const { code, message, hint, ...details } = error.toBody();
+  const { code, message, hint, ...details } = error.bodyAt("http");
   const { schema, ...shown } = details;
   const body =
     error.status === 408 ? { error: { code, message, hint }, ...shown } : { error: { code, message, hint, ...shown } };

@@ -282,6 +282,6 @@ function supersededError(): WshError {
 }
 
 function bodyOf(thrown: unknown): object {
-  const { schema, ...body } = WshError.from(thrown).toBody();
+  const { schema, ...body } = WshError.from(thrown).bodyAt("http");
   return body;
 }

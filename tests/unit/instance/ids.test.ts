@@ -142,7 +142,7 @@ describe("a counter file that is", () => {
       const message = expect.stringContaining(countersFile);
       await session(place.instance, "dev").then(
         () => expect().fail("a session was made"),
-        (error) => expect(`${error.code} ${error.message} ${error.hint}`).toEqual(message),
+        (error) => expect(`${error.code} ${error.message} ${error.hintAt("cli")}`).toEqual(message),
       );
       expect(listSessions(place.instance)).toEqual([]);
     }

@@ -27,7 +27,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
   );
   expect(shape).toMatchObject({
     wsh_create_session: 'cols=80 command? cwd? env? if_exists="error" name? rows=24 shell? tags?',
-    wsh_list_sessions: "session? tag?",
+    wsh_list_sessions: "all=false session? tag?",
     wsh_manage_session: "action cols? force=false new_name? rows? session signal? tags?",
     wsh_send_input: 'encoding="utf8" input? keys? paste=false session submit=false',
     wsh_get_screen: 'format="plain" rows? session',

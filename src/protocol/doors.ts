@@ -1,0 +1,45 @@
+/**
+ * How each door names what an error's hint speaks of: a hint says `{run}`, and the transport that tells it puts in the
+ * name that its caller knows. Between processes of wsh hints travel unrendered. Pure.
+ */
+
+/** HTTP and WebSocket; the command line; MCP. */
+export type Door = "http" | "cli" | "mcp";
+
+const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
+  run: { http: "`run`", cli: "`wsh run`", mcp: "wsh_run_command" },
+  input: { http: "`input`", cli: "`wsh send`", mcp: "wsh_send_input" },
+  wait: { http: "`wait`", cli: "`wsh wait`", mcp: "wsh_wait" },
+  screen: { http: "`screen`", cli: "`wsh screen`", mcp: "wsh_get_screen" },
+  resize: { http: "PATCH its size", cli: "`wsh resize`", mcp: "wsh_manage_session resize" },
+  clear_line: { http: "clear_line", cli: "--clear-line", mcp: "clear_line" },
+  force: { http: "force: true", cli: "--force", mcp: "force: true" },
+  sessions: { http: "GET /sessions", cli: "`wsh list`", mcp: "wsh_list_sessions" },
+  limits: { http: "GET /server/info", cli: "`wsh info`", mcp: "wsh_get_status without session" },
+  commands: {
+    http: "GET …/commands lists those that are kept",
+    cli: "`wsh commands` lists those that are kept",
+    mcp: "A command_id comes from wsh_exec or wsh_run_command; wsh_get_status names the last",
+  },
+  overlays: {
+    http: "GET …/overlays shows",
+    cli: "A list of the overlays shows",
+    mcp: "wsh_overlay with list: true shows",
+  },
+  panels: { http: "GET …/panels shows", cli: "A list of the panels shows", mcp: "wsh_panel with list: true shows" },
+  methods: {
+    http: "/docs lists the methods",
+    cli: "--help lists the commands",
+    mcp: "tools/list names the tools",
+  },
+  fields: {
+    http: "/docs describes every field",
+    cli: "--help describes every option",
+    mcp: "the tool's schema describes every parameter",
+  },
+};
+
+/** A hint in the words of a door. */
+export function inWordsOf(door: Door, hint: string): string {
+  return hint.replace(/\{(\w+)\}/g, (whole, name: string) => words[name]?.[door] ?? whole);
+}
