@@ -220,7 +220,8 @@ describe("in a nested shell", () => {
   test("that becomes another shell, it says so", async () => {
     await using nested = await Nested.start("dash");
     const result = await nested.exec("exec bash --norc");
-    expect(result).toMatchObject({ state: "replaced", exit_code: null });
+    expect(result).toMatchObject({ state: "replaced", exit_code: null, output: "" });
+    expect(result.warnings?.join()).toContain("shell-integration bash");
     await nested.api.until("prompt");
     expect(await nested.exec("echo $0")).toMatchObject({ output: "bash" });
   });

@@ -45,7 +45,12 @@ export class TypedExec {
 
   /** A mark of a typed command. */
   mark(mark: ShellMark): void {
-    this.run?.mark(mark);
+    const { run } = this;
+    run?.mark(mark);
+    if (run?.isOver !== true) return;
+    // What it has printed belongs to its caller now, if there still is one.
+    run[Symbol.dispose]();
+    this.run = null;
   }
 
   /** Runs per chunk; costs nothing while nobody waits for an echo. */
@@ -105,7 +110,8 @@ export class TypedExec {
       return await this.conclude(step, run, end, request, warnings);
     } finally {
       hold[Symbol.dispose]();
-      if (this.run !== run || run.isOver) run[Symbol.dispose]();
+      if (run.isOver && this.run === run) this.run = null;
+      if (this.run !== run) run[Symbol.dispose]();
     }
   }
 

@@ -4,6 +4,7 @@
  */
 import { Wait } from "../../base/deadline.ts";
 import { platform } from "../../platform/platform.ts";
+import { shellKind } from "../../shell/plan.ts";
 import type { ShellMark } from "../ports.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { KeptLines } from "../text/kept-lines.ts";
@@ -23,6 +24,11 @@ export type TypedEnd =
 
 /** Silence after which a prompt counts as standing where only the screen tells, in ms. */
 const REST_MS = 300;
+
+/** What a person or an agent can do for the shell there. */
+function integrating(shell: string): string {
+  return `eval "$(wsh shell-integration ${shell})" typed there lets run and wait see its prompts`;
+}
 
 const NO_LINES: KeptLines = { head: [], tail: [], omitted: 0 };
 
@@ -149,7 +155,8 @@ export class TypedRun implements Disposable {
     if (!platform().processes.isAlive(shell)) this.gone("the shell has ended");
     else if (this.imageNow() !== this.image) {
       const name = platform().processes.stat(shell)?.name ?? "another program";
-      this.over({ kind: "replaced", why: `the shell has become '${name}' (exec)` });
+      const more = shellKind(name) === "other" ? "" : `; ${integrating(name)}`;
+      this.over({ kind: "replaced", why: `the shell has become '${name}' (exec)${more}` });
     }
   }
 
@@ -174,7 +181,9 @@ export class TypedRun implements Disposable {
   private over(end: TypedEnd): void {
     if (this.end !== null) return;
     const { text } = this.port;
-    this.close(text.position(), text.offset);
+    const at = text.position();
+    // The line at the cursor is the prompt of what comes after it.
+    this.close(end.kind === "gone" ? at : { line: at.line, index: 0 }, text.offset);
     this.end = end;
     for (const tell of [...this.notify]) tell();
   }
