@@ -12,6 +12,7 @@ import { commandEnds } from "./commands.ts";
 import { cost } from "./cost.ts";
 import { echo } from "./echo.ts";
 import { floodAttached, floodDetached } from "./flood.ts";
+import { history } from "./history.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
 import { mcpCalls, mcpStart, mcpTokens } from "./mcp.ts";
@@ -37,6 +38,7 @@ const measures: readonly Measure[] = [
   memory,
   scale,
   idle,
+  history,
 ];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance.md");

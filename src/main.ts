@@ -11,6 +11,9 @@ if ((first === "--version" || first === "-V") && rest.length === 0) {
 } else if (first === "host" && rest.length === 0) {
   const { runHost } = await import("./host/main.ts");
   await runHost();
+} else if (first === "history-worker" && rest.length === 0) {
+  const { runHistoryWorker } = await import("./store/history/worker.ts");
+  await runHistoryWorker();
 } else {
   const { main } = await import("./cli/main.ts");
   await main(process.argv.slice(2));

@@ -23,14 +23,15 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   compositor: ["protocol", "terminal"],
   session: ["base", "protocol", "keys", "pty", "pane", "compositor"],
   endpoint: ["base", "protocol", "platform", "wire", "instance", "keys", "compositor", "session"],
+  store: ["protocol", "operations", "platform", "instance"],
   host: [
     ...["protocol", "operations", "platform", "wire", "instance", "keys", "pty", "terminal", "shell", "pane"],
-    ...["compositor", "session", "endpoint"],
+    ...["compositor", "session", "endpoint", "store"],
   ],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],
   client: ["protocol", "operations"],
-  server: ["protocol", "operations", "platform", "wire", "instance", "mcp"],
+  server: ["protocol", "operations", "platform", "wire", "instance", "store", "mcp"],
 };
 
 function layerOf(file: string): string {

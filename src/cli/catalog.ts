@@ -156,6 +156,18 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/commands.ts")).register,
       },
       {
+        name: "private",
+        usage: "[NAME] on|off",
+        summary: "keep nothing of a session on disk",
+        load: async () => (await import("./commands/private.ts")).register,
+      },
+      {
+        name: "history",
+        usage: "[WORDS…]",
+        summary: "find commands of any session, also ended ones",
+        load: async () => (await import("./commands/history.ts")).register,
+      },
+      {
         name: "status",
         usage: "[NAME]",
         summary: "say what a session, or the server, is doing",

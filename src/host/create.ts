@@ -99,6 +99,7 @@ export async function createSession(
     const env = { ...environmentFor(claim.name, paneId(claim.id)), ...plan.set };
     for (const name of plan.unset) delete env[name];
     const { create: size } = spec;
+    let made: Session | null = null;
     const pane = new Pane({
       id: paneId(claim.id),
       command: plan.displayCommand,
@@ -119,7 +120,7 @@ export async function createSession(
         command: create.command === plan.displayCommand ? plan.displayCommand : null,
         integration: plan.integration,
       },
-      spool: spoolOf(instance, settings),
+      spool: spoolOf(instance, settings, () => made?.isPrivate ?? create.private === true),
       isAskedFor: tags.includes(EXEC_TAG),
       ...(spec.followed ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
       ...paneSettings(settings),
@@ -130,6 +131,7 @@ export async function createSession(
         windowId: claim.window,
         name: claim.name,
         tags,
+        private: create.private,
         server: hostname(settings.hostname),
         rows: size.rows,
         cols: size.cols,
@@ -138,6 +140,7 @@ export async function createSession(
       pane,
       options.registryFor(instance, claim),
     );
+    made = session;
     await pane.start();
     return { session, ids: claim, life: claim.life };
   } catch (error) {
@@ -170,11 +173,15 @@ function stdinOf(own: string | null, given: string | undefined): { path: string;
   return given === undefined ? null : { path: given, isOurs: false };
 }
 
-/** A private session has none. */
-function spoolOf(instance: Instance, settings: Settings): SpoolLimits | null {
+/** @param isPrivate asked whenever a file is to be opened: a private session has none */
+function spoolOf(instance: Instance, settings: Settings, isPrivate: () => boolean): SpoolLimits | null {
   const { spool_command_bytes: commandBytes, spool_session_bytes: totalBytes } = settings;
   if (commandBytes === 0 || totalBytes === 0) return null;
-  return { commandBytes, totalBytes, openFile: () => openUnnamedFile(instance) };
+  const openFile = (): number => {
+    if (isPrivate()) throw new Error("the session is private");
+    return openUnnamedFile(instance);
+  };
+  return { commandBytes, totalBytes, openFile };
 }
 
 function paneSettings(settings: Settings) {

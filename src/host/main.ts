@@ -20,7 +20,10 @@ import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { SessionRegistry } from "../session/types.ts";
+import { historyPlaces } from "../store/history/places.ts";
+import { takeInWhenMany } from "../store/history/start-worker.ts";
 import { type CreateOptions, createSession } from "./create.ts";
+import { keepHistory } from "./history.ts";
 import { servedPane } from "./served-pane.ts";
 import type { Session } from "./session.ts";
 
@@ -36,7 +39,7 @@ export async function runHost(): Promise<void> {
     // Not merely the exit code: what was bound before the failure would keep the process alive.
     process.exit(1);
   }
-  const { session, server, instance, ids, life, logger, warnings } = created;
+  const { session, server, instance, ids, life, logger, warnings, history } = created;
   reportReady({ info: session.info(), warnings });
   const memory = new GiveBack();
   memory.worked();
@@ -57,6 +60,7 @@ export async function runHost(): Promise<void> {
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   process.on("SIGTERM", () => void session.lifetime.kill("killed"));
   await over.promise;
+  history[Symbol.dispose]();
   await releaseSession(instance, { ...ids, name: session.name }).catch((error) =>
     logger.warn("the session's files could not be removed", { error }),
   );
@@ -74,6 +78,8 @@ async function begin(): Promise<{
   logger: Logger;
   /** Warnings about the settings, for the process that starts it. */
   warnings: readonly string[];
+  /** Writes the session's commands down until it is disposed. */
+  history: Disposable;
 }> {
   const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
@@ -94,7 +100,16 @@ async function begin(): Promise<{
   const { warnings } = settings;
   const { id, pane_id } = session.info();
   const named = logger.with({ session: session.name, id, pane: pane_id });
-  return { session, server, instance, ids, life, logger: named, warnings };
+  const places = historyPlaces(instance);
+  const retention = { days: settings.values.history_days, bytes: settings.values.history_bytes };
+  const history = keepHistory(session, {
+    places,
+    settings: settings.values,
+    logger: named,
+    startedByProgram: spec.starter === "server",
+    begun: () => takeInWhenMany(places, retention),
+  });
+  return { session, server, instance, ids, life, logger: named, warnings, history };
 }
 
 /** Starts the session, and records that a command line did so. */

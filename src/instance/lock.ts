@@ -89,8 +89,8 @@ function tryAcquire(path: string, flags: number): number | null {
   }
 }
 
-/** Whether the locked file is still the one at the path, which others open. */
-function isFileAt(path: string, fd: number): boolean {
+/** Whether an open file is still the one at the path, which others open. */
+export function isFileAt(path: string, fd: number): boolean {
   const ours = fs.fstatSync(fd, { bigint: true });
   const current = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
   return current !== undefined && current.ino === ours.ino && current.dev === ours.dev;

@@ -76,6 +76,26 @@ const ExecOutputSchema = v.object({ ...ExecResultSchema.entries, ...untilFields 
 
 export const commandOperations = [
   operation({
+    name: "prompt.offer",
+    scope: "pane",
+    access: "operate",
+    summary: "Put a line at the shell's prompt without running it",
+    input: v.object({
+      text: v.pipe(v.string(), v.description("the line; Enter is left to the person")),
+      after_command: v.optional(
+        v.pipe(v.boolean(), v.description("answer at once, and put it there when the command that runs now has ended")),
+        false,
+      ),
+    }),
+    output: v.object({
+      state: v.pipe(v.picklist(["offered", "pending"]), v.description("pending: it comes with the next prompt")),
+      output_cursor: v.number(),
+    }),
+    errors: ["not_at_prompt", "prompt_not_empty", "no_shell_integration", "session_ended", "input_send_failed"],
+    http: [{ method: "POST", path: "/sessions/:name/offer" }],
+    ws: ["offer_line"],
+  }),
+  operation({
     name: "run",
     scope: "pane",
     access: "operate",

@@ -3,6 +3,7 @@ import type * as v from "valibot";
 import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
+import { historyOperations } from "./history.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";
@@ -13,6 +14,7 @@ const all = [
   ...terminalOperations,
   ...commandOperations,
   ...elementOperations,
+  ...historyOperations,
 ] as const;
 
 type All = (typeof all)[number];

@@ -46,6 +46,8 @@ export class Pane {
   private readonly text: PaneText;
   private readonly answers: QueryAnswers;
   private typedAt = Number.NEGATIVE_INFINITY;
+  /** When an API last sent input. */
+  private sentAt = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: PaneOptions) {
     const { events } = this;
@@ -175,6 +177,7 @@ export class Pane {
   async send(bytes: Uint8Array): Promise<void> {
     const { cookedLine } = this.commands;
     cookedLine.requireFits(bytes);
+    this.sentAt = this.clock.now();
     this.commands.typing(bytes);
     cookedLine.sent(bytes);
     await this.program.send(bytes);
@@ -195,6 +198,12 @@ export class Pane {
     // Recorded before the answer is parsed, but not before it is shown.
     if (bytes.length <= KEY_BYTES && !isSecret(flags)) this.program.answered(note);
     else note();
+  }
+
+  /** Who gave the newest input; null when there was none. */
+  get inputFrom(): "person" | "api" | null {
+    if (Math.max(this.typedAt, this.sentAt) === Number.NEGATIVE_INFINITY) return null;
+    return this.typedAt >= this.sentAt ? "person" : "api";
   }
 
   /** A person at an attached terminal typed within the last `ms`. */
@@ -328,6 +337,7 @@ export class Pane {
         return terminal.modes.bracketedPaste;
       },
       write: async (bytes) => {
+        this.sentAt = this.clock.now();
         await program.send(bytes);
         this.activity.record();
       },

@@ -68,6 +68,7 @@ const kinds = {
   input_send_failed: { status: 500, hint: "The program does not read its input; look at its screen." },
   session_create_failed: { status: 500, hint: "See the message; the session was not created." },
   internal_error: { status: 500, hint: "This is a defect; the server's log has the details." },
+  history_unavailable: { status: 503, hint: "See the message; commands that run are kept in journals meanwhile." },
   max_sessions_reached: { status: 503, hint: "End a session, or raise max_sessions." },
   parser_unavailable: { status: 503, hint: "The session is going away; {sessions} shows which remain." },
   host_unavailable: { status: 503, hint: "The session process does not answer; {sessions} shows its state." },

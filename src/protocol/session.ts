@@ -70,6 +70,7 @@ export const SessionInfoSchema = v.object({
   /** Unix time in milliseconds. */
   created_at: v.number(),
   windows: v.array(WindowInfoSchema),
+  private: v.optional(v.pipe(v.boolean(), v.description("nothing of the session is kept on disk; absent: false"))),
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 
@@ -132,6 +133,9 @@ export const CreateSessionSchema = v.object({
     "error",
   ),
   server: v.optional(v.nullable(v.pipe(v.string(), v.description("this server's hostname; no other is known")))),
+  private: v.optional(
+    v.pipe(v.boolean(), v.description("keep nothing of the session on disk: its commands enter no history")),
+  ),
   /** Prefix of the session's number where no name is given. */
   name_prefix: v.optional(
     v.pipe(v.string(), v.regex(/^[A-Za-z0-9._-]{1,32}$/), v.description("begins the automatic name")),
@@ -147,6 +151,7 @@ export const UpdateSessionSchema = v.object({
   name: v.optional(v.pipe(v.string(), v.description("the new name"))),
   add_tags: v.optional(TagsSchema, []),
   remove_tags: v.optional(TagsSchema, []),
+  private: v.optional(v.pipe(v.boolean(), v.description("whether nothing of the session is kept on disk"))),
 });
 
 /** Why a session is gone. */

@@ -10,6 +10,7 @@ import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import type { SessionInfo } from "../protocol/session.ts";
+import { historyPlaces } from "../store/history/places.ts";
 import type { Access } from "./auth/access.ts";
 import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
@@ -136,6 +137,10 @@ function serverState(
     serverId: published.info.server_id,
     uptimeMs: () => performance.now() - began,
     limits: limitsOf(options.settings),
+    history: {
+      places: historyPlaces(options.instance),
+      retention: { days: options.settings.history_days, bytes: options.settings.history_bytes },
+    },
     get addresses() {
       return published.addresses;
     },

@@ -32,6 +32,7 @@ export class Session<P extends PaneRef = PaneRef> {
   private currentName: string;
   private tagSet: Set<string>;
   private streams = 0;
+  private keptPrivate: boolean;
 
   /** @param pane what the session shows; it is released with the session */
   constructor(
@@ -45,6 +46,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.createdAt = clock.wall();
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
+    this.keptPrivate = options.private ?? false;
     this.elements = this.drawing(clock);
     this.keyboard = this.keys(clock);
     this.window = new Window(
@@ -114,6 +116,11 @@ export class Session<P extends PaneRef = PaneRef> {
     return [...this.tagSet].sort();
   }
 
+  /** Whether nothing of the session may be kept on disk. */
+  get isPrivate(): boolean {
+    return this.keptPrivate;
+  }
+
   get size(): Size {
     return this.window.size;
   }
@@ -176,6 +183,7 @@ export class Session<P extends PaneRef = PaneRef> {
       signal: this.exit?.signal ?? null,
       created_at: this.createdAt,
       windows: [this.window.info(pane)],
+      ...(this.keptPrivate ? { private: true } : {}),
     };
   }
 
@@ -187,6 +195,7 @@ export class Session<P extends PaneRef = PaneRef> {
     name?: string | undefined;
     add_tags: readonly string[];
     remove_tags: readonly string[];
+    private?: boolean | undefined;
   }): Promise<void> {
     const adding = normalizeTags(change.add_tags).filter((tag) => !this.tagSet.has(tag));
     const removing = [...new Set(change.remove_tags)].filter((tag) => this.tagSet.has(tag));
@@ -195,6 +204,7 @@ export class Session<P extends PaneRef = PaneRef> {
       await this.registry.rename(name);
       this.renamedTo(name);
     }
+    this.keptPrivate = change.private ?? this.keptPrivate;
     for (const tag of adding) this.tagSet.add(tag);
     if (adding.length > 0) this.events.emit("tagged", { added: adding, removed: [], tags: this.tags });
     const gone = removing.filter((tag) => this.tagSet.delete(tag));

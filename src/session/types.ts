@@ -29,6 +29,8 @@ export interface SessionOptions extends Size {
   readonly windowId: number;
   readonly name: string;
   readonly tags: readonly string[];
+  /** Nothing of it is kept on disk. */
+  readonly private?: boolean | undefined;
   readonly server: string;
   readonly settings: SessionSettings;
   readonly clock?: Clock;

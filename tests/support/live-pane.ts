@@ -66,6 +66,7 @@ export class LivePane implements AsyncDisposable {
       onTimeout: "leave",
       background: false,
       clearLine: false,
+      byProgram: true,
       outputLimit: 32_768,
       ...options,
     });

@@ -19,6 +19,7 @@ interface NewOptions {
   readonly tag?: readonly string[];
   readonly env?: readonly string[];
   readonly size?: string;
+  readonly private?: boolean;
   readonly json?: boolean;
 }
 
@@ -39,6 +40,7 @@ export function register(program: Command): void {
     .option("--shell <shell>", "path or name of the shell (default: $SHELL)")
     .option("--tag <tag>", "label the session (repeatable)", collect)
     .option("--env <name=value>", "set an environment variable (repeatable)", collect)
+    .option("--private", "keep nothing of it on disk: no history of its commands")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
     .option("--json", "print everything known of the session as JSON")
     .action(async (words: string[], options: NewOptions, command: Command) => {
@@ -70,7 +72,7 @@ export function register(program: Command): void {
 }
 
 function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {
-  const { cwd, shell, tag = [], env, size } = options;
+  const { cwd, shell, tag = [], env, size, private: isPrivate } = options;
   if (after !== null && after.length === 0) throw new UsageError("there is no command after --");
   return {
     name: name ?? null,
@@ -79,6 +81,7 @@ function createOf(name: string | undefined, after: readonly string[] | null, opt
     shell: shell ?? null,
     tags: [...tag],
     env: env === undefined ? null : variables(env),
+    ...(isPrivate === true ? { private: true } : {}),
     ...(size === undefined ? { rows: 24, cols: 80 } : parseSize(size)),
   };
 }

@@ -12,6 +12,7 @@ import { type CommandRecord, stepsOf } from "../../protocol/commands.ts";
 import { condition, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { HandlerContext, PaneHandlers } from "./context.ts";
+import { offer } from "./offer.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
@@ -22,6 +23,7 @@ const STOP_MS = 2_000;
 export const commandHandlers: Pick<
   PaneHandlers,
   | "run"
+  | "prompt.offer"
   | "exec"
   | "process.wait"
   | "commands.stop"
@@ -33,6 +35,7 @@ export const commandHandlers: Pick<
   | "commands.output"
 > = {
   run: told(run),
+  "prompt.offer": offer,
   exec: told(exec),
   "process.wait": told(processWait),
   wait: told(wait),
@@ -135,6 +138,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     typed: input.typed,
     clearLine: input.clear_line,
     outputLimit: input.output_limit,
+    byProgram: context.caller.kind !== "cli",
     signal: context.signal,
   });
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };

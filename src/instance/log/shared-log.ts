@@ -5,6 +5,7 @@
  */
 import fs from "node:fs";
 import { tryFlock } from "../../platform/descriptors.ts";
+import { isFileAt } from "../lock.ts";
 import { LineWriter } from "./line-writer.ts";
 import { formatLine, largestLogBytes, openLogFile } from "./log.ts";
 
@@ -42,10 +43,4 @@ function open(path: string): number {
 function isAt(path: string, fd: number): boolean {
   const stat = fs.fstatSync(fd);
   return !stat.isFile() || (stat.size <= largestLogBytes && isFileAt(path, fd));
-}
-
-function isFileAt(path: string, fd: number): boolean {
-  const ours = fs.fstatSync(fd, { bigint: true });
-  const there = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
-  return there !== undefined && there.ino === ours.ino && there.dev === ours.dev;
 }

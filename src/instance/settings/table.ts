@@ -181,6 +181,17 @@ export const settingsSchema = v.object({
     },
   ),
 
+  // What stays on disk
+  history: choice(
+    ["off", "commands", "output"],
+    "commands",
+    "What `wsh history` keeps of the commands that run: nothing, the commands, or what they printed, too.",
+  ),
+  history_days: integer(90, 1, 36_500, "How long the history keeps a command.", { unit: "days" }),
+  history_bytes: integer(256 * mib, mib, 65_536 * mib, "Largest size of the history; the oldest commands go first.", {
+    unit: "bytes",
+  }),
+
   // Records
   log_level: choice(["error", "warn", "info", "debug"], "info", "Least urgent log line; client commands: warn.", {
     env: "WSH_LOG",

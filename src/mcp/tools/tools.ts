@@ -4,6 +4,7 @@ import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
 import { exec, getOutput, getStatus, wait } from "./commands.ts";
 import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
+import { history } from "./history.ts";
 import { createSession, listSessions, manageSession } from "./sessions.ts";
 import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./terminal.ts";
 import type { Tool } from "./tool.ts";
@@ -23,6 +24,7 @@ export const tools: readonly Tool[] = [
   manageSession,
   getScrollback,
   awaitQuiesce,
+  history,
   overlay,
   removeOverlay,
   panel,

@@ -24,6 +24,7 @@ import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "../text/text.ts";
 import { signalOfExitCode } from "./exit-signal.ts";
 import {
+  type CommandOrigin,
   type Comparison,
   compare,
   cutCommand,
@@ -37,6 +38,7 @@ import {
   settleSent,
   startedRecord,
   storedOutput,
+  typedBetween,
 } from "./log-entry.ts";
 
 export interface CommandLogLimits {
@@ -167,6 +169,11 @@ export class CommandLog {
   /** Id of the next command. */
   get nextId(): number {
     return this.lastId + 1;
+  }
+
+  /** Where a command came from; null when its record is not kept. */
+  origin(id: number): CommandOrigin | null {
+    return this.entries.get(id) ?? null;
   }
 
   /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record is not kept. */
@@ -317,7 +324,9 @@ export class CommandLog {
     const { clock } = this.port;
     const start = mark.position;
     const { expected } = this;
-    const shown = expected !== null && expected.line.length > MAX_COMMAND_LINE ? null : this.typedLine(start);
+    const isLong = expected !== null && expected.line.length > MAX_COMMAND_LINE;
+    const typed = isLong ? "" : typedBetween(this.port.text, prompt, start);
+    const shown = typed.trim() === "" ? null : typed.trim();
     const line = expected?.command ?? mark.commandLine ?? shown;
     const id = ++this.lastId;
     const isAskedFor = expected !== null || this.port.isAskedFor?.();
@@ -330,6 +339,8 @@ export class CommandLog {
       sent: expected,
       shown,
       said: mark.commandLine,
+      indented: /^\s/.test(typed),
+      history: mark.params ?? {},
       verified: mark.verified,
       doubts: [],
       output,
@@ -352,18 +363,6 @@ export class CommandLog {
     entry.said = command;
     if (entry.sent !== null) settleSent(entry);
     else entry.record = { ...entry.record, command: cutCommand(command) };
-  }
-
-  /** What stands between B and C, until the shell says what it runs. */
-  private typedLine(end: TextPosition): string | null {
-    const from = this.promptEnd;
-    if (from === null) return null;
-    const typed = this.port.text
-      .lines(from.line, end.line)
-      .map(({ id, text }) => text.slice(id === from.line ? from.index : 0, id === end.line ? end.index : undefined))
-      .join("\n")
-      .trim();
-    return typed === "" ? null : typed;
   }
 
   private end(

@@ -27,6 +27,7 @@ import { CommandStarts } from "./command-starts.ts";
 import { Exec, type ExecOutcome } from "./exec.ts";
 import type { ExecRequest } from "./exec-port.ts";
 import { LineEditor } from "./line-editor.ts";
+import { type LineOffer, type LineOfferPort, offerLine } from "./line-offer.ts";
 import { type RunOutcome, type RunRequest, Runs } from "./run.ts";
 import type { Leader, Stop } from "./stop.ts";
 
@@ -76,6 +77,7 @@ export class Commands {
   private readonly editor: LineEditor;
   private readonly execs: Exec;
   private readonly runs: Runs;
+  private readonly offers: LineOfferPort;
   private readonly followers = new Set<CommandFollower>();
   private readonly image: ShellImage;
   private readonly spools: Spools | null;
@@ -131,6 +133,7 @@ export class Commands {
       const pid = program.foreground();
       return pid === null ? null : { pid, executable: platform().processes.executable(pid) };
     };
+    this.offers = { ...parts, target, editor: this.editor, send };
     const wait = (request: WaitRequest): Promise<WaitOutcome> => this.wait(request);
     const flags = () => program.flags();
     this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags });
@@ -260,6 +263,14 @@ export class Commands {
   /** Ends a command that runs at the prompt; null when the command ignores it. */
   stop(id: number, how: Stop): ReturnType<Exec["stop"]> {
     return this.execs.stop(id, how);
+  }
+
+  /**
+   * Puts a line at the prompt without running it: at once, or, while a command runs, when that has ended.
+   * @throws WshError as offerLine
+   */
+  offer(offer: LineOffer): Promise<void> {
+    return offerLine(this.offers, offer);
   }
 
   run(request: RunRequest): Promise<RunOutcome> {

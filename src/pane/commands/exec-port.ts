@@ -21,6 +21,8 @@ export interface ExecRequest extends LineRequest {
   readonly until?: readonly Condition[] | undefined;
   /** Types into a shell without integration, of this kind. */
   readonly typed?: TypedShell | undefined;
+  /** Whether an agent or a script over an API asks, not a person at a command line. */
+  readonly byProgram: boolean;
   /** UTF-8 bytes of output per step. */
   readonly outputLimit: number;
 }

@@ -120,7 +120,7 @@ export class Exec {
     let watch: StepWatch | null = null;
     try {
       const input = target.execInput(step.command, oneLine);
-      log.expect({ command: step.command, line: input.line });
+      log.expect({ command: step.command, line: input.line, byProgram: request.byProgram });
       watch = new StepWatch(this.port, request.background, () => hold[Symbol.dispose]());
       await this.type(before, input.text, hold);
       const { signal } = request;

@@ -24,6 +24,10 @@ export interface Entry {
   /** The text between B and C, and what the shell reports it ran: both are compared with `sent`. */
   readonly shown: string | null;
   said: string | null;
+  /** Whether blanks stood before what was typed. */
+  readonly indented: boolean;
+  /** What the shell said with C about its own history. */
+  readonly history: ShellHistoryParams;
   /** Whether its marks were trusted, and each came in time. */
   verified: boolean;
   /** Reasons why its result is not exact, as they become known. */
@@ -42,11 +46,31 @@ export interface ShellStatus {
   readonly position: TextPosition;
 }
 
+/**
+ * Parameters of C by which a shell says whether it keeps a command in its own history: `history`: `no`, or `later` where
+ * only the next C can say (`kept`: 1 or 0). A shell that says nothing has kept what it reports with E.
+ */
+export interface ShellHistoryParams {
+  readonly history?: string | undefined;
+  readonly kept?: string | undefined;
+}
+
+/** Where a command came from: what decides whether a history of commands may keep it. */
+export interface CommandOrigin {
+  readonly sent: Sent | null;
+  readonly said: string | null;
+  readonly shown: string | null;
+  readonly indented: boolean;
+  readonly history: ShellHistoryParams;
+}
+
 /** A command typed by exec. */
 export interface Sent {
   readonly command: string;
   /** The line that the editor should hold. */
   readonly line: string;
+  /** Whether a program asked for it: an agent, or a script over an API. */
+  readonly byProgram: boolean;
 }
 
 /** Whether the command that ran is the one sent. `open`: the shell may still report. `ran` is null where unknown. */
@@ -148,4 +172,13 @@ function isSame(line: string, ran: string): boolean {
 function isShown(line: string, shown: string | null): boolean {
   const blanks = /\s+/g;
   return shown !== null && line.replace(blanks, "") === shown.replace(blanks, "");
+}
+
+/** What stands between B and C, until the shell says what it runs; with the blanks around it. */
+export function typedBetween(text: TerminalText, from: TextPosition | null, end: TextPosition): string {
+  if (from === null) return "";
+  return text
+    .lines(from.line, end.line)
+    .map(({ id, text: line }) => line.slice(id === from.line ? from.index : 0, id === end.line ? end.index : undefined))
+    .join("\n");
 }

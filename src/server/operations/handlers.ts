@@ -5,6 +5,8 @@ import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
+import { askWorker } from "../../store/history/start-worker.ts";
+import type { HistoryWork } from "../../store/history/worker.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { hasTag, idleAny, waitAny } from "./any-session.ts";
 import { createSession } from "./create-session.ts";
@@ -52,8 +54,15 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
     "server.stop": async () => ({ sessions: await state.stop() }),
     "idle.any": (input, context) => idleAny(hosts, input, context),
     "wait.any": (input, context) => waitAny(hosts, input, context),
+    "history.search": (input, { signal }) => askHistory(state, { do: "search", input }, signal),
+    "history.delete": (input, { signal }) => askHistory(state, { do: "delete", input }, signal),
     "exec.fresh": (input, context) => execFresh(hosts, create, input, context),
   };
+}
+
+function askHistory<T>(state: ServerState, request: HistoryWork["request"], signal: AbortSignal): Promise<T> {
+  const { places, retention } = state.history;
+  return askWorker<T>(places, retention, request, signal);
 }
 
 async function ownEntry(

@@ -1,6 +1,8 @@
 /** What the server's own operations read and change of the server: its identity, its limits, and how it ends. */
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { HistoryPlaces } from "../../store/history/places.ts";
+import type { Retention } from "../../store/history/retention.ts";
 
 export interface ServerState {
   readonly instance: Instance;
@@ -14,6 +16,8 @@ export interface ServerState {
   readonly addresses: readonly string[];
   readonly persistent: boolean;
   setPersistent(persistent: boolean): void;
+  /** Where the history of commands lies, and how much of it stays. */
+  readonly history: { readonly places: HistoryPlaces; readonly retention: Retention };
   /** Ends every session, then the server; returns how many sessions there were. */
   stop(): Promise<number>;
   /** A session was created here: an ephemeral server no longer counts as unused. */

@@ -40,7 +40,14 @@ if status is-interactive; and not set -q __wsh_id
     function __wsh_preexec --on-event fish_preexec
         set -g __wsh_id (math $__wsh_id + 1)
         set -g __wsh_open 1
-        builtin printf '\e]133;C%s;id=%s\a\e]633;E;%s%s\a' "$__wsh_key" $__wsh_id (__wsh_escape "$argv[1]" | string collect) "$__wsh_nonce"
+        # Whether fish keeps the line in its own history.
+        set -l wsh_history
+        if test -n "$fish_private_mode"; or string match -q ' *' -- "$argv[1]"
+            set wsh_history ';history=no'
+        else if functions -q fish_should_add_to_history; and not fish_should_add_to_history "$argv[1]"
+            set wsh_history ';history=no'
+        end
+        builtin printf '\e]133;C%s;id=%s%s\a\e]633;E;%s%s\a' "$__wsh_key" $__wsh_id "$wsh_history" (__wsh_escape "$argv[1]" | string collect) "$__wsh_nonce"
     end
 
     function __wsh_postexec --on-event fish_postexec

@@ -16,7 +16,7 @@ if [[ ! -o interactive || -n ${__wsh+set} ]]; then
 fi
 
 builtin typeset -gA __wsh
-__wsh=(nonce '' key '' id 0 open 0 number 0 sched 0)
+__wsh=(nonce '' key '' id 0 open 0 number 0 sched 0 line '' entry 0)
 # The person's next line sees their status; left of `&&` it is no error to errexit and ZERR traps.
 __wsh[check]='{ __wsh_check && :; } 2>/dev/null'
 if [[ -n ${WSH_SHELL_KEY-} ]]; then
@@ -186,8 +186,16 @@ __wsh_url() {
   __wsh[url]=$wsh_out
 }
 
+# C says what the shell's own history does with the line: history=no, or history=later where a hook of the person's
+# decides, whose answer shows before the next command: kept=1 or 0.
 __wsh_preexec() {
   {
+    builtin local wsh_history=''
+    if [[ -o histignorespace && $1 == ' '* ]] || [[ -n ${HISTORY_IGNORE-} && $1 == ${~HISTORY_IGNORE} ]]; then
+      wsh_history=';history=no'
+    elif (( ${+functions[zshaddhistory]} || ${#zshaddhistory_functions} )); then
+      wsh_history=';history=later'
+    fi
     builtin emulate -L zsh
     builtin unsetopt xtrace verbose errexit errreturn nounset allexport
     builtin local wsh_rest="$1" wsh_out='' wsh_part wsh_mark
@@ -206,7 +214,19 @@ __wsh_preexec() {
     if [[ -n $1 ]]; then
       wsh_mark=$'\e]633;E;'"$wsh_out$wsh_rest${__wsh[nonce]:+;${__wsh[nonce]}}"$'\a'
     fi
-    builtin print -rn -- $'\e]133;C'"${__wsh[key]};id=${__wsh[id]}"$'\a'"$wsh_mark" >/dev/tty
+    if [[ -n ${__wsh[line]} ]]; then
+      if [[ ${__wsh[entry]} != $HISTCMD && ${history[${__wsh[entry]}]-} == ${__wsh[line]} ]]; then
+        wsh_history+=';kept=1'
+      else
+        wsh_history+=';kept=0'
+      fi
+    fi
+    __wsh[line]=
+    if [[ $wsh_history == *later* ]]; then
+      __wsh[line]=$1
+      __wsh[entry]=$HISTCMD
+    fi
+    builtin print -rn -- $'\e]133;C'"${__wsh[key]};id=${__wsh[id]}$wsh_history"$'\a'"$wsh_mark" >/dev/tty
     __wsh[eol]=
     if [[ -o promptsp && -o promptcr ]]; then
       __wsh[eol_set]=${PROMPT_EOL_MARK+1}

@@ -93,7 +93,7 @@ describe("a command record", () => {
     mark("D", { exitCode: 0 });
     mark("E", { commandLine: "x\ny" });
     expect(log.last()?.command).toBe("x\ny");
-    log.expect({ command: "what exec sent", line: "eval 'what exec sent'" });
+    log.expect({ command: "what exec sent", line: "eval 'what exec sent'", byProgram: true });
     begin("eval 'what exec sent'");
     mark("E", { commandLine: "eval 'what exec sent'" });
     mark("D", { exitCode: 0 });
@@ -102,7 +102,7 @@ describe("a command record", () => {
 
   test("what ran is compared with what exec sent", () => {
     const { log, mark, begin } = recording();
-    const sent = { command: "echo clean", line: "echo clean" };
+    const sent = { command: "echo clean", line: "echo clean", byProgram: true };
     log.expect(sent);
     begin("1;2cecho clean");
     mark("D", { exitCode: 0 });

@@ -1,0 +1,117 @@
+/**
+ * The history of commands with a million in it: taking journals in, what a session spends on a command, and searches
+ * beside grep over the same command lines.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { openHistory } from "../src/store/history/database.ts";
+import { Journal } from "../src/store/history/journal.ts";
+import type { HistoryRecord } from "../src/store/history/record.ts";
+import { searchHistory } from "../src/store/history/search.ts";
+import { takeIn } from "../src/store/history/take-in.ts";
+import { figure } from "./figure.ts";
+import type { Measure } from "./measure.ts";
+
+const COMMANDS = 1_000_000;
+const JOURNALS = 16;
+const ROUNDS = 40;
+const forever = { days: 36_500, bytes: 1e12 };
+const verbs = [
+  "git commit -m 'mend the parser'",
+  "make test",
+  "cargo build --release",
+  "ls -la",
+  "vim src/main.ts",
+  "kubectl get pods -n production",
+  "docker compose up -d",
+  "npm run build",
+  "ssh build1 uptime",
+  "grep -rn needle src",
+];
+/** What people look for: frequent and rare words, beginnings, several, and words that never occur. */
+const words = ["git", "kube get", "9999", "needle src", "build 4711", "raretoken", "nowhere", "doc comp", "mend pars"];
+
+export const history: Measure = {
+  name: "history",
+  async run() {
+    const directory = fs.mkdtempSync(join(os.tmpdir(), "wsh-bench-"));
+    try {
+      return measured(directory);
+    } finally {
+      fs.rmSync(directory, { recursive: true, force: true });
+    }
+  },
+};
+
+function measured(directory: string) {
+  const places = { journals: directory, database: join(directory, "history.db") };
+  const text = join(directory, "commands.txt");
+  const lines: string[] = [];
+  const spent: number[] = [];
+  for (let journal = 0; journal < JOURNALS; journal++) {
+    const writer = new Journal(directory, {
+      begun: () => {},
+      failed: (error) => {
+        throw error;
+      },
+    });
+    for (let at = journal; at < COMMANDS; at += JOURNALS) {
+      const record = commandAt(at);
+      lines.push(record.command);
+      const begun = performance.now();
+      writer.append(record);
+      if (at % 100 === journal) spent.push(performance.now() - begun);
+    }
+    writer.close();
+  }
+  fs.writeFileSync(text, lines.join("\n"));
+  const begun = performance.now();
+  takeIn(places, forever);
+  const rate = COMMANDS / ((performance.now() - begun) / 1000);
+  const db = openHistory(places);
+  const ours: number[] = [];
+  const greps: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const query of words) {
+      const from = performance.now();
+      searchHistory(db, { words: query, limit: 20 });
+      ours.push(performance.now() - from);
+      if (round % 10 !== 0) continue;
+      const started = performance.now();
+      Bun.spawnSync(["sh", "-c", 'grep -F -- "$1" "$2" | tail -n 20', "sh", query.split(" ")[0] ?? "", text]);
+      greps.push(performance.now() - started);
+    }
+  }
+  db.close();
+  const p99 = (all: number[]): number => all.toSorted((a, b) => a - b)[Math.floor(all.length * 0.99)] ?? 0;
+  return {
+    title: "A history of 1,000,000 commands",
+    columns: ["a search, p50, ms", "p99, ms", "taken in, commands/s", "a command in its session, ms"],
+    lines: [
+      { who: "wsh", figures: [figure(ours), figure([p99(ours)]), figure([rate]), figure(spent)] },
+      { who: "grep over the lines", figures: [figure(greps), figure([p99(greps)]), null, null] },
+    ],
+    goal: "p99 ≤ 50 ms; 100,000 commands/s; 0.2 ms a command",
+    meaning:
+      "Searches for the newest 20 in an open database, for frequent, rare and missing words and several at once; grep starts a process and looks for " +
+      "the first word alone.",
+  };
+}
+
+function commandAt(at: number): HistoryRecord {
+  return {
+    command: `${verbs[at % verbs.length]} ${(at * 7919) % 100_003}${at % 50_000 === 7 ? " raretoken" : ""}`,
+    cwd: `/home/me/project${at % 200}/src`,
+    started_at: 1.7e12 + at * 1_000,
+    duration_ms: at % 5_000,
+    exit_code: at % 17 === 0 ? 1 : 0,
+    signal: null,
+    session: "dev",
+    session_id: "@s3",
+    pane_id: "@7",
+    shell: "bash",
+    by: "person",
+    output: null,
+  };
+}

@@ -1,0 +1,212 @@
+/**
+ * `wsh history`: finds commands that ran in any session. On a terminal it is a filter to type into (history/filter.ts);
+ * otherwise, or with --list or --json, it prints.
+ */
+
+import fs from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import { loadSettings } from "../../instance/settings/settings.ts";
+import { type HistoryCommand, HistoryDeleteSchema, HistorySearchSchema } from "../../operations/history.ts";
+import { parse } from "../../protocol/parse.ts";
+import { type HistoryPlaces, historyPlaces } from "../../store/history/places.ts";
+import type { Retention } from "../../store/history/retention.ts";
+import { UsageError, wholeNumber } from "../arguments.ts";
+import { confirmed } from "../confirm.ts";
+import { ago, ending, took } from "../history/words.ts";
+import { instanceOf } from "../instance.ts";
+import { complain, printJson, say, table } from "../print.ts";
+
+interface Filters {
+  readonly session?: string;
+  readonly cwd?: string;
+  readonly here?: boolean;
+  readonly failed?: boolean;
+  readonly exit?: number;
+  readonly since?: string;
+  readonly until?: string;
+  readonly longer?: string;
+  readonly by?: string;
+}
+
+interface HistoryOptions extends Filters {
+  readonly limit?: number;
+  readonly output?: boolean;
+  readonly list?: boolean;
+  readonly json?: boolean;
+  readonly import?: boolean | string[];
+}
+
+interface DeleteOptions extends Filters {
+  readonly id?: number;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  const history = withFilters(program.command("history [words...]"))
+    .description(
+      "Find commands of any session, living or ended, by the beginnings of their words. On a terminal: type to filter, " +
+        "Enter puts the line at the session's prompt, unsent.",
+    )
+    .option("-n, --limit <n>", "most commands to print (default: 20)", wholeNumber(1))
+    .option("--output", "print what they printed, too, where that was kept (setting history = output)")
+    .option("--list", "print, although this is a terminal")
+    .option("--json", "print the page as JSON")
+    .option(
+      "--import [sources...]",
+      "take in the histories of bash, zsh, fish and atuin, once: those found, or SOURCE[=FILE]",
+    )
+    .action((words: string[], options: HistoryOptions, command: Command) => show(words, options, command));
+  withFilters(history.command("delete [words...]"))
+    .description("Delete commands from the history, and what they printed.")
+    .option("--id <id>", "one command, by its id in --json", wholeNumber(0))
+    .option("--all", "everything")
+    .option("-y, --yes", "do not ask")
+    .option("--json", "print the number as JSON")
+    .action((words: string[], options: DeleteOptions, command: Command) => remove(words, options, command));
+}
+
+function withFilters(command: Command): Command {
+  return command
+    .option("--session <name>", "only commands of the session of this name")
+    .option("--cwd <dir>", "only commands that ran in the directory, or below")
+    .option("--here", "the same, for this directory")
+    .option("--failed", "only commands that failed, or were ended by a signal")
+    .option("--exit <code>", "only commands with this exit code", wholeNumber(0))
+    .option("--since <when>", "not before: 90m, 2d (ago), 2026-01-31")
+    .option("--until <when>", "before that")
+    .option("--longer <duration>", "only commands that took at least this long: 10s, 2m")
+    .option("--by <who>", "person, agent or import");
+}
+
+function filtersOf(words: readonly string[], options: Filters): Record<string, unknown> {
+  if (options.here === true && options.cwd !== undefined) throw new UsageError("give either --here or --cwd");
+  const { session, failed, since, until, by } = options;
+  const cwd = options.here === true ? process.cwd() : options.cwd === undefined ? undefined : resolve(options.cwd);
+  const given = {
+    query: words.length === 0 ? undefined : words.join(" "),
+    ...{ session, cwd, failed, since, until, by },
+    exit_code: options.exit,
+    min_duration: options.longer,
+  };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+async function show(words: readonly string[], options: HistoryOptions, command: Command): Promise<void> {
+  const instance = instanceOf(command);
+  const places = placesOf(instance);
+  const filters = filtersOf(words, options);
+  if (options.import !== undefined) return importAll(places, options.import, options.json === true);
+  const { History } = await import("../../store/history/ask.ts");
+  using history = new History(places, places.retention);
+  const isList =
+    options.list === true || options.json === true || options.output === true || options.limit !== undefined;
+  if (!isList && process.stdin.isTTY && process.stdout.isTTY) {
+    const { filterHistory } = await import("../history/filter.ts");
+    const { query, ...rest } = filters;
+    return await filterHistory(
+      instance,
+      history,
+      parse(HistorySearchSchema, rest),
+      typeof query === "string" ? query : "",
+    );
+  }
+  const search = parse(HistorySearchSchema, {
+    ...filters,
+    limit: options.limit ?? 20,
+    output: options.output ?? false,
+  });
+  const page = history.search(search);
+  if (options.json === true) return printJson(page);
+  for (const warning of page.warnings ?? []) complain(warning);
+  if (page.commands.length === 0) return say("No commands.\n");
+  const oldest = [...page.commands].reverse();
+  if (options.output === true) return say(oldest.map(withOutput).join("\n"));
+  await say(table([["WHEN", "TOOK", "EXIT", "SESSION", "COMMAND"], ...oldest.map(row)]));
+}
+
+function row(command: HistoryCommand): string[] {
+  const { started_at, duration_ms, session } = command;
+  return [
+    ago(started_at, Date.now()),
+    took(duration_ms),
+    ending(command),
+    session ?? "-",
+    command.command.replaceAll("\n", "⏎"),
+  ];
+}
+
+function withOutput(command: HistoryCommand): string {
+  const { output, cwd } = command;
+  const head = `${ago(command.started_at, Date.now())}  exit ${ending(command)}  ${cwd ?? ""}`;
+  const printed = output === null || output === undefined ? "(what it printed was not kept)" : output;
+  return `# ${head.trimEnd()}\n$ ${command.command}\n${printed}\n`;
+}
+
+async function remove(words: readonly string[], options: DeleteOptions, command: Command): Promise<void> {
+  // The parent command knows the same options, and takes those that stand before `delete`.
+  const given: DeleteOptions = { ...command.parent?.opts<Filters>(), ...options };
+  const filters = filtersOf(words, given);
+  const { id, all } = given;
+  if (id === undefined && all !== true && Object.keys(filters).length === 0) {
+    throw new UsageError("nothing says which commands to delete", "Give words, a filter, --id or --all.");
+  }
+  const { History } = await import("../../store/history/ask.ts");
+  const places = placesOf(instanceOf(command));
+  using history = new History(places, places.retention);
+  if (given.yes !== true) {
+    const what = await toBeDeleted(history, filters, given);
+    if (!(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
+  }
+  const chosen = { ...filters, ...(id === undefined ? {} : { id }), all: all ?? false };
+  const deleted = history.delete(parse(HistoryDeleteSchema, chosen));
+  return given.json === true
+    ? printJson({ deleted })
+    : say(`Deleted ${deleted} ${deleted === 1 ? "command" : "commands"}.\n`);
+}
+
+async function toBeDeleted(
+  history: { search(input: ReturnType<typeof searchOf>): { commands: readonly HistoryCommand[]; more: boolean } },
+  filters: Record<string, unknown>,
+  { id, all }: DeleteOptions,
+): Promise<string> {
+  if (id !== undefined) return `command ${id}`;
+  if (all === true && Object.keys(filters).length === 0) return "the whole history";
+  const { commands, more } = history.search(searchOf({ ...filters, limit: 1_000 }));
+  return `${more ? "more than " : ""}${commands.length} ${commands.length === 1 ? "command" : "commands"}`;
+}
+
+function searchOf(filters: Record<string, unknown>) {
+  return parse(HistorySearchSchema, filters);
+}
+
+async function importAll(places: Places, chosen: true | string[] | boolean, json: boolean): Promise<void> {
+  const { findImports, importFrom } = await import("../history/import.ts");
+  const { History } = await import("../../store/history/ask.ts");
+  const files = findImports(Array.isArray(chosen) ? chosen : [], process.env);
+  using history = new History(places, places.retention);
+  const results = files.map((file) => importFrom(history, file));
+  if (json) return printJson(results);
+  if (results.length === 0) return say("No history of bash, zsh, fish or atuin was found.\n");
+  for (const { source, path, commands, imported, error } of results) {
+    if (error !== undefined) complain(`${source}: ${path} cannot be read: ${error}`);
+    else await say(`${source}: ${imported} of ${commands} commands are new (${path})\n`);
+  }
+  if (results.some(({ error }) => error !== undefined)) process.exitCode = 1;
+}
+
+interface Places extends HistoryPlaces {
+  readonly retention: Retention;
+}
+
+function placesOf(instance: Instance): Places {
+  const { values } = loadSettings(instance, { env: process.env });
+  const places = historyPlaces(instance);
+  if (values.history === "off" && !fs.existsSync(places.journals)) {
+    complain("the history is off (setting history): nothing is kept");
+  }
+  return { ...places, retention: { days: values.history_days, bytes: values.history_bytes } };
+}

@@ -1,0 +1,35 @@
+/** `wsh private`: says whether a session keeps anything on disk, or changes that from now on. */
+import type { Command } from "commander";
+import { Argument } from "commander";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { printJson, say } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+
+export function register(program: Command): void {
+  program
+    .command("private [name]")
+    .addArgument(new Argument("[state]", "from now on").choices(["on", "off"]))
+    .description(
+      "Say whether a session is private, or make it so: nothing of a private one is kept on disk. Without a name: the " +
+        "session that this runs in.",
+    )
+    .option("--json", "print the answer as JSON")
+    .action(
+      async (given: string | undefined, state: string | undefined, { json }: { json?: boolean }, command: Command) => {
+        // `wsh private on` speaks of the session around it.
+        const isState = state === undefined && (given === "on" || given === "off");
+        const wanted = isState ? given : state;
+        const name = (isState ? undefined : given) ?? process.env.WSH_PANE;
+        if (name === undefined || name === "") throw new UsageError("this runs in no session: name one");
+        using session = await SessionClient.open(instanceOf(command), name);
+        const info =
+          wanted === undefined
+            ? await session.call("session.get", {})
+            : await session.call("session.update", { private: wanted === "on" });
+        const isPrivate = info.private ?? false;
+        if (json === true) return printJson({ session: info.name, private: isPrivate });
+        return say(`Session '${info.name}' is ${isPrivate ? "private" : "not private"}.\n`);
+      },
+    );
+}

@@ -1,0 +1,152 @@
+/**
+ * The interactive filter of `wsh history`: what it holds, what a key does to it, and its picture. Pure.
+ *
+ * The query stands in the first row, commands below it, the newest first; the chosen one is marked, and the last row
+ * says where and when it ran. What must stay true: the chosen command exists, unless none was found.
+ */
+import type { InputEvent } from "../../keys/types.ts";
+import type { HistoryCommand } from "../../operations/history.ts";
+import { visibleCell } from "../../protocol/visible.ts";
+import { shorten } from "../print.ts";
+import { ago, ending, took } from "./words.ts";
+
+/** Rows that are no commands: the query, and what is known of the chosen one. */
+const OTHER_ROWS = 2;
+/** Cells of the columns before the command. */
+const WHEN_CELLS = 10;
+const EXIT_CELLS = 5;
+
+export interface FilterState {
+  readonly query: string;
+  /** Found so far, the newest first. */
+  readonly commands: readonly HistoryCommand[];
+  /** Older ones match, too. */
+  readonly more: boolean;
+  readonly chosen: number;
+  readonly failedOnly: boolean;
+}
+
+export type FilterAction =
+  | { readonly kind: "search"; readonly state: FilterState }
+  | { readonly kind: "more"; readonly state: FilterState }
+  | { readonly kind: "draw"; readonly state: FilterState }
+  | { readonly kind: "accept"; readonly command: HistoryCommand }
+  | { readonly kind: "leave" };
+
+const decoder = new TextDecoder();
+
+/** @param page commands that a screen shows */
+export function press(state: FilterState, event: InputEvent, page: number): FilterAction {
+  const search = (query: string): FilterAction => ({ kind: "search", state: { ...state, query, chosen: 0 } });
+  if (event.kind === "paste") {
+    const text = decoder.decode(event.raw).replace(/^\x1b\[200~|\x1b\[201~$/g, "");
+    return search(state.query + text.replaceAll(/[\x00-\x1f\x7f]+/g, " "));
+  }
+  if (event.kind !== "key" || event.parsed === null) return { kind: "draw", state };
+  const { key, modifiers } = event.parsed;
+  const ctrl = modifiers.includes("ctrl") && !modifiers.includes("alt");
+  switch (ctrl ? `Ctrl+${key.toLowerCase()}` : key) {
+    case "Enter":
+    case "Ctrl+m": {
+      const command = state.commands[state.chosen];
+      return command === undefined ? { kind: "draw", state } : { kind: "accept", command };
+    }
+    case "Escape":
+    case "Ctrl+c":
+    case "Ctrl+g":
+    case "Ctrl+d":
+      return { kind: "leave" };
+    case "ArrowUp":
+    case "Ctrl+p":
+      return move(state, state.chosen - 1);
+    case "ArrowDown":
+    case "Ctrl+n":
+      return move(state, state.chosen + 1);
+    case "PageUp":
+      return move(state, state.chosen - page);
+    case "PageDown":
+      return move(state, state.chosen + page);
+    case "Home":
+      return move(state, 0);
+    case "End":
+      return move(state, state.commands.length - 1);
+    case "Backspace":
+    case "Ctrl+h":
+      return search([...state.query].slice(0, -1).join(""));
+    case "Ctrl+w":
+      return search(state.query.replace(/\S+\s*$/, ""));
+    case "Ctrl+u":
+      return search("");
+    case "Ctrl+f":
+      return { kind: "search", state: { ...state, failedOnly: !state.failedOnly, chosen: 0 } };
+  }
+  const isText =
+    modifiers.every((modifier) => modifier === "shift") && [...key].length >= 1 && !/^[A-Z][A-Za-z0-9]+$/.test(key);
+  return isText ? search(state.query + key) : { kind: "draw", state };
+}
+
+function move(state: FilterState, to: number): FilterAction {
+  const last = state.commands.length - 1;
+  const chosen = Math.max(0, Math.min(last, to));
+  return { kind: to > last && state.more ? "more" : "draw", state: { ...state, chosen } };
+}
+
+/** Commands that a screen of this height shows. */
+export function pageOf(rows: number): number {
+  return Math.max(1, rows - OTHER_ROWS);
+}
+
+/** Returns the picture as text for the whole screen, its cursor behind the query. @param plain without colours */
+export function picture(
+  state: FilterState,
+  size: { readonly rows: number; readonly cols: number },
+  now: number,
+  plain: boolean,
+): string {
+  const { rows, cols } = size;
+  const page = pageOf(rows);
+  const first = Math.max(0, Math.min(state.chosen - Math.floor(page / 2), state.commands.length - page));
+  const dim = (text: string): string => (plain ? text : `\x1b[2m${text}\x1b[22m`);
+  const lines: string[] = [];
+  const prompt = `${state.failedOnly ? "failed " : ""}› ${visibleCell(state.query)}`;
+  lines.push(fitEnd(prompt, cols - 1));
+  for (let at = first; at < first + page; at++) {
+    const command = state.commands[at];
+    if (command === undefined) {
+      lines.push(at === 0 ? dim(shorten("  nothing found", cols)) : "");
+      continue;
+    }
+    const when = ago(command.started_at, now).padStart(WHEN_CELLS);
+    const exit = ending(command) === "0" ? "" : ending(command).slice(0, EXIT_CELLS);
+    const text = shorten(
+      visibleCell(command.command.replaceAll("\n", "⏎")),
+      Math.max(1, cols - WHEN_CELLS - EXIT_CELLS - 5),
+    );
+    const isChosen = at === state.chosen;
+    const marked = plain && isChosen ? "> " : "  ";
+    const line = `${when} ${exit.padStart(EXIT_CELLS)} ${marked}${text}`;
+    lines.push(isChosen && !plain ? `\x1b[7m${shorten(line, cols)}\x1b[27m` : shorten(line, cols));
+  }
+  lines.push(dim(shorten(details(state), cols)));
+  const cursor = Math.min(cols, Bun.stringWidth(fitEnd(prompt, cols - 1)) + 1);
+  return `\x1b[H${lines
+    .slice(0, rows)
+    .map((line) => `${line}\x1b[K`)
+    .join("\r\n")}\x1b[J\x1b[1;${cursor}H`;
+}
+
+function details({ commands, chosen }: FilterState): string {
+  const command = commands[chosen];
+  if (command === undefined) return "Esc leaves";
+  const { cwd, session, duration_ms, by } = command;
+  const parts = [cwd ?? "", session === null ? "" : `session ${session}`, by === "person" ? "" : by];
+  parts.push(duration_ms === null ? "" : `took ${took(duration_ms)}`, "Enter takes it, Ctrl+F only failed, Esc leaves");
+  return visibleCell(parts.filter((part) => part !== "").join(" · "));
+}
+
+/** The end of a text that is too long. */
+function fitEnd(text: string, cells: number): string {
+  let shown = text;
+  while (Bun.stringWidth(shown) > Math.max(1, cells)) shown = [...shown].slice(1).join("");
+  return shown;
+}

@@ -1,0 +1,132 @@
+/**
+ * The interactive filter of `wsh history` on a terminal: reads keys, searches as the person types, and gives the chosen
+ * line to the session that it runs in, which puts it at the next prompt. Outside any session the line is printed.
+ * The terminal is given back on every way out.
+ */
+import type { Instance } from "../../instance/paths.ts";
+import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "../../keys/decode.ts";
+import type { InputEvent } from "../../keys/types.ts";
+import type { HistoryCommand, HistorySearchInput } from "../../operations/history.ts";
+import { rawMode } from "../../platform/raw-mode.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { History } from "../../store/history/ask.ts";
+import { complain, print, say, takesColor } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
+import { type FilterAction, type FilterState, pageOf, picture, press } from "./filter-view.ts";
+
+/** Commands that are found at a time: several screens. */
+const PAGE = 200;
+/** How long a lone Escape may be the beginning of a key, in ms. */
+const ESCAPE_MS = 30;
+const ENTER_SCREEN = "\x1b[?1049h\x1b[?2004h";
+const LEAVE_SCREEN = "\x1b[?2004l\x1b[?1049l";
+
+export async function filterHistory(
+  instance: Instance,
+  history: History,
+  filters: HistorySearchInput,
+  query: string,
+): Promise<void> {
+  for (const warning of history.warnings) complain(warning);
+  const chosen = await choose(history, filters, query);
+  if (chosen === null) {
+    process.exitCode = 130;
+    return;
+  }
+  const pane = process.env.WSH_PANE;
+  if (pane === undefined || pane === "") return say(`${chosen.command}\n`);
+  try {
+    using session = await SessionClient.open(instance, pane);
+    await session.call("prompt.offer", { text: chosen.command, after_command: true });
+  } catch (error) {
+    complain(`the line cannot be put at the prompt: ${WshError.from(error).message}`);
+    await say(`${chosen.command}\n`);
+  }
+}
+
+/** @returns null when the person left */
+async function choose(history: History, filters: HistorySearchInput, query: string): Promise<HistoryCommand | null> {
+  const raw = rawMode(0);
+  const plain = !takesColor(process.stdout);
+  const size = (): { rows: number; cols: number } => ({
+    rows: process.stdout.rows || 24,
+    cols: process.stdout.columns || 80,
+  });
+  let state = search(history, filters, {
+    query,
+    commands: [],
+    more: false,
+    chosen: 0,
+    failedOnly: filters.failed === true,
+  });
+  const draw = (): Promise<void> => print(picture(state, size(), Date.now(), plain));
+  const done = Promise.withResolvers<HistoryCommand | null>();
+  const act = (events: readonly InputEvent[]): void => {
+    for (const event of events) {
+      const action = press(state, event, pageOf(size().rows));
+      if (action.kind === "accept" || action.kind === "leave") {
+        done.resolve(action.kind === "accept" ? action.command : null);
+        return;
+      }
+      state = next(history, filters, action);
+    }
+    void draw();
+  };
+  const resized = (): void => void draw();
+  let keys = initialKeyState;
+  let timer: Timer | null = null;
+  const read = (bytes: Uint8Array): void => {
+    if (timer !== null) clearTimeout(timer);
+    const decoded = decodeKeys(keys, bytes);
+    keys = decoded.state;
+    act(decoded.events);
+    if (isWaiting(keys)) timer = setTimeout(flush, ESCAPE_MS);
+  };
+  const flush = (): void => {
+    const decoded = flushKeys(keys);
+    keys = decoded.state;
+    act(decoded.events);
+  };
+  const stop = (): void => done.resolve(null);
+  process.on("SIGWINCH", resized);
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, stop);
+  process.stdin.on("data", read);
+  process.stdin.on("end", stop);
+  raw.enter();
+  try {
+    await print(ENTER_SCREEN);
+    await draw();
+    return await done.promise;
+  } finally {
+    if (timer !== null) clearTimeout(timer);
+    process.off("SIGWINCH", resized);
+    process.stdin.off("data", read);
+    process.stdin.off("end", stop);
+    process.stdin.pause();
+    await print(LEAVE_SCREEN);
+    raw.leave();
+  }
+}
+
+function next(
+  history: History,
+  filters: HistorySearchInput,
+  action: Extract<FilterAction, { state: FilterState }>,
+): FilterState {
+  if (action.kind === "search") return search(history, filters, action.state);
+  if (action.kind === "draw") return action.state;
+  const { commands } = action.state;
+  const before = commands.at(-1)?.id;
+  const page = history.search({ ...filtersOf(filters, action.state), ...(before === undefined ? {} : { before }) });
+  const all = [...commands, ...page.commands];
+  return { ...action.state, commands: all, more: page.more, chosen: Math.min(action.state.chosen + 1, all.length - 1) };
+}
+
+function search(history: History, filters: HistorySearchInput, state: FilterState): FilterState {
+  const { commands, more } = history.search(filtersOf(filters, state));
+  return { ...state, commands, more, chosen: Math.max(0, Math.min(state.chosen, commands.length - 1)) };
+}
+
+function filtersOf(filters: HistorySearchInput, { query, failedOnly }: FilterState): HistorySearchInput {
+  return { ...filters, query, failed: failedOnly, limit: PAGE, output: false };
+}

@@ -1,0 +1,65 @@
+/**
+ * Writes the commands of a session into the journal of its process (store/history), unless the session is private or
+ * the history is off: then nothing is listened to or opened.
+ */
+import type { Logger } from "../instance/log/log.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import { type KeptCommand, ShellHistory } from "../pane/commands/shell-history.ts";
+import { cutOutput } from "../pane/text/cut-output.ts";
+import { Journal } from "../store/history/journal.ts";
+import type { HistoryPlaces } from "../store/history/places.ts";
+import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../store/history/record.ts";
+import type { Session } from "./session.ts";
+
+export interface HistoryOptions {
+  readonly places: HistoryPlaces;
+  readonly settings: Pick<Settings, "history">;
+  readonly logger: Logger;
+  /** An API made the session: what runs before any input is a program's. */
+  readonly startedByProgram: boolean;
+  /** A journal was begun: journals may have to be taken in. */
+  readonly begun: () => void;
+}
+
+export function keepHistory(session: Session, options: HistoryOptions): Disposable {
+  const { settings, logger } = options;
+  if (settings.history === "off") return { [Symbol.dispose]: () => {} };
+  const { pane } = session;
+  const journal = new Journal(options.places.journals, {
+    begun: options.begun,
+    failed: (error) => logger.warn("commands wait for the history: its journal cannot be written", { error }),
+  });
+  const typedByPerson = (): boolean => (pane.inputFrom ?? (options.startedByProgram ? "api" : "person")) === "person";
+  const { shell } = pane.integration();
+  const kept = new ShellHistory(pane.commands.log, typedByPerson, (command) => {
+    if (session.isPrivate) return;
+    const output = settings.history === "output" ? outputOf(session, command) : null;
+    journal.append({ ...recordOf(session, command), shell, output });
+  });
+  return {
+    [Symbol.dispose]: () => {
+      kept[Symbol.dispose]();
+      journal.close();
+    },
+  };
+}
+
+function recordOf(session: Session, { record, byProgram }: KeptCommand): Omit<HistoryRecord, "shell" | "output"> {
+  return {
+    command: (record.command ?? "").slice(0, MAX_COMMAND),
+    cwd: record.cwd,
+    started_at: record.started_at,
+    duration_ms: record.duration_ms,
+    exit_code: record.exit_code,
+    signal: record.signal,
+    session: session.name,
+    session_id: session.id,
+    pane_id: session.pane.id,
+    by: byProgram ? "agent" : "person",
+  };
+}
+
+function outputOf({ pane }: Session, { record }: KeptCommand): string | null {
+  const lines = pane.commands.log.output(record.id);
+  return lines === null ? null : cutOutput(lines, MAX_OUTPUT).text;
+}

@@ -1,0 +1,46 @@
+/** The tool that finds commands which ran before, in any session. */
+import * as v from "valibot";
+import { HistoryPageSchema, HistorySearchSchema } from "../../operations/history.ts";
+import { tool } from "./tool.ts";
+
+const { query, session, cwd, failed, since, limit, before, output } = HistorySearchSchema.entries;
+
+export const history = tool({
+  name: "wsh_history",
+  title: "Find commands that ran",
+  description:
+    "Commands that people and agents ran in any session, also ended ones, newest first, with directory, exit code and " +
+    "time. Use it to learn how something is built, started or fixed here. For the output of a session that exists use " +
+    "wsh_get_output.",
+  core: false,
+  access: "observe",
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({ query, session, cwd, failed, since, limit, before, output }),
+  output: v.object({
+    commands: v.array(v.looseObject({ id: v.number(), command: v.string() })),
+    more: v.boolean(),
+    warnings: HistoryPageSchema.entries.warnings,
+  }),
+  run: async (parameters, ask) => {
+    const { commands, ...page } = await ask("history.search", parameters);
+    return { commands: commands.map(small), ...page };
+  },
+});
+
+/** Without what says nothing: most commands are a person's, end with 0, and are identified by session and time. */
+function small({ id, command, cwd, started_at, duration_ms, exit_code, signal, session, by, output }: Found): object {
+  return {
+    id,
+    command,
+    ...(cwd === null ? {} : { cwd }),
+    ...(exit_code === null ? {} : { exit_code }),
+    ...(signal === null ? {} : { signal }),
+    ...(session === null ? {} : { session }),
+    ...(started_at === null ? {} : { at: new Date(started_at).toISOString().slice(0, 19) }),
+    ...(duration_ms === null || duration_ms < 1_000 ? {} : { duration_ms }),
+    ...(by === "person" ? {} : { by }),
+    ...(output === undefined ? {} : { output }),
+  };
+}
+
+type Found = v.InferOutput<typeof HistoryPageSchema>["commands"][number];

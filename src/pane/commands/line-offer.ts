@@ -1,0 +1,58 @@
+/**
+ * Puts a line at the shell's next prompt without running it, as if the person had typed it. It is pasted, so that no
+ * character of it is a key; where something stands at the prompt already, nothing is changed.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import type { InputHold } from "../input-gate.ts";
+import { type LinePort, PromptLine } from "./prompt-line.ts";
+
+const PASTE_BEGIN = "\x1b[200~";
+const PASTE_END = "\x1b[201~";
+/** Longest line, in UTF-16 units: what an editor redraws without a person waiting for it. */
+const MAX_LINE = 16 * 1024;
+
+export interface LineOfferPort extends LinePort {
+  /** Types past the held input. */
+  send(bytes: Uint8Array, hold: InputHold): Promise<void>;
+}
+
+export interface LineOffer {
+  readonly text: string;
+  /** Longest wait for the command that runs now, in ms. */
+  readonly maxWaitMs: number;
+}
+
+/**
+ * @throws WshError invalid_request, not_at_prompt (the command still runs), prompt_not_empty, no_shell_integration,
+ *   session_ended, input_send_failed
+ */
+export async function offerLine(port: LineOfferPort, { text, maxWaitMs }: LineOffer): Promise<void> {
+  const line = cleanLine(text);
+  const prompt = new PromptLine(port);
+  const deadline = port.clock.now() + maxWaitMs;
+  while (port.log.phase === "running" && (await prompt.promptComes(deadline, undefined)));
+  const { hold, before, oneLine } = await prompt.empty({ clearLine: false }, Math.max(deadline, port.clock.now()));
+  try {
+    const { bracketedPaste } = port.target;
+    if (line.includes("\n") && (oneLine || !bracketedPaste)) {
+      throw new WshError("invalid_request", "the shell at the prompt takes one line only, and the text has several");
+    }
+    const typed = bracketedPaste ? `${PASTE_BEGIN}${line}${PASTE_END}` : line;
+    await port.send(new TextEncoder().encode(before + typed), hold);
+  } finally {
+    hold[Symbol.dispose]();
+  }
+}
+
+/** @throws WshError invalid_request */
+export function cleanLine(text: string): string {
+  const line = text.replace(/\s+$/, "");
+  if (line === "") throw new WshError("invalid_request", "'text' is empty");
+  if (line.length > MAX_LINE) {
+    throw new WshError("invalid_request", `'text' has ${line.length} characters; ${MAX_LINE} are allowed`);
+  }
+  if (/[\x00-\x08\x0b-\x1f\x7f-\x9f]/.test(line)) {
+    throw new WshError("invalid_request", "'text' holds control characters, which at a prompt are keys");
+  }
+  return line;
+}

@@ -1,0 +1,116 @@
+/**
+ * What is asked of the history: every question takes the journals in first, so that it sees the newest commands. Called
+ * in short-lived processes only.
+ */
+import type { Database } from "bun:sqlite";
+import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { durationOf, momentOf } from "../../protocol/moment.ts";
+import { historyFailure, openHistory } from "./database.ts";
+import type { ImportSource } from "./import/sources.ts";
+import { takeImport } from "./import/take.ts";
+import { journalsIn } from "./journal.ts";
+import type { HistoryPlaces } from "./places.ts";
+import type { HistoryRecord } from "./record.ts";
+import { type Retention, removeCommands } from "./retention.ts";
+import { type HistorySearch, searchHistory } from "./search.ts";
+import { takeInto } from "./take-in.ts";
+
+/** Most commands that one transaction deletes. */
+const DELETE_BATCH = 10_000;
+
+export class History implements Disposable {
+  private readonly db: Database;
+  /** Why the newest commands may be missing. */
+  readonly warnings: string[] = [];
+
+  /** @throws WshError history_unavailable */
+  constructor(
+    private readonly places: HistoryPlaces,
+    private readonly retention: Retention,
+  ) {
+    this.db = openHistory(places);
+    this.takeIn();
+  }
+
+  [Symbol.dispose](): void {
+    this.db.close();
+  }
+
+  /** Takes in what has been written since. A full disk leaves the journals as they are. */
+  takeIn(): void {
+    try {
+      takeInto(this.db, journalsIn(this.places.journals), this.retention);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.warnings.push(`the newest commands may be missing: they could not be taken in (${reason})`);
+    }
+  }
+
+  /** @throws WshError invalid_request, history_unavailable */
+  search(input: HistorySearchInput): HistoryPage {
+    const { limit, before, output } = input;
+    const found = this.guarded(() =>
+      searchHistory(this.db, { ...searchOf(input), limit, output, ...(before === undefined ? {} : { before }) }),
+    );
+    const commands = found.slice(0, limit);
+    const warnings = this.warnings.length === 0 ? {} : { warnings: [...this.warnings] };
+    return { commands, more: found.length > limit, ...warnings };
+  }
+
+  /** @throws WshError invalid_request (nothing chosen), history_unavailable */
+  delete({ id, all, ...input }: HistoryDeleteInput): number {
+    const search = searchOf(input);
+    if (id === undefined && !all && Object.keys(search).length === 0) {
+      throw new WshError("invalid_request", "nothing says which commands to delete", {
+        hint: "Give words, a filter, an id, or all.",
+      });
+    }
+    return this.guarded(() => {
+      if (id !== undefined) return removeCommands(this.db, [id]);
+      let deleted = 0;
+      for (;;) {
+        const found = searchHistory(this.db, { ...search, limit: DELETE_BATCH }).map((command) => command.id);
+        if (found.length === 0) return deleted;
+        deleted += removeCommands(this.db, found);
+      }
+    });
+  }
+
+  /** Takes another program's history in. @returns how many commands are new */
+  import(source: ImportSource, records: readonly HistoryRecord[], before: number): number {
+    return this.guarded(() => takeImport(this.db, source, records, before));
+  }
+
+  private guarded<T>(act: () => T): T {
+    try {
+      return act();
+    } catch (error) {
+      throw historyFailure(error, this.places.database);
+    }
+  }
+}
+
+type Filters = Omit<HistoryDeleteInput, "id" | "all">;
+
+/** @throws WshError invalid_request */
+function searchOf(input: Filters): Omit<HistorySearch, "limit" | "before" | "output"> {
+  const { query, session, cwd, failed, exit_code, since, until, min_duration, by } = input;
+  const now = Date.now();
+  const duration = min_duration === undefined ? undefined : durationOf(min_duration);
+  if (duration === null) {
+    throw new WshError("invalid_request", `'min_duration': '${min_duration}' is no duration such as 10s or 2m`);
+  }
+  const trimmed = cwd === undefined || cwd === "/" ? cwd : cwd.replace(/\/+$/, "");
+  return {
+    ...(query === undefined || query.trim() === "" ? {} : { words: query }),
+    ...(session === undefined ? {} : { session }),
+    ...(trimmed === undefined ? {} : { cwd: trimmed }),
+    ...(failed === true ? { failed } : {}),
+    ...(exit_code === undefined ? {} : { exit_code }),
+    ...(since === undefined ? {} : { since: momentOf(since, now, "since") }),
+    ...(until === undefined ? {} : { until: momentOf(until, now, "until") }),
+    ...(duration === undefined ? {} : { min_duration_ms: duration }),
+    ...(by === undefined ? {} : { by }),
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * The database of commands: SQLite with a full-text index, beside the journals. Opened by short-lived processes only:
+ * SQLite is synchronous, and costs memory that a server or session would keep.
+ *
+ * What must stay true: a row and the progress in its journal are written in one transaction, so that a crash at any
+ * moment takes in nothing twice and loses nothing. Ids grow with the time a command began, so that the newest are found
+ * first without sorting, whenever they were taken in.
+ */
+
+import { Database } from "bun:sqlite";
+import fs from "node:fs";
+import { ensureOwnDir } from "../../instance/owned-files.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { HistoryPlaces } from "./places.ts";
+
+/** Version of the tables, in `PRAGMA user_version`. */
+const SCHEMA = 1;
+/** How long a writer waits for another one, in ms. Without it, concurrent writers lose transactions. */
+const BUSY_MS = 5_000;
+/** Ids per ms of time: more commands than begin in one. An id stays an exact number until the year 2109. */
+const IDS_PER_MS = 2048;
+/** Cache of pages, in KiB. */
+const CACHE_KIB = 32 * 1024;
+
+/**
+ * Words that the index collects before it writes them, in bytes. With FTS5's own megabyte, half of the time of taking in
+ * is spent on merging small pieces.
+ */
+const INDEX_BATCH_BYTES = 16 * 1024 * 1024;
+
+const tables = `
+CREATE TABLE commands (
+  id INTEGER PRIMARY KEY, command TEXT NOT NULL, cwd TEXT, started_at INTEGER, duration_ms INTEGER, exit_code INTEGER,
+  signal TEXT, session TEXT, session_id TEXT, pane_id TEXT, shell TEXT, by TEXT NOT NULL, journal INTEGER, seq INTEGER
+);
+CREATE UNIQUE INDEX imported ON commands (journal, seq) WHERE by = 'import';
+CREATE TABLE outputs (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE journals (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, offset INTEGER NOT NULL, seq INTEGER NOT NULL
+);
+CREATE TABLE swept (at INTEGER NOT NULL);
+INSERT INTO swept VALUES (0);
+CREATE VIRTUAL TABLE words USING fts5 (
+  command, facets, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('hashsize', ${INDEX_BATCH_BYTES});
+`;
+
+/**
+ * Opens the database, and creates or migrates it.
+ * @throws WshError history_unavailable: made by a newer wsh, damaged, or the file cannot be opened
+ */
+export function openHistory(places: HistoryPlaces): Database {
+  ensureOwnDir(places.journals);
+  try {
+    const isNew = !fs.existsSync(places.database);
+    // The file is created with the mode that it keeps; SQLite would use the umask.
+    if (isNew) fs.closeSync(fs.openSync(places.database, "a", 0o600));
+    const db = new Database(places.database, { create: true, readwrite: true, strict: true });
+    try {
+      db.run(`PRAGMA busy_timeout = ${BUSY_MS}`);
+      migrate(db, places.database);
+      db.run(`PRAGMA cache_size = -${CACHE_KIB}`);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  } catch (error) {
+    throw historyFailure(error, places.database);
+  }
+}
+
+/** What went wrong with the database, for people. */
+export function historyFailure(error: unknown, path: string): WshError {
+  if (error instanceof WshError) return error;
+  const reason = error instanceof Error ? error.message : String(error);
+  return new WshError("history_unavailable", `the history ${path} cannot be used: ${reason}`, {}, { cause: error });
+}
+
+function migrate(db: Database, path: string): void {
+  if (versionOf(db) !== SCHEMA) {
+    db.run("PRAGMA auto_vacuum = INCREMENTAL");
+    db.run("PRAGMA journal_mode = WAL");
+    // Another process may be doing the same: only who has the lock looks again.
+    db.transaction(() => {
+      const version = versionOf(db);
+      if (version > SCHEMA) {
+        throw new WshError("history_unavailable", `the history ${path} was made by a newer wsh (version ${version})`, {
+          hint: "Use that wsh for the history; nothing was changed, and commands are kept until then.",
+        });
+      }
+      if (version < 1) db.run(tables);
+      db.run(`PRAGMA user_version = ${SCHEMA}`);
+    }).immediate();
+  }
+  db.run("PRAGMA journal_mode = WAL");
+  db.run("PRAGMA synchronous = NORMAL");
+  db.run("PRAGMA secure_delete = ON");
+}
+
+function versionOf(db: Database): number {
+  return db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
+}
+
+/** First id of commands that began at a time. @param ms Unix time */
+export function idAt(ms: number): number {
+  return Math.max(0, Math.floor(ms)) * IDS_PER_MS;
+}

@@ -1,0 +1,49 @@
+/**
+ * Takes an imported history in. A command that was imported before, from the same source, is passed over, so that an
+ * import may be repeated: it is known by its time and text, or, without a time, by which of its equals it is.
+ */
+import type { Database } from "bun:sqlite";
+import type { HistoryRecord } from "../record.ts";
+import { RowWriter } from "../take-in.ts";
+import type { ImportSource } from "./sources.ts";
+
+/** Time between commands that do not say when they ran, in ms, so that they keep their order. */
+const STEP_MS = 1_000;
+/** Bits of a digest that a number holds exactly. */
+const EXACT_BITS = 52n;
+
+/** @param before Unix time in ms: commands without a time are put before it; e.g. when the file was last written */
+export function takeImport(
+  db: Database,
+  source: ImportSource,
+  records: readonly HistoryRecord[],
+  before: number,
+): number {
+  const equals = new Map<string, number>();
+  return db
+    .transaction(() => {
+      const name = `import:${source}`;
+      db.query("INSERT OR IGNORE INTO journals (name, offset, seq) VALUES (?, 0, 0)").run(name);
+      const journal = db.query<{ id: number }, [string]>("SELECT id FROM journals WHERE name = ?").get(name)?.id ?? 0;
+      const known = db.query<{ id: number }, [number, number]>(
+        "SELECT id FROM commands WHERE journal = ? AND seq = ? AND by = 'import'",
+      );
+      const writer = new RowWriter(db);
+      let taken = 0;
+      for (const [at, record] of records.entries()) {
+        const nth = (equals.get(record.command) ?? 0) + 1;
+        equals.set(record.command, nth);
+        const seq = digest(`${record.started_at ?? `no time, ${nth}`}\0${record.command}`);
+        if (known.get(journal, seq) !== null) continue;
+        writer.write(record, { journal, seq }, before - (records.length - at) * STEP_MS);
+        taken++;
+      }
+      return taken;
+    })
+    .immediate();
+}
+
+function digest(text: string): number {
+  const hash = Bun.hash(text);
+  return Number(BigInt.asUintN(Number(EXACT_BITS), BigInt(hash)));
+}

@@ -1,0 +1,150 @@
+/**
+ * The journal of one process: commands are appended as lines, and taken into the database by somebody else later
+ * (take-in.ts). The process holds a lock on its journal while it may still append, so that a journal whose lock is free
+ * is complete.
+ *
+ * What must stay true: a line that was written is never changed; a line that a full disk cut is ended by the next
+ * write and written again under the same number. Commands wait in memory while nothing can be written, up to a limit;
+ * past it the oldest are dropped. Nothing is opened before the first command.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { isFileAt } from "../../instance/lock.ts";
+import { ensureOwnDir } from "../../instance/owned-files.ts";
+import { tryFlock } from "../../platform/descriptors.ts";
+import { type HistoryRecord, writeLine } from "./record.ts";
+
+/** Length at which a journal is closed and another one begun, in bytes: a second of taking in. */
+const ROTATE_BYTES = 4 * 1024 * 1024;
+/** Most that waits in memory while the disk is full, in bytes. */
+const MAX_PENDING_BYTES = 256 * 1024;
+const SUFFIX = ".jsonl";
+/** Where a file system has no locks, a journal that nobody has written to for this long is complete, in ms: a month. */
+const STALE_MS = 30 * 24 * 3600 * 1000;
+
+export interface JournalEvents {
+  /** A journal was begun: there may be many by now. */
+  begun(): void;
+  /** Writing failed for the first time since it last worked. */
+  failed(error: unknown): void;
+}
+
+export class Journal {
+  private fd: number | null = null;
+  private bytes = 0;
+  private seq = 0;
+  private pending: { readonly line: string; readonly bytes: number }[] = [];
+  private pendingBytes = 0;
+  /** The file ends within a line. */
+  private torn = false;
+  private failing = false;
+
+  /** @param directory created when the first command is written */
+  constructor(
+    private readonly directory: string,
+    private readonly events: JournalEvents,
+  ) {}
+
+  append(record: HistoryRecord): void {
+    if (this.bytes >= ROTATE_BYTES && this.pending.length === 0) this.close();
+    const line = writeLine({ seq: ++this.seq, record });
+    const bytes = Buffer.byteLength(line);
+    this.pending.push({ line, bytes });
+    this.pendingBytes += bytes;
+    this.flush();
+    while (this.pendingBytes > MAX_PENDING_BYTES && this.pending.length > 1) {
+      this.pendingBytes -= this.pending.shift()?.bytes ?? 0;
+    }
+  }
+
+  /** Writes what waits, and lets go of the journal. */
+  close(): void {
+    this.flush();
+    if (this.fd !== null) fs.closeSync(this.fd);
+    this.fd = null;
+    this.bytes = 0;
+    this.torn = false;
+    if (this.pending.length === 0) this.seq = 0;
+  }
+
+  private flush(): void {
+    try {
+      for (let next = this.pending[0]; next !== undefined; next = this.pending[0]) {
+        this.write(next.line);
+        this.pending.shift();
+        this.pendingBytes -= next.bytes;
+      }
+      this.failing = false;
+    } catch (error) {
+      if (!this.failing) this.events.failed(error);
+      this.failing = true;
+    }
+  }
+
+  /** @throws the system's error; then the line is not, or not wholly, in the file */
+  private write(line: string): void {
+    this.fd ??= this.open();
+    const bytes = Buffer.from(this.torn ? `\n${line}` : line);
+    let written = 0;
+    try {
+      while (written < bytes.length) written += fs.writeSync(this.fd, bytes, written);
+      this.torn = false;
+    } finally {
+      this.bytes += written;
+      if (written > 0 && written < bytes.length) this.torn = true;
+    }
+  }
+
+  private open(): number {
+    ensureOwnDir(this.directory);
+    for (;;) {
+      const path = join(this.directory, `${Date.now().toString(36)}-${crypto.randomUUID().slice(0, 13)}${SUFFIX}`);
+      const { O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = fs.constants;
+      const fd = fs.openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+      const { kind } = tryFlock(fd);
+      // Whoever takes journals in may have seen it before its lock was ours, and have removed it as complete.
+      if (kind === "refused" || (kind === "taken" && isFileAt(path, fd))) {
+        this.events.begun();
+        return fd;
+      }
+      fs.closeSync(fd);
+    }
+  }
+}
+
+/** Paths of the journals of a directory, oldest first. */
+export function journalsIn(directory: string): string[] {
+  try {
+    return fs
+      .readdirSync(directory)
+      .filter((name) => name.endsWith(SUFFIX))
+      .sort()
+      .map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}
+
+/** A journal as a reader has it open. */
+export interface OpenJournal extends Disposable {
+  readonly fd: number;
+  /** Nobody appends to it any more, nor will while it is open here. */
+  readonly complete: boolean;
+}
+
+/** Returns null when there is no such journal any more. */
+export function openJournal(path: string): OpenJournal | null {
+  let fd: number;
+  try {
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
+  } catch {
+    return null;
+  }
+  const { kind } = tryFlock(fd);
+  const stale = (): boolean => Date.now() - fs.fstatSync(fd).mtimeMs > STALE_MS;
+  return {
+    fd,
+    complete: kind === "taken" || (kind === "refused" && stale()),
+    [Symbol.dispose]: () => fs.closeSync(fd),
+  };
+}

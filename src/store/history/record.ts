@@ -1,0 +1,64 @@
+/** A command as the history keeps it, and as a line of a journal. Types, and the form of a line. Pure. */
+/** Longest command line that is kept, in UTF-16 units: longer ones are scripts, found by how they begin. */
+export const MAX_COMMAND = 16 * 1024;
+/** Most of a command's output that is kept, in UTF-16 units. */
+export const MAX_OUTPUT = 64 * 1024;
+
+/** Who ran a command: a person who typed it, a caller through exec or run, or another history that was imported. */
+export const historyActors = ["person", "agent", "import"] as const;
+
+export interface HistoryRecord {
+  readonly command: string;
+  readonly cwd: string | null;
+  /** Unix time in ms; null in imported histories that do not say. */
+  readonly started_at: number | null;
+  readonly duration_ms: number | null;
+  readonly exit_code: number | null;
+  readonly signal: string | null;
+  readonly session: string | null;
+  readonly session_id: string | null;
+  readonly pane_id: string | null;
+  readonly shell: string | null;
+  readonly by: (typeof historyActors)[number];
+  /** What it printed, cut to head and tail. */
+  readonly output: string | null;
+}
+
+/** A line of a journal: a record, and its number in this journal, from 1. */
+export interface JournalLine {
+  readonly seq: number;
+  readonly record: HistoryRecord;
+}
+
+export function writeLine({ seq, record }: JournalLine): string {
+  return `${JSON.stringify({ seq, ...record })}\n`;
+}
+
+/** Returns null for text that is no line: a piece that a full disk cut off, or another program's. */
+export function readLine(text: string): JournalLine | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isLine(value)) return null;
+  const { seq, ...record } = value;
+  return { seq, record };
+}
+
+const texts = ["cwd", "signal", "session", "session_id", "pane_id", "shell", "output"] as const;
+const numbers = ["started_at", "duration_ms", "exit_code"] as const;
+
+/** Checked by hand: a schema would take as long as the rest of taking a command in. */
+function isLine(value: unknown): value is HistoryRecord & { readonly seq: number } {
+  if (typeof value !== "object" || value === null) return false;
+  const line = value as Readonly<Record<string, unknown>>;
+  const { seq, command, by } = line;
+  if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 1 || typeof command !== "string") return false;
+  return (
+    historyActors.some((actor) => actor === by) &&
+    texts.every((key) => line[key] === null || typeof line[key] === "string") &&
+    numbers.every((key) => line[key] === null || Number.isFinite(line[key]))
+  );
+}

@@ -1,0 +1,77 @@
+/**
+ * How much of the history stays: commands younger than an age, in a database below a size. What was imported is as old
+ * as it is: only the size ends it. Runs after taking in.
+ */
+
+import type { Database } from "bun:sqlite";
+import { idAt } from "./database.ts";
+
+export interface Retention {
+  readonly days: number;
+  readonly bytes: number;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+/** Time between two searches for commands that are too old, in ms. */
+const SWEEP_MS = DAY_MS / 4;
+/** Part of the rows that goes at a time while the database is too large: so that it does not happen at every command. */
+const PART = 1 / 16;
+
+export function keepWithin(db: Database, { days, bytes }: Retention): void {
+  const now = Date.now();
+  const { at = 0 } = db.query<{ at: number }, []>("SELECT at FROM swept").get() ?? {};
+  if (now - at >= SWEEP_MS || at > now) {
+    const old = db
+      .query<{ id: number }, [number]>("SELECT id FROM commands WHERE id < ? AND by <> 'import'")
+      .all(idAt(now - days * DAY_MS));
+    if (old.length > 0)
+      removeCommands(
+        db,
+        old.map(({ id }) => id),
+      );
+    db.query("UPDATE swept SET at = ?").run(now);
+  }
+  while (sizeOf(db) > bytes) {
+    const rows = db.query<{ rows: number }, []>("SELECT count(*) AS rows FROM commands").get()?.rows ?? 0;
+    if (rows === 0) break;
+    const skip = Math.max(1, Math.ceil(rows * PART));
+    const first = db.query<{ id: number }, [number]>("SELECT id FROM commands ORDER BY id LIMIT 1 OFFSET ?").get(skip);
+    removeBefore(db, first === null ? Number.MAX_SAFE_INTEGER : first.id);
+  }
+}
+
+/** Bytes of the database that are in use. */
+function sizeOf(db: Database): number {
+  const value = (name: string): number =>
+    Object.values(db.query<Record<string, number>, []>(`PRAGMA ${name}`).get() ?? {})[0] ?? 0;
+  return (value("page_count") - value("freelist_count")) * value("page_size");
+}
+
+function removeBefore(db: Database, id: number): void {
+  const old = db.query<{ id: number }, [number]>("SELECT id FROM commands WHERE id < ?").all(id);
+  if (old.length > 0)
+    removeCommands(
+      db,
+      old.map((row) => row.id),
+    );
+}
+
+/** Removes commands, their words and their output; nothing of them stays in the file. @returns how many there were */
+export function removeCommands(db: Database, ids: readonly number[]): number {
+  let removed = 0;
+  db.transaction(() => {
+    const row = db.query("DELETE FROM commands WHERE id = ?");
+    const words = db.query("DELETE FROM words WHERE rowid = ?");
+    const output = db.query("DELETE FROM outputs WHERE id = ?");
+    for (const id of ids) {
+      removed += row.run(id).changes;
+      words.run(id);
+      output.run(id);
+    }
+  }).immediate();
+  // The index keeps deleted words until it is merged, and the log of changes until it is emptied.
+  db.run("INSERT INTO words (words) VALUES ('optimize')");
+  db.run("PRAGMA incremental_vacuum");
+  db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  return removed;
+}

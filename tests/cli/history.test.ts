@@ -1,0 +1,274 @@
+/** `wsh history`: what ran, in which shell and session, is found again; what was kept out of the shell's own history is not. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { McpInstance } from "../support/mcp-instance.ts";
+import { isMissing, testWith } from "../support/programs.ts";
+import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Found {
+  readonly id: number;
+  readonly command: string;
+  readonly exit_code: number | null;
+  readonly session: string | null;
+  readonly by: string;
+  readonly cwd: string | null;
+  readonly output?: string | null;
+}
+
+async function history(wsh: Wsh, ...args: readonly string[]): Promise<Found[]> {
+  return JSON.parse(await wsh.ok("history", "--json", ...args)).commands;
+}
+
+async function texts(wsh: Wsh, ...args: readonly string[]): Promise<string[]> {
+  return (await history(wsh, ...args)).map(({ command }) => command);
+}
+
+/** Types lines one by one, each at a prompt, and waits for the prompt behind the last. */
+async function typed(wsh: Wsh, session: string, ...lines: readonly string[]): Promise<void> {
+  for (const line of lines) {
+    await wsh.ok("wait", session, "prompt");
+    await wsh.ok("send", session, `${line}\r`);
+    await until(`'${line}' to have run`, async () => {
+      const commands: { command: string; state: string }[] = JSON.parse(await wsh.ok("commands", session, "--json"));
+      const last = commands.at(-1);
+      return last?.command.trim() === line.trim() && last.state !== "running";
+    });
+  }
+  await wsh.ok("wait", session, "prompt");
+}
+
+describe("what runs", () => {
+  test("is found by words, from any session, also when it is gone", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("one");
+    await wsh.session("two");
+    await wsh.run("exec", "one", "--", "echo alpha; false");
+    await wsh.ok("exec", "two", "--", "echo beta");
+    await wsh.run("exec", "--", "echo gamma; exit 3");
+    await wsh.ok("kill", "one");
+    expect(await texts(wsh)).toEqual(["echo gamma; exit 3", "echo beta", "echo alpha; false"]);
+    expect(await history(wsh, "alph")).toMatchObject([
+      { command: "echo alpha; false", exit_code: 1, session: "one", by: "person", cwd: wsh.dir },
+    ]);
+    expect(await texts(wsh, "--failed")).toEqual(["echo gamma; exit 3", "echo alpha; false"]);
+    expect(await texts(wsh, "--session", "two")).toEqual(["echo beta"]);
+    expect(await texts(wsh, "--since", "1h", "echo")).toHaveLength(3);
+    expect(await texts(wsh, "--until", "1h")).toEqual([]);
+    expect(await wsh.ok("history")).toMatch(/WHEN .*COMMAND\n.*echo alpha; false\n.*echo beta\n.*echo gamma/s);
+    expect(await history(wsh, "beta", "--output")).toMatchObject([{ output: null }]);
+  });
+
+  test("with setting history = output, with what it printed", async () => {
+    await using wsh = new Wsh({ config: 'history = "output"\n' });
+    await wsh.session("one");
+    await wsh.ok("exec", "one", "--", "seq 1 3");
+    expect(await history(wsh, "seq", "--output")).toMatchObject([{ command: "seq 1 3", output: "1\n2\n3" }]);
+    expect(await wsh.ok("history", "seq", "--output")).toContain("$ seq 1 3\n1\n2\n3\n");
+  });
+
+  test("history = off, and a private session, write nothing", async () => {
+    await using off = new Wsh({ config: 'history = "off"\n' });
+    await off.session("one");
+    await off.ok("exec", "one", "--", "echo hidden");
+    expect(fs.existsSync(join(off.instance.stateDir, "t.history"))).toBe(false);
+    await using wsh = new Wsh();
+    await wsh.session("one", "--private");
+    await wsh.ok("exec", "one", "--", "echo hidden");
+    expect(await texts(wsh)).toEqual([]);
+    expect((await wsh.list())[0]).toMatchObject({ private: true });
+  });
+
+  test("bad filters are refused by name", async () => {
+    await using wsh = new Wsh();
+    expect(await wsh.run("history", "--since", "yesterday")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("'yesterday' is no moment"),
+    });
+    expect(await wsh.run("history", "--longer", "soon")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no duration"),
+    });
+    expect(await wsh.run("history", "--by", "nobody")).toMatchObject({ code: 1 });
+    expect(await wsh.run("history", "delete")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("nothing says"),
+    });
+    expect(await wsh.run("history", "delete", "--all")).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("give --yes"),
+    });
+  });
+
+  test("delete removes it from every file", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("one");
+    await wsh.ok("exec", "one", "--", ": tulip-9371");
+    await wsh.ok("exec", "one", "--", ": rose");
+    expect(await wsh.ok("history", "delete", "tulip", "--yes")).toBe("Deleted 1 command.\n");
+    expect(await texts(wsh)).toEqual([": rose"]);
+    const directory = join(wsh.instance.stateDir, "t.history");
+    for (const name of fs.readdirSync(directory)) {
+      if (name.endsWith(".jsonl")) continue;
+      expect(fs.readFileSync(join(directory, name)).includes("tulip")).toBe(false);
+    }
+    expect(await wsh.ok("history", "delete", "--all", "--yes")).toBe("Deleted 1 command.\n");
+  });
+});
+
+describe("what a shell keeps out of its own history is kept nowhere", () => {
+  test("bash: a leading blank, HISTIGNORE, no history; a repetition is kept", async () => {
+    await using wsh = new Wsh();
+    fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "HISTCONTROL=ignoreboth\nHISTIGNORE='*passw*'\n");
+    await wsh.session("one");
+    await typed(
+      wsh,
+      "one",
+      "echo kept",
+      " echo blank",
+      "echo passw",
+      "echo kept",
+      "set +o history",
+      "echo off",
+      "set -o history",
+      "echo on",
+    );
+    const all = (await texts(wsh, "-n", "100")).join("\n");
+    expect(all).not.toMatch(/blank|passw|echo off/);
+    expect(all.match(/echo kept/g)).toHaveLength(2);
+  });
+
+  testWith("zsh")("zsh: HIST_IGNORE_SPACE, HISTORY_IGNORE, a hook of the person's", async () => {
+    await using wsh = new Wsh({ env: { SHELL: "/usr/bin/zsh" } });
+    const rc = "PS1='$ '\nsetopt HIST_IGNORE_SPACE\nHISTORY_IGNORE='*passw*'\n";
+    fs.writeFileSync(join(wsh.dir, "home/.zshrc"), rc);
+    await wsh.session("one");
+    await typed(wsh, "one", "echo kept", " echo blank", "echo passw", "echo last");
+    expect(await texts(wsh)).toEqual(["echo last", "echo kept"]);
+    fs.writeFileSync(join(wsh.dir, "home/.zshrc"), `${rc}zshaddhistory() { [[ $1 != *secret* ]] }\n`);
+    await wsh.session("two");
+    await typed(wsh, "two", "echo hooked", "echo secret", "echo after", "true");
+    expect(await texts(wsh, "--session", "two")).toEqual(["echo after", "echo hooked"]);
+  });
+
+  testWith("fish")("fish: a leading blank, private mode", async () => {
+    await using wsh = new Wsh({ env: { SHELL: "/usr/bin/fish" } });
+    await wsh.session("one");
+    await typed(wsh, "one", "echo kept", " echo blank", "set -g fish_private_mode 1", "echo private");
+    const all = (await texts(wsh)).join("\n");
+    expect(all).toContain("echo kept");
+    expect(all).not.toMatch(/blank|echo private/);
+  });
+});
+
+describe("over HTTP and MCP", () => {
+  test("search, pages, deletion, errors", async () => {
+    await using wsh = new Wsh();
+    await wsh.server();
+    await wsh.session("one");
+    for (const word of ["alpha", "beta", "gamma"]) await wsh.ok("exec", "one", "--", `echo ${word}`);
+    const get = async (query: string) => {
+      const response = await wsh.fetch(`/history?${query}`);
+      return {
+        status: response.status,
+        body: (await response.json()) as { commands: Found[]; more: boolean; error?: { code: string } },
+      };
+    };
+    const { body } = await get("query=echo&limit=2");
+    expect(body.commands.map(({ command }) => command)).toEqual(["echo gamma", "echo beta"]);
+    expect(body.more).toBe(true);
+    const older = await get(`query=echo&before=${body.commands[1]?.id}`);
+    expect(older.body).toMatchObject({ commands: [{ command: "echo alpha" }], more: false });
+    expect((await get("failed=true")).body.commands).toEqual([]);
+    expect(await get("since=never")).toMatchObject({ status: 400, body: { error: { code: "invalid_request" } } });
+    expect((await get("limit=0")).status).toBe(400);
+    const gone = await wsh.fetch("/history?query=beta", { method: "DELETE" });
+    expect(await gone.json()).toEqual({ deleted: 1 });
+    expect((await wsh.fetch("/history", { method: "DELETE" })).status).toBe(400);
+    expect((await get("")).body.commands).toHaveLength(2);
+  });
+
+  test("an agent finds what a person ran", async () => {
+    await using wsh = new McpInstance();
+    await wsh.session("one");
+    await wsh.run("exec", "one", "--", "make things; false");
+    const client = await wsh.client();
+    const { structuredContent } = await client.callTool({
+      name: "wsh_history",
+      arguments: { query: "thing", failed: true },
+    });
+    expect(structuredContent).toMatchObject({
+      commands: [{ command: "make things; false", exit_code: 1, session: "one" }],
+      more: false,
+    });
+    const bad = await client.callTool({ name: "wsh_history", arguments: { cwd: "relative" } });
+    expect(bad.isError).toBe(true);
+  });
+});
+
+describe("imports", () => {
+  test("bash, zsh and fish, once", async () => {
+    await using wsh = new Wsh();
+    const home = join(wsh.dir, "home");
+    fs.writeFileSync(
+      join(home, ".bash_history"),
+      "#1600000000\necho one\n#1600000100\nfor x in 1; do\necho $x\ndone\n",
+    );
+    fs.writeFileSync(join(home, ".zsh_history"), ": 1600000200:7;echo zwei\n: 1600000300:0;echo a\\\nb\nplain\n");
+    fs.mkdirSync(join(home, ".local/share/fish"), { recursive: true });
+    fs.writeFileSync(
+      join(home, ".local/share/fish/fish_history"),
+      "- cmd: echo trois\\nlines \\\\\n  when: 1600000400\n  paths:\n    - x\n",
+    );
+    expect(await wsh.ok("history", "--import")).toContain("bash: 2 of 2 commands are new");
+    expect(await texts(wsh, "--by", "import")).toEqual(
+      expect.arrayContaining([
+        "echo trois\nlines \\",
+        "echo a\nb",
+        "plain",
+        "echo zwei",
+        "for x in 1; do\necho $x\ndone",
+        "echo one",
+      ]),
+    );
+    fs.appendFileSync(join(home, ".bash_history"), "#1600000500\necho new\n");
+    expect(await wsh.ok("history", "--import", "bash")).toContain("bash: 1 of 3 commands are new");
+    expect(await wsh.run("history", "--import", "csh")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'csh' is none of"),
+    });
+  });
+});
+
+describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
+  test("typing filters, Enter puts the line at the prompt and does not run it", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("old");
+    for (const word of ["alpha", "beta", "gamma"]) await wsh.ok("exec", "old", "--", `echo ${word}`);
+    await wsh.ok("kill", "old");
+    await using person = await PersonTerminal.open(wsh);
+    await wsh.session("dev");
+    await person.type("wsh attach dev");
+    await person.sees(/^\$$/m);
+    await person.type(
+      `alias wsh='${wsh
+        .command()
+        .map((word) => `"${word}"`)
+        .join(" ")}'`,
+    );
+    await person.type("wsh history");
+    await person.sees("echo gamma");
+    await person.keys("b", "e", "t");
+    await person.sees((screen) => screen.includes("echo beta") && !screen.includes("echo gamma"));
+    await person.keys("Enter");
+    expect(await person.sees(/^\$ echo beta$/m)).not.toMatch(/^beta$/m);
+    await person.keys("Enter");
+    await person.sees(/^beta$/m);
+    await person.type("wsh history");
+    await person.sees("›");
+    await person.keys("Escape");
+    await person.sees((screen) => !screen.includes("›") && screen.includes("wsh history"));
+  });
+});

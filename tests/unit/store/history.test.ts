@@ -1,0 +1,250 @@
+/** The history's journals and database: nothing lost, nothing twice, and found again. */
+import { Database } from "bun:sqlite";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import os from "node:os";
+import { join } from "node:path";
+import { openHistory } from "../../../src/store/history/database.ts";
+import { Journal, journalsIn } from "../../../src/store/history/journal.ts";
+import type { HistoryPlaces } from "../../../src/store/history/places.ts";
+import type { HistoryRecord } from "../../../src/store/history/record.ts";
+import { removeCommands } from "../../../src/store/history/retention.ts";
+import { type HistorySearch, searchHistory } from "../../../src/store/history/search.ts";
+import { takeIn } from "../../../src/store/history/take-in.ts";
+import { seededRandom } from "../../support/terminals/outer-screen.ts";
+
+const full = process.env.WSH_TEST_FULL === "1";
+const forever = { days: 36_500, bytes: 1e12 };
+let places: HistoryPlaces;
+let temporary: string;
+
+beforeEach(() => {
+  temporary = fs.mkdtempSync(join(os.tmpdir(), "wsh-history-"));
+  const journals = join(temporary, "history");
+  places = { journals, database: join(journals, "history.db") };
+});
+afterEach(() => fs.rmSync(temporary, { recursive: true, force: true }));
+
+const noEvents = {
+  begun: () => {},
+  failed: (error: unknown) => {
+    throw error;
+  },
+};
+const command = (text: string, more: Partial<HistoryRecord> = {}): HistoryRecord => ({
+  command: text,
+  cwd: "/home/me/project",
+  started_at: 1_700_000_000_000,
+  duration_ms: 5,
+  exit_code: 0,
+  signal: null,
+  session: "dev",
+  session_id: "@s1",
+  pane_id: "@1",
+  shell: "bash",
+  by: "person",
+  output: null,
+  ...more,
+});
+
+function wrote(...records: HistoryRecord[]): void {
+  const journal = new Journal(places.journals, noEvents);
+  for (const record of records) journal.append(record);
+  journal.close();
+}
+
+function found(search: Partial<HistorySearch>): string[] {
+  takeIn(places, forever);
+  const db = openHistory(places);
+  try {
+    return searchHistory(db, { limit: 100, ...search }).map((each) => each.command);
+  } finally {
+    db.close();
+  }
+}
+
+describe("finding commands", () => {
+  beforeEach(() => {
+    const at = (n: number) => 1_700_000_000_000 + n * 60_000;
+    wrote(
+      command("git commit -m 'first try'", { started_at: at(1) }),
+      command("make test", { started_at: at(2), exit_code: 2, cwd: "/home/me/project/sub", duration_ms: 90_000 }),
+      command("git push --force", { started_at: at(3), session: "other", by: "agent" }),
+      command("vim 'Füße.txt'", { started_at: at(4), cwd: "/home/me/projects" }),
+      command("sleep 100", { started_at: at(5), exit_code: null, signal: "SIGINT", cwd: null }),
+    );
+  });
+
+  test("by words and their beginnings, in any order, the newest first", () => {
+    expect(found({ words: "git" })).toEqual(["git push --force", "git commit -m 'first try'"]);
+    expect(found({ words: "fir COMM" })).toEqual(["git commit -m 'first try'"]);
+    expect(found({ words: "git test" })).toEqual([]);
+    expect(found({ words: "--force" })).toEqual(["git push --force"]);
+    expect(found({ words: "-m" })).toEqual(["git commit -m 'first try'"]);
+    expect(found({ words: "fusse.t" })).toEqual([]);
+    expect(found({ words: "füße.t" })).toEqual(["vim 'Füße.txt'"]);
+  });
+
+  test("words that are operators or quotes to the index are words", () => {
+    for (const words of ['"', "AND", "git OR make", "command:x", "(", "*", "git*'", 'a" b', "NEAR(git push)", "^git"]) {
+      expect(() => found({ words })).not.toThrow();
+    }
+    wrote(command("echo AND", { started_at: 1_800_000_000_000 }));
+    expect(found({ words: "AND" })).toEqual(["echo AND"]);
+  });
+
+  test("by directory and below, session, end, actor, time, duration", () => {
+    expect(found({ cwd: "/home/me/project" })).toEqual(["git push --force", "make test", "git commit -m 'first try'"]);
+    expect(found({ session: "other" })).toEqual(["git push --force"]);
+    expect(found({ failed: true })).toEqual(["sleep 100", "make test"]);
+    expect(found({ exit_code: 2 })).toEqual(["make test"]);
+    expect(found({ by: "agent" })).toEqual(["git push --force"]);
+    expect(found({ by: "person", words: "git" })).toEqual(["git commit -m 'first try'"]);
+    expect(found({ since: 1_700_000_000_000 + 4 * 60_000 })).toEqual(["sleep 100", "vim 'Füße.txt'"]);
+    expect(found({ until: 1_700_000_000_000 + 2 * 60_000 })).toEqual(["git commit -m 'first try'"]);
+    expect(found({ min_duration_ms: 60_000 })).toEqual(["make test"]);
+    expect(found({ failed: true, cwd: "/home/me/project", words: "make" })).toEqual(["make test"]);
+  });
+
+  test("by pages", () => {
+    takeIn(places, forever);
+    const db = openHistory(places);
+    const first = searchHistory(db, { limit: 2 });
+    expect(first.map((each) => each.command)).toEqual(["sleep 100", "vim 'Füße.txt'", "git push --force"]);
+    const next = searchHistory(db, { limit: 2, before: first[1]?.id ?? 0 });
+    expect(next[0]?.command).toBe("git push --force");
+    db.close();
+  });
+});
+
+describe("taking in", () => {
+  test("commands of one millisecond, an empty one, a huge one", () => {
+    const huge = `echo ${"x".repeat(100_000)}`;
+    wrote(...Array.from({ length: 50 }, (_, n) => command(`same ${n}`)), command(huge, { started_at: 1 }), command(""));
+    expect(found({}).length).toBe(52);
+    expect(found({ until: 1_000 })).toEqual([huge]);
+  });
+
+  test("a journal that is still written to stays, and its new lines come later", () => {
+    const journal = new Journal(places.journals, noEvents);
+    journal.append(command("one"));
+    expect(found({})).toEqual(["one"]);
+    expect(journalsIn(places.journals).length).toBe(1);
+    journal.append(command("two", { started_at: 1_800_000_000_000 }));
+    expect(found({})).toEqual(["two", "one"]);
+    journal.close();
+    expect(found({})).toEqual(["two", "one"]);
+    expect(journalsIn(places.journals)).toEqual([]);
+  });
+
+  test("a line that was cut, and nonsense, cost nothing else", () => {
+    wrote(command("one"), command("two"));
+    const [path = ""] = journalsIn(places.journals);
+    const text = fs.readFileSync(path, "utf8");
+    const lines = text.split("\n");
+    fs.writeFileSync(
+      path,
+      `${text.slice(0, 40)}\n${lines[0]}\n\0\xff garbage\n{"seq":"x"}\n${lines[1]}\n${lines[1]}\n${text.slice(0, 30)}`,
+    );
+    expect(found({}).sort()).toEqual(["one", "two"]);
+  });
+
+  test("a full disk keeps commands until it has room", () => {
+    let failures = 0;
+    const journal = new Journal(places.journals, { begun: () => {}, failed: () => failures++ });
+    fs.writeFileSync(places.journals, "in the way");
+    journal.append(command("one"));
+    journal.append(command("two"));
+    expect(failures).toBe(1);
+    fs.rmSync(places.journals);
+    journal.append(command("three"));
+    journal.close();
+    expect(found({}).sort()).toEqual(["one", "three", "two"]);
+  });
+
+  test("processes killed while taking in, two and more at once: nothing lost, nothing twice", async () => {
+    const rounds = full ? 20 : 3;
+    const random = seededRandom(Number(process.env.WSH_TEST_SEED ?? 7));
+    const each = 4_000;
+    for (let round = 0; round < rounds; round++) {
+      for (let n = 0; n < 4; n++) {
+        wrote(...Array.from({ length: each }, (_, k) => command(`r${round} j${n} k${k}`, { started_at: 1.7e12 + k })));
+      }
+      const child = (): Bun.Subprocess =>
+        Bun.spawn([process.execPath, join(import.meta.dir, "../../support/take-in-child.ts"), places.journals], {
+          stdout: "ignore",
+          stderr: "ignore",
+        });
+      for (let n = 0; n < 4; n++) {
+        const children = [child(), child()];
+        await Bun.sleep(random() * 300);
+        for (const each of children) each.kill("SIGKILL");
+        await Promise.all(children.map(({ exited }) => exited));
+      }
+      takeIn(places, forever);
+      const db = openHistory(places);
+      const all = db
+        .query<{ all: number; distinct_: number }, []>(
+          "SELECT count(*) AS 'all', count(DISTINCT command) AS distinct_ FROM commands",
+        )
+        .get();
+      expect(all).toEqual({ all: (round + 1) * 4 * each, distinct_: (round + 1) * 4 * each });
+      expect(searchHistory(db, { words: `r${round} j3 k${each - 1}`, limit: 10 }).length).toBe(1);
+      db.close();
+      expect(journalsIn(places.journals)).toEqual([]);
+    }
+  }, 120_000);
+
+  test("a database of a newer wsh is left alone, and so are the journals", () => {
+    wrote(command("one"));
+    takeIn(places, forever);
+    const db = new Database(places.database);
+    db.run("PRAGMA user_version = 99");
+    db.close();
+    wrote(command("two"));
+    expect(() => takeIn(places, forever)).toThrow("newer wsh");
+    expect(journalsIn(places.journals).length).toBe(1);
+  });
+
+  test("a damaged database says so, and the journals stay", () => {
+    wrote(command("one"));
+    takeIn(places, forever);
+    fs.writeFileSync(places.database, "not a database at all, but long enough to be taken for one".repeat(100));
+    wrote(command("two"));
+    expect(() => takeIn(places, forever)).toThrow("cannot be used");
+    expect(journalsIn(places.journals).length).toBe(1);
+  });
+});
+
+describe("what stays", () => {
+  test("old commands go, and the oldest when there are too many bytes", () => {
+    wrote(command("old", { started_at: Date.now() - 100 * 24 * 3600_000 }), command("new", { started_at: Date.now() }));
+    takeIn(places, { days: 90, bytes: 1e12 });
+    expect(found({})).toEqual(["new"]);
+    wrote(
+      ...Array.from({ length: 5_000 }, (_, n) =>
+        command(`fill ${n} ${crypto.randomUUID()}`, { started_at: Date.now() + n }),
+      ),
+    );
+    takeIn(places, { days: 90, bytes: 400_000 });
+    const left = found({ limit: 10_000 });
+    expect(left.length).toBeGreaterThan(100);
+    expect(left.length).toBeLessThan(4_000);
+    expect(left[0]).toStartWith("fill 4999");
+  });
+
+  test("what is deleted is nowhere in the files", () => {
+    wrote(command("export PASSWORD=tulip-9371", { output: "tulip-9371" }), command("keep me"));
+    takeIn(places, forever);
+    const db = openHistory(places);
+    removeCommands(
+      db,
+      searchHistory(db, { words: "tulip", limit: 9 }).map(({ id }) => id),
+    );
+    db.close();
+    for (const name of fs.readdirSync(places.journals)) {
+      expect(fs.readFileSync(join(places.journals, name)).includes("tulip")).toBe(false);
+    }
+    expect(found({})).toEqual(["keep me"]);
+  });
+});
