@@ -285,6 +285,14 @@ describe.skipIf(isMissing("sshd", "ssh", "ssh-keygen"))("behind ssh", () => {
     const api = new SessionApi(http, "far");
     await api.until({ type: "regex", pattern: "[$#] $" }, { since: 0, max_wait_ms: 20_000 });
     const far = new Nested(api, "sh");
+    await SessionApi.shell(http, "near");
+    await http.type("near", `${remote.command("sh -i")}\r`);
+    const near = new SessionApi(http, "near");
+    await near.until({ type: "regex", pattern: "^[$#]" }, { since: 0, max_wait_ms: 20_000 });
+    const { body } = await http.post("/sessions/near/exec", { command: "true", max_wait_ms: 0 });
+    expect(body).toMatchObject(failure("not_at_prompt", /./, { hint: expect.stringContaining("typed") }));
+    expect(await near.exec("id -u", { typed: "sh" })).toMatchObject({ exit_code: 0, typed: true });
+    await http.kill("near");
     expect(await far.exec("echo remote; (exit 5)")).toMatchObject({ output: "remote", exit_code: 5, typed: true });
     const cut = await far.exec("echo begun; sleep 60", { max_wait_ms: 2_000, on_timeout: "interrupt" });
     expect(cut).toMatchObject({ state: "interrupted", exit_code: null, output: expect.stringMatching(/^begun/) });

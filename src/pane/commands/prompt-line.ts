@@ -23,6 +23,9 @@ const TAKEN_BACK_MS = 500;
 const SHOWN_CHARS = 80;
 const NESTED =
   "Waiting does not change it. Give typed (sh or fish) to run the command there, or type with {run}; exit there leads back to the shell.";
+/** For ssh, containers and whatever else carries a terminal: what reads there is not known here. */
+const FAR =
+  "Wait for its end. Where a shell's prompt shows there, give typed (sh or fish) to run the command at it, or type with {run}.";
 export const CTRL_C = Uint8Array.of(3);
 
 export interface LineRequest {
@@ -196,7 +199,8 @@ export class PromptLine {
       });
     }
     const message = `the shell is not at its prompt: '${running}' runs (${state.state}: ${state.why})`;
-    return new WshError("not_at_prompt", message, { running, process, state: state.state });
+    const hint = state.relay === null ? {} : { hint: FAR };
+    return new WshError("not_at_prompt", message, { running, process, state: state.state, ...hint });
   }
 }
 
