@@ -40,8 +40,9 @@ const parts: readonly { readonly about: readonly string[]; readonly text: string
   {
     about: [],
     text:
-      "At state password, stop and let the person type. Failures are results with code, message and hint; follow the hint. " +
-      "Prefer format plain. The prompts named wsh:… are longer guides; begin with wsh:core.",
+      "A password: never guess, invent or ask for one in chat; type one only if the person gave it for this purpose, else let " +
+      "the person type it. Failures are results with code, message and hint; follow the hint. " +
+      "The prompts named wsh:… are longer guides; begin with wsh:core.",
   },
 ];
 

@@ -23,6 +23,7 @@ import {
   WaitResultSchema,
   WaitSchema,
 } from "../protocol/conditions.ts";
+import { RunStepsSchema } from "../protocol/dialog.ts";
 import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { operation } from "./define.ts";
@@ -116,6 +117,14 @@ export const commandOperations = [
       since: v.optional(
         v.pipe(OutputCursorSchema, v.description("an output_cursor: output is all that came after it, echo too")),
       ),
+      steps: v.optional(
+        v.pipe(
+          RunStepsSchema,
+          v.description(
+            "a dialog {expect?: text or condition, input?, keys?, submit?}: each is typed when its expect comes",
+          ),
+        ),
+      ),
       include: v.optional(
         v.pipe(v.array(v.picklist(["output", "screen"])), v.minLength(1), v.description("what the result holds")),
         ["output", "screen"],
@@ -130,6 +139,7 @@ export const commandOperations = [
     }),
     errors: [
       "idle_timeout",
+      "expect_not_met",
       "invalid_cursor",
       "session_ended",
       "input_send_failed",

@@ -52,6 +52,10 @@ const kinds = {
     status: 409,
     hint: "Wait until the person who types there is done, or throw the line away with {clear_line}.",
   },
+  expect_not_met: {
+    status: 409,
+    hint: "Look at output, prompt and state, and go on from that step: the steps before it were typed and must not be sent again.",
+  },
   not_echoed: {
     status: 409,
     hint: "Nothing was run. Look at the screen: what reads there may hide what is typed, or be no shell.",

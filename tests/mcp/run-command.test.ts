@@ -169,3 +169,69 @@ describe("full-screen programs", () => {
     },
   );
 });
+
+describe("a dialog in one call", () => {
+  const questions = `read -p 'Name: ' n; read -s -p 'Token: ' t; echo; read -p 'Sure? ' s; echo "$n \${#t} $s"`;
+
+  test("each step is typed when what it expects is there; the result is what was shown", async () => {
+    const { use } = await shell();
+    const result = await use("wsh_run_command", {
+      input: questions,
+      submit: true,
+      steps: [
+        { expect: "Name: ", input: "Ann", submit: true },
+        { expect: "password", input: "secret", submit: true },
+        { expect: { type: "regex", pattern: "^Sure.*$" }, input: "yes", submit: true },
+      ],
+    });
+    expect(result).toMatchObject({ state: "prompt", exit_code: 0 });
+    expect(result.output).toEndWith("Name: Ann\nToken:\nSure? yes\nAnn 6 yes");
+    expect(result.output).not.toContain("secret");
+  });
+
+  test("stops at the first that does not come, and says where; goes on from what stands", async () => {
+    const { session, use } = await shell();
+    const stopped = await call(client, "wsh_run_command", {
+      session,
+      input: questions,
+      submit: true,
+      max_wait_ms: 1_500,
+      steps: [
+        { expect: "Name: ", input: "Ann", submit: true },
+        { expect: "Address: ", input: "Elsewhere", submit: true },
+      ],
+    });
+    expect(stopped.isError).toBe(true);
+    expect(stopped.value).toMatchObject({ code: "expect_not_met", step: 2, state: "password", prompt: "Token: " });
+    const rest = await use("wsh_run_command", {
+      steps: [
+        { expect: "Token: ", input: "four", submit: true },
+        { expect: "Sure? ", input: "no", submit: true },
+      ],
+    });
+    expect(rest).toMatchObject({ state: "prompt", exit_code: 0, output: expect.stringContaining("Ann 4 no") });
+  });
+
+  test("a program that ends instead stops the dialog at once", async () => {
+    const { session } = await shell();
+    const steps = [{ expect: "Password: ", input: "x", submit: true }];
+    const began = performance.now();
+    const { value } = await call(client, "wsh_run_command", { session, input: "echo no; false", submit: true, steps });
+    expect(value).toMatchObject({ code: "expect_not_met", step: 1, state: "prompt" });
+    expect(performance.now() - began).toBeLessThan(20_000);
+  });
+
+  test("nothing is typed unless every step can be", async () => {
+    const { session, use } = await shell();
+    for (const bad of [{ keys: ["Nope"] }, { expect: { type: "regex", pattern: "(" } }, {}]) {
+      const { isError } = await call(client, "wsh_run_command", {
+        session,
+        input: "touch made",
+        submit: true,
+        steps: [bad],
+      });
+      expect(isError).toBe(true);
+    }
+    expect((await use("wsh_exec", { command: "ls" })).output).not.toContain("made");
+  });
+});

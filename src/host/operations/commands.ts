@@ -12,6 +12,7 @@ import { type CommandRecord, stepsOf } from "../../protocol/commands.ts";
 import { condition, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { HandlerContext, PaneHandlers } from "./context.ts";
+import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
 
@@ -87,18 +88,10 @@ function decisionOf(outcome: WaitOutcome): Omit<WaitResult, "session"> {
 
 async function run(pane: Pane, input: ParsedInput<"run">, { signal }: HandlerContext): Promise<OperationOutput<"run">> {
   const { terminal } = pane;
-  const parts = decodeInput(
-    { data: input.input, encoding: "utf8", keys: input.keys, submit: input.submit, paste: false },
-    terminal.modes,
-  );
-  const outcome = await pane.commands.run({
-    input: new Uint8Array(Buffer.concat(parts)),
-    timeoutMs: input.timeout_ms,
-    maxWaitMs: input.max_wait_ms,
-    outputLimit: input.output_limit,
-    since: input.since,
-    signal,
-  });
+  const { outcome, unmet } =
+    input.steps === undefined
+      ? { outcome: await runOnce(pane, input, signal), unmet: null }
+      : await runDialog(pane, input, signal);
   const { command, output, prompt } = outcome;
   const included = new Set(input.include);
   const result = await terminal.atRest(() => ({
@@ -113,12 +106,38 @@ async function run(pane: Pane, input: ParsedInput<"run">, { signal }: HandlerCon
     ...(included.has("screen") ? { screen: terminal.screen(input.format) } : {}),
     ...(outcome.warnings.length === 0 ? {} : { warnings: [...outcome.warnings] }),
   }));
-  if (outcome.decidedBy !== "timeout") return result;
+  if (unmet !== null) {
+    const { step, why } = unmet;
+    const said = `step ${step} was not met: what it expects did not come${why === "in time" ? " in time" : `, ${why}`}`;
+    throw new WshError("expect_not_met", said, { step, ...result });
+  }
+  if (outcome.decidedBy !== "timeout" || isOnlyExpected(input)) return result;
   const running = pane.commands.log.runningCommand;
   throw new WshError("idle_timeout", `what was typed has not ended within ${input.max_wait_ms} ms`, {
     ...(running === null ? {} : { command_id: running.id }),
     ...result,
   });
+}
+
+function runOnce(pane: Pane, input: ParsedInput<"run">, signal: AbortSignal): ReturnType<Pane["commands"]["run"]> {
+  const parts = decodeInput(
+    { data: input.input, encoding: "utf8", keys: input.keys, submit: input.submit, paste: false },
+    pane.terminal.modes,
+  );
+  return pane.commands.run({
+    input: new Uint8Array(Buffer.concat(parts)),
+    timeoutMs: input.timeout_ms,
+    maxWaitMs: input.max_wait_ms,
+    outputLimit: input.output_limit,
+    since: input.since,
+    signal,
+  });
+}
+
+/** A last step that types nothing is over when what it expects has come. */
+function isOnlyExpected({ steps }: ParsedInput<"run">): boolean {
+  const last = steps?.at(-1);
+  return last !== undefined && (last.input ?? "") === "" && last.keys === undefined && last.submit !== true;
 }
 
 /** The shell's directory now: the caller knows the one that a command was started in. */

@@ -137,9 +137,14 @@ export const runCommand = tool({
   },
 });
 
+const SAYS_WHAT_WAS_SEEN: ReadonlySet<string> = new Set(["idle_timeout", "expect_not_met"]);
+
 /** A wait that ran out tells what was seen, in the same form. */
 function shownTimeout(error: unknown, include: readonly RunPart[] | undefined, format: "plain" | "styled"): unknown {
-  if (!(error instanceof WshError) || error.code !== "idle_timeout") return error;
+  if (!(error instanceof WshError) || !SAYS_WHAT_WAS_SEEN.has(error.code)) return error;
   const seen = v.safeParse(outputSchema("run"), error.details);
-  return seen.success ? new WshError(error.code, error.message, shownRun(seen.output, include, format)) : error;
+  if (!seen.success) return error;
+  const { step } = error.details;
+  const shown = shownRun(seen.output, include, format);
+  return new WshError(error.code, error.message, step === undefined ? shown : { step, ...shown });
 }

@@ -34,7 +34,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_get_scrollback: 'format="plain" grep? limit=100 offset=0 session',
     wsh_await_quiesce: "fresh=false last_generation? max_wait_ms=30000 session timeout_ms=2000",
     wsh_run_command:
-      'format="plain" include? input="" keys? max_wait_ms=30000 output_limit=8192 session since? submit=false timeout_ms=2000',
+      'format="plain" include? input="" keys? max_wait_ms=30000 output_limit=8192 session since? steps? submit=false timeout_ms=2000',
     wsh_overlay: "background? focusable? height? id? list=false screen_mode? session spans? ttl_ms? width? x? y? z?",
     wsh_remove_overlay: "id? session",
     wsh_panel: "background? focusable? height? id? list=false position? screen_mode? session spans? ttl_ms? z?",
@@ -42,7 +42,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_input_mode: "focus? lease_ms=120000 mode? read=false session since? unfocus=false wait_ms=0",
     wsh_screen_mode: "action? session",
     wsh_exec:
-      'background=false clear_line=false command? create=false cwd? env? max_wait_ms=30000 mode="sequence" on_timeout="leave" output_limit=32768 session? stdin? steps? stop_on_error=true until?',
+      'background=false clear_line=false command? create=false cwd? env? max_wait_ms=30000 mode="sequence" on_timeout="leave" output_limit=32768 session? stdin? steps? stop_on_error=true typed? until?',
     wsh_wait: "any_of command_id? max_wait_ms=30000 session? sessions? since? tag?",
     wsh_get_output:
       'command_id? context? format="plain" grep? head? line_numbers? lines? max_bytes=32768 range? session since? tail?',

@@ -1,0 +1,128 @@
+/**
+ * `run` with steps: types each as soon as what it expects is there, and stops at the first that does not come. All is
+ * checked before anything is typed. The output is everything since the first step, answers as the terminal echoes them.
+ */
+import * as v from "valibot";
+import { decodeInput } from "../../keys/typed-input.ts";
+import type { ParsedInput } from "../../operations/table.ts";
+import type { Pane } from "../../pane/pane.ts";
+import { type Finder, regexFinder, textFinder } from "../../pane/waiting/pattern.ts";
+import { type Condition, ConditionSchema, condition, MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import type { RunStep } from "../../protocol/dialog.ts";
+import { WshError } from "../../protocol/errors.ts";
+
+type Outcome = Awaited<ReturnType<Pane["commands"]["run"]>>;
+
+/** How a dialog ended: the last step's run, or the step that was not met. */
+export interface DialogEnd {
+  readonly outcome: Outcome;
+  readonly unmet: { readonly step: number; readonly why: string } | null;
+}
+
+interface Step {
+  readonly given: RunStep;
+  readonly expected: Condition | null;
+  /** For a text or pattern: finds it in what stands already. */
+  readonly find: Finder | null;
+}
+
+export async function runDialog(pane: Pane, input: ParsedInput<"run">, signal: AbortSignal): Promise<DialogEnd> {
+  const { terminal, commands } = pane;
+  const steps = await checked(pane, input);
+  const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
+  const left = (): number => Math.max(0, Math.round(deadline - performance.now()));
+  const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
+  const run = (bytes: Uint8Array, maxWaitMs: number): Promise<Outcome> =>
+    commands.run({
+      input: bytes,
+      timeoutMs: input.timeout_ms,
+      maxWaitMs,
+      outputLimit: input.output_limit,
+      since: from,
+      signal,
+    });
+  const nothing = new Uint8Array();
+  let counted = input.since;
+  for (const [at, { given, expected, find }] of steps.entries()) {
+    if (expected !== null) {
+      const stands = counted === undefined && find !== null && standing(pane).some((row) => find(row, 0, row.length));
+      const met = stands || (await awaited(pane, expected, counted ?? from, left(), signal));
+      if (!met) {
+        const outcome = await run(nothing, 0);
+        const why = pane.exit !== null ? "the program has ended" : left() > 0 ? "the command has ended" : "in time";
+        return { outcome, unmet: { step: at, why } };
+      }
+    }
+    const next = steps[at + 1];
+    const bytes = new Uint8Array(Buffer.concat(typed(given, terminal.modes)));
+    if (next === undefined) return { outcome: await run(bytes, bytes.length === 0 ? 0 : left()), unmet: null };
+    counted = pane.outputCursor;
+    if (next.expected !== null) {
+      await terminal.atRest(() => pane.giveCursor());
+      counted = pane.outputCursor;
+      pane.requireRunning();
+      await pane.send(bytes);
+      continue;
+    }
+    const outcome = await run(bytes, left());
+    if (outcome.decidedBy === "timeout") return { outcome, unmet: { step: at + 1, why: "in time" } };
+  }
+  throw new WshError("internal_error", "a dialog without steps");
+}
+
+/** Every step, checked: keys, conditions and patterns. @throws WshError invalid_request, unknown_key, payload_too_large */
+async function checked(pane: Pane, input: ParsedInput<"run">): Promise<readonly Step[]> {
+  const first: RunStep = { input: input.input, keys: input.keys, submit: input.submit };
+  const isTyped = input.input !== "" || input.keys !== undefined || input.submit;
+  const given = [...(isTyped ? [first] : []), ...(input.steps ?? [])];
+  const steps: Step[] = [];
+  for (const [at, step] of given.entries()) {
+    const bytes = typed(step, pane.terminal.modes);
+    if (step.expect === undefined && bytes.length === 0) {
+      throw new WshError("invalid_request", `step ${at} neither expects nor types anything`);
+    }
+    const expected = step.expect === undefined ? null : conditionOf(step.expect);
+    steps.push({ given: step, expected, find: await finderOf(expected) });
+  }
+  return steps;
+}
+
+/** A text that is not the name of a condition is awaited as text. */
+function conditionOf(expect: NonNullable<RunStep["expect"]>): Condition {
+  const parsed = v.safeParse(ConditionSchema, expect);
+  return parsed.success ? condition(parsed.output) : { type: "text", text: String(expect) };
+}
+
+function finderOf(expected: Condition | null): Promise<Finder> | Finder | null {
+  if (expected?.type === "text") return textFinder(expected.text);
+  return expected?.type === "regex" ? regexFinder(expected.pattern, expected.flags) : null;
+}
+
+function typed({ input, keys, submit = false }: RunStep, modes: Pane["terminal"]["modes"]): Uint8Array[] {
+  return decodeInput({ data: input, encoding: "utf8", keys, submit, paste: false }, modes);
+}
+
+/** What a first step may find there already: the screen of a full-screen program, else the cursor's line. */
+function standing({ terminal }: Pane): readonly string[] {
+  const { lines, cursor } = terminal.screen("plain");
+  const rows = lines.map(String);
+  return terminal.alternate ? rows : [(rows[cursor.row] ?? "").padEnd(cursor.col)];
+}
+
+/** Whether the condition comes before the time is over, the program ends, or the command that was typed has ended. */
+async function awaited(
+  pane: Pane,
+  expected: Condition,
+  since: number,
+  maxWaitMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const isEnd = expected.type === "command_finished" || expected.type === "exited";
+  const ends: Condition[] = isEnd ? [] : [{ type: "command_finished" }, { type: "exited" }];
+  const found = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
+  if (found.decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
+  if (found.decidedBy === expected.type) return true;
+  // What a program prints last comes with its end.
+  const last = await pane.commands.wait({ anyOf: [expected], since, maxWaitMs: 0, signal });
+  return last.decidedBy === expected.type;
+}
