@@ -50,6 +50,7 @@ export const readOnlyTools: ReadonlySet<string> = new Set([
   "wsh_get_screen",
   "wsh_get_scrollback",
   "wsh_get_status",
+  "wsh_history",
   "wsh_list_sessions",
   "wsh_wait",
 ]);

@@ -5,7 +5,13 @@ import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
-const { server: _server, name_prefix: _prefix, stdin: _stdin, ...createFields } = CreateSessionSchema.entries;
+const {
+  server: _server,
+  name_prefix: _prefix,
+  stdin: _stdin,
+  private: _private,
+  ...createFields
+} = CreateSessionSchema.entries;
 const TagsField = v.optional(v.pipe(v.array(v.string()), v.description("for add_tags and remove_tags")));
 
 export const createSession = tool({

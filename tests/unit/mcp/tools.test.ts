@@ -47,6 +47,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_get_output:
       'command_id? context? format="plain" grep? head? line_numbers? lines? max_bytes=32768 range? session since? tail?',
     wsh_get_status: "session?",
+    wsh_history: "before? cwd? failed? limit=20 output=false query? session? since?",
   });
 });
 
