@@ -24,7 +24,7 @@ import {
   WaitSchema,
 } from "../protocol/conditions.ts";
 import { RunStepsSchema } from "../protocol/dialog.ts";
-import { filterFields, LineNumbersField, RangeField } from "../protocol/output-filter.ts";
+import { filterFields, LineNumbersField, OutputModeField, RangeField } from "../protocol/output-filter.ts";
 import { LineSchema, ScreenSchema } from "../protocol/screen.ts";
 import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
@@ -62,6 +62,8 @@ const execFields = {
     v.pipe(OnTimeoutSchema, v.description("what happens to the command when the wait is over")),
     "leave",
   ),
+  ...filterFields,
+  output: OutputModeField,
   output_limit: v.optional(
     v.pipe(
       OutputLimitSchema,
@@ -200,7 +202,8 @@ export const commandOperations = [
       ),
       stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
     }),
-    output: ExecOutputSchema,
+    // Commands that ran at once have no session in common.
+    output: v.object({ ...ExecOutputSchema.entries, session: v.optional(v.string()) }),
     errors: ["cwd_not_found", "max_sessions_reached", "session_create_failed", "payload_too_large"],
     http: [{ method: "POST", path: "/exec" }],
     ws: ["exec_fresh"],
@@ -215,6 +218,8 @@ export const commandOperations = [
       on_timeout: execFields.on_timeout,
       output_limit: execFields.output_limit,
       until: execFields.until,
+      ...filterFields,
+      output: OutputModeField,
     }),
     output: v.object({ ...StepResultSchema.entries, ...untilFields, warnings: ExecResultSchema.entries.warnings }),
     errors: [],

@@ -29,6 +29,8 @@ export interface LifetimePort {
 }
 
 export class PaneLifetime {
+  /** Until when the result of the ended program is kept, as wall time in ms; set by the owner. Null while it runs. */
+  readableUntil: number | null = null;
   private told = false;
   private unfollowed: Disposable | null = null;
   /** The program was asked to end. */

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
+import { filterFields, OutputModeField } from "./output-filter.ts";
 import { LineSchema } from "./screen.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -76,6 +77,7 @@ const IncompleteFields = {
 };
 
 export const StepResultSchema = v.object({
+  ...IncompleteFields,
   name: v.optional(v.string()),
   /** The session of a step that ran in one of its own. */
   session: v.optional(v.string()),
@@ -85,6 +87,12 @@ export const StepResultSchema = v.object({
   output: v.string(),
   /** Lines omitted between the head and the tail of the output. */
   omitted_lines: v.number(),
+  /** With a pattern: lines that match, shown or not. */
+  matches: v.optional(v.number()),
+  /** Lines of the whole output, when not all of them are shown. */
+  total_lines: v.optional(v.number()),
+  /** Until when the session of an ended command can be read, as an ISO time. */
+  readable_until: v.optional(v.string()),
   duration_ms: v.nullable(v.number()),
   cwd: v.nullable(v.string()),
   command_id: v.nullable(v.number()),
@@ -113,6 +121,8 @@ export type ExecResult = v.InferOutput<typeof ExecResultSchema>;
 export const StepSchema = v.object({
   command: v.pipe(v.string(), v.description("shell text; may have several lines")),
   name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("what the result calls this step"))),
+  ...filterFields,
+  output: OutputModeField,
 });
 export type Step = v.InferOutput<typeof StepSchema>;
 

@@ -9,38 +9,24 @@ const MAX_CONTEXT = 1_000;
 const CountSchema = v.pipe(v.number(), v.integer(), v.minValue(1));
 
 export const filterFields = {
-  grep: v.optional(
-    v.pipe(
-      v.string(),
-      v.description("only lines that match this pattern (RE2), in all of the output; with line numbers"),
-    ),
-  ),
+  grep: v.optional(v.pipe(v.string(), v.description("only lines that match (RE2)"))),
   context: v.optional(
-    v.pipe(
-      v.number(),
-      v.integer(),
-      v.minValue(0),
-      v.maxValue(MAX_CONTEXT),
-      v.description("with grep: lines shown before and after each match"),
-    ),
+    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_CONTEXT), v.description("lines around each match")),
   ),
-  head: v.optional(v.pipe(CountSchema, v.description("only the first N lines, or matches"))),
-  tail: v.optional(v.pipe(CountSchema, v.description("only the last N lines, or matches"))),
+  head: v.optional(v.pipe(CountSchema, v.description("only the first N"))),
+  tail: v.optional(v.pipe(CountSchema, v.description("only the last N"))),
 };
 
 export const RangeField = v.optional(
-  v.pipe(v.string(), v.regex(/^\d+(-\d*)?$/), v.description("only these lines of a command's output: A-B, A- or A")),
+  v.pipe(v.string(), v.regex(/^\d+(-\d*)?$/), v.description("lines of a command: A-B, A- or A")),
 );
 
 export const LineNumbersField = v.optional(
-  v.pipe(v.boolean(), v.description("begin lines with their number; default: with grep of a command's output")),
+  v.pipe(v.boolean(), v.description("number the lines (default: a command's matches)")),
 );
 
 export const OutputModeField = v.optional(
-  v.pipe(
-    v.picklist(["all", "on_failure", "none"]),
-    v.description("whether the output is in the result; on_failure: unless the exit code is 0"),
-  ),
+  v.pipe(v.picklist(["all", "on_failure", "none"]), v.description("whether output is shown (default: all)")),
 );
 
 export interface OutputFilter {
@@ -92,4 +78,38 @@ function lineRange(text: string): { from: number; to: number } {
   const to = last === undefined ? from : last === "" ? Number.MAX_SAFE_INTEGER : Number(last);
   if (from >= 1 && to >= from) return { from, to };
   throw new WshError("invalid_request", `the range '${text}' is none: lines count from 1, as in 20-80`);
+}
+
+/** What a caller wants of the output of one step. */
+export interface StepFilter {
+  /** Null: all of it. */
+  readonly query: OutputQuery | null;
+  readonly mode: "all" | "on_failure" | "none";
+}
+
+/** Fields of exec, for all steps or for one. */
+export interface StepFilterFields extends Omit<OutputFilter, "range" | "line_numbers"> {
+  readonly output?: StepFilter["mode"] | undefined;
+}
+
+/**
+ * The filters of an exec's steps: what a step says, else what is said for all. Call before anything runs.
+ * @throws WshError invalid_request
+ */
+export function stepFilters(all: StepFilterFields, steps: readonly StepFilterFields[]): Promise<StepFilter[]> {
+  return Promise.all(steps.map((step) => stepFilter(filterOf(all, step))));
+}
+
+/** The fields that count for a step. */
+export function filterOf(all: StepFilterFields, step: StepFilterFields): StepFilterFields {
+  const { grep = all.grep, head = all.head, tail = all.tail, output = all.output } = step;
+  // The context of all steps is that of their pattern.
+  const context = step.context ?? (step.grep === undefined ? all.context : undefined);
+  return { grep, context, head, tail, output };
+}
+
+async function stepFilter(fields: StepFilterFields): Promise<StepFilter> {
+  const { grep, head, tail, output = "all" } = fields;
+  const query = await outputQuery(fields, true);
+  return { query: grep === undefined && head === undefined && tail === undefined ? null : query, mode: output };
 }

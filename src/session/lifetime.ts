@@ -70,6 +70,7 @@ export class Lifetime {
     if (this.port.pane.exit !== null) await this.port.registry.live();
     this.graceTimer?.[Symbol.dispose]();
     this.graceTimer = null;
+    this.port.pane.lifetime.readableUntil = null;
     await this.port.pane.lifetime.restart();
     this.port.events.emit("info", undefined);
   }
@@ -82,6 +83,7 @@ export class Lifetime {
 
   private startGrace(): void {
     this.graceTimer?.[Symbol.dispose]();
+    this.port.pane.lifetime.readableUntil = this.port.clock.wall() + this.graceMs;
     this.graceTimer = this.port.clock.after(this.graceMs, () => {
       if (this.keepers === 0) this.destroy("exited");
       else this.startGrace();

@@ -69,6 +69,8 @@ export interface PaneRef extends Typed {
   readonly silence: { dispose(reason: WshError): void };
   readonly lifetime: {
     readonly isHangingUp: boolean;
+    /** Until when the result of the ended program is kept, as wall time in ms; null while it runs. */
+    readableUntil: number | null;
     restart(): Promise<void>;
     end(): Promise<void>;
     endTold(): void;

@@ -40,6 +40,7 @@ describe("a command without a session", () => {
       cwd: wsh.env.HOME,
       command_id: 1,
       output_cursor: expect.any(Number),
+      readable_until: expect.stringMatching(/^\d{4}-.*Z$/),
     });
     expect(await exec({ command: "kill -TERM $$" })).toMatchObject({ exit_code: null, signal: "SIGTERM" });
     expect(await exec({ command: "printf abc" })).toMatchObject({ output: "abc" });

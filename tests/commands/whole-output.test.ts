@@ -224,6 +224,112 @@ describe("the output of a command that was asked for", () => {
   });
 });
 
+describe("what exec shows of the output", () => {
+  let instance: Instance;
+  beforeAll(async () => {
+    instance = await Instance.start();
+  });
+  afterAll(async () => {
+    await instance[Symbol.asyncDispose]();
+  });
+
+  test("is filtered at a prompt and in a session of its own, in all of it", async () => {
+    const api = await instance.shell("filters");
+    const fresh = (fields: object): Promise<ExecResult> =>
+      instance.http.expect(200, instance.http.post("/exec", fields));
+    for (const exec of [(fields: Record<string, unknown>) => api.post<ExecResult>("exec", fields), fresh]) {
+      expect(await exec({ command: LONG, grep: "needle", context: 1 })).toMatchObject({
+        output: [
+          "8999-line 8999 of many that say little",
+          "9000:the needle é",
+          "9001-line 9001 of many that say little",
+        ].join("\n"),
+        matches: 1,
+        omitted_lines: 0,
+        total_lines: 60_000,
+      });
+      expect(await exec({ command: "seq 9", head: 1, tail: 2 })).toMatchObject({
+        output: "1\n[6 lines omitted]\n8\n9",
+      });
+      expect(await exec({ command: "seq 9", output: "none" })).toMatchObject({ output: "", total_lines: 9 });
+      expect(await exec({ command: "seq 9", output: "on_failure" })).toMatchObject({ output: "", exit_code: 0 });
+      const failed = await exec({ command: "seq 9; false", output: "on_failure", tail: 1 });
+      expect(failed).toMatchObject({ output: "9", exit_code: 1, total_lines: 9 });
+      const { steps } = await exec({
+        steps: [{ command: "echo a; echo b" }, { command: "echo c", grep: "d" }, { command: "seq 3", output: "none" }],
+        grep: "^[ab]$",
+      });
+      expect(steps).toMatchObject([
+        { output: "1:a\n2:b", matches: 2 },
+        { output: "", matches: 0, total_lines: 1 },
+        { output: "", total_lines: 3 },
+      ]);
+    }
+  });
+
+  test("is refused before anything runs when the filter is none", async () => {
+    await instance.shell("refused");
+    const before = (await instance.http.list("?all=1")).length;
+    const file = `${instance.wsh.dir}/ran`;
+    const wrong = [
+      { grep: "(" },
+      { context: 1 },
+      { grep: "a", steps: [{ command: "true", grep: "[" }], command: undefined },
+    ];
+    for (const path of ["/exec", "/sessions/refused/exec", "/sessions/missing/exec"]) {
+      for (const fields of wrong) {
+        const answer = await instance.http.post(path, {
+          command: `touch ${file}`,
+          create: path.includes("missing"),
+          ...fields,
+        });
+        expect(answer).toMatchObject({ status: 400, body: failure("invalid_request") });
+      }
+    }
+    expect(fs.existsSync(file)).toBe(false);
+    expect(await instance.http.list("?all=1")).toHaveLength(before);
+  });
+
+  test("of several at once has nothing outside of the steps", async () => {
+    const result = await instance.http.expect<ExecResult>(
+      200,
+      instance.http.post("/exec", { steps: [{ command: "echo 1" }, { command: "echo 2" }], mode: "parallel" }),
+    );
+    expect(Object.keys(result)).toEqual(["steps"]);
+  });
+
+  test("a session with more to read than was shown is kept longer, and says until when", async () => {
+    await using short = await Instance.start("grace_seconds = 60\nexec_grace_seconds = 600\n");
+    const readable = async (fields: object): Promise<number> => {
+      const { readable_until } = await short.http.expect<ExecResult>(200, short.http.post("/exec", fields));
+      return Math.round((Date.parse(readable_until ?? "") - Date.now()) / 60_000);
+    };
+    expect(await readable({ command: "echo all of it" })).toBe(1);
+    expect(await readable({ command: "seq 1 60000" })).toBe(10);
+    expect(await readable({ command: "seq 9", tail: 1 })).toBe(10);
+  });
+
+  test("is the command line's, too", async () => {
+    const { wsh } = instance;
+    expect(await wsh.run("exec", "--grep", "needle", "-C", "1", "--", LONG)).toMatchObject({
+      code: 0,
+      stdout: "8999-line 8999 of many that say little\n9000:the needle é\n9001-line 9001 of many that say little\n",
+    });
+    await instance.shell("line");
+    expect(await wsh.run("exec", "--tail", "1", "line", "--", "seq 5; false")).toMatchObject({
+      code: 1,
+      stdout: "5\n",
+    });
+    expect(await wsh.run("exec", "--output", "on_failure", "--", "seq 5")).toMatchObject({ code: 0, stdout: "" });
+    expect(await wsh.run("exec", "--grep", "(", "--", "echo no")).toMatchObject({ stdout: "" });
+    await wsh.ok("exec", "line", "--", LONG);
+    expect(await wsh.ok("output", "line", "--command", "2", "--grep", "needle")).toBe("9000:the needle é\n");
+    expect(await wsh.ok("output", "line", "--command", "2", "--lines", "59999-60000", "--head", "1")).toContain(
+      "line 59999",
+    );
+  });
+});
+
 describe("a spool that takes no more", () => {
   /** Ends with code 0; what is there is exact, and the rest is said to be missing. */
   async function partial(api: SessionApi, command: string, lines: number, reason: RegExp): Promise<OutputResult> {

@@ -7,16 +7,17 @@ import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
-import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
+import type { CommandRecord, ExecState } from "../../protocol/commands.ts";
 import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
-import { collect, seconds, UsageError, variables } from "../arguments.ts";
+import { collect, seconds, UsageError, variables, wholeNumber } from "../arguments.ts";
 import { collectCondition } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson, whenReaderGoes } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { ExecStream } from "../session/exec-stream.ts";
+import { checkFilter, type FilterOptions, filteredOutput, incompleteText } from "../session/filtered-output.ts";
 import { startSession } from "../session/start.ts";
 import { shellText, splitAtDashes } from "../shell-words.ts";
 
@@ -30,7 +31,9 @@ const INTERRUPTED = 130;
 
 type Ready = OperationOutput<"exec">;
 
-interface ExecOptions {
+interface ExecOptions extends FilterOptions {
+  /** The output is printed at the end, as filtered. */
+  readonly isFiltered?: boolean;
   readonly timeout?: number;
   readonly onTimeout: "leave" | "interrupt" | "kill";
   readonly background?: boolean;
@@ -78,8 +81,14 @@ export function register(program: Command): void {
     .option("--cwd <dir>", "without NAME: directory to run in")
     .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: the command reads our standard input, as text")
+    .option("--grep <pattern>", "print only lines that match (RE2), with their numbers, once it has ended")
+    .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
+    .option("--head <n>", "print only the first N lines, or matches", wholeNumber(1))
+    .option("--tail <n>", "print only the last N lines, or matches", wholeNumber(1))
+    .addOption(new Option("--output <when>", "when to print the output").choices(["all", "on_failure", "none"]))
     .option("--json", "print nothing but the result, as JSON")
-    .action(async (words: string[], options: ExecOptions, command: Command) => {
+    .action(async (words: string[], given: ExecOptions, command: Command) => {
+      const options = { ...given, isFiltered: await checkFilter(given) };
       const { name, text } = wordsOf(words);
       const instance = instanceOf(command);
       if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
@@ -149,8 +158,8 @@ async function execAtPrompt(
   await print(output === "" ? "" : `${output.trimEnd()}\n`);
 }
 
-function wantsOutput({ json, background }: ExecOptions): boolean {
-  return json !== true && background !== true;
+function wantsOutput({ json, background, isFiltered }: ExecOptions): boolean {
+  return json !== true && background !== true && isFiltered !== true;
 }
 
 /** Prints what a typed command has printed, and returns its exit code. */
@@ -287,7 +296,11 @@ async function watch(
   process.exitCode = wasLeft ? INTERRUPTED : over ? TIMED_OUT : codeOfRecord(record);
   if (json) {
     const stopped = onTimeout === "kill" ? "killed" : "interrupted";
-    await printJson(await resultOf(session, record, stop && !running ? stopped : record.state));
+    await printJson(await resultOf(session, record, stop && !running ? stopped : record.state, options));
+  } else if (options.isFiltered === true) {
+    const shown = await filteredOutput(session, record, options);
+    if (shown?.incomplete === true) complain(incompleteText(shown));
+    if (shown?.text) await print(`${shown.text}\n`);
   }
 }
 
@@ -331,18 +344,28 @@ function onInterrupt(first: () => void, next: () => void): Disposable {
 }
 
 /** In the form that the operation `exec` returns. */
-async function resultOf(session: SessionClient, record: CommandRecord, state: ExecState): Promise<object> {
-  const ask = { id: record.id, max_bytes: MAX_OUTPUT_LIMIT };
-  const { text, omitted_lines, output_cursor } = await session.call("commands.output", ask);
+async function resultOf(
+  session: SessionClient,
+  record: CommandRecord,
+  state: ExecState,
+  options: ExecOptions,
+): Promise<object> {
+  const shown = await filteredOutput(session, record, options);
+  const { incomplete, searched, reason, text, omitted_lines, matches, total_lines } = shown ?? {};
+  const { output_cursor } = shown ?? { output_cursor: record.output_end };
+  const isShort = options.isFiltered === true || (omitted_lines ?? 0) > 0;
   const { duration_ms, cwd, id } = record;
   const isOther = record.sent !== undefined;
   return {
+    ...(incomplete === true ? { incomplete, searched, reason } : {}),
     session: session.name,
     state: isOther ? "lost" : state,
     exit_code: isOther ? null : record.exit_code,
     signal: isOther ? null : record.signal,
     output: text ?? "",
     omitted_lines: omitted_lines ?? 0,
+    ...(matches === undefined ? {} : { matches }),
+    ...(isShort ? { total_lines: total_lines ?? record.output_lines } : {}),
     duration_ms,
     cwd,
     command_id: id,

@@ -1,10 +1,10 @@
 /** `wsh output`: prints rendered output: the newest lines, a command's, or what came since a cursor. */
 import type { Command } from "commander";
-import type { OutputResult } from "../../protocol/commands.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
+import { incompleteText } from "../session/filtered-output.ts";
 
 /** Longest single wait of --follow, in ms; the next begins immediately. */
 const FOLLOW_WAIT_MS = 30_000;
@@ -64,11 +64,6 @@ export function register(program: Command): void {
       await print(ended(result.text ?? "", options.follow === true));
       if (options.follow === true) await follow(session, result.output_cursor, options.grep);
     });
-}
-
-/** What could not be seen of an output. */
-export function incompleteText({ searched = "", reason = "" }: OutputResult): string {
-  return `not all of it could be read: ${searched} (${reason})`;
 }
 
 function linesOrRange(text: string): number | string {

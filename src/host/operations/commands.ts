@@ -8,13 +8,15 @@ import type { Pane } from "../../pane/pane.ts";
 import { cutOutput } from "../../pane/text/cut-output.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
-import { type CommandRecord, stepsOf } from "../../protocol/commands.ts";
+import { type CommandRecord, type StepResult, stepsOf } from "../../protocol/commands.ts";
 import { condition, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { stepFilters } from "../../protocol/output-filter.ts";
 import type { HandlerContext, PaneHandlers } from "./context.ts";
 import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
+import { isPartial, stepOutput } from "./step-output.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
@@ -147,8 +149,11 @@ function endOf(command: CommandRecord, cwd: string | null): Partial<OperationOut
 }
 
 async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<OperationOutput<"exec">> {
-  const { steps, warnings, decision } = await pane.commands.exec({
-    steps: stepsOf(input),
+  const asked = stepsOf(input);
+  const filters = await stepFilters(input, asked);
+  const { signal } = context;
+  const outcome = await pane.commands.exec({
+    steps: asked,
     stopOnError: input.stop_on_error,
     maxWaitMs: input.max_wait_ms,
     onTimeout: input.on_timeout,
@@ -158,8 +163,15 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     clearLine: input.clear_line,
     outputLimit: input.output_limit,
     byProgram: context.caller.kind !== "cli",
-    signal: context.signal,
+    signal,
   });
+  const { warnings, decision } = outcome;
+  const steps = await Promise.all(
+    outcome.steps.map((step, n) => {
+      const filter = filters[n];
+      return filter === undefined ? step : stepOutput(pane, step, filter, input.output_limit, signal);
+    }),
+  );
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };
   if (input.steps !== undefined) {
     return { session: context.session, output_cursor: pane.giveCursor(), steps: [...steps], ...noted };
@@ -177,6 +189,7 @@ async function processWait(
 ): Promise<OperationOutput<"process.wait">> {
   const started = pane.commands.log.last();
   const { until } = input;
+  const [filter] = await stepFilters(input, [{}]);
   const outcome = await pane.commands.wait({
     anyOf: [...(until ?? []).map(condition), { type: until === undefined ? "exited" : "command_finished" }],
     commandId: until === undefined ? undefined : started?.id,
@@ -199,10 +212,7 @@ async function processWait(
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
   const { warnings } = outcome;
   const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;
-  return {
-    ...(timedOut ? stillRuns(pane.commands.state(), input.on_timeout) : {}),
-    ...(until === undefined ? {} : decisionOf(outcome)),
-    ...(warnings === undefined ? {} : { warnings: [...warnings] }),
+  const step: StepResult = {
     state: exit === null ? "running" : over ? "finished" : stopped,
     exit_code: exit?.code ?? null,
     signal: exit?.signal ?? null,
@@ -212,6 +222,17 @@ async function processWait(
     cwd: pane.startCwd,
     command_id: record?.id ?? null,
     output_cursor: pane.outputCursor,
+  };
+  const result = filter === undefined ? step : await stepOutput(pane, step, filter, limit, signal);
+  // What is not in the result can be asked for a while longer.
+  if (exit !== null && isPartial(result)) pane.lifetime.abandoned();
+  const { readableUntil } = pane.lifetime;
+  return {
+    ...(timedOut ? stillRuns(pane.commands.state(), input.on_timeout) : {}),
+    ...(until === undefined ? {} : decisionOf(outcome)),
+    ...(warnings === undefined ? {} : { warnings: [...warnings] }),
+    ...result,
+    ...(readableUntil === null ? {} : { readable_until: new Date(readableUntil).toISOString() }),
   };
 }
 

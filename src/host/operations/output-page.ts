@@ -11,6 +11,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
 import type { HandlerContext } from "./context.ts";
+import { incomplete } from "./step-output.ts";
 
 /** Newest lines that are returned when the caller does not say. */
 const DEFAULT_LINES = 100;
@@ -110,7 +111,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
 /** A reading in the form of the operation. What is not complete is said first. */
 export function read({ missing, text, matches, omittedBytes, omittedLines }: OutputReading) {
   return {
-    ...(missing === null ? {} : ({ incomplete: true, searched: missing.searched, reason: missing.because } as const)),
+    ...incomplete(missing),
     ...(matches === null ? {} : { matches }),
     text,
     omitted_bytes: omittedBytes,

@@ -1,6 +1,7 @@
 /** Tools on commands: running them to their end, waiting for conditions, reading output, querying the state. */
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
+import { type StepResult, StepResultSchema } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { SessionField, tool } from "./tool.ts";
 
@@ -15,12 +16,33 @@ function described<S extends v.GenericSchema<string>>(schema: S) {
   return v.pipe(schema, v.description("directory to run in (default: yours)"));
 }
 
+/** A step of which nothing needs to be looked at, in a line: where its output is, how long it took and how much it is. */
+function inShort(step: StepResult): Partial<StepResult> {
+  if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) return step;
+  const { name, session, exit_code, duration_ms, total_lines, readable_until } = step;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(session === undefined ? {} : { session }),
+    exit_code,
+    duration_ms,
+    ...(total_lines === undefined ? {} : { total_lines }),
+    ...(readable_until === undefined ? {} : { readable_until }),
+  };
+}
+
+const execOutput = v.object({
+  ...outputSchema("exec").entries,
+  session: v.optional(v.string()),
+  steps: v.optional(v.array(v.partial(StepResultSchema))),
+});
+
 export const exec = tool({
   name: "wsh_exec",
   title: "Run a command",
   description:
-    "Run a shell command and return exit_code, its own output and duration when it ends. Without session: in a terminal " +
-    "of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several. " +
+    "Run a shell command and return exit_code, its own output and duration when it ends; grep, head and tail see all of " +
+    "that output. Without session: in a terminal of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several; with mode parallel, a step that " +
+    "succeeds is one line (output: all shows more). " +
     'A server: background: true with until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
     "state running means the wait is over and the command still runs: do not send it again, wsh_wait for command_finished.",
   core: true,
@@ -34,7 +56,7 @@ export const exec = tool({
     typed,
     ...onlyWithoutSession,
   }),
-  output: outputSchema("exec"),
+  output: execOutput,
   waits: true,
   run: async (
     {
@@ -60,7 +82,11 @@ export const exec = tool({
     if (session === undefined && needing !== undefined) {
       throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
     }
-    if (session === undefined) return ask("exec.fresh", { ...rest, mode: order, ...own });
+    if (session === undefined) {
+      if (order !== "parallel") return ask("exec.fresh", { ...rest, mode: order, ...own });
+      const all = await ask("exec.fresh", { ...rest, output: rest.output ?? "on_failure", mode: order, ...own });
+      return { ...all, ...(all.steps === undefined ? {} : { steps: all.steps.map(inShort) }) };
+    }
     const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
     if (misplaced.length > 0) {
       throw new WshError("invalid_request", `'${misplaced.join("', '")}' cannot be used together with 'session'`, {

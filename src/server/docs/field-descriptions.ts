@@ -123,6 +123,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   position: "edge of the screen",
   r: "red, 0 to 255",
   raw: "bytes of the key",
+  readable_until: "until when the ended session can be read, ISO time",
   reason: "why, and the way out",
   incomplete: "part of what was asked about is kept nowhere",
   "LifecycleEvent.reason": "how the session ended",

@@ -12,6 +12,7 @@ import {
 } from "../../operations/table.ts";
 import { stepsOf } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { stepFilters } from "../../protocol/output-filter.ts";
 import { parse } from "../../protocol/parse.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
@@ -58,7 +59,7 @@ async function createMissing(
   requireUsable(input);
   const exec = parse(inputSchema("exec"), input ?? {});
   if (!exec.create || context.only !== undefined) return false;
-  stepsOf(exec);
+  await stepFilters(exec, stepsOf(exec));
   try {
     await hosts.find(session);
     return false;

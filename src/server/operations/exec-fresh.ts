@@ -6,6 +6,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { MAX_PARALLEL, type Step, stepsOf } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { filterOf, stepFilters } from "../../protocol/output-filter.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
@@ -28,6 +29,7 @@ export async function execFresh(
   if (input.until !== undefined && steps.length > 1) {
     throw new WshError("invalid_request", "'until' takes one command; join several with ';' or '&&'");
   }
+  await stepFilters(input, steps);
   const deadline = performance.now() + input.max_wait_ms;
   const runStep = (step: Step): Promise<Result> =>
     runInOwnSession(hosts, create, input, step, Math.max(0, deadline - performance.now()), context);
@@ -36,7 +38,9 @@ export async function execFresh(
   const last = results.at(-1);
   if (last === undefined) throw new WshError("internal_error", "exec ran no step");
   if (input.steps !== undefined) {
-    return { session: last.session, output_cursor: last.output_cursor, steps: results };
+    // Of several at once, no session and no cursor is that of all.
+    const { session, output_cursor } = last;
+    return input.mode === "parallel" ? { steps: results } : { session, output_cursor, steps: results };
   }
   const { name, ...single } = last;
   return single;
@@ -122,6 +126,7 @@ async function runInOwnSession(
     on_timeout: leaves ? "leave" : input.on_timeout,
     output_limit: input.output_limit,
     ...(input.until === undefined ? {} : { until: input.until }),
+    ...filterOf(input, step),
   };
   const result = (await host.request("process.wait", wait, {
     access,

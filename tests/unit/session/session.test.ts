@@ -19,6 +19,7 @@ class FarPane implements PaneRef {
   terminalFlags: PtyFlags | null = null;
   readonly lifetime = {
     isHangingUp: false,
+    readableUntil: null as number | null,
     restart: async () => {
       this.exit = null;
       this.done.push("restart");

@@ -1,0 +1,58 @@
+/**
+ * The output of an exec's steps as the caller wants it: filtered in all that was printed, shown only of what failed, or
+ * not at all; and what could not be seen is said first.
+ */
+
+import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
+import { StoredOutput } from "../../pane/output/stored-output.ts";
+import type { Pane } from "../../pane/pane.ts";
+import type { StepResult } from "../../protocol/commands.ts";
+import type { StepFilter } from "../../protocol/output-filter.ts";
+
+/** @param limit UTF-8 bytes of the output */
+export async function stepOutput<R extends StepResult>(
+  pane: Pane,
+  result: R,
+  { query, mode }: StepFilter,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<R> {
+  if (result.state === "skipped") return result;
+  using stored = storedOf(pane, result);
+  const { total } = stored;
+  const succeeded = result.state === "finished" && result.exit_code === 0;
+  if (mode === "none" || (mode === "on_failure" && succeeded)) {
+    return { ...result, output: "", omitted_lines: 0, total_lines: total };
+  }
+  if (query !== null) {
+    const reading = await readOutput(stored, query, limit, signal);
+    const { matches } = reading;
+    const counted = matches === null ? {} : { matches };
+    const shown = { output: reading.text, omitted_lines: reading.omittedLines, ...counted, total_lines: total };
+    return { ...incomplete(reading.missing), ...result, ...shown };
+  }
+  if (result.omitted_lines === 0) return result;
+  return { ...incomplete(stored.missing({ from: 1, to: total })), ...result, total_lines: total };
+}
+
+/** Whether the result shows less than the command printed. */
+export function isPartial({ omitted_lines, total_lines = 0 }: StepResult): boolean {
+  return omitted_lines > 0 || total_lines > 0;
+}
+
+/** What a reading could not see, in the form of results. */
+export function incomplete(missing: OutputReading["missing"]) {
+  if (missing === null) return {};
+  return { incomplete: true, searched: missing.searched, reason: missing.because } as const;
+}
+
+/** A step without a record has only the text of its result. */
+function storedOf(pane: Pane, { command_id: id, output, omitted_lines: omitted }: StepResult): StoredOutput {
+  const recorded = id === null ? null : pane.commands.log.stored(id);
+  if (recorded !== null) return recorded;
+  const lines = output === "" ? [] : output.split("\n");
+  const why = "no command was recorded, and only both ends of what came after the input were kept";
+  if (omitted === 0) return new StoredOutput({ head: lines, tail: [], omitted }, null, 0, why);
+  const cut = lines.findIndex((line) => line === `[${omitted} lines omitted]`);
+  return new StoredOutput({ head: lines.slice(0, cut), tail: lines.slice(cut + 1), omitted }, null, 0, why);
+}
