@@ -7,7 +7,7 @@ import { codeOf } from "../../attach/outcome.ts";
 import type { HostSpec } from "../../instance/launch/host-spec.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { OperationOutput } from "../../operations/table.ts";
-import type { CommandRecord, ExecState } from "../../protocol/commands.ts";
+import { type CommandRecord, type ExecState, MAX_OUTPUT_LIMIT } from "../../protocol/commands.ts";
 import { type ConditionInput, MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
@@ -124,15 +124,17 @@ async function execAtPrompt(
   options: ExecOptions,
 ): Promise<void> {
   const { until, typed } = options;
+  const { grep, context, head, tail, output } = options;
+  const filter = { grep, context, head, tail, output };
   const clear = options.clearLine === true ? { clear_line: true } : {};
   if (typed !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout };
     const limit = { output_limit: MAX_OUTPUT_LIMIT };
-    return sayTyped(await session.call("exec", { command, typed, ...wait, ...limit, ...clear }), options);
+    return sayTyped(await session.call("exec", { command, typed, ...wait, ...limit, ...clear, ...filter }), options);
   }
   if (until !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout, until: [...until] };
-    const ready = await session.call("exec", { command, background: true, ...wait, ...clear });
+    const ready = await session.call("exec", { command, background: true, ...wait, ...clear, ...filter });
     return sayReady(ready, options, `${ready.command_id ?? ""}`);
   }
   // Before the command starts, so that its first line is not missed.
