@@ -124,8 +124,8 @@ async function execAtPrompt(
   options: ExecOptions,
 ): Promise<void> {
   const { until, typed } = options;
-  const { grep, context, head, tail, output } = options;
-  const filter = { grep, context, head, tail, output };
+  const { grep, context, head, tail } = options;
+  const filter = { grep, context, head, tail, output: options.output };
   const clear = options.clearLine === true ? { clear_line: true } : {};
   if (typed !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout };
