@@ -4,7 +4,7 @@
  */
 import * as v from "valibot";
 import { WshError } from "./errors.ts";
-import { filterFields, OutputModeField } from "./output-filter.ts";
+import { stepFilterFields } from "./output-filter.ts";
 import { LineSchema } from "./screen.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -121,8 +121,7 @@ export type ExecResult = v.InferOutput<typeof ExecResultSchema>;
 export const StepSchema = v.object({
   command: v.pipe(v.string(), v.description("shell text; may have several lines")),
   name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("what the result calls this step"))),
-  ...filterFields,
-  output: OutputModeField,
+  ...stepFilterFields,
 });
 export type Step = v.InferOutput<typeof StepSchema>;
 

@@ -8,13 +8,23 @@ const MAX_CONTEXT = 1_000;
 
 const CountSchema = v.pipe(v.number(), v.integer(), v.minValue(1));
 
+const ContextSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_CONTEXT));
+const ModeSchema = v.picklist(["all", "on_failure", "none"]);
+
 export const filterFields = {
   grep: v.optional(v.pipe(v.string(), v.description("only lines that match (RE2)"))),
-  context: v.optional(
-    v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_CONTEXT), v.description("lines around each match")),
-  ),
+  context: v.optional(v.pipe(ContextSchema, v.description("lines around each match"))),
   head: v.optional(v.pipe(CountSchema, v.description("only the first N"))),
   tail: v.optional(v.pipe(CountSchema, v.description("only the last N"))),
+};
+
+/** The same for one step, and whether it shows output: described where they are given for all. */
+export const stepFilterFields = {
+  grep: v.optional(v.string()),
+  context: v.optional(ContextSchema),
+  head: v.optional(CountSchema),
+  tail: v.optional(CountSchema),
+  output: v.optional(ModeSchema),
 };
 
 export const RangeField = v.optional(
@@ -25,9 +35,7 @@ export const LineNumbersField = v.optional(
   v.pipe(v.boolean(), v.description("number the lines (default: a command's matches)")),
 );
 
-export const OutputModeField = v.optional(
-  v.pipe(v.picklist(["all", "on_failure", "none"]), v.description("whether output is shown (default: all)")),
-);
+export const OutputModeField = v.optional(v.pipe(ModeSchema, v.description("whether output is shown (default: all)")));
 
 export interface OutputFilter {
   readonly grep?: string | undefined;

@@ -9,7 +9,7 @@ const fresh = inputSchema("exec.fresh").entries;
 const { mode, cwd, env, stdin, ...execFields } = fresh;
 const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
 const { clear_line, create, typed } = inputSchema("exec").entries;
-const { wait_ms: _waitMs, ...outputFields } = inputSchema("output.get").entries;
+const { wait_ms: _waitMs, line_numbers: _numbers, ...outputFields } = inputSchema("output.get").entries;
 
 /** The default directory through `wsh mcp` needs a description. */
 function described<S extends v.GenericSchema<string>>(schema: S) {
@@ -40,9 +40,9 @@ export const exec = tool({
   name: "wsh_exec",
   title: "Run a command",
   description:
-    "Run a shell command and return exit_code, its own output and duration when it ends; grep, head and tail see all of " +
-    "that output. Without session: in a terminal of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several; with mode parallel, a step that " +
-    "succeeds is one line (output: all shows more). " +
+    "Run a shell command and return exit_code, its own output and duration when it ends. grep, head and tail see all of " +
+    "that. Without session: in a terminal of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several; in parallel, output " +
+    "defaults to on_failure. " +
     'A server: background: true with until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
     "state running means the wait is over and the command still runs: do not send it again, wsh_wait for command_finished.",
   core: true,
@@ -56,6 +56,13 @@ export const exec = tool({
     typed,
     ...onlyWithoutSession,
   }),
+  described: {
+    until: {
+      type: "array",
+      items: { anyOf: [{ type: "string" }, { type: "object" }] },
+      description: "background: answer when the first of these holds (any_of of wsh_wait), or the command ends",
+    },
+  },
   output: execOutput,
   waits: true,
   run: async (

@@ -45,7 +45,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
       'background=false clear_line=false command? context? create=false cwd? env? grep? head? max_wait_ms=30000 mode="sequence" on_timeout="leave" output? output_limit=32768 session? stdin? steps? stop_on_error=true tail? typed? until?',
     wsh_wait: "any_of command_id? max_wait_ms=30000 session? sessions? since? tag?",
     wsh_get_output:
-      'command_id? context? format="plain" grep? head? line_numbers? lines? max_bytes=32768 range? session since? tail?',
+      'command_id? context? format="plain" grep? head? lines? max_bytes=32768 range? session since? tail?',
     wsh_get_status: "session?",
     wsh_history: "before? cwd? failed? limit=20 output=false query? session? since?",
   });
