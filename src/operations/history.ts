@@ -97,7 +97,10 @@ export const historyOperations = [
     access: "admin",
     summary: "Delete commands from the history, and what they printed",
     input: HistoryDeleteSchema,
-    output: v.object({ deleted: v.pipe(v.number(), v.description("number of commands")) }),
+    output: v.object({
+      deleted: v.pipe(v.number(), v.description("number of commands")),
+      warnings: v.optional(v.array(v.string())),
+    }),
     errors: ["history_unavailable"],
     http: [{ method: "DELETE", path: "/history" }],
     ws: ["delete_history"],

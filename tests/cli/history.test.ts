@@ -111,7 +111,6 @@ describe("what runs", () => {
     expect(await texts(wsh)).toEqual([": rose"]);
     const directory = join(wsh.instance.stateDir, "t.history");
     for (const name of fs.readdirSync(directory)) {
-      if (name.endsWith(".jsonl")) continue;
       expect(fs.readFileSync(join(directory, name)).includes("tulip")).toBe(false);
     }
     expect(await wsh.ok("history", "delete", "--all", "--yes")).toBe("Deleted 1 command.\n");
@@ -270,5 +269,37 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     await person.sees("›");
     await person.keys("Escape");
     await person.sees((screen) => !screen.includes("›") && screen.includes("wsh history"));
+  });
+
+  test("the history of another instance gives its line to the session around, not to one of its own", async () => {
+    await using wsh = new Wsh();
+    await wsh.ok("-L", "other", "new", "first", "--", "bash");
+    await wsh.ok("-L", "other", "exec", "first", "--", "echo from-other");
+    await wsh.session("dev");
+    await using person = await PersonTerminal.open(wsh);
+    await person.type("wsh attach dev");
+    await person.sees(/^\$$/m);
+    const words = wsh.command("-L", "other", "history").map((word) => `'${word}'`);
+    await person.type(words.join(" "));
+    await person.sees(/›.*echo from-other/s);
+    await person.keys("Enter");
+    await person.sees(/^\$ echo from-other$/m);
+    const screen = await wsh.ok("-L", "other", "screen", "first");
+    expect(screen.split("echo from-other")).toHaveLength(2);
+  });
+
+  test("a narrow terminal shows the commands; a long paste is searched for, and Escape still leaves", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("old");
+    await wsh.ok("exec", "old", "--", "echo narrow");
+    await using person = await PersonTerminal.open(wsh, { cols: 20, rows: 5 });
+    await person.type("wsh history");
+    await person.sees(/^ +echo narrow$/m);
+    const long = join(wsh.dir, "long");
+    fs.writeFileSync(long, "word ".repeat(8_000));
+    await person.paste(long);
+    await person.sees("nothing found");
+    await person.keys("Escape");
+    await person.sees((screen) => !screen.includes("›") && screen.includes("outer>"));
   });
 });

@@ -96,8 +96,7 @@ function filtersOf(words: readonly string[], options: Filters): Record<string, u
 }
 
 async function show(words: readonly string[], options: HistoryOptions, command: Command): Promise<void> {
-  const instance = instanceOf(command);
-  const places = placesOf(instance);
+  const places = placesOf(instanceOf(command));
   const filters = filtersOf(words, options);
   if (options.import !== undefined) return importAll(places, options.import, options.json === true);
   const { History } = await import("../../store/history/ask.ts");
@@ -107,12 +106,7 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   if (!isList && process.stdin.isTTY && process.stdout.isTTY) {
     const { filterHistory } = await import("../history/filter.ts");
     const { query, ...rest } = filters;
-    return await filterHistory(
-      instance,
-      history,
-      parse(HistorySearchSchema, rest),
-      typeof query === "string" ? query : "",
-    );
+    return await filterHistory(history, parse(HistorySearchSchema, rest), typeof query === "string" ? query : "");
   }
   const search = parse(HistorySearchSchema, {
     ...filters,
@@ -162,10 +156,10 @@ async function remove(words: readonly string[], options: DeleteOptions, command:
     if (!(await confirmed(`Delete ${what}?`))) return complain("nothing was deleted");
   }
   const chosen = { ...filters, ...(id === undefined ? {} : { id }), all: all ?? false };
-  const deleted = history.delete(parse(HistoryDeleteSchema, chosen));
-  return given.json === true
-    ? printJson({ deleted })
-    : say(`Deleted ${deleted} ${deleted === 1 ? "command" : "commands"}.\n`);
+  const answer = history.delete(parse(HistoryDeleteSchema, chosen));
+  if (given.json === true) return printJson(answer);
+  for (const warning of answer.warnings ?? []) complain(warning);
+  return say(`Deleted ${answer.deleted} ${answer.deleted === 1 ? "command" : "commands"}.\n`);
 }
 
 async function toBeDeleted(

@@ -4,6 +4,7 @@ import { Argument } from "commander";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { printJson, say } from "../print.ts";
+import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
 
 export function register(program: Command): void {
@@ -20,9 +21,10 @@ export function register(program: Command): void {
         // `wsh private on` speaks of the session around it.
         const isState = state === undefined && (given === "on" || given === "off");
         const wanted = isState ? given : state;
-        const name = (isState ? undefined : given) ?? process.env.WSH_PANE;
-        if (name === undefined || name === "") throw new UsageError("this runs in no session: name one");
-        using session = await SessionClient.open(instanceOf(command), name);
+        const name = isState ? undefined : given;
+        const around = name === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: name };
+        if (around === null) throw new UsageError("this runs in no session: name one");
+        using session = await SessionClient.open(around.instance, around.pane);
         const info =
           wanted === undefined
             ? await session.call("session.get", {})

@@ -15,6 +15,10 @@ const OTHER_ROWS = 2;
 /** Cells of the columns before the command. */
 const WHEN_CELLS = 10;
 const EXIT_CELLS = 5;
+/** Cells that the command keeps before a column is shown: what a person knows it by. */
+const COMMAND_CELLS = 32;
+/** Longest query, in UTF-16 units: as over HTTP. */
+const MAX_QUERY = 1_024;
 
 export interface FilterState {
   readonly query: string;
@@ -37,7 +41,10 @@ const decoder = new TextDecoder();
 
 /** @param page commands that a screen shows */
 export function press(state: FilterState, event: InputEvent, page: number): FilterAction {
-  const search = (query: string): FilterAction => ({ kind: "search", state: { ...state, query, chosen: 0 } });
+  const search = (query: string): FilterAction => ({
+    kind: "search",
+    state: { ...state, query: query.slice(0, MAX_QUERY).toWellFormed(), chosen: 0 },
+  });
   if (event.kind === "paste") {
     const text = decoder.decode(event.raw).replace(/^\x1b\[200~|\x1b\[201~$/g, "");
     return search(state.query + text.replaceAll(/[\x00-\x1f\x7f]+/g, " "));
@@ -116,15 +123,9 @@ export function picture(
       lines.push(at === 0 ? dim(shorten("  nothing found", cols)) : "");
       continue;
     }
-    const when = ago(command.started_at, now).padStart(WHEN_CELLS);
-    const exit = ending(command) === "0" ? "" : ending(command).slice(0, EXIT_CELLS);
-    const text = shorten(
-      visibleCell(command.command.replaceAll("\n", "⏎")),
-      Math.max(1, cols - WHEN_CELLS - EXIT_CELLS - 5),
-    );
     const isChosen = at === state.chosen;
     const marked = plain && isChosen ? "> " : "  ";
-    const line = `${when} ${exit.padStart(EXIT_CELLS)} ${marked}${text}`;
+    const line = `${columns(command, cols, now)}${marked}${visibleCell(command.command.replaceAll("\n", "⏎"))}`;
     lines.push(isChosen && !plain ? `\x1b[7m${shorten(line, cols)}\x1b[27m` : shorten(line, cols));
   }
   lines.push(dim(shorten(details(state), cols)));
@@ -133,6 +134,15 @@ export function picture(
     .slice(0, rows)
     .map((line) => `${line}\x1b[K`)
     .join("\r\n")}\x1b[J\x1b[1;${cursor}H`;
+}
+
+/** When it ran and how it ended, as far as there is room beside the command. */
+function columns(command: HistoryCommand, cols: number, now: number): string {
+  const exit = ending(command) === "0" ? "" : ending(command).slice(0, EXIT_CELLS);
+  const shown = [ago(command.started_at, now).padStart(WHEN_CELLS), exit.padStart(EXIT_CELLS)];
+  const cellsOf = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + text.length + 1, 2);
+  while (shown.length > 0 && cols - cellsOf(shown) < COMMAND_CELLS) shown.shift();
+  return shown.map((text) => `${text} `).join("");
 }
 
 function details({ commands, chosen }: FilterState): string {
@@ -146,7 +156,13 @@ function details({ commands, chosen }: FilterState): string {
 
 /** The end of a text that is too long. */
 function fitEnd(text: string, cells: number): string {
-  let shown = text;
-  while (Bun.stringWidth(shown) > Math.max(1, cells)) shown = [...shown].slice(1).join("");
+  if (Bun.stringWidth(text) <= cells) return text;
+  let shown = "";
+  let left = Math.max(1, cells);
+  for (const char of [...text].reverse()) {
+    left -= Bun.stringWidth(char);
+    if (left < 0) break;
+    shown = char + shown;
+  }
   return shown;
 }

@@ -3,14 +3,15 @@
  * line to the session that it runs in, which puts it at the next prompt. Outside any session the line is printed.
  * The terminal is given back on every way out.
  */
-import type { Instance } from "../../instance/paths.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "../../keys/decode.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand, HistorySearchInput } from "../../operations/history.ts";
 import { rawMode } from "../../platform/raw-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { History } from "../../store/history/ask.ts";
+import { MAX_COMMAND } from "../../store/history/record.ts";
 import { complain, print, say, takesColor } from "../print.ts";
+import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
 import { type FilterAction, type FilterState, pageOf, picture, press } from "./filter-view.ts";
 
@@ -21,22 +22,21 @@ const ESCAPE_MS = 30;
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?2004h";
 const LEAVE_SCREEN = "\x1b[?2004l\x1b[?1049l";
 
-export async function filterHistory(
-  instance: Instance,
-  history: History,
-  filters: HistorySearchInput,
-  query: string,
-): Promise<void> {
+export async function filterHistory(history: History, filters: HistorySearchInput, query: string): Promise<void> {
   for (const warning of history.warnings) complain(warning);
   const chosen = await choose(history, filters, query);
   if (chosen === null) {
     process.exitCode = 130;
     return;
   }
-  const pane = process.env.WSH_PANE;
-  if (pane === undefined || pane === "") return say(`${chosen.command}\n`);
+  if (chosen.command.length >= MAX_COMMAND) {
+    complain("of this command only the beginning was kept; it is not put at the prompt");
+    return say(`${chosen.command}\n`);
+  }
+  const around = paneAround(process.env);
+  if (around === null) return say(`${chosen.command}\n`);
   try {
-    using session = await SessionClient.open(instance, pane);
+    using session = await SessionClient.open(around.instance, around.pane);
     await session.call("prompt.offer", { text: chosen.command, after_command: true });
   } catch (error) {
     complain(`the line cannot be put at the prompt: ${WshError.from(error).message}`);
@@ -72,23 +72,36 @@ async function choose(history: History, filters: HistorySearchInput, query: stri
     }
     void draw();
   };
+  // A search that fails ends the filter, so that the terminal is given back.
+  const attempt = (act: () => void): void => {
+    try {
+      act();
+    } catch (error) {
+      done.reject(error);
+    }
+  };
   const resized = (): void => void draw();
+  const continued = (): void => {
+    raw.enter();
+    void print(ENTER_SCREEN).then(draw);
+  };
   let keys = initialKeyState;
   let timer: Timer | null = null;
   const read = (bytes: Uint8Array): void => {
     if (timer !== null) clearTimeout(timer);
     const decoded = decodeKeys(keys, bytes);
     keys = decoded.state;
-    act(decoded.events);
+    attempt(() => act(decoded.events));
     if (isWaiting(keys)) timer = setTimeout(flush, ESCAPE_MS);
   };
   const flush = (): void => {
     const decoded = flushKeys(keys);
     keys = decoded.state;
-    act(decoded.events);
+    attempt(() => act(decoded.events));
   };
   const stop = (): void => done.resolve(null);
   process.on("SIGWINCH", resized);
+  process.on("SIGCONT", continued);
   for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, stop);
   process.stdin.on("data", read);
   process.stdin.on("end", stop);
@@ -100,6 +113,7 @@ async function choose(history: History, filters: HistorySearchInput, query: stri
   } finally {
     if (timer !== null) clearTimeout(timer);
     process.off("SIGWINCH", resized);
+    process.off("SIGCONT", continued);
     process.stdin.off("data", read);
     process.stdin.off("end", stop);
     process.stdin.pause();

@@ -6,11 +6,12 @@
  */
 import fs from "node:fs";
 import * as v from "valibot";
-import { hostSocket, resolveInstance } from "../../instance/paths.ts";
+import { hostSocket } from "../../instance/paths.ts";
 import { ShownInSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { Connection } from "../../wire/connection.ts";
+import { paneAround } from "./around.ts";
 
 /** Longest wait for a session process's answer, in ms; one that hangs shows nothing new either. */
 const ANSWER_MS = 1_000;
@@ -21,10 +22,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The socket of the session that this process runs in; null outside. */
 export function sessionAround(env: Environment): string | null {
-  const { WSH_SOCKET: socket, WSH_PANE: pane = "" } = env;
-  if (!socket || !/^@[1-9]\d{0,8}$/.test(pane)) return null;
-  const target = parseTarget(pane);
-  return target.kind === "pane" ? hostSocket(resolveInstance({ flags: { socket }, env }), target.id) : null;
+  const around = paneAround(env);
+  if (around === null) return null;
+  const target = parseTarget(around.pane);
+  return target.kind === "pane" ? hostSocket(around.instance, target.id) : null;
 }
 
 interface Link {

@@ -37,6 +37,12 @@ export async function offerLine(port: LineOfferPort, { text, maxWaitMs }: LineOf
     if (line.includes("\n") && (oneLine || !bracketedPaste)) {
       throw new WshError("invalid_request", "the shell at the prompt takes one line only, and the text has several");
     }
+    if (line.includes("\t") && !bracketedPaste) {
+      throw new WshError(
+        "invalid_request",
+        "the shell at the prompt takes no pastes, and 'text' holds a tab, there a key",
+      );
+    }
     const typed = bracketedPaste ? `${PASTE_BEGIN}${line}${PASTE_END}` : line;
     await port.send(new TextEncoder().encode(before + typed), hold);
   } finally {

@@ -12,9 +12,15 @@ import { takeImport } from "./import/take.ts";
 import { journalsIn } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
 import type { HistoryRecord } from "./record.ts";
-import { type Retention, removeCommands } from "./retention.ts";
+import { eraseRemoved, type Retention, removeCommands, removeRows } from "./retention.ts";
 import { type HistorySearch, searchHistory } from "./search.ts";
 import { takeInto } from "./take-in.ts";
+
+export interface Deleted {
+  readonly deleted: number;
+  /** Why commands that were meant may remain. */
+  readonly warnings?: string[];
+}
 
 /** Most commands that one transaction deletes. */
 const DELETE_BATCH = 10_000;
@@ -54,32 +60,40 @@ export class History implements Disposable {
       searchHistory(this.db, { ...searchOf(input), limit, output, ...(before === undefined ? {} : { before }) }),
     );
     const commands = found.slice(0, limit);
-    const warnings = this.warnings.length === 0 ? {} : { warnings: [...this.warnings] };
-    return { commands, more: found.length > limit, ...warnings };
+    return { commands, more: found.length > limit, ...this.warned() };
   }
 
   /** @throws WshError invalid_request (nothing chosen), history_unavailable */
-  delete({ id, all, ...input }: HistoryDeleteInput): number {
+  delete({ id, all, ...input }: HistoryDeleteInput): Deleted {
     const search = searchOf(input);
     if (id === undefined && !all && Object.keys(search).length === 0) {
       throw new WshError("invalid_request", "nothing says which commands to delete", {
         hint: "Give words, a filter, an id, or all.",
       });
     }
-    return this.guarded(() => {
-      if (id !== undefined) return removeCommands(this.db, [id]);
+    const deleted = this.guarded(() => {
+      const journals = journalsIn(this.places.journals);
+      if (id !== undefined) return removeCommands(this.db, [id], journals);
       let deleted = 0;
       for (;;) {
         const found = searchHistory(this.db, { ...search, limit: DELETE_BATCH }).map((command) => command.id);
-        if (found.length === 0) return deleted;
-        deleted += removeCommands(this.db, found);
+        if (found.length === 0) break;
+        deleted += removeRows(this.db, found);
       }
+      // Also when there was none: a deletion that was ended in its middle is completed by the next.
+      eraseRemoved(this.db, journals);
+      return deleted;
     });
+    return { deleted, ...this.warned() };
   }
 
   /** Takes another program's history in. @returns how many commands are new */
   import(source: ImportSource, records: readonly HistoryRecord[], before: number): number {
     return this.guarded(() => takeImport(this.db, source, records, before));
+  }
+
+  private warned(): { readonly warnings?: string[] } {
+    return this.warnings.length === 0 ? {} : { warnings: [...this.warnings] };
   }
 
   private guarded<T>(act: () => T): T {

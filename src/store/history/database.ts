@@ -103,7 +103,10 @@ function versionOf(db: Database): number {
   return db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
 }
 
+/** A time that an id tells from others is before this, in ms of Unix time; what a wrong clock said counts as it. */
+export const LAST_MS = Date.UTC(2100, 0);
+
 /** First id of commands that began at a time. @param ms Unix time */
 export function idAt(ms: number): number {
-  return Math.max(0, Math.floor(ms)) * IDS_PER_MS;
+  return Math.min(LAST_MS, Math.max(0, Math.floor(ms))) * IDS_PER_MS;
 }

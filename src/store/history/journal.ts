@@ -3,7 +3,8 @@
  * (take-in.ts). The process holds a lock on its journal while it may still append, so that a journal whose lock is free
  * is complete.
  *
- * What must stay true: a line that was written is never changed; a line that a full disk cut is ended by the next
+ * What must stay true: a line that was written is never changed, until it is in the database and commands are deleted
+ * there: then it is blanked, under the writer, which only appends; a line that a full disk cut is ended by the next
  * write and written again under the same number. Commands wait in memory while nothing can be written, up to a limit;
  * past it the oldest are dropped. Nothing is opened before the first command.
  */
@@ -132,12 +133,17 @@ export interface OpenJournal extends Disposable {
   readonly complete: boolean;
 }
 
-/** Returns null when there is no such journal any more. */
+/** Returns null when there is no such journal any more, or what has its name is no file. */
 export function openJournal(path: string): OpenJournal | null {
   let fd: number;
   try {
-    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
+    // A pipe of this name would wait for a writer.
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
   } catch {
+    return null;
+  }
+  if (!fs.fstatSync(fd).isFile()) {
+    fs.closeSync(fd);
     return null;
   }
   const { kind } = tryFlock(fd);
@@ -147,4 +153,29 @@ export function openJournal(path: string): OpenJournal | null {
     complete: kind === "taken" || (kind === "refused" && stale()),
     [Symbol.dispose]: () => fs.closeSync(fd),
   };
+}
+
+/** Blank lines, in bytes, that are written at a time. */
+const BLANK_BYTES = 64 * 1024;
+
+/**
+ * Overwrites what a journal begins with by blank lines, which are passed over: its commands are in the database, and are
+ * to be nowhere else. @param end where a line ends
+ * @throws the system's error
+ */
+export function blankJournal(path: string, end: number): void {
+  let fd: number;
+  try {
+    fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw error;
+  }
+  try {
+    const blank = Buffer.alloc(BLANK_BYTES, "\n");
+    const last = Math.min(end, fs.fstatSync(fd).size);
+    for (let at = 0; at < last; ) at += fs.writeSync(fd, blank, 0, Math.min(blank.length, last - at), at);
+  } finally {
+    fs.closeSync(fd);
+  }
 }

@@ -4,7 +4,9 @@
  */
 
 import type { Database } from "bun:sqlite";
+import { basename } from "node:path";
 import { idAt } from "./database.ts";
+import { blankJournal } from "./journal.ts";
 
 export interface Retention {
   readonly days: number;
@@ -17,7 +19,8 @@ const SWEEP_MS = DAY_MS / 4;
 /** Part of the rows that goes at a time while the database is too large: so that it does not happen at every command. */
 const PART = 1 / 16;
 
-export function keepWithin(db: Database, { days, bytes }: Retention): void {
+/** @param journals those that are there: what has left the database leaves them, too */
+export function keepWithin(db: Database, { days, bytes }: Retention, journals: readonly string[]): void {
   const now = Date.now();
   const { at = 0 } = db.query<{ at: number }, []>("SELECT at FROM swept").get() ?? {};
   if (now - at >= SWEEP_MS || at > now) {
@@ -28,6 +31,7 @@ export function keepWithin(db: Database, { days, bytes }: Retention): void {
       removeCommands(
         db,
         old.map(({ id }) => id),
+        journals,
       );
     db.query("UPDATE swept SET at = ?").run(now);
   }
@@ -36,7 +40,7 @@ export function keepWithin(db: Database, { days, bytes }: Retention): void {
     if (rows === 0) break;
     const skip = Math.max(1, Math.ceil(rows * PART));
     const first = db.query<{ id: number }, [number]>("SELECT id FROM commands ORDER BY id LIMIT 1 OFFSET ?").get(skip);
-    removeBefore(db, first === null ? Number.MAX_SAFE_INTEGER : first.id);
+    removeBefore(db, first === null ? Number.MAX_SAFE_INTEGER : first.id, journals);
   }
 }
 
@@ -47,17 +51,29 @@ function sizeOf(db: Database): number {
   return (value("page_count") - value("freelist_count")) * value("page_size");
 }
 
-function removeBefore(db: Database, id: number): void {
+function removeBefore(db: Database, id: number, journals: readonly string[]): void {
   const old = db.query<{ id: number }, [number]>("SELECT id FROM commands WHERE id < ?").all(id);
   if (old.length > 0)
     removeCommands(
       db,
       old.map((row) => row.id),
+      journals,
     );
 }
 
-/** Removes commands, their words and their output; nothing of them stays in the file. @returns how many there were */
-export function removeCommands(db: Database, ids: readonly number[]): number {
+/**
+ * Removes commands, their words and their output; nothing of them stays in any file.
+ * @param journals those that are there, of which what was taken in is blanked
+ * @returns how many commands there were
+ */
+export function removeCommands(db: Database, ids: readonly number[], journals: readonly string[]): number {
+  const removed = removeRows(db, ids);
+  eraseRemoved(db, journals);
+  return removed;
+}
+
+/** Removes commands, of which the files hold pieces until eraseRemoved. */
+export function removeRows(db: Database, ids: readonly number[]): number {
   let removed = 0;
   db.transaction(() => {
     const row = db.query("DELETE FROM commands WHERE id = ?");
@@ -69,9 +85,18 @@ export function removeCommands(db: Database, ids: readonly number[]): number {
       output.run(id);
     }
   }).immediate();
+  return removed;
+}
+
+/** @throws the system's error, or SQLite's: then pieces of what was removed may still be in files */
+export function eraseRemoved(db: Database, journals: readonly string[]): void {
+  // What is blanked below is in the database, and stays there if the power fails.
+  db.run("PRAGMA synchronous = FULL");
   // The index keeps deleted words until it is merged, and the log of changes until it is emptied.
   db.run("INSERT INTO words (words) VALUES ('optimize')");
   db.run("PRAGMA incremental_vacuum");
   db.run("PRAGMA wal_checkpoint(TRUNCATE)");
-  return removed;
+  const offset = db.query<{ offset: number }, [string]>("SELECT offset FROM journals WHERE name = ?");
+  for (const path of journals) blankJournal(path, offset.get(basename(path))?.offset ?? 0);
+  db.run("PRAGMA synchronous = NORMAL");
 }

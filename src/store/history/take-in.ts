@@ -6,7 +6,7 @@
  * database and nobody can append to it. Text that is no line is passed over: it was cut off and written again.
  */
 
-import type { Database } from "bun:sqlite";
+import { type Database, SQLiteError } from "bun:sqlite";
 import fs from "node:fs";
 import { basename } from "node:path";
 import { idAt, openHistory } from "./database.ts";
@@ -41,23 +41,34 @@ export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
 
 /** As takeIn, with the database open. */
 export function takeInto(db: Database, journals: readonly string[], retention: Retention): TakenIn {
-  let records = 0;
-  let removed = 0;
+  const taken = { records: 0, journals: 0 };
+  const failures: unknown[] = [];
   for (const path of journals) {
-    using journal = openJournal(path);
-    if (journal === null) continue;
-    for (;;) {
-      const taken = takeBatch(db, basename(path), journal.fd);
-      records += taken.records;
-      if (taken.atEnd) break;
+    try {
+      takeJournal(db, path, taken);
+    } catch (error) {
+      // A journal that cannot be read holds up no other; a database that cannot be written holds up all.
+      if (error instanceof SQLiteError) throw error;
+      failures.push(error);
     }
-    if (!journal.complete) continue;
-    fs.rmSync(path, { force: true });
-    db.query("DELETE FROM journals WHERE name = ?").run(basename(path));
-    removed++;
   }
-  keepWithin(db, retention);
-  return { records, journals: removed };
+  keepWithin(db, retention, journals);
+  if (failures.length > 0) throw failures[0];
+  return taken;
+}
+
+function takeJournal(db: Database, path: string, sum: { records: number; journals: number }): void {
+  using journal = openJournal(path);
+  if (journal === null) return;
+  for (;;) {
+    const { records, atEnd } = takeBatch(db, basename(path), journal.fd);
+    sum.records += records;
+    if (atEnd) break;
+  }
+  if (!journal.complete) return;
+  fs.rmSync(path, { force: true });
+  db.query("DELETE FROM journals WHERE name = ?").run(basename(path));
+  sum.journals++;
 }
 
 function takeBatch(db: Database, name: string, fd: number): { readonly records: number; readonly atEnd: boolean } {
@@ -104,6 +115,8 @@ export class RowWriter {
   private readonly insert;
   private readonly index;
   private readonly print;
+  /** First id of a time, and the one behind those that this writer gave from there on, where several began at once. */
+  private readonly taken = new Map<number, number>();
 
   constructor(db: Database) {
     this.insert = db.query(
@@ -123,9 +136,11 @@ export class RowWriter {
       record;
     const begun = [started_at, duration_ms, exit_code, signal, session, session_id, pane_id, shell, by] as const;
     const place = [from?.journal ?? null, from?.seq ?? null] as const;
-    let id = idAt(started_at ?? at);
-    // Another command began in the same millisecond.
+    const first = idAt(started_at ?? at);
+    let id = this.taken.get(first) ?? first;
+    // Another command began in the same millisecond; in some imported files, thousands in one second.
     while (this.insert.run(id, command, cwd, ...begun, ...place).changes === 0) id++;
+    if (id > first) this.taken.set(first, id + 1);
     this.index.run(id, command, facetsOf(record));
     if (record.output !== null) this.print.run(id, record.output);
   }

@@ -37,7 +37,7 @@ function perform(history: History, request: v.InferOutput<typeof RequestSchema>)
     case "search":
       return history.search(request.input);
     case "delete":
-      return { deleted: history.delete(request.input) };
+      return history.delete(request.input);
     case "take_in":
       return {};
   }

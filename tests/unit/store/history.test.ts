@@ -1,10 +1,13 @@
 /** The history's journals and database: nothing lost, nothing twice, and found again. */
 import { Database } from "bun:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { openHistory } from "../../../src/store/history/database.ts";
+import { readZsh } from "../../../src/store/history/import/sources.ts";
+import { takeImport } from "../../../src/store/history/import/take.ts";
 import { Journal, journalsIn } from "../../../src/store/history/journal.ts";
 import type { HistoryPlaces } from "../../../src/store/history/places.ts";
 import type { HistoryRecord } from "../../../src/store/history/record.ts";
@@ -240,11 +243,61 @@ describe("what stays", () => {
     removeCommands(
       db,
       searchHistory(db, { words: "tulip", limit: 9 }).map(({ id }) => id),
+      journalsIn(places.journals),
     );
     db.close();
     for (const name of fs.readdirSync(places.journals)) {
       expect(fs.readFileSync(join(places.journals, name)).includes("tulip")).toBe(false);
     }
     expect(found({})).toEqual(["keep me"]);
+  });
+
+  test("what is deleted is nowhere in a journal that is still written to, and nothing else is lost", () => {
+    const journal = new Journal(places.journals, noEvents);
+    journal.append(command("echo before"));
+    journal.append(command("export PASSWORD=tulip-9371"));
+    takeIn(places, forever);
+    journal.append(command("echo not taken in"));
+    const db = openHistory(places);
+    const ids = searchHistory(db, { words: "tulip", limit: 9 }).map(({ id }) => id);
+    removeCommands(db, ids, journalsIn(places.journals));
+    db.close();
+    const [path = ""] = journalsIn(places.journals);
+    expect(fs.readFileSync(path, "utf8")).not.toContain("tulip");
+    journal.append(command("echo after"));
+    expect(found({}).sort()).toEqual(["echo after", "echo before", "echo not taken in"]);
+    journal.close();
+    expect(found({})).toHaveLength(3);
+    expect(journalsIn(places.journals)).toEqual([]);
+  });
+
+  test("what has the name of a journal and is none holds up no other", () => {
+    fs.mkdirSync(join(places.journals, "0-directory.jsonl"), { recursive: true, mode: 0o700 });
+    expect(spawnSync("mkfifo", [join(places.journals, "0-pipe.jsonl")]).status).toBe(0);
+    fs.symlinkSync("/etc/passwd", join(places.journals, "0-link.jsonl"));
+    wrote(command("echo behind them"));
+    expect(found({})).toEqual(["echo behind them"]);
+  });
+
+  test("twenty thousand commands of one second, and a clock in the year 30000", () => {
+    const db = openHistory(places);
+    const same = Array.from({ length: 20_000 }, (_, n) => command(`echo ${n}`, { by: "import" }));
+    const begun = process.cpuUsage();
+    expect(takeImport(db, "bash", same, 0)).toBe(same.length);
+    // Quadratic, this takes minutes.
+    expect(process.cpuUsage(begun).user / 1e6).toBeLessThan(10);
+    const late = [1, 2].map((n) => command(`late ${n}`, { started_at: 1e15 }));
+    db.close();
+    wrote(...late);
+    expect(found({ words: "late" })).toEqual(["late 2", "late 1"]);
+  });
+
+  test("zsh: a command with a newline behind a backslash, one that ends with a backslash, a time that is none", () => {
+    const text = ": 1600000000:0;docker run \\\\\n  -it\n: 1600000001:0;echo a\\\\ \n: 999999999999:0;ls\n";
+    expect(readZsh(Buffer.from(text)).map(({ command, started_at }) => [command, started_at])).toEqual([
+      ["docker run \\\n  -it", 1_600_000_000_000],
+      ["echo a\\\\", 1_600_000_001_000],
+      ["ls", null],
+    ]);
   });
 });

@@ -4,6 +4,7 @@
  */
 
 import { Database } from "bun:sqlite";
+import { LAST_MS } from "../database.ts";
 import { type HistoryRecord, MAX_COMMAND } from "../record.ts";
 
 export const importSources = ["bash", "zsh", "fish", "atuin"] as const;
@@ -16,7 +17,8 @@ function imported(command: string, started: number | null, more: Partial<History
   return {
     command: command.slice(0, MAX_COMMAND),
     cwd: null,
-    started_at: started,
+    // A number that is no time of ours is none.
+    started_at: started !== null && started < LAST_MS ? started : null,
     duration_ms: null,
     exit_code: null,
     signal: null,
@@ -57,7 +59,10 @@ export function readBash(text: string): HistoryRecord[] {
 /** What zsh writes before a byte that its own code gives a meaning; that byte follows with bit 5 changed. */
 const META = 0x83;
 
-/** `.zsh_history`: `: SECONDS:DURATION;COMMAND` or the command alone; a line that goes on ends with a backslash. */
+/**
+ * `.zsh_history`: `: SECONDS:DURATION;COMMAND` or the command alone. A newline of a command stands behind a backslash,
+ * whatever is before that; behind a command that itself ends with a backslash stands a blank.
+ */
 export function readZsh(bytes: Uint8Array): HistoryRecord[] {
   const plain: number[] = [];
   for (let at = 0; at < bytes.length; at++) {
@@ -69,12 +74,13 @@ export function readZsh(bytes: Uint8Array): HistoryRecord[] {
   let open: string | null = null;
   for (const line of Buffer.from(plain).toString("utf8").split("\n")) {
     const whole: string = open === null ? line : `${open}\n${line}`;
-    if (/(?<!\\)(\\\\)*\\$/.test(line)) {
+    if (line.endsWith("\\")) {
       open = whole.slice(0, -1);
       continue;
     }
     open = null;
-    const [, time, seconds, command = whole] = /^: *(\d{1,12}):(\d{1,12});(.*)$/s.exec(whole) ?? [];
+    const text = whole.replace(/(\\ *) $/, "$1");
+    const [, time, seconds, command = text] = /^: *(\d{1,12}):(\d{1,12});(.*)$/s.exec(text) ?? [];
     if (command.trim() === "") continue;
     const started = time === undefined ? null : Number(time) * SECOND_MS;
     const duration_ms = seconds === undefined ? null : Number(seconds) * SECOND_MS;

@@ -1,0 +1,17 @@
+/** The session that this process runs in, as its environment says: of whichever instance, not of the one that is asked. */
+import { type Instance, resolveInstance } from "../../instance/paths.ts";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface PaneAround {
+  readonly instance: Instance;
+  /** `@1`: unique in its instance only. */
+  readonly pane: string;
+}
+
+/** Null outside any session. */
+export function paneAround(env: Environment): PaneAround | null {
+  const { WSH_SOCKET: socket, WSH_PANE: pane = "" } = env;
+  if (!socket || !/^@[1-9]\d{0,8}$/.test(pane)) return null;
+  return { instance: resolveInstance({ flags: { socket }, env }), pane };
+}
