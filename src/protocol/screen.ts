@@ -45,6 +45,12 @@ export const ScreenSchema = v.object({
 export type Screen = v.InferOutput<typeof ScreenSchema>;
 
 export const ScrollbackSchema = v.object({
+  /** A search that could not see everything: older lines are not kept. */
+  incomplete: v.optional(v.literal(true)),
+  /** The lines that were there, as in `50001–60000 of 60000`. */
+  searched: v.optional(v.string()),
+  /** Older lines of the session that are not kept any more; absent when all are. */
+  dropped_lines: v.optional(v.number()),
   epoch: v.number(),
   lines: v.array(LineSchema),
   total_lines: v.number(),

@@ -199,6 +199,10 @@ describe("the output of a command that was asked for", () => {
     const gone = await api.output("grep=needle");
     expect(gone).toMatchObject({ incomplete: true, text: "", matches: 0 });
     expect(gone.omitted_lines).toBeGreaterThan(40_000);
+    const history = await instance.http.scrollback("lines", "grep=needle");
+    expect(history).toMatchObject({ incomplete: true, lines: [] });
+    expect(history.searched).toMatch(/^\d+–(\d+) of \1$/);
+    expect((await instance.http.scrollback("lines", "limit=1")).dropped_lines).toBeGreaterThan(40_000);
     const newest = await api.output("lines=100000&max_bytes=2000");
     expect(newest).toMatchObject({ incomplete: true });
     expect((newest.omitted_lines ?? 0) + (newest.text ?? "").split("\n").length - 1).toBeGreaterThan(60_000);

@@ -39,7 +39,13 @@ export const terminalHandlers: Pick<PaneHandlers, "session.clear" | "input.send"
       };
     }),
   "scrollback.get": ({ terminal }, { grep, ...page }) =>
-    terminal.atRest(() => (grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page))),
+    terminal.atRest(() => {
+      const { alternate, firstLine, lastLine } = terminal;
+      const found = grep === undefined ? terminal.scrollback(page) : matching(terminal, grep, page);
+      if (alternate || firstLine === 0) return found;
+      const searched = `${firstLine + 1}–${lastLine + 1} of ${lastLine + 1}`;
+      return { ...(grep === undefined ? {} : { incomplete: true, searched }), dropped_lines: firstLine, ...found };
+    }),
 };
 
 /** The newest `count` rows down to the last one that is not blank. */

@@ -84,6 +84,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   context: "lines shown before and after each match",
   head: "only the first N lines, or matches",
   tail: "only the last N lines, or matches",
+  dropped_lines: "older lines of the session that are not kept any more",
   matches: "lines that match, shown or not",
   modes: "terminal modes that the program has set",
   modifiers: "modifiers held with the key: shift, ctrl, alt, meta",
