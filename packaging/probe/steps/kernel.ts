@@ -27,7 +27,20 @@ export async function kernel(checks: Checks): Promise<void> {
     await checks.check("a bound socket is reached through links", () => links(dir));
     await checks.check("the listener's pid is told", () => peerPid(dir));
     await checks.check(`${CONNECTS} connects to a stopped listener`, () => stoppedListener(dir));
-    await checks.check("a lock ends with its process, not with what that has started", () => lockAcrossSpawn(dir));
+    await checks.check("a lock ends with its process, not with what that has started", () => {
+      const file = join(dir, "spawn.lock");
+      fs.writeFileSync(file, "");
+      return lockAcrossSpawn(file);
+    });
+    await checks.check("so does the lock of a directory, which changes while it is locked", () => {
+      const directory = join(dir, "directory");
+      fs.mkdirSync(directory);
+      return lockAcrossSpawn(directory, () => {
+        fs.symlinkSync("../7.sock", join(directory, "dev"));
+        fs.renameSync(join(directory, "dev"), join(directory, "api"));
+        fs.unlinkSync(join(directory, "api"));
+      });
+    });
   } finally {
     fs.rmSync(dir, { recursive: true, force: true });
   }
@@ -166,12 +179,12 @@ async function stoppedListener(dir: string) {
   }
 }
 
-async function lockAcrossSpawn(dir: string) {
-  const lock = join(dir, "spawn.lock");
+async function lockAcrossSpawn(lock: string, whileLocked: () => void = () => {}) {
   const holder = Bun.spawn([process.execPath, join(children, "lock-and-spawn.ts"), lock], { stdout: "pipe" });
   const { outcome, child } = JSON.parse(await firstLine(holder.stdout));
   try {
     require(outcome === "taken", `the child's lock is ${outcome}`);
+    whileLocked();
     require(lockState(lock) === "held", "the lock of a living process can be taken");
     holder.kill("SIGKILL");
     await holder.exited;
@@ -186,7 +199,7 @@ async function lockAcrossSpawn(dir: string) {
 
 /** Takes the lock for a moment. */
 function lockState(path: string): string {
-  const fd = fs.openSync(path, "r+");
+  const fd = fs.openSync(path, "r");
   try {
     return tryFlock(fd).kind;
   } finally {

@@ -5,9 +5,6 @@ import { until } from "../../../tests/support/until.ts";
 import { Wsh } from "../../../tests/support/wsh.ts";
 import { type Checks, type Facts, require, Skipped } from "../report.ts";
 
-/** Directories of our scripts, wherever this version keeps them. */
-const SCRIPTS = /^shell\.\w+$/;
-
 export async function shells(checks: Checks): Promise<void> {
   for (const shell of ["zsh", "/bin/bash", "fish"]) {
     await checks.check(shell, async () => {
@@ -58,11 +55,9 @@ async function ranWithout(wsh: Wsh, facts: Facts): Promise<void> {
 }
 
 async function restartWithoutScripts(wsh: Wsh): Promise<void> {
-  for (const directory of [wsh.instance.runtimeDir, wsh.instance.stateDir]) {
-    for (const name of fs.existsSync(directory) ? fs.readdirSync(directory) : []) {
-      if (SCRIPTS.test(name)) fs.rmSync(join(directory, name), { recursive: true });
-    }
-  }
+  const scripts = join(wsh.instance.stateDir, "shell");
+  // They are not there for a shell that has no integration.
+  fs.rmSync(scripts, { recursive: true, force: true });
   await wsh.ok("restart", "one");
   await integration(wsh);
 }
