@@ -148,7 +148,7 @@ for (const shell of shells) {
       await until("the text to be shown", async () => /half\s*$/.test((await http.screen(shell)).lines.join("\n")));
       const typed = await http.post(`/sessions/${shell}/exec`, { command: "true" });
       expect(typed).toMatchObject({ status: 409, body: failure("prompt_not_empty") });
-      // The shell says by its next prompt that the line is given up, when it has come to that.
+      // Pressed again: fish loses an interrupt that comes while its suggestions do (docs/shells.md, Known limits).
       let refused = "";
       await until("the line to be given up", async () => {
         await api.press("Ctrl+C");

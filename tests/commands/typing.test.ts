@@ -45,10 +45,10 @@ for (const shell of shells) {
       await api.type("abc");
       await api.press("Backspace", "Backspace", "Backspace");
       expect(await api.exec("echo a")).toMatchObject({ output: "a", exit_code: 0 });
-      await until("the prompt after Ctrl+C", async () => {
-        await api.press("Ctrl+C");
-        return (await exec(api.name, "echo b")).status === 200;
-      });
+      // Before its prompt is drawn, Ctrl+C would end the drawing in fish (docs/shells.md, Known limits).
+      await api.until("prompt");
+      await api.press("Ctrl+C");
+      await until("the prompt after Ctrl+C", async () => (await exec(api.name, "echo b")).status === 200);
     });
 
     test("a command, a search or a list that was begun is not run into", async () => {

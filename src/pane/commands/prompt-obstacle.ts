@@ -27,7 +27,7 @@ export interface ObstaclePort {
 /** The error to refuse with; null while a prompt may still come. */
 export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | null {
   const { log, target } = port;
-  if (log.active) return readsUnseen(log, state) ? noPromptDrawn() : null;
+  if (log.active) return readsUnseen(log, state) ? noPromptDrawn(target.shell) : null;
   const name = target.replacedBy;
   if (name !== null) {
     const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
@@ -72,10 +72,14 @@ function readsUnseen({ phase }: CommandLog, state: ProgramState): boolean {
   return state.settled && (state.state === "prompt" || state.state === "waiting_for_input");
 }
 
-function noPromptDrawn(): WshError {
-  const message = "the shell reads its input and has drawn no prompt: the terminal may have no room for it";
+/** What ends fish's drawing leaves it without a prompt until the next line. */
+function noPromptDrawn(shell: ExecTarget["shell"]): WshError {
+  const isFish = shell === "fish";
+  const interrupted = isFish ? ", or Ctrl+C has ended its drawing" : "";
+  const message = `the shell reads its input and has drawn no prompt: the terminal may have no room for it${interrupted}`;
+  const enter = isFish ? "Press Enter, make" : "Make";
   return new WshError("not_at_prompt", message, {
-    hint: "Make it larger with {resize}, or type into the shell with {run}.",
+    hint: `${enter} the terminal larger with {resize}, or type into the shell with {run}.`,
   });
 }
 
