@@ -105,7 +105,10 @@ describe("in a session over HTTP", () => {
     expect((await (await other).json()).result.structuredContent.match).toBe("two");
     await (await post(toolCall(5, "wsh_send_input", { session, input: "one\n" }))).text();
     const [, answer] = /^data: (\{.*\})$/m.exec(await first.text()) ?? [];
-    expect(JSON.parse(answer ?? "null")).toMatchObject({ id: 3, result: { structuredContent: { decided_by: "text", match: "one" } } });
+    expect(JSON.parse(answer ?? "null")).toMatchObject({
+      id: 3,
+      result: { structuredContent: { decided_by: "text", match: "one" } },
+    });
 
     expect((await post(request(3, "ping"))).status).toBe(200);
     const left = new AbortController();
