@@ -249,7 +249,8 @@ export class Pane {
     const { kind, integration } = this.options.shell;
     const shell = kind === "other" ? null : kind;
     if (!integration.active) return { active: false, shell, reason: integration.reason };
-    const { log, replacedBy } = this.commands;
+    const { log, replacedBy, inactiveReason } = this.commands;
+    if (inactiveReason !== null) return { active: false, shell, reason: inactiveReason };
     if (replacedBy !== null) {
       const name = shellKind(replacedBy);
       const present = name === "other" ? null : name;
@@ -320,6 +321,7 @@ export class Pane {
     const { kind, integration } = options.shell;
     const started = integration.active ? kind : "other";
     const replacedBy = (): string | null => this.commands.replacedBy;
+    const inactiveReason = (): string | null => this.commands.inactiveReason;
     const present = (): ShellKind => {
       const name = replacedBy();
       return name === null ? started : shellKind(name);
@@ -333,6 +335,9 @@ export class Pane {
         return replacedBy();
       },
       integrationReason: integration.active ? null : integration.reason,
+      get inactiveReason() {
+        return inactiveReason();
+      },
       get bracketedPaste() {
         return terminal.modes.bracketedPaste;
       },

@@ -9,13 +9,14 @@ import type { EditorInput } from "./editor-input.ts";
 import type { InputHold } from "./input-gate.ts";
 import type { TextPosition } from "./text/text.ts";
 
-/** Marks of shell integration (OSC 133 A/B/C/D, 633 E and L), in stream order. */
+/** Marks of shell integration (OSC 133 A/B/C/D, 633 E, L, T and P), in stream order. */
 export interface ShellMark {
   /**
    * A: prompt begins. B: prompt ends, input begins. E: the command's text. C: the command runs. D: it ended.
    * L: what the line editor holds, as requested. T: a typed command begins (no exit code), or has ended.
+   * P: our script runs in a shell in which it does nothing.
    */
-  readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T";
+  readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T" | "P";
   /** Whether it carried the session's nonce. */
   readonly verified: boolean;
   /** What it carried for a secret; only T has one of its own. */
@@ -24,7 +25,7 @@ export interface ShellMark {
   readonly exitCode: number | null;
   /** With E, which comes after C (zsh, fish) or after D (bash); with L the start of the line. */
   readonly commandLine: string | null;
-  /** With L: the question's number and what else the editor reports. */
+  /** With L: the question's number and what else the editor reports. With P: why. */
   readonly params?: Readonly<Record<string, string>>;
   /** Offset of the mark itself. */
   readonly offset: number;
@@ -51,6 +52,8 @@ export interface ExecTarget {
   readonly shell: IntegratedShell | null;
   /** Why there is no integration, if there is none. */
   readonly integrationReason: string | null;
+  /** Why the integration that was put in does nothing, as far as it has said so. */
+  readonly inactiveReason: string | null;
   /** Name of the program that the shell has become (exec); null while it is the shell that was started. */
   readonly replacedBy: string | null;
   /** Mode 2004, as the shell has it set now. */

@@ -171,6 +171,12 @@ export function oldBash(version: BashVersion | null): string | null {
   return `bash ${version.major}.${version.minor} is older than 4.4`;
 }
 
+/** The same from the words in which our script says so, which any program could print; null for other words. */
+export function inactiveReason(words: string): string | null {
+  const [, major, minor] = /^bash (\d{1,2})\.(\d{1,2})\S{0,40} is older than 4\.4$/.exec(words) ?? [];
+  return major === undefined ? null : oldBash({ major: Number(major), minor: Number(minor) });
+}
+
 type Injection = Pick<ShellPlan, "args" | "set" | "unset">;
 
 /** What makes the shell read our script; each script undoes it before the user's own files are read. */

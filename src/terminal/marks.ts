@@ -1,4 +1,4 @@
-/** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our own L and T) and OSC 7. Pure parsing. */
+/** Shell integration marks in the stream: OSC 133 (A, B, C, D), OSC 633 (E, and our own L, T and P) and OSC 7. Pure parsing. */
 
 /** Where something is, in logical (unwrapped) lines counted since the session began. */
 export interface Position {
@@ -8,7 +8,7 @@ export interface Position {
 }
 
 export interface Mark {
-  readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T";
+  readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T" | "P";
   /** With D and T; null when the shell did not say. */
   readonly exitCode: number | null;
   readonly params: Readonly<Record<string, string>>;
@@ -25,6 +25,8 @@ export type MarkText = Omit<Mark, "offset" | "position">;
 
 /** Characters of a mark that are read: a command line can be long, a parameter cannot. */
 const MAX_MARK = 262_144;
+/** The property by which our script says that it does nothing; the others are other terminals'. */
+export const INACTIVE_PROPERTY = "WshInactive";
 
 /** The contents of OSC 133; null unless it is A, B, C or D. */
 export function parsePromptMark(data: string): MarkText | null {
@@ -53,13 +55,17 @@ function urlDecoded(text: string): string | null {
 
 /**
  * The contents of OSC 633; null unless it is `E;COMMANDLINE[;NONCE]`, or our own `L;LINE;NONCE;q=…;length=…`: what the
- * line editor holds; and our own `T;b;NONCE` and `T;STATUS;NONCE`, around a typed command.
+ * line editor holds; our own `T;b;NONCE` and `T;STATUS;NONCE`, around a typed command; and our own `P;WshInactive=WHY`.
  */
 export function parseCommandMark(data: string): MarkText | null {
   const [kind, escaped = "", nonce, ...rest] = data.slice(0, MAX_MARK).split(";");
   if (kind === "T") {
     const exitCode = /^\d{1,10}$/.test(escaped) ? Number(escaped) : null;
     return exitCode === null && escaped !== "b" ? null : { kind, exitCode, params: {}, nonce: nonce ?? null };
+  }
+  if (kind === "P") {
+    const why = escaped.startsWith(`${INACTIVE_PROPERTY}=`) ? escaped.slice(INACTIVE_PROPERTY.length + 1) : null;
+    return why === null ? null : { kind, exitCode: null, params: { why }, nonce: null };
   }
   if (kind !== "E" && kind !== "L") return null;
   const params: Record<string, string> = Object.create(null);

@@ -76,6 +76,25 @@ describe.each([
   });
 });
 
+test.skipIf(fake === null)("an old bash behind a script: status and exec say why, at once", async () => {
+  const bin = join(dir, "bin");
+  fs.mkdirSync(bin);
+  const wrapper = join(bin, "bash");
+  fs.writeFileSync(wrapper, `#!/bin/sh\nexec ${fake} "$@"\n`, { mode: 0o755 });
+  await using wsh = new Wsh({ env: { SHELL: wrapper } });
+  await wsh.session("one");
+  const reason = "bash 3.2 is older than 4.4";
+  await until("the reason", async () => {
+    const { shell_integration } = JSON.parse(await wsh.ok("status", "one", "--json"));
+    return shell_integration.active === false && shell_integration.reason === reason;
+  });
+  const refused = await wsh.run("exec", "one", "--", "true");
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toContain(`the session has no shell integration: ${reason}`);
+  await wsh.shows("one", /\$ *$/m);
+  expect(await wsh.ok("run", "one", "echo from''here")).toContain("fromhere");
+});
+
 test.skipIf(realBash32 === null)("bash 3.2 parses our scripts for bash", () => {
   const script = join(dir, "parsed.bash");
   fs.writeFileSync(script, portableScript("bash"));

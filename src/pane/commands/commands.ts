@@ -10,6 +10,7 @@ import { ShellImage } from "../../platform/process-image.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import { isSecret } from "../../pty/port.ts";
+import { inactiveReason, shellKind } from "../../shell/plan.ts";
 import type { Activity } from "../activity.ts";
 import { CookedLine } from "../cooked-line.ts";
 import type { InputHold } from "../input-gate.ts";
@@ -81,6 +82,7 @@ export class Commands {
   private readonly followers = new Set<CommandFollower>();
   private readonly image: ShellImage;
   private readonly spools: Spools | null;
+  private inactive: string | null = null;
 
   constructor(private readonly port: CommandsPort) {
     const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
@@ -144,6 +146,10 @@ export class Commands {
   /** A mark of the shell integration, once what came before it has been parsed. */
   mark(mark: ShellMark): void {
     if (mark.verified) this.image.shown();
+    if (mark.kind === "P") {
+      this.inactive = inactiveReason(mark.params?.why ?? "");
+      return;
+    }
     if (mark.kind === "T") {
       this.execs.typed.mark(mark);
       return;
@@ -199,6 +205,7 @@ export class Commands {
 
   /** The program has ended, perhaps since we hung up; call once its last output is parsed and `program.exit` is set. */
   exited(exit: PtyExit, isHungUp = false): void {
+    this.inactive = null;
     const { shellFile = null } = this.port;
     const { shell } = this.port.target;
     const isOwn = shellFile === null || shell === null || (!isHungUp && exit.code !== hangupCodes[shell]);
@@ -231,6 +238,14 @@ export class Commands {
   /** Name of the program that the shell has become; null while it is the shell that was started. */
   get replacedBy(): string | null {
     return this.image.replacedBy;
+  }
+
+  /** Why our script says that it does nothing in this shell; null when it has not said so, or other marks came. */
+  get inactiveReason(): string | null {
+    const { replacedBy } = this.image;
+    // A script in front of bash makes way for bash by the same call as bash would for another shell.
+    const isGone = replacedBy !== null && shellKind(replacedBy) !== "bash";
+    return this.log.active || isGone ? null : this.inactive;
   }
 
   /** Directory of the shell as the kernel shows it, else as the shell reported it. */

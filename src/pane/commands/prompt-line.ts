@@ -11,7 +11,7 @@ import type { ExecTarget, IntegratedShell } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { EmptyLine, LineEditor, LineState } from "./line-editor.ts";
-import { obstacleTo, watchObstacle } from "./prompt-obstacle.ts";
+import { obstacleTo, watchObstacle, withoutIntegration } from "./prompt-obstacle.ts";
 
 /** How long a shell may take to show its first prompt, or the next one after a command, in ms. */
 const PROMPT_MS = 5_000;
@@ -150,8 +150,7 @@ export class PromptLine {
     observer.requireRunning();
     observer.observe();
     if (target.shell === null && target.replacedBy === null) {
-      const reason = target.integrationReason ?? "it does not run a shell that wsh knows";
-      throw new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
+      throw withoutIntegration(target.integrationReason ?? "it does not run a shell that wsh knows");
     }
     // A caller that does not wait still gets the prompt that is about to follow the previous command.
     const until = Math.min(Math.max(deadline, clock.now() + SOON_MS), clock.now() + PROMPT_MS);

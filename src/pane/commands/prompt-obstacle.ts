@@ -28,6 +28,7 @@ export interface ObstaclePort {
 export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | null {
   const { log, target } = port;
   if (log.active) return readsUnseen(log, state) ? noPromptDrawn(target.shell) : null;
+  if (target.inactiveReason !== null) return withoutIntegration(target.inactiveReason);
   const name = target.replacedBy;
   if (name !== null) {
     const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
@@ -45,13 +46,17 @@ export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | 
   return new WshError("not_at_prompt", message, { running: process, process, state: state.state });
 }
 
+export function withoutIntegration(reason: string): WshError {
+  return new WshError("no_shell_integration", `the session has no shell integration: ${reason}`);
+}
+
 /** Calls back once when there is an obstacle, until disposed. */
 export function watchObstacle(port: ObstaclePort, found: () => void): Disposable {
   const { clock, observer, log, target } = port;
   let standing: Disposable | null = null;
   const watch = observer.watch((state) => {
     const stands = log.active ? readsUnseen(log, state) : waits(state);
-    if (!log.active && target.replacedBy !== null) found();
+    if (!log.active && (target.inactiveReason ?? target.replacedBy) !== null) found();
     else if (stands && standing === null) standing = clock.after(STANDING_MS, found);
     else if (!stands) {
       standing?.[Symbol.dispose]();

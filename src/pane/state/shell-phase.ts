@@ -18,6 +18,7 @@ export function nextPhase(phase: ShellPhase, kind: ShellMark["kind"]): ShellPhas
     case "E":
     case "L":
     case "T":
+    case "P":
       return phase;
   }
 }

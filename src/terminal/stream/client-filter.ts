@@ -8,6 +8,7 @@
  */
 
 import type { LastingChange } from "../../protocol/attach.ts";
+import { INACTIVE_PROPERTY } from "../marks.ts";
 import { lastingChange, passesCsi, passesEscape, passesOsc } from "./outer-state.ts";
 
 /** `title`: `ESC k TEXT ESC \\`, as GNU screen and tmux take it. */
@@ -158,11 +159,12 @@ function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | 
 
 /**
  * Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. 633;T, around a typed
- * command, is nobody else's.
+ * command, and 633;P;WshInactive are nobody else's.
  */
 function isOwnMark(text: string, nonce: string | null): boolean {
   const parts = stripTerminator(text).split(";");
   if (parts[0] === "633" && parts[1] === "T") return true;
+  if (parts[0] === "633" && parts[1] === "P" && parts[2]?.startsWith(`${INACTIVE_PROPERTY}=`)) return true;
   if (nonce === null) return false;
   if (parts.includes(`wsh=${nonce}`)) return true;
   return parts[0] === "633" && (parts[1] === "E" || parts[1] === "L") && parts[3] === nonce;

@@ -27,6 +27,7 @@ function session(historyLines = 1_000) {
           verified: mark.nonce === NONCE,
           exitCode: mark.exitCode,
           commandLine: mark.commandLine ?? null,
+          params: mark.params,
           offset: mark.offset,
           position: text.textPosition(mark.position),
         });
@@ -50,6 +51,7 @@ function session(historyLines = 1_000) {
     target: {
       shell: "bash",
       integrationReason: null,
+      inactiveReason: null,
       replacedBy: null,
       bracketedPaste: true,
       write: async () => {},
@@ -199,4 +201,17 @@ describe("fish 4's own marks", () => {
     await replay.model.write(Buffer.from(own("D;2")));
     expect(known(replay)).toMatchObject([{ id: 1, exit_code: 2, verified: true }]);
   });
+});
+
+test("a script that does nothing says why, in its own words alone, and not where marks have come", async () => {
+  const words = "bash 3.2.57(1)-release is older than 4.4";
+  const told = session();
+  for (const other of ["rm -rf ~", `${words}, trust me`, "bash 5.2 is older than 4.4", ""]) {
+    await told.model.write(Buffer.from(osc(`633;P;WshInactive=${other}`)));
+    expect(told.commands.inactiveReason).toBeNull();
+  }
+  await told.model.write(Buffer.from(osc(`633;P;WshInactive=${words}`)));
+  expect(told.commands.inactiveReason).toBe("bash 3.2 is older than 4.4");
+  await told.model.write(Buffer.from(own("A")));
+  expect(told.commands.inactiveReason).toBeNull();
 });
