@@ -136,6 +136,11 @@ export class WshError extends Error {
     return this.options.status ?? kinds[this.code].status;
   }
 
+  /** The hint as programs read it that use wsh/client. */
+  get hint(): string {
+    return this.hintAt("http");
+  }
+
   /** The hint in the words of a door. */
   hintAt(door: Door): string {
     return inWordsOf(door, this.ownHint);

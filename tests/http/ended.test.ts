@@ -120,7 +120,8 @@ test("a program that ignores its end is ended for its successor", async () => {
   const info = await api.session("stubborn");
   expect(info).toMatchObject({ running: true });
   await api.shows("stubborn", `ready ${info.pid}`);
-  expect(quick.processes().filter(({ command }) => command.includes("trap"))).toHaveLength(1);
+  // A child that it has just forked has its command line for a moment.
+  await until("one program", () => quick.processes().filter(({ command }) => command.includes("trap")).length === 1);
 });
 
 test("it stays ended when it cannot be started again", async () => {
