@@ -2,7 +2,7 @@
  * What a caller can wait for, and how the answer reports what ended the wait (docs/protocol.md, Conditions): one list
  * for every transport.
  *
- * Level conditions (prompt, waiting_for_input, password, exited, idle) are met if they hold already; edge conditions
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle) are met if they hold already; edge conditions
  * (command_finished, text, regex, bell) consider only output after `since`.
  */
 import * as v from "valibot";
@@ -34,6 +34,7 @@ export const simpleConditions = [
   "command_finished",
   "waiting_for_input",
   "password",
+  "fullscreen",
   "prompt",
   "exited",
   "bell",

@@ -189,6 +189,20 @@ describe("a dialog in one call", () => {
     expect(result.output).not.toContain("secret");
   });
 
+  testWith("vim")("through an editor and back to the prompt, and on from there", async () => {
+    const { use } = await shell();
+    const result = await use("wsh_run_command", {
+      input: "vim -u NONE -N letter",
+      submit: true,
+      steps: [
+        { expect: "fullscreen", input: "iDear Ann\u001b:wq\r" },
+        { expect: "prompt", input: "cat letter; false", submit: true },
+      ],
+    });
+    expect(result).toMatchObject({ state: "prompt", exit_code: 1 });
+    expect(result.output).toEndWith("cat letter; false\nDear Ann");
+  });
+
   test("stops at the first that does not come, and says where; goes on from what stands", async () => {
     const { session, use } = await shell();
     const stopped = await call(client, "wsh_run_command", {

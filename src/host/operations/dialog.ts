@@ -109,6 +109,9 @@ function standing({ terminal }: Pane): readonly string[] {
   return terminal.alternate ? rows : [(rows[cursor.row] ?? "").padEnd(cursor.col)];
 }
 
+/** What the end of the command that was typed brings, not what it makes impossible. */
+const FOLLOW_AN_END: ReadonlySet<Condition["type"]> = new Set(["command_finished", "prompt", "idle", "exited"]);
+
 /** Whether the condition comes before the time is over, the program ends, or the command that was typed has ended. */
 async function awaited(
   pane: Pane,
@@ -117,8 +120,7 @@ async function awaited(
   maxWaitMs: number,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const isEnd = expected.type === "command_finished" || expected.type === "exited";
-  const ends: Condition[] = isEnd ? [] : [{ type: "command_finished" }, { type: "exited" }];
+  const ends: Condition[] = FOLLOW_AN_END.has(expected.type) ? [] : [{ type: "command_finished" }, { type: "exited" }];
   const found = await pane.commands.wait({ anyOf: [expected, ...ends], since, maxWaitMs, signal });
   if (found.decidedBy === "cancelled") throw new WshError("cancelled", "the caller stopped waiting; what runs goes on");
   if (found.decidedBy === expected.type) return true;

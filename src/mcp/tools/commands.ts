@@ -1,8 +1,9 @@
 /** Tools on commands: running them to their end, waiting for conditions, reading output, querying the state. */
 import * as v from "valibot";
 import { inputSchema, outputSchema } from "../../operations/table.ts";
-import { type StepResult, StepResultSchema } from "../../protocol/commands.ts";
+import { StepResultSchema } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
@@ -14,20 +15,6 @@ const { wait_ms: _waitMs, line_numbers: _numbers, ...outputFields } = inputSchem
 /** The default directory through `wsh mcp` needs a description. */
 function described<S extends v.GenericSchema<string>>(schema: S) {
   return v.pipe(schema, v.description("directory to run in (default: yours)"));
-}
-
-/** A step of which nothing needs to be looked at, in a line: where its output is, how long it took and how much it is. */
-function inShort(step: StepResult): Partial<StepResult> {
-  if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) return step;
-  const { name, session, exit_code, duration_ms, total_lines, readable_until } = step;
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(session === undefined ? {} : { session }),
-    exit_code,
-    duration_ms,
-    ...(total_lines === undefined ? {} : { total_lines }),
-    ...(readable_until === undefined ? {} : { readable_until }),
-  };
 }
 
 const execOutput = v.object({
@@ -90,9 +77,10 @@ export const exec = tool({
       throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
     }
     if (session === undefined) {
-      if (order !== "parallel") return ask("exec.fresh", { ...rest, mode: order, ...own });
-      const all = await ask("exec.fresh", { ...rest, output: rest.output ?? "on_failure", mode: order, ...own });
-      return { ...all, ...(all.steps === undefined ? {} : { steps: all.steps.map(inShort) }) };
+      if (order !== "parallel") return shownExec(await ask("exec.fresh", { ...rest, mode: order, ...own }));
+      return shownParallel(
+        await ask("exec.fresh", { ...rest, output: rest.output ?? "on_failure", mode: order, ...own }),
+      );
     }
     const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
     if (misplaced.length > 0) {
@@ -100,11 +88,8 @@ export const exec = tool({
         hint: "Leave session out, or say it in the command itself (cd, VAR=value, < file).",
       });
     }
-    return ask(
-      "exec",
-      { ...rest, clear_line: clearLine, create: makes, ...(kind === undefined ? {} : { typed: kind }) },
-      session,
-    );
+    const inSession = { clear_line: clearLine, create: makes, ...(kind === undefined ? {} : { typed: kind }) };
+    return shownExec(await ask("exec", { ...rest, ...inSession }, session));
   },
 });
 

@@ -61,5 +61,5 @@ export function shownRun(
 
 function whereTheRestIs(omitted: number, { command_id: id, since }: OperationOutput<"run">): string {
   const from = id === undefined ? `since ${since}` : `command_id ${id}`;
-  return `${omitted} lines omitted: wsh_get_output with ${from}, and grep or a larger max_bytes, reads what is kept of them`;
+  return `${omitted} lines omitted: wsh_get_output with ${from} (grep, range, max_bytes) has them`;
 }

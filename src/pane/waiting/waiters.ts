@@ -1,9 +1,9 @@
 /**
  * All pending waits of a pane, and the one engine that ends them (docs/protocol.md, Conditions).
  *
- * Level conditions (prompt, waiting_for_input, password, exited, idle) are judged when output has paused; edge conditions
- * (command_finished, text, regex, bell) when their event comes, if it came after `since`. The pane tells the engine
- * what happens; nothing is polled except, while a wait for a state is pending and output has paused, the facts about it,
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle) are judged when output has paused; edge
+ * conditions (command_finished, text, regex, bell) when their event comes, if it came after `since`. The pane tells the
+ * engine what happens; nothing is polled except, while a wait for a state is pending and output has paused, the facts about it,
  * and the ports that somebody waits for.
  * A wait ends exactly once: with its condition, its deadline, its owner's signal, the program's end, or the pane's.
  */
@@ -92,7 +92,7 @@ interface Waiter {
   readonly fail: (reason: unknown) => void;
 }
 
-const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password"]);
+const stateConditions: ReadonlySet<string> = new Set(["prompt", "waiting_for_input", "password", "fullscreen"]);
 /** What ends a wait that was for something else. */
 const endConditions: ReadonlySet<string> = new Set(["command_finished", "exited"]);
 
@@ -332,9 +332,12 @@ export class Waiters {
   private stateSeen(waiter: Waiter, state: ProgramState): void {
     if (state.state === "exited") waiter.settle("exited", { state });
     if (!state.settled) return;
+    const holds = state.state;
+    if (holds === "running") return;
+    if (waiter.states.has(holds)) waiter.settle(holds, { state });
     // A full-screen program at rest waits for input too; the state in the answer says which it is.
-    const holds = state.state === "fullscreen" ? "waiting_for_input" : state.state;
-    if (holds !== "running" && waiter.states.has(holds)) waiter.settle(holds, { state });
+    else if (holds === "fullscreen" && waiter.states.has("waiting_for_input"))
+      waiter.settle("waiting_for_input", { state });
   }
 
   private timePassed(): void {

@@ -1,0 +1,56 @@
+/**
+ * Results of commands as a model reads them: what decides first, and nothing that says nothing (no signal, nothing
+ * omitted, no duration of what still runs). An unknown exit code stays: null says that it is not known. Pure.
+ */
+import type { OperationOutput } from "../../operations/table.ts";
+import type { StepResult } from "../../protocol/commands.ts";
+
+type Result = OperationOutput<"exec"> | OperationOutput<"exec.fresh">;
+
+/** The result of commands one after the other. */
+export function shownExec(result: Result): object {
+  const { steps } = result;
+  return steps === undefined ? withoutNothing(result) : { ...result, steps: steps.map(shownStep) };
+}
+
+/** The result of commands at the same time: those of which nothing needs to be looked at take a line. */
+export function shownParallel(result: Result): object {
+  const { steps } = result;
+  return steps === undefined ? withoutNothing(result) : { ...result, steps: steps.map(inShort) };
+}
+
+function shownStep(step: StepResult): object {
+  if (step.state !== "skipped") return withoutNothing(step);
+  const { name, state, exit_code } = step;
+  return { ...(name === undefined ? {} : { name }), state, exit_code };
+}
+
+/** Where the output of a step is, how long it took and how much it is. */
+function inShort(step: StepResult): object {
+  if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) {
+    return shownStep(step);
+  }
+  const { name, session, exit_code, duration_ms, total_lines, readable_until } = step;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(session === undefined ? {} : { session }),
+    exit_code,
+    duration_ms,
+    ...(total_lines === undefined ? {} : { total_lines }),
+    ...(readable_until === undefined ? {} : { readable_until }),
+  };
+}
+
+const SAYS_NOTHING: Readonly<Record<string, unknown>> = {
+  signal: null,
+  omitted_lines: 0,
+  duration_ms: null,
+  cwd: null,
+  command_id: null,
+};
+
+function withoutNothing(result: Result | StepResult): object {
+  return Object.fromEntries(
+    Object.entries(result).filter(([key, value]) => !(key in SAYS_NOTHING && SAYS_NOTHING[key] === value)),
+  );
+}

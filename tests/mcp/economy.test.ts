@@ -1,0 +1,60 @@
+/**
+ * What an agent pays: twelve tasks of a terminal, done by a scripted agent in few calls and little text, every fact read
+ * from what the tools answered.
+ */
+import { expect, test } from "bun:test";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { makeTasks } from "../support/agent-tasks.ts";
+import { CountedCalls } from "../support/counted-calls.ts";
+import { McpInstance } from "../support/mcp-instance.ts";
+import { testWith } from "../support/programs.ts";
+import { doTasks } from "../support/task-script.ts";
+
+const MAX_CALLS = 22;
+const MAX_BYTES = 8_000;
+const JOB_SECONDS = 2;
+const SEEDS = process.env.WSH_TEST_FULL === "1" ? [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] : [1, 2];
+
+/** A TCP port that nobody has now. */
+function freePort(): number {
+  using listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  return listener.port;
+}
+
+for (const seed of SEEDS) {
+  testWith(
+    "git",
+    "vim",
+    "python3",
+    "curl",
+  )(`the twelve tasks of seed ${seed}, in few calls and little text`, async () => {
+    await using mcp = new McpInstance();
+    const directory = join(mcp.dir, "tasks");
+    mkdirSync(directory);
+    const tasks = makeTasks(directory, { seed, port: freePort(), jobSeconds: JOB_SECONDS });
+    const calls = new CountedCalls(await mcp.client());
+    const answers = await doTasks(calls, directory, tasks);
+    for (const [n, facts] of tasks.facts.entries()) {
+      for (const fact of facts) expect(answers[n], `task ${n + 1}`).toMatch(new RegExp(fact));
+    }
+    expect(tasks.wrong()).toEqual([]);
+    console.log(`twelve tasks of seed ${seed}: ${calls.calls.length} calls, ${calls.bytes} bytes of results`);
+    expect(calls.calls.length).toBeLessThanOrEqual(MAX_CALLS);
+    expect(calls.bytes).toBeLessThanOrEqual(MAX_BYTES);
+  });
+}
+
+test("what a model sees of a result is counted in UTF-8 bytes, errors too", async () => {
+  await using mcp = new McpInstance();
+  const calls = new CountedCalls(await mcp.client());
+  const { output } = await calls.must("wsh_exec", { command: "printf %s äöü" });
+  const [good] = calls.calls;
+  expect(output).toBe("äöü");
+  expect(calls.bytes).toBe(Buffer.byteLength(good?.seen ?? ""));
+  expect(calls.bytes).toBe((good?.seen.length ?? 0) + 3);
+  const { seen, isError } = await calls.use("wsh_get_screen", { session: "none" });
+  expect(isError).toBe(true);
+  expect(Object.keys(JSON.parse(seen))).toContain("hint");
+  expect(calls.bytes).toBe(Buffer.byteLength((good?.seen ?? "") + seen));
+});
