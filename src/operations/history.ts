@@ -40,7 +40,7 @@ const filters = {
 
 export const HistoryCommandSchema = v.object({
   id: v.number(),
-  command: v.string(),
+  command: v.pipe(v.string(), v.description("of one longer than 16384 characters, its beginning")),
   cwd: v.nullable(v.string()),
   /** Unix time in ms; null where an imported history did not say. */
   started_at: v.nullable(v.number()),

@@ -189,6 +189,28 @@ describe("over HTTP and MCP", () => {
     expect((await get("")).body.commands).toHaveLength(2);
   });
 
+  test("a line is offered to a shell without pastes only if no character of it is a key there", async () => {
+    await using wsh = new Wsh();
+    fs.appendFileSync(join(wsh.dir, "home/.bashrc"), "bind 'set enable-bracketed-paste off'\n");
+    await wsh.server();
+    await wsh.session("one");
+    await wsh.ok("wait", "one", "prompt");
+    const offer = (text: string) =>
+      wsh.fetch("/sessions/one/offer", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ text }),
+      });
+    for (const text of ["echo a\tb", "echo a\necho b", "echo \x1b[A", "echo \x03"]) {
+      const refused = await offer(text);
+      expect([refused.status, await refused.json()]).toMatchObject([400, { error: { code: "invalid_request" } }]);
+    }
+    expect(await wsh.ok("screen", "one")).not.toContain("echo");
+    expect((await offer("echo plain")).status).toBe(200);
+    await until("the line to stand there", async () => /^\$ echo plain$/m.test(await wsh.ok("screen", "one")));
+    expect(await texts(wsh)).toEqual([]);
+  });
+
   test("an agent finds what a person ran", async () => {
     await using wsh = new McpInstance();
     await wsh.session("one");
@@ -293,7 +315,11 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     await wsh.session("old");
     await wsh.ok("exec", "old", "--", "echo narrow");
     await using person = await PersonTerminal.open(wsh, { cols: 20, rows: 5 });
-    await person.type("wsh history");
+    await wsh.ok("exec", "old", "--", `: ${"long".repeat(50)}`);
+    await person.type("wsh history --list lo");
+    await person.sees(/g…\nouter>/);
+    await person.clear();
+    await person.type("wsh history narrow");
     await person.sees(/^ +echo narrow$/m);
     const long = join(wsh.dir, "long");
     fs.writeFileSync(long, "word ".repeat(8_000));

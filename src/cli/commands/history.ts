@@ -11,12 +11,16 @@ import { loadSettings } from "../../instance/settings/settings.ts";
 import { type HistoryCommand, HistoryDeleteSchema, HistorySearchSchema } from "../../operations/history.ts";
 import { parse } from "../../protocol/parse.ts";
 import { type HistoryPlaces, historyPlaces } from "../../store/history/places.ts";
+import { MAX_COMMAND } from "../../store/history/record.ts";
 import type { Retention } from "../../store/history/retention.ts";
 import { UsageError, wholeNumber } from "../arguments.ts";
 import { confirmed } from "../confirm.ts";
 import { ago, ending, took } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
-import { complain, printJson, say, table } from "../print.ts";
+import { complain, print, printJson, say, shorten, table } from "../print.ts";
+
+/** Cells of a command that a terminal shows at least, besides the length of its heading. */
+const COMMAND_CELLS = 32;
 
 interface Filters {
   readonly session?: string;
@@ -119,7 +123,11 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   if (page.commands.length === 0) return say("No commands.\n");
   const oldest = [...page.commands].reverse();
   if (options.output === true) return say(oldest.map(withOutput).join("\n"));
-  await say(table([["WHEN", "TOOK", "EXIT", "SESSION", "COMMAND"], ...oldest.map(row)]));
+  const [head = "", ...rows] = table([["WHEN", "TOOK", "EXIT", "SESSION", "COMMAND"], ...oldest.map(row)]).split("\n");
+  // On a terminal a script takes a line, or two on a narrow one; elsewhere it is whole.
+  const least = Bun.stringWidth(head) + COMMAND_CELLS;
+  const cells = process.stdout.isTTY ? Math.max(process.stdout.columns || 80, least) : Number.POSITIVE_INFINITY;
+  await print([head, ...rows.map((line) => shorten(line, cells))].join("\n"));
 }
 
 function row(command: HistoryCommand): string[] {
@@ -129,7 +137,7 @@ function row(command: HistoryCommand): string[] {
     took(duration_ms),
     ending(command),
     session ?? "-",
-    command.command.replaceAll("\n", "⏎"),
+    `${command.command.replaceAll("\n", "⏎")}${command.command.length < MAX_COMMAND ? "" : "…"}`,
   ];
 }
 

@@ -12,7 +12,7 @@ import { takeImport } from "./import/take.ts";
 import { journalsIn } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
 import type { HistoryRecord } from "./record.ts";
-import { eraseRemoved, type Retention, removeCommands, removeRows } from "./retention.ts";
+import { eraseRemoved, type Retention, removeAllRows, removeCommands, removeRows } from "./retention.ts";
 import { type HistorySearch, searchHistory } from "./search.ts";
 import { takeInto } from "./take-in.ts";
 
@@ -74,7 +74,7 @@ export class History implements Disposable {
     const deleted = this.guarded(() => {
       const journals = journalsIn(this.places.journals);
       if (id !== undefined) return removeCommands(this.db, [id], journals);
-      let deleted = 0;
+      let deleted = Object.keys(search).length === 0 ? removeAllRows(this.db) : 0;
       for (;;) {
         const found = searchHistory(this.db, { ...search, limit: DELETE_BATCH }).map((command) => command.id);
         if (found.length === 0) break;

@@ -72,6 +72,18 @@ export function removeCommands(db: Database, ids: readonly number[], journals: r
   return removed;
 }
 
+/** Removes every command, as removeRows: without a look at each. @returns how many there were */
+export function removeAllRows(db: Database): number {
+  return db
+    .transaction(() => {
+      const { changes } = db.run("DELETE FROM commands");
+      db.run("INSERT INTO words (words) VALUES ('delete-all')");
+      db.run("DELETE FROM outputs");
+      return changes;
+    })
+    .immediate();
+}
+
 /** Removes commands, of which the files hold pieces until eraseRemoved. */
 export function removeRows(db: Database, ids: readonly number[]): number {
   let removed = 0;

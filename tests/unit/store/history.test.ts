@@ -5,6 +5,7 @@ import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
+import { History } from "../../../src/store/history/ask.ts";
 import { openHistory } from "../../../src/store/history/database.ts";
 import { readZsh } from "../../../src/store/history/import/sources.ts";
 import { takeImport } from "../../../src/store/history/import/take.ts";
@@ -269,6 +270,17 @@ describe("what stays", () => {
     journal.close();
     expect(found({})).toHaveLength(3);
     expect(journalsIn(places.journals)).toEqual([]);
+  });
+
+  test("everything may be deleted at once, and what comes later is kept", () => {
+    wrote(command("export PASSWORD=tulip-9371", { output: "tulip-9371" }), command("make"));
+    using history = new History(places, forever);
+    expect(history.delete({ all: true })).toEqual({ deleted: 2 });
+    for (const name of fs.readdirSync(places.journals)) {
+      expect(fs.readFileSync(join(places.journals, name)).includes("tulip")).toBe(false);
+    }
+    wrote(command("make again"));
+    expect(found({ words: "make" })).toEqual(["make again"]);
   });
 
   test("what has the name of a journal and is none holds up no other", () => {
