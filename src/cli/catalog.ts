@@ -17,6 +17,8 @@ export interface CatalogEntry {
   /** Arguments in short, for the overview. */
   readonly usage: string;
   readonly summary: string;
+  /** Shown in the overview by its name alone. */
+  readonly isRare?: true;
   readonly load: () => Promise<Register>;
 }
 
@@ -92,12 +94,14 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "tag",
+        isRare: true,
         usage: "NAME [--add T] [--remove T]",
         summary: "show or change a session's tags",
         load: async () => (await import("./commands/tag.ts")).register,
       },
       {
         name: "resize",
+        isRare: true,
         usage: "NAME COLSxROWS",
         summary: "set the size of a session's terminal",
         load: async () => (await import("./commands/resize.ts")).register,
@@ -110,6 +114,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "clear",
+        isRare: true,
         usage: "NAME",
         summary: "clear a session's screen and history",
         load: async () => (await import("./commands/clear.ts")).register,
@@ -157,6 +162,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "private",
+        isRare: true,
         usage: "[NAME] on|off",
         summary: "keep nothing of a session on disk",
         load: async () => (await import("./commands/private.ts")).register,
@@ -175,6 +181,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "signal",
+        isRare: true,
         usage: "NAME SIGNAL",
         summary: "send a signal to the foreground program",
         load: async () => (await import("./commands/signal.ts")).register,
@@ -204,6 +211,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "persist",
+        isRare: true,
         usage: "[on|off]",
         summary: "whether the server outlives its last session",
         load: async () => (await import("./commands/persist.ts")).register,
@@ -216,6 +224,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "service",
+        isRare: true,
         usage: "systemd|launchd",
         summary: "print a unit that keeps the server running",
         load: async () => (await import("./commands/service.ts")).register,
@@ -233,6 +242,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "config",
+        isRare: true,
         usage: "",
         summary: "print every setting with value and origin",
         load: async () => (await import("./commands/config.ts")).register,
@@ -245,12 +255,14 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "shell-integration",
+        isRare: true,
         usage: "bash|zsh|fish",
         summary: "print the script that sessions load",
         load: async () => (await import("./commands/shell-integration.ts")).register,
       },
       {
         name: "reset-terminal",
+        isRare: true,
         usage: "",
         summary: "reset a terminal left in a bad state",
         load: async () => (await import("./commands/reset-terminal.ts")).register,

@@ -1,4 +1,7 @@
-/** The overview that `wsh --help` prints: every subcommand on one line, in groups, within a screen. */
+/**
+ * The overview that `wsh --help` prints: subcommands in groups, within a screen. Those that are rarely needed share the
+ * last line of their group by name alone.
+ */
 import { VERSION } from "../protocol/version.ts";
 import { type CatalogEntry, catalog } from "./catalog.ts";
 import { bold } from "./print.ts";
@@ -7,7 +10,11 @@ import { bold } from "./print.ts";
 const SUMMARY_COLUMN = 35;
 
 export function rootHelp(): string {
-  const groups = catalog.flatMap(({ title, entries }) => [bold(title), ...entries.map(line)]);
+  const groups = catalog.flatMap(({ title, entries }) => {
+    const rare = entries.filter(({ isRare }) => isRare === true).map(({ name }) => name);
+    const often = entries.filter(({ isRare }) => isRare !== true);
+    return [bold(title), ...often.map(line), ...(rare.length === 0 ? [] : [alsoLine(rare)])];
+  });
   return `${[
     `${bold("wsh")} ${VERSION}: a terminal multiplexer in which every session is also an API`,
     line({ name: "wsh", usage: "[-c COMMAND]", summary: "open a session with your shell; or COMMAND" }),
@@ -18,4 +25,8 @@ export function rootHelp(): string {
 
 function line({ name, usage, summary }: Pick<CatalogEntry, "name" | "usage" | "summary">): string {
   return `  ${`${name} ${usage}`.padEnd(SUMMARY_COLUMN - 2)}${summary}`;
+}
+
+function alsoLine(names: readonly string[]): string {
+  return `  also: ${names.join(", ")}`;
 }

@@ -67,21 +67,21 @@ export function register(program: Command): void {
     .option("--background", "do not wait: print the command's id; without NAME, its session's name")
     .option(
       "--until <condition>",
-      "in the background: return when this holds (port=3000, text=ready, …; repeatable); exit code 1 when it ends first",
+      "in the background until port=3000, text=ready, … (repeatable); exit code 1 when it ends first",
       collectCondition,
     )
-    .option("--create", "with NAME: make the session, with a shell, if there is none")
+    .option("--create", "with NAME: make the session if there is none")
     .addOption(
-      new Option(
-        "--typed <syntax>",
-        "with NAME: type at a shell without integration (a nested sh, ssh, a container); prints when it has ended",
-      ).choices(["sh", "fish"]),
+      new Option("--typed <syntax>", "with NAME: type at a nested shell, ssh, a container; prints at its end").choices([
+        "sh",
+        "fish",
+      ]),
     )
-    .option("--clear-line", "with NAME: discard what stands at the prompt instead of refusing")
+    .option("--clear-line", "with NAME: discard what stands at the prompt")
     .option("--cwd <dir>", "without NAME: directory to run in")
-    .option("--env <name=value>", "without NAME: set an environment variable (repeatable)", collect)
-    .option("-i, --stdin", "without NAME: the command reads our standard input, as text")
-    .option("--grep <pattern>", "print only lines that match (RE2), with their numbers, once it has ended")
+    .option("--env <name=value>", "without NAME: set a variable (repeatable)", collect)
+    .option("-i, --stdin", "without NAME: it reads our standard input")
+    .option("--grep <pattern>", "print only lines that match (RE2), numbered, at its end")
     .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
     .option("--head <n>", "print only the first N lines, or matches", wholeNumber(1))
     .option("--tail <n>", "print only the last N lines, or matches", wholeNumber(1))
