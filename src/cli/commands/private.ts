@@ -9,7 +9,8 @@ import { SessionClient } from "../session/client.ts";
 
 export function register(program: Command): void {
   program
-    .command("private [name]")
+    .command("private")
+    .argument("[name]", "the session (default: this one)")
     .addArgument(new Argument("[state]", "from now on").choices(["on", "off"]))
     .description(
       "Say whether a session is private, or make it so: nothing of a private one is kept on disk. Without a name: the " +
