@@ -8,9 +8,11 @@ import { tools } from "../src/mcp/tools/tools.ts";
 import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
 import { elementOperations } from "../src/operations/drawing.ts";
+import { paneOperations } from "../src/operations/panes.ts";
 import { serverOperations } from "../src/operations/server.ts";
 import { sessionOperations } from "../src/operations/sessions.ts";
 import { terminalOperations } from "../src/operations/terminal.ts";
+import { windowOperations } from "../src/operations/windows.ts";
 import { errorCodes, WshError } from "../src/protocol/errors.ts";
 import { messageTypes } from "../src/protocol/messages.ts";
 
@@ -29,6 +31,7 @@ const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["Terminal", terminalOperations],
   ["Commands and waiting", commandOperations],
   ["Overlays, panels and the keyboard", elementOperations],
+  ["Windows and panes", [...windowOperations, ...paneOperations]],
 ];
 
 /** Operations that only the gateway and the command line call have no binding and are left out. */

@@ -14,6 +14,9 @@ if ((first === "--version" || first === "-V") && rest.length === 0) {
 } else if (first === "history-worker" && rest.length === 0) {
   const { runHistoryWorker } = await import("./store/history/worker.ts");
   await runHistoryWorker();
+} else if (first === "layout-process" && rest.length === 0) {
+  const { runLayout } = await import("./layout/main.ts");
+  await runLayout();
 } else {
   const { main } = await import("./cli/main.ts");
   await main(process.argv.slice(2));

@@ -22,11 +22,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   pane: ["base", "protocol", "platform", "pty", "terminal", "shell"],
   compositor: ["protocol", "terminal"],
   session: ["base", "protocol", "keys", "pty", "pane", "compositor"],
-  endpoint: ["base", "protocol", "platform", "wire", "instance", "keys", "compositor", "session"],
+  endpoint: ["base", "protocol", "operations", "platform", "wire", "instance", "keys", "compositor", "session"],
   store: ["protocol", "operations", "platform", "instance"],
   host: [
     ...["protocol", "operations", "platform", "wire", "instance", "keys", "pty", "terminal", "shell", "pane"],
     ...["compositor", "session", "endpoint", "store"],
+  ],
+  layout: [
+    ...["base", "protocol", "operations", "platform", "wire", "instance", "keys", "compositor", "session", "endpoint"],
   ],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],

@@ -17,7 +17,13 @@
 import * as v from "valibot";
 import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
-import { type Attach, AttachEventSchema, type PersonDevice, type ScrollbackChoice } from "../protocol/attach.ts";
+import {
+  type Attach,
+  AttachEventSchema,
+  type PersonDevice,
+  personVariables,
+  type ScrollbackChoice,
+} from "../protocol/attach.ts";
 import { StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection } from "../wire/connection.ts";
@@ -26,7 +32,7 @@ import { type Answers, Probe } from "./color-probe.ts";
 import { endSignals, type Outcome, outcomeOf } from "./outcome.ts";
 import { outerName } from "./outer-name.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
-import { type ColorSetting, capsFor, takesControlStrings } from "./paint/modes.ts";
+import { type ColorSetting, capsFor, showsUtf8, takesControlStrings } from "./paint/modes.ts";
 import { SessionView } from "./view.ts";
 
 /** Bytes pending for the terminal above which the session process is not read. */
@@ -35,6 +41,9 @@ const OUTPUT_LIMIT = 256 * 1024;
 const INPUT_LIMIT = 1024 * 1024;
 /** Longest wait for the session process's goodbye, in ms: more than a busy one needs, less than a person notices. */
 const GOODBYE_MS = 300;
+/** Longest time until a lost layout process serves its session again, in ms, and the interval between two tries. */
+const AGAIN_MS = 3_000;
+const AGAIN_POLL_MS = 20;
 /** Interval between checks whether a queue has emptied, in ms. */
 const INPUT_POLL_MS = 5;
 /** Time within which a stop takes effect, in ms; one that has not by then never will: no process could continue us. */
@@ -58,6 +67,10 @@ export interface AttachOptions {
   readonly detachAtEof: boolean;
   /** Called once, when the first bytes were shown. */
   readonly shown?: () => void;
+  /** An active window, pane and zoom of its own. */
+  readonly independent?: boolean;
+  /** Finds the session's socket anew; null while it has none. */
+  readonly again?: () => Promise<string | null>;
 }
 
 export interface AttachResult {
@@ -75,8 +88,9 @@ export interface AttachResult {
  */
 export async function attach(options: AttachOptions): Promise<AttachResult> {
   // Connected before the terminal is touched: a refusal is an error message like any other.
-  const { connection } = await Connection.open(options.socket, "attach");
+  const { connection, hello } = await Connection.open(options.socket, "attach");
   const client = new Client(connection, options);
+  client.isSplit = hello.role === "layout";
   let terminalTakes = false;
   let ended: Ended;
   try {
@@ -91,6 +105,9 @@ function outerField(device: PersonDevice | null): { readonly outer?: string } {
   const outer = device === null ? null : outerName(device);
   return outer === null ? {} : { outer };
 }
+
+/** What was typed before the session moved, and is to be typed behind it. */
+type TypedBefore = { readonly key: string } | { readonly bytes: readonly number[] };
 
 type Ended = Pick<AttachResult, "outcome" | "name">;
 
@@ -119,8 +136,13 @@ class Client {
   /** How the person left, while the session process is asked to release the terminal. */
   private leaving: Outcome | null = null;
 
+  /** The session is served by a layout process, which can be started again without harm to any program. */
+  isSplit = false;
+  /** What was typed while the session moves to another socket; null when it does not. */
+  private early: Uint8Array[] | null = null;
+
   constructor(
-    private readonly connection: Connection,
+    private connection: Connection,
     private readonly options: AttachOptions,
   ) {
     this.terminal = new OuterTerminal({ altScreen: options.altScreen, titles: options.titles });
@@ -132,19 +154,16 @@ class Client {
       reply: (bytes) => this.probe.reply(bytes),
       detach: () => this.leave({ kind: "detached" }),
       help: (shown) => this.tell("host.help", { shown }),
+      bound: (key) => this.tell("host.command", { key }),
       release: () => this.tell("input.release", {}),
     });
   }
 
   async run(): Promise<Ended> {
-    const { connection, terminal, options } = this;
-    connection.listen({
-      message: (message) => this.receive(message),
-      close: () => this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null }),
-    });
+    const { terminal } = this;
     terminal.output.onDrain = () => {
       if (this.away) return;
-      connection.resume();
+      this.connection.resume();
       this.view.paintLatest();
       this.written();
     };
@@ -157,11 +176,38 @@ class Client {
     }
     process.on("SIGTSTP", this.stop);
     process.on("SIGCONT", () => this.continued());
+    this.begin(this.connection, this.options.scrollback);
+    terminal.watchSize(() => this.connection.send(messageTypes.resize, terminal.size));
+    if (terminal.answers) {
+      const widths = terminal.size.rows > 1;
+      terminal.output.write(this.probe.ask({ depth: takesControlStrings(process.env), widths }));
+    }
+    void terminal.read({ bytes: (bytes) => this.pressed(bytes), ended: () => this.inputEnded() });
+    return this.over.promise;
+  }
+
+  /** Attaches over a connection. */
+  private begin(connection: Connection, scrollback: ScrollbackChoice): void {
+    const { terminal, options } = this;
+    this.connection = connection;
+    connection.listen({
+      message: (message) => {
+        if (connection === this.connection) this.receive(message);
+      },
+      close: () => {
+        if (connection === this.connection) this.lost();
+      },
+    });
     const attached = connection.request(
       "host.attach",
       {
         ...terminal.size,
-        scrollback: options.scrollback,
+        scrollback,
+        independent: options.independent === true,
+        utf8: showsUtf8(process.env),
+        environment: Object.fromEntries(
+          personVariables.flatMap((name) => (process.env[name] ? [[name, process.env[name] ?? ""]] : [])),
+        ),
         read_only: options.readOnly,
         paint_only: options.altScreen,
         // A program's own bytes may use any colour.
@@ -177,15 +223,48 @@ class Client {
     );
     // Refusals matter; the end of a lost connection is reported elsewhere.
     attached.catch((error) => {
-      if (!connection.isClosed) this.over.reject(error);
+      if (!connection.isClosed && connection === this.connection) this.over.reject(error);
     });
-    terminal.watchSize(() => connection.send(messageTypes.resize, terminal.size));
-    if (terminal.answers) {
-      const widths = terminal.size.rows > 1;
-      terminal.output.write(this.probe.ask({ depth: takesControlStrings(process.env), widths }));
+  }
+
+  /** The connection has ended without a goodbye. */
+  private lost(): void {
+    const again = this.leaving === null && this.isSplit ? this.options.again : undefined;
+    if (again === undefined) this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
+    else void this.goOn(again);
+  }
+
+  /** Attaches where the session is served now: at another socket, or by a process started in place of a lost one. */
+  private async goOn(find: () => Promise<string | null>, typed: readonly TypedBefore[] = []): Promise<void> {
+    const early: Uint8Array[] = [];
+    this.early = early;
+    const until = performance.now() + AGAIN_MS;
+    for (;;) {
+      const socket = await find();
+      const opened = socket === null ? null : await Connection.open(socket, "attach").catch(() => null);
+      if (this.leaving !== null) {
+        opened?.connection.close();
+        return;
+      }
+      if (opened !== null) {
+        this.opened = false;
+        this.relayed = 0;
+        this.pictures = 0;
+        this.isSplit = opened.hello.role === "layout";
+        this.begin(opened.connection, "none");
+        this.early = null;
+        for (const each of typed) {
+          if ("key" in each) this.tell("host.command", each);
+          else this.typed(Uint8Array.from(each.bytes));
+        }
+        for (const bytes of early) this.typed(bytes);
+        return;
+      }
+      if (performance.now() > until) break;
+      await Bun.sleep(AGAIN_POLL_MS);
     }
-    void terminal.read({ bytes: (bytes) => this.pressed(bytes), ended: () => this.inputEnded() });
-    return this.over.promise;
+    this.early = null;
+    this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
   }
 
   /** @returns whether the terminal has taken everything */
@@ -237,6 +316,13 @@ class Client {
       if (event.output.keys) void this.leaveKeys();
     } else if (event.output.event === "copied") this.copier?.copy(event.output.base64);
     else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
+    else if (event.output.event === "moved") {
+      const { connection } = this;
+      const { socket, typed } = event.output;
+      connection.listen({});
+      connection.close();
+      void this.goOn(async () => socket, typed);
+    }
     // A read-only terminal has no keyboard to take back.
     else this.keys.captured = event.output.captured && !this.options.readOnly;
   }
@@ -314,7 +400,9 @@ class Client {
   }
 
   private typed(bytes: Uint8Array): void {
-    if (!this.options.readOnly && this.leaving === null) this.connection.sendBytes(messageTypes.input, bytes);
+    if (this.options.readOnly || this.leaving !== null) return;
+    if (this.early !== null) this.early.push(bytes);
+    else this.connection.sendBytes(messageTypes.input, bytes);
   }
 
   private inputEnded(): void {

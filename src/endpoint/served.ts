@@ -41,12 +41,21 @@ export interface Watchers {
 
 export interface Served {
   readonly session: Session;
+  readonly role: "host" | "layout";
+  /** It is a pane of a session that another process serves. */
+  readonly isMember: boolean;
   /** `@7`, for the audit log. */
   readonly paneId: string;
   /** Called once, before the first request. */
   begin(watchers: Watchers): void;
   /** What a terminal that attaches is shown. */
-  shown(request: PeerRequest): Shown;
+  shown(request: PeerRequest, peer: Peer): Shown;
+  /** A person pressed a key that is bound to an operation. @throws WshError of the operation */
+  bound(key: string, shown: Shown): Promise<void>;
+  /** Brings what `session.info()` says up to date, where that takes asking others. */
+  refresh?(): Promise<void>;
+  /** Handles a request between processes (`host.…`) that only one kind of process knows. @throws WshError unknown_method */
+  between(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Handles a request that is not of the socket itself. */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Loads the streams that are no terminals. */

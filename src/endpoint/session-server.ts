@@ -32,8 +32,10 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.help",
   "host.written",
   "host.keys",
+  "host.command",
   "host.release",
   "host.colors",
+  "host.served",
 ]);
 
 export class SessionServer implements PeerHandler {
@@ -43,6 +45,7 @@ export class SessionServer implements PeerHandler {
   /** Callers with their own connection, relayed by a peer, who may hold the keyboard. */
   private readonly callers = new Map<Peer, Set<string>>();
   private served: Served | null = null;
+  private readonly ready = Promise.withResolvers<void>();
   private feed: ListFeed | null = null;
   private readonly code = new StreamCode(() => this.serving.clients());
 
@@ -66,6 +69,7 @@ export class SessionServer implements PeerHandler {
   serve(served: Served): void {
     const { session } = served;
     this.served = served;
+    this.ready.resolve();
     const feed = new ListFeed(
       session,
       () => this.watchers.size > 0,
@@ -90,9 +94,12 @@ export class SessionServer implements PeerHandler {
     });
   }
 
-  hello(): Hello {
-    const info = this.served?.session.info();
-    return { wsh: PROTOCOL_VERSION, version: VERSION, role: "host", ...(info === undefined ? {} : { info }) };
+  hello(): Hello | Promise<Hello> {
+    const { served } = this;
+    if (served === null) return this.ready.promise.then(() => this.hello());
+    const { role, isMember, session } = served;
+    const member = isMember ? { member: true as const } : {};
+    return { wsh: PROTOCOL_VERSION, version: VERSION, role, ...member, info: session.info() };
   }
 
   async request(request: PeerRequest, peer: Peer): Promise<unknown> {
@@ -126,6 +133,7 @@ export class SessionServer implements PeerHandler {
       case "host.watch":
         this.watchers.add(peer);
         peer.rest();
+        await this.serving.refresh?.();
         return this.watch();
       case "host.caller_gone":
         session.keyboard.callerGone(v.parse(CallerGoneSchema, request.input).id);
@@ -136,6 +144,7 @@ export class SessionServer implements PeerHandler {
       case "host.help":
       case "host.written":
       case "host.keys":
+      case "host.command":
       case "host.release":
       case "host.colors":
       case "host.client":
@@ -145,7 +154,9 @@ export class SessionServer implements PeerHandler {
         return this.streaming(request, peer, this.code.now ?? (await this.code.load()));
       default:
         if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
-        return this.serving.operate(request, peer);
+        return request.op.startsWith("host.")
+          ? this.serving.between(request, peer)
+          : this.serving.operate(request, peer);
     }
   }
 
@@ -192,6 +203,7 @@ export class SessionServer implements PeerHandler {
     }
     if (request.op === "host.help") stream.showHelp(request.input);
     else if (request.op === "host.written") stream.written(request.input);
+    else if (request.op === "host.command") stream.bound(request.input);
     else if (request.op === "host.keys") {
       stream.takeKeys();
       peer.rest();
@@ -234,7 +246,9 @@ export class SessionServer implements PeerHandler {
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
     const policy = { ...this.policy, known: code.known };
-    const stream = new code.TerminalStream(session, serving.shown(request), peer, request.input, policy);
+    const shown = serving.shown(request, peer);
+    const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
+    stream.onBound = (key) => serving.bound(key, shown);
     // Registered before it has begun: keys, a new size and the end may come at once.
     this.streams.set(peer, stream);
     await stream.start();
@@ -244,6 +258,11 @@ export class SessionServer implements PeerHandler {
   private requireRoom(session: Session): void {
     if (session.streamCount < this.maxClients) return;
     throw new WshError("resource_limit_reached", `session '${session.name}' has ${this.maxClients} clients already`);
+  }
+
+  /** The session is served at another socket from now on. */
+  moved(socket: string): void {
+    this.broadcast({ event: "moved", socket });
   }
 
   private broadcast(event: object): void {

@@ -3,6 +3,7 @@
  */
 import fs from "node:fs";
 import type { SessionServer } from "../endpoint/session-server.ts";
+import { sessionSettings } from "../endpoint/session-settings.ts";
 import { hostname } from "../instance/hostname.ts";
 import type { HostSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
@@ -12,7 +13,8 @@ import { type Instance, prepareRuntimeDir } from "../instance/paths.ts";
 import { refused } from "../instance/refused.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
-import { claimSession, type NameRule } from "../instance/registry/register.ts";
+import { claimMember } from "../instance/registry/members.ts";
+import { type ClaimResult, claimSession, type NameRule } from "../instance/registry/register.ts";
 import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
@@ -26,10 +28,10 @@ import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
 import { Session as AnySession } from "../session/session.ts";
-import type { SessionRegistry, SessionSettings } from "../session/types.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles } from "../shell/integration.ts";
 import { defaultProfile } from "../terminal/profile.ts";
+import type { Membership } from "./membership.ts";
 import type { Session } from "./session.ts";
 
 /** Characters of a session's nonce: 95 bits, which output cannot guess. */
@@ -44,7 +46,7 @@ export interface CreateOptions {
   readonly instance: Instance;
   readonly settings: Settings;
   readonly server: SessionServer;
-  readonly registryFor: (instance: Instance, ids: SessionIds) => SessionRegistry;
+  readonly membership: Membership;
 }
 
 /** @throws WshError of sessions.create; nothing is left behind then */
@@ -81,13 +83,15 @@ export async function createSession(
 
   let listener: { stop(): void } | null = null;
   let stdinFile: string | null = null;
-  const claim = await claimSession(instance, {
-    name: rule,
-    maxSessions: spec.max_sessions ?? settings.max_sessions,
-    bind: (path) => {
-      listener = server.listen(path);
-    },
-  });
+  const bind = (path: string): void => {
+    listener = server.listen(path);
+  };
+  const { member } = spec;
+  const maxSessions = spec.max_sessions ?? settings.max_sessions;
+  const claim: ClaimResult =
+    member === undefined
+      ? await claimSession(instance, { name: rule, maxSessions, bind })
+      : { ...member, ...(await claimMember(instance, memberClaim(member, bind))), tooOld: [] };
   if (claim.tooOld.length > 0) {
     const { askToGiveWay } = await import("./give-way.ts");
     void askToGiveWay(instance, claim.tooOld);
@@ -138,7 +142,7 @@ export async function createSession(
         settings: sessionSettings(settings),
       },
       pane,
-      options.registryFor(instance, claim),
+      options.membership.registry(instance, claim),
     );
     made = session;
     await pane.start();
@@ -166,6 +170,13 @@ function startFiles(keyFile: KeyFile, directory: string): Pick<KeyFile, "offer" 
     },
     withdraw: () => keyFile.withdraw(),
   };
+}
+
+function memberClaim(
+  { session, max_panes: maxPanes, max_all: maxAll }: NonNullable<HostSpec["member"]>,
+  bind: (path: string) => void,
+): Parameters<typeof claimMember>[1] {
+  return { session, maxPanes, maxAll, bind };
 }
 
 function stdinOf(own: string | null, given: string | undefined): { path: string; isOurs: boolean } | null {
@@ -201,20 +212,6 @@ function paneSettings(settings: Settings) {
       recordBytes: Math.min(defaultCommandLimits.recordBytes, settings.max_command_bytes),
     },
   } satisfies Partial<PaneOptions>;
-}
-
-function sessionSettings(settings: Settings): SessionSettings {
-  return {
-    graceMs: settings.grace_seconds * 1000,
-    execGraceMs: settings.exec_grace_seconds * 1000,
-    sizePolicy: settings.size_policy,
-    elements: {
-      overlays: settings.max_overlays,
-      panels: settings.max_panels,
-      pieces: settings.max_spans,
-      pieceBytes: settings.max_span_bytes,
-    },
-  };
 }
 
 function stopListening(listener: { stop(): void } | null): void {

@@ -15,15 +15,16 @@ import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
-import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
 import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
-import type { SessionRegistry } from "../session/types.ts";
 import { historyPlaces } from "../store/history/places.ts";
 import { takeInWhenMany } from "../store/history/start-worker.ts";
 import { type CreateOptions, createSession } from "./create.ts";
 import { keepHistory } from "./history.ts";
+import { Membership } from "./membership.ts";
+import { Promotion } from "./promotion.ts";
+import { Recovery } from "./recovery.ts";
 import { servedPane } from "./served-pane.ts";
 import type { Session } from "./session.ts";
 
@@ -39,7 +40,7 @@ export async function runHost(): Promise<void> {
     // Not merely the exit code: what was bound before the failure would keep the process alive.
     process.exit(1);
   }
-  const { session, server, instance, ids, life, logger, warnings, history } = created;
+  const { session, server, instance, ids, life, membership, logger, warnings, history } = created;
   reportReady({ info: session.info(), warnings });
   const memory = new GiveBack();
   memory.worked();
@@ -61,9 +62,9 @@ export async function runHost(): Promise<void> {
   process.on("SIGTERM", () => void session.lifetime.kill("killed"));
   await over.promise;
   history[Symbol.dispose]();
-  await releaseSession(instance, { ...ids, name: session.name }).catch((error) =>
-    logger.warn("the session's files could not be removed", { error }),
-  );
+  await membership
+    .leave(instance, ids, session.name)
+    .catch((error) => logger.warn("the session's files could not be removed", { error }));
   files.life.discard();
   await server.flush(FLUSH_MS);
   process.exit(0);
@@ -75,13 +76,17 @@ async function begin(): Promise<{
   instance: Instance;
   ids: SessionIds;
   life: LifeLock;
+  membership: Membership;
   logger: Logger;
   /** Warnings about the settings, for the process that starts it. */
   warnings: readonly string[];
   /** Writes the session's commands down until it is disposed. */
   history: Disposable;
 }> {
-  const spec = v.parse(HostSpecSchema, await Bun.stdin.json());
+  const text = await Bun.stdin.text();
+  // Kept ready for a pane, and not needed any more.
+  if (text === "") process.exit(0);
+  const spec = v.parse(HostSpecSchema, JSON.parse(text));
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
   const settings = loadSettings(instance, { env: process.env });
   const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
@@ -94,9 +99,16 @@ async function begin(): Promise<{
     },
     audit,
   );
-  const create = { spec, instance, settings: settings.values, server, registryFor };
-  const { session, ids, life } = await (spec.starter === "server" ? createSession(create) : recorded(create, audit()));
-  server.serve(servedPane(session));
+  const membership = new Membership(spec.member?.session ?? null);
+  const create = { spec, instance, settings: settings.values, server, membership };
+  // By the server, or by the layout process that starts a pane.
+  const isRecorded = spec.starter === "server" || spec.member !== undefined;
+  const { session, ids, life } = await (isRecorded ? createSession(create) : recorded(create, audit()));
+  const { env, nofile } = spec;
+  const moved = (socket: string): void => server.moved(socket);
+  const promotion = new Promotion({ session, instance, ids, membership, env, nofile, moved });
+  const recovery = new Recovery({ session, instance, id: ids.id, membership, promotion, logger });
+  server.serve(servedPane(session, { membership, promotion, recovery }));
   const { warnings } = settings;
   const { id, pane_id } = session.info();
   const named = logger.with({ session: session.name, id, pane: pane_id });
@@ -109,7 +121,7 @@ async function begin(): Promise<{
     startedByProgram: spec.starter === "server",
     begun: () => takeInWhenMany(places, retention),
   });
-  return { session, server, instance, ids, life, logger: named, warnings, history };
+  return { session, server, instance, ids, life, membership, logger: named, warnings, history };
 }
 
 /** Starts the session, and records that a command line did so. */
@@ -133,15 +145,6 @@ async function recorded(options: CreateOptions, audit: AuditLog | null): ReturnT
     const ids = reached === undefined ? {} : { reached };
     audit?.write({ operation: "sessions.create", input: create, context, ...ids, result, ms });
   }
-}
-
-function registryFor(instance: Instance, ids: SessionIds): SessionRegistry {
-  return {
-    rename: (name) => renameSession(instance, ids.id, name),
-    ended: (name) => markEnded(instance, { ...ids, name }),
-    live: () => markLive(instance, ids.id),
-    leave: (name) => releaseSession(instance, { ...ids, name }),
-  };
 }
 
 /** Socket or lock was deleted, as with the whole runtime directory: the session lives on and takes its place again. */

@@ -1,11 +1,23 @@
 /** A session of one pane, as its socket serves it: its operations, its streams, and its place beside other floods. */
 import type { Served } from "../endpoint/served.ts";
+import { bindings } from "../keys/bindings.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { PeerRequest } from "../wire/peer.ts";
 import { FloodPace } from "./fairness/pacing.ts";
 import { FloodPriority } from "./fairness/priority.ts";
+import type { Membership } from "./membership.ts";
+import type { Promotion } from "./promotion.ts";
+import type { Recovery } from "./recovery.ts";
 import type { Session } from "./session.ts";
 import { shownPane } from "./shown-pane.ts";
 
-export function servedPane(session: Session): Served {
+export interface PanePlace {
+  readonly membership: Membership;
+  readonly promotion: Promotion;
+  readonly recovery: Recovery;
+}
+
+export function servedPane(session: Session, place: PanePlace): Served {
   const { pane } = session;
   const shown = shownPane(session);
   let operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
@@ -14,6 +26,15 @@ export function servedPane(session: Session): Served {
     operations ??= import("./operations/dispatch.ts");
     return operations;
   }
+  async function operate(request: PeerRequest): Promise<unknown> {
+    const answered = priority.asked();
+    try {
+      const { operate } = await loadOperations();
+      return await operate(session, request, place);
+    } finally {
+      answered();
+    }
+  }
   const priority = new FloodPriority(
     () => session.viewers.count > 0,
     () => void loadOperations(),
@@ -21,22 +42,36 @@ export function servedPane(session: Session): Served {
   );
   return {
     session,
+    role: "host",
     paneId: pane.id,
+    get isMember() {
+      return place.membership.isMember;
+    },
     begin({ changed, tell }) {
       for (const change of ["listed", "title", "alternate"] as const) pane.events.on(change, changed);
       pane.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
       pane.events.on("endTold", () => tell("session_end_told"));
     },
     shown: () => shown,
-    async operate(request) {
-      const answered = priority.asked();
-      try {
-        const { operate } = await loadOperations();
-        return await operate(session, request);
-      } finally {
-        answered();
-      }
+    async bound(key) {
+      const binding = bindings.get(key);
+      if (binding === undefined) return;
+      await operate({
+        op: binding.operation,
+        input: binding.input,
+        target: pane.id,
+        caller: { kind: "cli", id: "keys", connected: true },
+        access: "admin",
+        signal: new AbortController().signal,
+      });
     },
+    between: async ({ op, input, caller, access, signal }, peer) => {
+      if (op === "host.served") return place.recovery.served(input, peer);
+      // A pane is put beside this one: there are several then.
+      if (op === "host.adopt") return place.promotion.forward(op, input, { caller, access, signal, target: pane.id });
+      throw new WshError("unknown_method", `this session process knows no request '${op}'`);
+    },
+    operate,
     clients: async () => (await import("./streams/client-streams.ts")).clientStreams(session),
   };
 }

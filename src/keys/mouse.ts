@@ -14,7 +14,7 @@ const MOTION = 32;
 const WHEEL = 64;
 const RELEASE = 3;
 
-interface MouseReport {
+export interface MouseReport {
   /** Button bits as the encodings have them, without X10's 32. */
   readonly button: number;
   /** 1-based. */
@@ -24,9 +24,31 @@ interface MouseReport {
   readonly encoding: "x10" | "utf8" | "urxvt" | "sgr";
 }
 
+/** A report, and what decides who wants it. */
+export interface ReadMouse extends MouseReport {
+  readonly motion: boolean;
+  /** A button is down. */
+  readonly held: boolean;
+}
+
 const latin1 = new TextDecoder("latin1");
 const utf8 = new TextDecoder();
 const utf8Encoder = new TextEncoder();
+
+/** Reads one mouse event, with what decides whether a program asked for it. */
+export function readReport(bytes: Uint8Array): ReadMouse | null {
+  const report = parseMouse(bytes);
+  if (report === null) return null;
+  const motion = (report.button & MOTION) !== 0;
+  const held = motion && (report.button & RELEASE) !== RELEASE;
+  return { ...report, button: report.button, motion, held };
+}
+
+/** A report in another encoding; the older ones do not say which button was released. */
+export function encodeReport(report: MouseReport): Uint8Array {
+  const known = report.encoding === "sgr" || !report.release;
+  return encodeMouse(known ? report : { ...report, button: (report.button & ~RELEASE) | RELEASE });
+}
 
 /** Reads one mouse event; null when the bytes are something else. */
 function parseMouse(bytes: Uint8Array): MouseReport | null {

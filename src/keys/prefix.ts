@@ -7,6 +7,7 @@
  * and modifier keys by themselves pass by between the two presses.
  */
 import { WshError } from "../protocol/errors.ts";
+import { boundKey } from "./bindings.ts";
 import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
 import type { InputEvent, ParsedKey } from "./types.ts";
 
@@ -31,6 +32,8 @@ export type PrefixAction =
   /** Take the keyboard back from its captor. */
   | { readonly type: "release" }
   | { readonly type: "detach" }
+  /** A key of the table of bindings was pressed. */
+  | { readonly type: "bound"; readonly key: string }
   | { readonly type: "help" };
 
 /**
@@ -108,6 +111,8 @@ export function prefixKey(
   const typed = event.parsed?.modifiers.length === 0 ? event.parsed.key : null;
   if (typed === "?") return { state: initialPrefixState, action: { type: "help" } };
   if (typed === "l") return { state: initialPrefixState, action: { type: "forward", raw: state.pending } };
+  const bound = event.kind === "key" ? boundKey(event.parsed) : null;
+  if (bound !== null) return { state: initialPrefixState, action: { type: "bound", key: bound } };
   const both = new Uint8Array(state.pending.length + event.raw.length);
   both.set(state.pending);
   both.set(event.raw, state.pending.length);

@@ -19,6 +19,8 @@ export interface KeyActions {
   detach(): void;
   /** Show what the prefix key can do; `false`: some key was pressed since. */
   help(shown: boolean): void;
+  /** A key was pressed after the prefix that is bound to an operation (bindings.ts). */
+  bound(key: string): void;
   /** Take the keyboard back from the caller that captured it. */
   release(): void;
 }
@@ -104,6 +106,7 @@ export class KeyReader {
           return;
         }
         if (action.type === "help") this.showHelp(true);
+        else if (action.type === "bound") this.actions.bound(action.key);
         else {
           // At once, not when the session process reports it: the next press is already meant for what follows.
           this.captured = false;

@@ -4,9 +4,11 @@ import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
 import { historyOperations } from "./history.ts";
+import { paneOperations } from "./panes.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
 import { terminalOperations } from "./terminal.ts";
+import { windowOperations } from "./windows.ts";
 
 const all = [
   ...serverOperations,
@@ -15,6 +17,8 @@ const all = [
   ...commandOperations,
   ...elementOperations,
   ...historyOperations,
+  ...windowOperations,
+  ...paneOperations,
 ] as const;
 
 type All = (typeof all)[number];

@@ -24,6 +24,9 @@ const PersonDeviceSchema = v.object({
 });
 export type PersonDevice = v.InferOutput<typeof PersonDeviceSchema>;
 
+/** Variables that a new pane gets from the newest viewer: the session's own may be of a login that is over. */
+export const personVariables = ["SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY"] as const;
+
 export const AttachSchema = v.object({
   rows: SideSchema,
   cols: SideSchema,
@@ -44,6 +47,14 @@ export const AttachSchema = v.object({
   copies: v.optional(v.boolean(), false),
   /** The prefix key's name as the person knows it; null when there is none. */
   prefix: v.nullable(v.string()),
+  /** By the layout process that composes what it gets: sizes are applied at once, and keys have been read already. */
+  composed: v.optional(v.boolean(), false),
+  /** Where the person's agents and screens are: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */
+  environment: v.optional(v.record(v.picklist(personVariables), v.pipe(v.string(), v.maxLength(4096))), {}),
+  /** Whether the terminal shows UTF-8. */
+  utf8: v.optional(v.boolean(), true),
+  /** The viewer has an active window, pane and zoom of its own. */
+  independent: v.optional(v.boolean(), false),
   /** The terminal, if the session process may open it and carry keys and the program's bytes without the client. */
   terminal: v.optional(PersonDeviceSchema),
 });
@@ -89,4 +100,14 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("copied"), base64: v.string() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
+  /** The session is served at another socket from now on: the stream goes on there, and this one is over. */
+  v.object({
+    event: v.literal("moved"),
+    socket: v.string(),
+    /** Typed, and not yet given to any program: it goes first there. */
+    typed: v.optional(v.array(v.union([v.object({ key: v.string() }), v.object({ bytes: v.array(v.number()) })])), []),
+  }),
 ]);
+
+/** A person pressed the prefix key and then one that is bound to operations. */
+export const BoundKeySchema = v.object({ key: v.pipe(v.string(), v.maxLength(64)) });

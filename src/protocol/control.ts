@@ -11,7 +11,9 @@ export const HelloSchema = v.object({
   wsh: v.number(),
   /** Product version of the speaker. */
   version: v.string(),
-  role: v.picklist(["host", "server", "cli", "attach"]),
+  role: v.picklist(["host", "layout", "server", "cli", "attach"]),
+  /** The process of a pane of a session that another process serves. */
+  member: v.optional(v.literal(true)),
   /** Describes a session process, so that a list needs no second round trip. */
   info: v.optional(SessionInfoSchema),
 });
@@ -24,6 +26,8 @@ export const RequestSchema = v.object({
   id: v.number(),
   op: v.string(),
   input: v.optional(v.unknown()),
+  /** The target as the caller wrote it: which window or pane of the session is meant. */
+  target: v.optional(v.pipe(v.string(), v.maxLength(256))),
   caller: v.object({
     kind: v.picklist(["http", "ws", "mcp", "cli"]),
     id: v.string(),

@@ -62,6 +62,10 @@ const kinds = {
   },
   no_shell_integration: { status: 409, hint: "Use {run}, which judges the end by what it sees." },
   input_captured: { status: 409, hint: "Another owner holds the keyboard; wait until it releases it." },
+  moved: {
+    status: 421,
+    hint: "Another process serves it, at details.socket; wsh's own clients go there by themselves.",
+  },
   server_already_running: { status: 409, hint: "Use the server that runs, or another instance name (-L)." },
   nested_session: { status: 409, hint: "Detach first, or start with --nested." },
   size_held: { status: 409, hint: "Detach them first, or resize with {force}; it holds until one of them types." },

@@ -27,6 +27,11 @@ function isSessionName(text: string): boolean {
   return namePattern.test(text);
 }
 
+/** A name that could be a number would be taken for the window's index. */
+export function isWindowName(text: string): boolean {
+  return isSessionName(text) && !indexPattern.test(text);
+}
+
 /** Returns the name. @throws WshError invalid_session_name */
 export function checkSessionName(text: string): string {
   if (!isSessionName(text)) throw new WshError("invalid_session_name", `${quote(text)} is not a session name`);
@@ -54,7 +59,7 @@ export function checkInstanceName(text: string): string {
   return text;
 }
 
-/** What a target addresses. Without window or pane: the active one. */
+/** What a target addresses. An empty window: the active one; none: the session's oldest pane. */
 export type Target =
   | { readonly kind: "pane" | "window_id" | "session_id"; readonly id: number }
   | { readonly kind: "session"; readonly name: string; readonly window?: string; readonly pane?: number };
@@ -79,8 +84,8 @@ export function sessionId(id: number): string {
 }
 
 /**
- * Reads `name`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session). After a name,
- * a window is given by index or name, a pane by index.
+ * Reads `name`, `name:`, `name:window`, `name:window.pane` or an id: `@7` (pane), `@w5` (window), `@s3` (session). After
+ * a name, a window is given by index or name, a pane by index; `name:` is what has the focus.
  * Text that can name nothing gives session_not_found, as an unknown name does: a lookup fails in one way only.
  */
 export function parseTarget(text: string): Target {
@@ -99,6 +104,7 @@ export function parseTarget(text: string): Target {
   const rest = text.slice(colon + 1);
   const dot = rest.lastIndexOf(".");
   const window = dot === -1 ? rest : rest.slice(0, dot);
+  if (window === "" && dot === -1) return { kind: "session", name, window };
   if (!isSessionName(window)) throw notATarget(text, `${quote(window)} is not a window`);
   if (dot === -1) return { kind: "session", name, window };
 

@@ -27,6 +27,15 @@ export const PaneInfoSchema = v.object({
   cwd: v.nullable(v.string()),
   title: v.string(),
   state: SessionStateSchema,
+  /** Place of its top left cell in the window, from 0; absent for a session of one pane, and while it is hidden. */
+  row: v.optional(v.number()),
+  col: v.optional(v.number()),
+  /** There is no room for it, or another pane is zoomed. */
+  hidden: v.optional(v.boolean()),
+  /** The session or pane that it shows, where it runs no program of its own. */
+  view: v.optional(v.string()),
+  exit_code: v.optional(v.nullable(v.number())),
+  signal: v.optional(v.nullable(v.string())),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
@@ -37,6 +46,10 @@ export const WindowInfoSchema = v.object({
   active: v.boolean(),
   rows: v.number(),
   cols: v.number(),
+  /** The active pane has the whole window. */
+  zoomed: v.optional(v.boolean()),
+  /** What is typed goes to every pane. */
+  synchronized: v.optional(v.boolean()),
   panes: v.array(PaneInfoSchema),
 });
 export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
@@ -86,7 +99,7 @@ export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, 
     return;
   }
   const { window: wanted, pane } = target;
-  if (wanted === undefined) return;
+  if (wanted === undefined || wanted === "") return;
   const window = info.windows.find(({ index, name }) => String(index) === wanted || name === wanted);
   const found = pane === undefined ? window : window?.panes.find(({ index }) => index === pane);
   if (found !== undefined) return;

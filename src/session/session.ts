@@ -29,6 +29,9 @@ export class Session<P extends PaneRef = PaneRef> {
   /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;
+  /** Another process is taking over: sizes wait. */
+  isHandingOver = false;
+  private number: number;
   private currentName: string;
   private tagSet: Set<string>;
   private streams = 0;
@@ -43,7 +46,8 @@ export class Session<P extends PaneRef = PaneRef> {
     const clock = options.clock ?? systemClock;
     const { events } = this;
     this.viewers = new Viewers(options.settings.sizePolicy, () => events.emit("listed", undefined));
-    this.createdAt = clock.wall();
+    this.createdAt = options.createdAt ?? clock.wall();
+    this.number = options.id;
     this.currentName = options.name;
     this.tagSet = new Set(normalizeTags(options.tags));
     this.keptPrivate = options.private ?? false;
@@ -105,7 +109,12 @@ export class Session<P extends PaneRef = PaneRef> {
 
   /** `@s3` */
   get id(): string {
-    return sessionId(this.options.id);
+    return sessionId(this.number);
+  }
+
+  /** Its pane belongs to another session from now on. */
+  becameOf(number: number): void {
+    this.number = number;
   }
 
   get name(): string {
@@ -182,7 +191,7 @@ export class Session<P extends PaneRef = PaneRef> {
       exit_code: this.exit?.code ?? null,
       signal: this.exit?.signal ?? null,
       created_at: this.createdAt,
-      windows: [this.window.info(pane)],
+      windows: this.pane.windows?.() ?? [this.window.info(pane)],
       ...(this.keptPrivate ? { private: true } : {}),
     };
   }
@@ -229,7 +238,7 @@ export class Session<P extends PaneRef = PaneRef> {
 
   /** Sets the outer size; null takes it from the viewers. */
   async resize(asked: Size | null = this.viewers.size() ?? this.window.unattendedSize): Promise<void> {
-    if (asked === null) return;
+    if (asked === null || this.isHandingOver) return;
     const changed = await this.window.resize(asked);
     this.events.emit("listed", undefined);
     if (!changed) return;
@@ -238,8 +247,25 @@ export class Session<P extends PaneRef = PaneRef> {
     this.events.emit("info", undefined);
   }
 
+  /**
+   * Another process has taken over what belongs to the session as a whole; here is only a pane now. Its program keeps
+   * the size it has.
+   */
+  becomePane(): void {
+    this.window.becomePane();
+    this.elements.takeOver({
+      elements: [],
+      nextZ: { overlay: 0, panel: 0 },
+      created: 0,
+      focused: null,
+      agentAlt: false,
+    });
+    this.keyboard.release();
+  }
+
   /** Gives the program what the panels leave of the outer size. */
   async layOut(): Promise<void> {
+    if (this.isHandingOver) return;
     await this.window.layOut();
     this.events.emit("listed", undefined);
   }

@@ -8,7 +8,7 @@ import type { Emitter } from "../base/emitter.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
-import type { EndReason, PaneInfo, SessionState } from "../protocol/session.ts";
+import type { EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { InputMode, TypedKey } from "./keyboard.ts";
@@ -33,6 +33,8 @@ export interface SessionOptions extends Size {
   readonly private?: boolean | undefined;
   readonly server: string;
   readonly settings: SessionSettings;
+  /** Unix time in ms at which the session was made, if that was in another process. */
+  readonly createdAt?: number;
   readonly clock?: Clock;
 }
 
@@ -76,6 +78,8 @@ export interface PaneRef extends Typed {
     endTold(): void;
   };
   info(state?: SessionState): Omit<PaneInfo, "index" | "active">;
+  /** The windows, where it stands for several panes. */
+  windows?(): WindowInfo[];
   state(): SessionState;
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting };
   resize(rows: number, cols: number): Promise<void>;

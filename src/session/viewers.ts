@@ -16,6 +16,12 @@ export interface Viewer {
   sizeChanged(): void;
   /** The session ends this terminal's stream. */
   end(reason: ViewerEnd): void;
+  /** The session is served at another socket from now on. */
+  move(socket: string): void;
+  /** A layout process, which composes what it gets. */
+  readonly composed: boolean;
+  /** Where the person's agents and screens are, for programs that are started for them. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
 export type ViewerEnd =
@@ -42,6 +48,11 @@ export class Viewers {
 
   get all(): readonly Viewer[] {
     return [...this.viewers.values()];
+  }
+
+  /** That of the newest viewer: where a person's agent and screen are. */
+  get environment(): Readonly<Record<string, string>> {
+    return this.all.findLast(({ readOnly, composed }) => !readOnly && !composed)?.environment ?? {};
   }
 
   add(viewer: Viewer): void {

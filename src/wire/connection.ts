@@ -34,7 +34,11 @@ export interface ConnectionEvents {
   close?(): void;
 }
 
-export type RequestContext = Pick<Request, "caller" | "access"> & { readonly signal?: AbortSignal };
+export type RequestContext = Pick<Request, "caller" | "access"> & {
+  /** The target as the caller wrote it. */
+  readonly target?: string;
+  readonly signal?: AbortSignal;
+};
 
 interface Waiting {
   resolve(result: unknown): void;
@@ -119,8 +123,9 @@ export class Connection {
     const id = this.nextId++;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.waiting.set(id, { resolve, reject });
-    const { signal, caller, access } = context;
-    this.send(messageTypes.request, { id, op, input, caller, access } satisfies Request);
+    const { signal, caller, access, target } = context;
+    const addressed = target === undefined ? {} : { target };
+    this.send(messageTypes.request, { id, op, input, ...addressed, caller, access } satisfies Request);
     if (signal === undefined) return promise;
     const cancel = (): void => this.send(messageTypes.cancel, { id });
     if (signal.aborted) cancel();

@@ -22,13 +22,16 @@ import type { Wire, WireEvents } from "./socket.ts";
 export interface PeerRequest {
   readonly op: string;
   readonly input: unknown;
+  /** The target as the caller wrote it. */
+  readonly target?: string;
   readonly caller: Caller;
   readonly access: Access;
   readonly signal: AbortSignal;
 }
 
 export interface PeerHandler {
-  hello(): Hello;
+  /** A promise while the process is not ready: the peer waits for its hello. */
+  hello(): Hello | Promise<Hello>;
   /** Answers one request; an exception becomes the error of the response. */
   request(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Messages of the peer's stream: input, resize, end. */
@@ -46,6 +49,8 @@ export class Peer {
   isServer = false;
   private closed = false;
   private afterFlush: (() => void) | null = null;
+  /** Called once, when the connection has ended. */
+  onClosed: (() => void) | null = null;
   /** Called when the outbox is empty again after the socket had refused bytes. */
   onDrain: (() => void) | null = null;
 
@@ -122,6 +127,7 @@ export class Peer {
     this.running.clear();
     this.outbox.clear();
     this.handler.closed(this);
+    this.onClosed?.();
   }
 
   get isClosed(): boolean {
@@ -156,11 +162,16 @@ export class Peer {
     clearTimeout(this.helloTimer);
     this.greeted = true;
     this.isServer = hello.role === "server";
-    this.send(messageTypes.hello, this.handler.hello());
-    if (hello.wsh !== PROTOCOL_VERSION) this.finish();
+    const answer = (own: Hello): void => {
+      this.send(messageTypes.hello, own);
+      if (hello.wsh !== PROTOCOL_VERSION) this.finish();
+    };
+    const own = this.handler.hello();
+    if (own instanceof Promise) void own.then(answer);
+    else answer(own);
   }
 
-  private async answer({ id, op, input, caller, access }: v.InferOutput<typeof RequestSchema>): Promise<void> {
+  private async answer({ id, op, input, target, caller, access }: v.InferOutput<typeof RequestSchema>): Promise<void> {
     const controller = new AbortController();
     this.running.set(id, controller);
     try {
@@ -169,6 +180,7 @@ export class Peer {
         {
           op,
           input,
+          ...(target === undefined ? {} : { target }),
           caller: name === undefined ? rest : { ...rest, name },
           access,
           signal: controller.signal,

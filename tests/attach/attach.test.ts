@@ -263,8 +263,8 @@ withTmux("keys", () => {
     await person.sees(PROMPT);
     await person.type("stty -icanon -echo -isig min 1; echo raw; dd bs=1 count=4 2>/dev/null | od -An -tx1");
     await person.sees(/^raw$/m);
-    await person.keys("C-\\", "l", "C-\\", "x", "y");
-    await person.sees("1c 1c 78 79");
+    await person.keys("C-\\", "l", "C-\\", "y", "q");
+    await person.sees("1c 1c 79 71");
   });
 
   test("prefix ? shows help until the next key, which is not lost", async () => {

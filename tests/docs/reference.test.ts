@@ -104,14 +104,22 @@ describe("docs/keys.md", () => {
       "prefix, prefix",
       "prefix, `?`",
       "prefix, `l`",
+      "prefix, `%` or `\\|`",
+      'prefix, `"` or `-`',
+      "prefix, an arrow, `o`, `;`",
+      "prefix, Ctrl and an arrow",
+      "prefix, `z`",
+      "prefix, `x`, `&`",
+      "prefix, `!`, `{`, `}`, Space",
+      "prefix, `c`, `n`, `p`, `0` to `9`",
       "prefix, any other key",
       "prefix, while an agent holds the keyboard",
     ]);
-    expect([after("prefix"), after("?"), after("l"), after("x"), after("", true)]).toEqual([
+    expect([after("prefix"), after("?"), after("l"), after("y"), after("", true)]).toEqual([
       "detach",
       "help",
       "prefix",
-      "prefixx",
+      "prefixy",
       "release",
     ]);
   });

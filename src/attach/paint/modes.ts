@@ -86,6 +86,12 @@ export function takesControlStrings(env: Readonly<Record<string, string | undefi
   return !screen && env.TERM_PROGRAM !== "Apple_Terminal";
 }
 
+/** Whether the terminal shows UTF-8, as the locale says; without one, it is taken to. */
+export function showsUtf8(env: Readonly<Record<string, string | undefined>>): boolean {
+  const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";
+  return locale === "" || /utf-?8/i.test(locale);
+}
+
 const on = (mode: number) => `\x1b[?${mode}h`;
 const off = (mode: number) => `\x1b[?${mode}l`;
 

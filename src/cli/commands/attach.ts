@@ -12,6 +12,7 @@ interface AttachFlags {
   readonly scrollback: string;
   readonly altScreen?: boolean;
   readonly readOnly?: boolean;
+  readonly independent?: boolean;
 }
 
 export function register(program: Command): void {
@@ -27,6 +28,7 @@ export function register(program: Command): void {
       "new",
     )
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
+    .option("--independent", "look at windows and panes by yourself: others keep theirs")
     .option("--read-only", "watch only: send no keys, never decide the size")
     .action(async (name: string, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
@@ -39,6 +41,8 @@ export function register(program: Command): void {
       }
       const { exitCode } = await attachHere(instance, {
         name: entry.name ?? name,
+        session: entry.session,
+        independent: flags.independent === true,
         socket: entry.socket,
         scrollback,
         altScreen: flags.altScreen === true,

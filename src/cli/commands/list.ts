@@ -100,7 +100,8 @@ function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo
   if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane's id`);
   const own = parseTarget(id);
   const session = own.kind === "session_id" ? own.id : null;
-  return { id: pane.id, session, window: null, socket: hostSocket(instance, pane.id), name, ended: !running };
+  const socket = hostSocket(instance, pane.id);
+  return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };
 }
 
 async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<Listed> {

@@ -81,6 +81,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   };
   const { outcome, exitCode } = await attachHere(instance, {
     name: info.name,
+    session: Number(info.id.slice(2)),
     socket,
     scrollback: "none",
     altScreen: flags.altScreen === true,

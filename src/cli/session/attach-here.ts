@@ -14,7 +14,11 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "prefix" | "colors" | "titles" | "copies" | "around"> & { readonly name: string },
+  options: Omit<AttachOptions, "prefix" | "colors" | "titles" | "copies" | "around" | "again"> & {
+    readonly name: string;
+    /** The session's number, if it is known. */
+    readonly session: number | null;
+  },
 ): Promise<Ended> {
   const around = sessionAround(process.env);
   if (around !== null) await refuseMirror(around, options);
@@ -22,6 +26,7 @@ export async function attachHere(
   const { prefix_key, colours: colors, title, clipboard_command } = settings.values;
   const { outcome, name, terminalTakes } = await attach({
     ...options,
+    again: () => servedAt(instance, options.session),
     around,
     prefix: parsePrefix(prefix_key),
     colors,
@@ -30,4 +35,12 @@ export async function attachHere(
   });
   if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
+}
+
+/** Where a session is served now; null while it is not. */
+async function servedAt(instance: Instance, session: number | null): Promise<string | null> {
+  const { listSessions } = await import("../../instance/registry/registry.ts");
+  const { processState } = await import("../../instance/registry/liveness.ts");
+  const found = listSessions(instance).find((entry) => entry.session === session);
+  return found !== undefined && processState(found.socket) === "alive" ? found.socket : null;
 }

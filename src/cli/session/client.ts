@@ -2,9 +2,11 @@
  * Operations of one session, requested from its process directly: no server is needed. Input and output are typed by the
  * operation table; the session process validates them.
  */
+import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import { processState } from "../../instance/registry/liveness.ts";
 import { findSession } from "../../instance/registry/registry.ts";
+import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget } from "../../protocol/names.ts";
@@ -17,9 +19,13 @@ export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", c
 export class SessionClient implements Disposable {
   private constructor(
     readonly name: string,
+    /** To the process of the pane that the target means. */
     readonly connection: Connection,
-    /** The session as it was when the connection opened. */
+    /** To the process that serves the session: the same one, unless the session has several panes. */
+    private readonly whole: Connection,
+    /** The session as its pane's process had it when the connection opened. */
     readonly info: SessionInfo | null,
+    private readonly target: string,
   ) {}
 
   /** @throws WshError session_not_found, host_unavailable, host_version */
@@ -30,7 +36,10 @@ export class SessionClient implements Disposable {
     let client: SessionClient;
     try {
       const { connection, hello } = await Connection.open(entry.socket, "cli", events);
-      client = new SessionClient(name, connection, hello.info ?? null);
+      const info = hello.info ?? null;
+      if (hello.role === "layout")
+        return await SessionClient.ofPane(info?.name ?? name, connection, info, target, events);
+      client = new SessionClient(name, connection, connection, info, target);
     } catch (thrown) {
       const error = connectFailure(thrown, entry.socket);
       if (error.code !== "session_not_found") throw error;
@@ -45,20 +54,50 @@ export class SessionClient implements Disposable {
     }
   }
 
+  /** One request to the layout process tells which pane is meant; from then on that pane's process is asked itself. */
+  private static async ofPane(
+    name: string,
+    whole: Connection,
+    info: SessionInfo | null,
+    target: string,
+    events: ConnectionEvents,
+  ): Promise<SessionClient> {
+    try {
+      const context = { caller: cliCaller, access: "admin", target } as const;
+      const { socket } = v.parse(ResolvedSchema, await whole.request("host.resolve", {}, context));
+      whole.listen({});
+      const { connection, hello } = await Connection.open(socket, "cli", events);
+      return new SessionClient(name, connection, whole, hello.info ?? info, target);
+    } catch (error) {
+      whole.close();
+      throw error;
+    }
+  }
+
   /** @throws WshError of the operation, host_unavailable when the session process ends meanwhile */
-  async call<N extends OperationNameOf<"pane" | "session">>(
+  async call<N extends OperationNameOf<"pane" | "session" | "layout">>(
     operation: N,
     input: OperationInput<N>,
     signal?: AbortSignal,
   ): Promise<OperationOutput<N>> {
-    const context = { caller: cliCaller, access: "admin", ...(signal === undefined ? {} : { signal }) } as const;
-    return (await this.connection.request(operation, input, context)) as OperationOutput<N>;
+    const { target } = this;
+    const context = {
+      caller: cliCaller,
+      access: "admin",
+      target,
+      ...(signal === undefined ? {} : { signal }),
+    } as const;
+    const connection = isForPane(operation, target) ? this.connection : this.whole;
+    return (await connection.request(operation, input, context)) as OperationOutput<N>;
   }
 
   [Symbol.dispose](): void {
     this.connection.close();
+    this.whole.close();
   }
 }
+
+const ResolvedSchema = v.object({ socket: v.string() });
 
 /** Why a session process could not be reached: one that lives may be too busy to accept, which macOS calls refused. */
 export function connectFailure(thrown: unknown, socket: string): WshError {

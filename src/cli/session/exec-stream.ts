@@ -44,7 +44,7 @@ export class ExecStream implements Disposable {
     print: (bytes: Uint8Array) => Promise<void>,
   ): Promise<ExecStream> {
     const stream = new ExecStream(session, print);
-    stream.client = await SessionClient.open(instance, session.info?.id ?? session.name, {
+    stream.client = await SessionClient.open(instance, session.info?.pane_id ?? session.name, {
       message: (message) => stream.receive(message),
       close: () => {
         stream.lost = true;

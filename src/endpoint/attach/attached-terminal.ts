@@ -9,6 +9,7 @@ import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyReader } from "../../keys/reader.ts";
 import {
   AttachSchema,
+  BoundKeySchema,
   HelpSchema,
   ResizeSchema,
   type ScrollbackChoice,
@@ -32,6 +33,8 @@ const LAST_BYTES_MS = 1_000;
 const RESIZE_MS = 16;
 /** Selections of OSC 52 that mean the clipboard: none, `c`, `s`; not X11's primary one alone. */
 const CLIPBOARDS = /^$|[cs]/;
+/** Most reads of keys that wait for what an earlier key is bound to: more than anybody types meanwhile. */
+const MAX_WAITING = 4096;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -48,7 +51,14 @@ export class TerminalStream implements Viewer {
   readonly around: string | undefined;
   size: Size;
   help = false;
+  /** Called for a key that is bound to an operation. */
+  onBound: (key: string) => Promise<void> = async () => {};
+  /** What was typed after such a key, until what it is bound to is done; a string is another such key. */
+  private waiting: (Uint8Array | string)[] | null = null;
   private readonly scrollback: ScrollbackChoice;
+  /** Its owner collects sizes and reads keys. */
+  readonly composed: boolean;
+  readonly environment: Readonly<Record<string, string>>;
   private readonly outer: string | undefined;
   /** The client puts copies into the system's clipboard. */
   private readonly copies: boolean;
@@ -77,6 +87,8 @@ export class TerminalStream implements Viewer {
     this.readOnly = attach.read_only;
     this.around = attach.around;
     this.scrollback = attach.scrollback;
+    this.composed = attach.composed;
+    this.environment = attach.environment;
     this.outer = attach.outer;
     this.copies = attach.copies && !attach.read_only;
     this.size = { rows: attach.rows, cols: attach.cols };
@@ -93,6 +105,7 @@ export class TerminalStream implements Viewer {
       reply: () => {},
       detach: () => this.end({ reason: "detached" }),
       help: (shown) => this.showHelp({ shown }),
+      bound: (key) => this.bound({ key }),
       release: () => {
         session.keyboard.release();
         session.elements.unfocus();
@@ -125,6 +138,47 @@ export class TerminalStream implements Viewer {
   showHelp(input: unknown): void {
     this.help = v.parse(HelpSchema, input).shown;
     this.presentation.reconsider();
+  }
+
+  /** The person pressed a key that is bound to an operation. */
+  bound(input: unknown): void {
+    const { key } = v.parse(BoundKeySchema, input);
+    if (this.readOnly || this.over) return;
+    if (this.waiting !== null) this.waiting.push(key);
+    else this.perform(key, []);
+  }
+
+  /** What follows is typed where the key leads to. */
+  private perform(key: string, following: (Uint8Array | string)[]): void {
+    this.waiting = following;
+    void this.onBound(key)
+      .catch(() => this.refused())
+      .finally(() => {
+        const rest = this.waiting ?? [];
+        this.waiting = null;
+        for (let next = rest.shift(); next !== undefined && !this.over; next = rest.shift()) {
+          if (typeof next === "string") {
+            this.perform(next, rest);
+            return;
+          }
+          this.typed(next);
+        }
+      });
+  }
+
+  /** What a key is bound to could not be done. */
+  private refused(): void {
+    if (!this.over) this.presentation.painter.rang();
+    this.presentation.reconsider();
+  }
+
+  /** The session is served at another socket: the client goes on there. Nothing of the terminal is read or drawn here. */
+  move(socket: string): void {
+    if (this.over) return;
+    const typed = (this.waiting ?? []).map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
+    this.close();
+    this.peer.send(messageTypes.event, { event: "moved", socket, typed });
+    this.peer.finish();
   }
 
   /** The client has written what it was sent. */
@@ -248,6 +302,10 @@ export class TerminalStream implements Viewer {
     this.session.viewers.acted(this.id);
     if (this.presentation.mode === "opening") return;
     this.presentation.resized();
+    if (this.composed) {
+      void this.applySize();
+      return;
+    }
     this.resizeTimer ??= setTimeout(() => void this.applySize(), RESIZE_MS);
   }
 
@@ -294,6 +352,10 @@ export class TerminalStream implements Viewer {
 
   private typed(bytes: Uint8Array): void {
     if (this.readOnly || this.over) return;
+    if (this.waiting !== null) {
+      if (this.waiting.length < MAX_WAITING) this.waiting.push(new Uint8Array(bytes));
+      return;
+    }
     if (this.session.viewers.acted(this.id)) void this.session.resize();
     const { mode, painter } = this.presentation;
     const typed = mode === "paint" ? this.shown.place(bytes, painter.offset) : bytes;

@@ -1,5 +1,6 @@
 /** Session operations on commands: the domain decides, these convert its answers to the wire format. */
 
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { READY_OUTPUT_LIMIT } from "../../pane/commands/exec.ts";
@@ -12,7 +13,7 @@ import { type CommandRecord, type StepResult, stepsOf } from "../../protocol/com
 import { condition, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
-import type { HandlerContext, PaneHandlers } from "./context.ts";
+import type { PaneHandlers } from "./context.ts";
 import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";

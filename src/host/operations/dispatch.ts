@@ -1,34 +1,60 @@
 /**
- * Dispatches session operations from a request to its handler. A separate module because it imports every operation's
- * schemas: the session process loads it with the first request (1.5 MB and some milliseconds), so a session that only a
- * person uses never does.
+ * Dispatches operations from a request to its handler. A separate module because it imports every operation's schemas:
+ * the session process loads it with the first request (1.5 MB and some milliseconds), so a session that only a person
+ * uses never does. Once a layout process serves the session, what concerns the whole of it is passed on.
  */
+
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
+import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { parseInput, requireAccess } from "../../operations/call.ts";
+import { isForPane } from "../../operations/routing.ts";
 import { findOperation } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
+import type { Membership } from "../membership.ts";
+import type { Promotion } from "../promotion.ts";
 import type { Session } from "../session.ts";
-import type { HandlerContext } from "./context.ts";
-import { paneHandlers, sessionHandlers } from "./handlers.ts";
+import { paneHandlers } from "./handlers.ts";
+import { isOfOnePane, onePaneHandlers } from "./one-pane.ts";
 
 /** The tables as dispatch reads them: parsing has ensured that each input fits its handler. */
 type AnyHandlers<S> = Readonly<Record<string, (subject: S, input: unknown, context: HandlerContext) => unknown>>;
 const ofPane = paneHandlers as unknown as AnyHandlers<Pane>;
 const ofSession = sessionHandlers as unknown as AnyHandlers<Session>;
+const ofOnePane = onePaneHandlers as unknown as AnyHandlers<Session>;
 
 /** @throws WshError unknown_method, access_denied, invalid_request, and the operation's own errors */
-export function operate(session: Session, request: PeerRequest): unknown {
+export async function operate(
+  session: Session,
+  request: PeerRequest,
+  { membership, promotion }: { readonly membership: Membership; readonly promotion: Promotion },
+): Promise<unknown> {
   const operation = findOperation(request.op);
   const { pane } = session;
-  const handler =
-    operation?.scope === "pane" ? ofPane[request.op]?.bind(null, pane) : ofSession[request.op]?.bind(null, session);
-  if (operation === undefined || handler === undefined) {
+  if (operation === undefined || operation.scope === "server") {
     throw new WshError("unknown_method", `this session process knows no operation '${request.op}'`);
   }
   requireAccess(operation, request.access);
-  const { signal, caller, access } = request;
-  return handler(parseInput(operation, request.input), {
+  const { signal, caller, access, target } = request;
+  const input = parseInput(operation, request.input);
+  if (!isForPane(operation.name, target)) {
+    await promotion.settled();
+    const needsLayout = operation.scope === "layout" && !isOfOnePane(operation.name, input);
+    if (membership.isMember || needsLayout) {
+      const about = target ?? (operation.scope === "layout" ? pane.id : undefined);
+      const context = { caller, access, signal, ...(about === undefined ? {} : { target: about }) };
+      return promotion.forward(request.op, request.input, context);
+    }
+  }
+  const handler =
+    operation.scope === "pane"
+      ? ofPane[request.op]?.bind(null, pane)
+      : operation.scope === "session"
+        ? ofSession[request.op]?.bind(null, session)
+        : ofOnePane[request.op]?.bind(null, session);
+  if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
+  return handler(input, {
     signal,
     caller,
     access,
@@ -36,5 +62,6 @@ export function operate(session: Session, request: PeerRequest): unknown {
       return session.name;
     },
     sessionId: session.id,
+    ...(target === undefined ? {} : { target }),
   });
 }

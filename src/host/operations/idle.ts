@@ -1,8 +1,9 @@
 /** `idle.await`: the activity does the waiting, the answer is the screen at the end (docs/protocol.md, Silence). */
+
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Pane } from "../../pane/pane.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { HandlerContext } from "./context.ts";
 
 export async function awaitIdle(
   pane: Pane,

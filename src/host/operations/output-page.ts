@@ -2,6 +2,8 @@
  * Pages of output: of the pane since a cursor, its newest lines, or of one command; filtered by `grep`, and cut to
  * `tail` lines and `max_bytes`. Each page counts the lines and bytes that it leaves out.
  */
+
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
 import { StoredOutput } from "../../pane/output/stored-output.ts";
@@ -10,7 +12,6 @@ import type { CommandRecord } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
-import type { HandlerContext } from "./context.ts";
 import { incomplete } from "./step-output.ts";
 
 /** Newest lines that are returned when the caller does not say. */

@@ -19,6 +19,10 @@ export const HostSpecSchema = v.object({
   stdin_path: v.optional(v.string()),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
+  /** Makes a pane of a session that another process serves, instead of a session. */
+  member: v.optional(
+    v.object({ session: v.number(), window: v.number(), name: v.string(), max_panes: v.number(), max_all: v.number() }),
+  ),
   /** Replaces the setting, for a server started with a limit of its own. */
   max_sessions: v.optional(v.number()),
 });

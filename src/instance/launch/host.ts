@@ -6,8 +6,9 @@ import type { Instance } from "../paths.ts";
 import type { HostSpecSchema } from "./host-spec.ts";
 import {
   childEnv,
-  launch,
   openLog,
+  type Prepared,
+  prepareLaunch,
   type ReadyReport,
   readyTimeoutMs,
   type SpawnOptions,
@@ -43,13 +44,26 @@ export function hostSpecOf(instance: Instance, create: Spec["create"], { env, ..
  * @throws WshError the process's own, or session_create_failed when it died or did not report
  */
 export async function startHost(instance: Instance, spec: unknown, options: SpawnOptions = {}): Promise<ReadyReport> {
-  return launch({
+  return prepareHost(instance, options).begin(spec);
+}
+
+export type PreparedLaunch = Prepared<unknown>;
+
+/** Starts a session process that waits for its spec. @throws WshError session_create_failed */
+export function prepareHost(instance: Instance, options: SpawnOptions = {}): PreparedLaunch {
+  const prepared = prepareLaunch({
     command: (options.command ?? selfCommand)(["host"]),
     env: childEnv(instance, options),
-    stdin: JSON.stringify(spec),
     log: openLog(instance, instance.hostLog),
     timeoutMs: options.timeoutMs ?? readyTimeoutMs,
     failure: "session_create_failed",
     what: "the session process",
   });
+  return {
+    get isReady() {
+      return prepared.isReady;
+    },
+    begin: (spec) => prepared.begin(JSON.stringify(spec)),
+    discard: () => prepared.discard(),
+  };
 }

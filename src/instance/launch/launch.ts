@@ -73,7 +73,28 @@ interface Launch {
   readonly what: string;
 }
 
-export async function launch({ command, env, stdin, log, timeoutMs, failure, what }: Launch): Promise<ReadyReport> {
+export function launch({ stdin, ...options }: Launch): Promise<ReadyReport> {
+  return prepareLaunch(options).begin(stdin);
+}
+
+/** A process that has been started and waits for its input. */
+export interface Prepared<Input> {
+  /** Whether it still runs. */
+  readonly isReady: boolean;
+  /** Gives it its input, once; resolves with its report. @throws WshError the child's own, or `failure` */
+  begin(input: Input): Promise<ReadyReport>;
+  /** It is not needed. */
+  discard(): void;
+}
+
+export function prepareLaunch({
+  command,
+  env,
+  log,
+  timeoutMs,
+  failure,
+  what,
+}: Omit<Launch, "stdin">): Prepared<string> {
   let child: Bun.Subprocess<"pipe", "pipe", number | "ignore">;
   try {
     child = Bun.spawn({
@@ -95,8 +116,23 @@ export async function launch({ command, env, stdin, log, timeoutMs, failure, wha
     if (log !== null) fs.closeSync(log.fd);
   }
   child.unref();
-  void feed(child.stdin, stdin);
+  return {
+    get isReady() {
+      return child.exitCode === null && child.signalCode === null;
+    },
+    begin: (stdin) => report(child, stdin, { log, timeoutMs, failure, what }),
+    discard: () => {
+      child.kill("SIGKILL");
+    },
+  };
+}
 
+async function report(
+  child: Bun.Subprocess<"pipe", "pipe", number | "ignore">,
+  stdin: string,
+  { log, timeoutMs, failure, what }: Pick<Launch, "log" | "timeoutMs" | "failure" | "what">,
+): Promise<ReadyReport> {
+  void feed(child.stdin, stdin);
   const deadline = performance.now() + timeoutMs;
   const line = await orUntil<{ text: string } | null | "silent">(
     firstLine(child.stdout),

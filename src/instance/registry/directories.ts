@@ -1,6 +1,6 @@
 /**
- * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`, `dev~7` and
- * `@s3.w5` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
+ * The content of the registry's two directories: sockets `7.sock`, and in `names` the links to them, `dev`, `dev~7`,
+ * `@s3.w5` and `@s3~7` (registry.ts explains them). Reading takes no lock and changes nothing. fileNames costs two calls for any
  * number of sessions; snapshot one readlink for each link. Sessions of wsh 0.1.0 that still run have hard links to their
  * sockets for names; they are read, and removed with their process, but not made.
  */
@@ -22,6 +22,7 @@ const lockPattern = /^(0|[1-9][0-9]{0,8})\.lock$/;
  */
 const MAX_BOUND_ID = 99_999_999;
 const endedPattern = /^(.+)~(\d+)$/;
+const memberPattern = /^@s([1-9][0-9]{0,8})~([1-9][0-9]{0,8})$/;
 const idsPattern = /^@s([1-9][0-9]{0,8})\.w([1-9][0-9]{0,8})$/;
 
 /** The ids of a session with one window, held by one process. */
@@ -39,11 +40,15 @@ export interface SessionEntry {
   /** `@s3` and `@w5`; null while the process starts, for another version's process, or after its links were removed. */
   readonly session: number | null;
   readonly window: number | null;
+  /** All of its windows, where it has several. */
+  readonly windows?: readonly number[];
   readonly socket: string;
   /** null while the process starts, or after its links were removed. */
   readonly name: string | null;
   /** The session's program has ended; the session stays readable, and its name is free. */
   readonly ended: boolean;
+  /** A pane of a session that another process serves: it has no name of its own. */
+  readonly isMember: boolean;
 }
 
 /** A link of the names directory. */
@@ -66,10 +71,16 @@ export interface IdsLink extends Link {
   readonly window: number;
 }
 
+/** The link `@s3~7`: the process of pane 7 belongs to session 3, which another process serves. */
+export interface MemberLink extends Link {
+  readonly session: number;
+}
+
 export interface Snapshot {
   readonly entries: readonly SessionEntry[];
   readonly links: readonly NameLink[];
   readonly ids: readonly IdsLink[];
+  readonly members: readonly MemberLink[];
 }
 
 /** Ids of session processes whose sockets are open, including those that must bind a deleted socket again. */
@@ -117,6 +128,7 @@ export function fileNames(instance: Instance): FileNames {
       windows.push(pair.window);
       continue;
     }
+    if (memberOf(file) !== null) continue;
     const [, name, id] = endedPattern.exec(file) ?? [];
     if (name === undefined || id === undefined) live.add(file);
     else if (hosts.has(id)) ended.push(name);
@@ -134,26 +146,34 @@ export function snapshot(instance: Instance): Snapshot {
   const hosts = hostIds(instance).filter((id) => isSocket(hostSocket(instance, id)));
   const links: NameLink[] = [];
   const ids: IdsLink[] = [];
+  const members: MemberLink[] = [];
   const hostOf = linkReader(instance, hosts);
   for (const file of readDir(instance.namesDir)) {
     const host = hostOf(file);
     if (host === undefined) continue;
     const pair = idsOf(file);
-    const link = pair === null ? nameOf(file) : null;
+    const member = memberOf(file);
+    if (member !== null) members.push({ file, host, session: member.session });
+    const link = pair === null && member === null ? nameOf(file) : null;
     if (link !== null) links.push({ file, host, ...link });
     if (pair !== null) ids.push({ file, host, ...pair });
   }
   const byHost = Map.groupBy(links, ({ host }) => host);
-  const idsByHost = new Map(ids.map((link) => [link.host, link]));
+  const idsByHost = Map.groupBy(ids, ({ host }) => host);
+  const memberships = new Map(members.map((link) => [link.host, link]));
   const entries = hosts.map((id): SessionEntry => {
     const own = byHost.get(id) ?? [];
     const live = own.find((link) => link.endedId === null);
     const name = (live ?? own[0])?.name ?? null;
-    const { session = null, window = null } = idsByHost.get(id) ?? {};
+    const membership = memberships.get(id);
+    const pairs = idsByHost.get(id) ?? [];
+    const { session = membership?.session ?? null, window = null } = pairs[0] ?? {};
+    const windows = pairs.length > 1 ? { windows: pairs.map((pair) => pair.window) } : {};
     const ended = live === undefined && own.length > 0;
-    return { id, session, window, socket: hostSocket(instance, id), name, ended };
+    const isMember = membership !== undefined;
+    return { id, session, window, ...windows, socket: hostSocket(instance, id), name, ended, isMember };
   });
-  return { entries, links, ids };
+  return { entries, links, ids, members };
 }
 
 /** What a link contains that leads from the names directory to the socket with this id. */
@@ -198,6 +218,16 @@ export function idsFile({ session, window }: Pick<SessionIds, "session" | "windo
 function idsOf(file: string): { session: number; window: number } | null {
   const [, session, window] = idsPattern.exec(file) ?? [];
   return session === undefined || window === undefined ? null : { session: Number(session), window: Number(window) };
+}
+
+export function memberFile(session: number, id: number): string {
+  return `${sessionId(session)}~${id}`;
+}
+
+/** The session and pane in a file name of the names directory, null when it is not a member's. */
+function memberOf(file: string): { session: number; id: number } | null {
+  const [, session, id] = memberPattern.exec(file) ?? [];
+  return session === undefined || id === undefined ? null : { session: Number(session), id: Number(id) };
 }
 
 function isSocket(path: string): boolean {

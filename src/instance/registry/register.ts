@@ -154,7 +154,7 @@ function withinLimit(instance: Instance, maxSessions: number): FileNames {
 }
 
 function hasRoom(entries: readonly SessionEntry[], maxSessions: number): boolean {
-  return entries.filter((entry) => !entry.ended).length < maxSessions;
+  return entries.filter((entry) => !entry.ended && !entry.isMember).length < maxSessions;
 }
 
 /** The ended sessions beyond the limit, the one that ended first in front: its name was changed then. */
@@ -221,6 +221,28 @@ async function bindAndLink(
   ended = false,
 ): Promise<Claim> {
   const ids = { id, session, window };
+  return {
+    ...ids,
+    name,
+    ...(await bindAnd(instance, id, bind, () => {
+      try {
+        linkIds(instance, ids);
+        linkName(instance, { id }, name, ended);
+      } catch (error) {
+        unlinkIds(instance, ids);
+        throw error;
+      }
+    })),
+  };
+}
+
+/** Binds the socket of an id and links it; nothing of it is left when that fails. The caller holds the lock. */
+export async function bindAnd(
+  instance: Instance,
+  id: number,
+  bind: ClaimRequest["bind"],
+  links: () => void,
+): Promise<{ readonly socket: string; readonly life: LifeLock }> {
   const socket = hostSocket(instance, id);
   checkSocketPath(socket);
   // Before the socket: nobody ever sees one without a lock.
@@ -228,11 +250,9 @@ async function bindAndLink(
   try {
     await bind(socket);
     fs.chmodSync(socket, 0o600);
-    linkIds(instance, ids);
-    linkName(instance, { id }, name, ended);
-    return { ...ids, name, socket, life };
+    links();
+    return { socket, life };
   } catch (error) {
-    unlinkIds(instance, ids);
     unlinkSocket(socket); // ours by its id
     life.discard();
     throw asWshError(error);
@@ -240,7 +260,7 @@ async function bindAndLink(
 }
 
 /** What is no socket may lie where a host's would be: it stays, and that id is not given. */
-function unoccupied(instance: Instance, first: number): number {
+export function unoccupied(instance: Instance, first: number): number {
   let id = first;
   while (isOccupied(hostSocket(instance, id))) id += 1;
   return id;

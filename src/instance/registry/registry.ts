@@ -2,8 +2,10 @@
  * The file system is the registry. A host is the socket NAME/ID.sock, with the lock of its process beside it
  * (life-lock.ts); its session's name is a symbolic link to that socket in NAME/names. `dev` is the name of a live
  * session; `dev~7` is the name of the session with pane 7, whose program has ended: `dev` can be taken again. `@s3.w5`,
- * another link, is the ids of the host's session and window. Everything that changes the registry runs under flock on
- * the directory NAME; reading takes no lock and tolerates what changes meanwhile (between the two steps of a rename a host has
+ * another link, is the ids of the host's session and window. A session with several panes is served by a host of its
+ * own, its layout process; `@s3~7` says that the host of pane 7 belongs to it and is no session (members.ts).
+ * Everything that changes the registry runs under flock on the directory NAME; reading takes no lock and tolerates what
+ * changes meanwhile (between the two steps of a rename a host has
  * two names for a moment). The socket of a dead process, and a link that leads to no socket of a living one, may be
  * removed by anyone who holds the lock; what is neither socket nor link is never removed.
  */
@@ -31,8 +33,13 @@ import {
 import { lockBeside, lockState, removeLeftLocks, removeLock } from "./life-lock.ts";
 import { processState } from "./liveness.ts";
 
-/** All session processes in order of creation, dead ones included (see cleanStale). */
+/** All session processes in order of creation, dead ones included (see cleanStale), without panes of other sessions. */
 export function listSessions(instance: Instance): readonly SessionEntry[] {
+  return listProcesses(instance).filter(({ isMember }) => !isMember);
+}
+
+/** As listSessions, with the processes of panes that belong to a session. */
+export function listProcesses(instance: Instance): readonly SessionEntry[] {
   return checkRuntimeDir(instance) ? snapshot(instance).entries : [];
 }
 
@@ -41,7 +48,7 @@ export function listSessions(instance: Instance): readonly SessionEntry[] {
  * Window and pane are the host's to find. WshError session_not_found when there is none.
  */
 export function findSession(instance: Instance, target: Target): SessionEntry {
-  const found = lookUp(listSessions(instance), target);
+  const found = lookUp(listProcesses(instance), target);
   if (found !== undefined) return found;
   throw new WshError("session_not_found", `no session '${formatTarget(target)}' in instance '${instance.name}'`);
 }
@@ -52,9 +59,9 @@ export function lookUp(entries: readonly SessionEntry[], target: Target): Sessio
     case "pane":
       return entries.find((entry) => entry.id === target.id);
     case "window_id":
-      return entries.find((entry) => entry.window === target.id);
+      return entries.find(({ window, windows }) => windows?.includes(target.id) ?? window === target.id);
     case "session_id":
-      return entries.find((entry) => entry.session === target.id);
+      return entries.find((entry) => entry.session === target.id && !entry.isMember);
   }
   const named = entries.filter((entry) => entry.name === target.name);
   return named.find((entry) => !entry.ended) ?? named.at(-1);
@@ -125,11 +132,13 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
   const current = snapshot(instance);
   const { entries } = current;
   const candidates = ids === undefined ? entries : entries.filter((entry) => ids.includes(entry.id));
-  const dead = candidates.filter((entry) => processState(entry.socket) === "dead");
+  const dead = candidates.filter(
+    (entry) => processState(entry.socket) === "dead" && !isServedAgain(instance, current, entry),
+  );
   for (const entry of dead) removeEntry(instance, entry.id, current);
   if (ids === undefined) {
     const present = new Set<number | null>(entries.map(({ id }) => id));
-    for (const { file, host } of [...current.links, ...current.ids]) {
+    for (const { file, host } of [...current.links, ...current.ids, ...current.members]) {
       if (!present.has(host) && isOrphan(instance, file, host)) unlinkName(instance, file);
     }
     for (const id of lockIds(instance)) {
@@ -140,6 +149,13 @@ export function cleanStaleLocked(instance: Instance, ids?: readonly number[]): S
     removeLeftLocks(instance);
   }
   return dead;
+}
+
+/** Whether panes of a session live whose layout process is dead: they start another in a moment (members.ts). */
+function isServedAgain(instance: Instance, { members }: Snapshot, { session, isMember }: SessionEntry): boolean {
+  if (session === null || isMember) return false;
+  const panes = members.filter((member) => member.session === session);
+  return panes.some(({ host }) => host !== null && processState(hostSocket(instance, host)) === "alive");
 }
 
 /**
@@ -244,13 +260,13 @@ function removeKnown(instance: Instance, known: KnownLinks): boolean {
 }
 
 /** Removes one host's names and ids, then its socket: a name never outlives what it names. */
-function removeEntry(instance: Instance, id: number, { links, ids }: Snapshot): void {
-  for (const { file, host } of [...links, ...ids]) if (host === id) unlinkName(instance, file);
+function removeEntry(instance: Instance, id: number, { links, ids, members }: Snapshot): void {
+  for (const { file, host } of [...links, ...ids, ...members]) if (host === id) unlinkName(instance, file);
   removeHost(instance, id);
 }
 
 /** The socket, then the lock: nobody ever sees a socket without one. */
-function removeHost(instance: Instance, id: number): void {
+export function removeHost(instance: Instance, id: number): void {
   const socket = hostSocket(instance, id);
   unlinkSocket(socket);
   removeLock(lockBeside(socket));
@@ -262,7 +278,9 @@ function removeNamed(instance: Instance, name: string): void {
   const host = hostOfLink(instance, file);
   if (host === undefined) return;
   if (host !== null && processState(hostSocket(instance, host)) === "dead") {
-    removeEntry(instance, host, snapshot(instance));
+    const current = snapshot(instance);
+    const entry = current.entries.find(({ id }) => id === host);
+    if (entry === undefined || !isServedAgain(instance, current, entry)) removeEntry(instance, host, current);
   }
   if (isOrphan(instance, file, host)) unlinkName(instance, file);
 }
@@ -276,8 +294,16 @@ export function isOrphan(instance: Instance, file: string, host = hostOfLink(ins
   return processState(socket) === "absent" && lockState(lockBeside(socket)) !== "held";
 }
 
-function link(instance: Instance, id: number, file: string): void {
+export function link(instance: Instance, id: number, file: string): void {
   fs.symlinkSync(linkTarget(id), join(instance.namesDir, file));
+}
+
+/** Points a link to another process, in one step: nobody ever finds it missing. The caller holds the lock. */
+export function relink(instance: Instance, id: number, file: string): void {
+  const beside = join(instance.hostsDir, `link.${id}`);
+  fs.rmSync(beside, { force: true });
+  fs.symlinkSync(linkTarget(id), beside);
+  fs.renameSync(beside, join(instance.namesDir, file));
 }
 
 function isThere(instance: Instance, file: string): boolean {
@@ -285,7 +311,7 @@ function isThere(instance: Instance, file: string): boolean {
 }
 
 /** Removes a name or ids; a file that is neither a link to a process nor a socket stays. */
-function unlinkName(instance: Instance, file: string): void {
+export function unlinkName(instance: Instance, file: string): void {
   if (hostOfLink(instance, file) !== undefined) fs.rmSync(join(instance.namesDir, file), { force: true });
 }
 

@@ -85,6 +85,9 @@ export const settingsSchema = v.object({
   }),
   kill_grace_ms: integer(3_000, 0, 60_000, "Time between SIGHUP and SIGKILL when a session is killed.", { unit: "ms" }),
 
+  keep_after_exit: boolean(false, "A pane of several stays when its program has ended, instead of closing."),
+  spare_pane: boolean(true, "Keep a process ready for the next pane, so that a split is instant."),
+
   // The person's terminal
   size_policy: choice(["latest", "smallest"], "latest", "Which attached terminal decides a session's size."),
   prefix_key: text(
@@ -144,6 +147,8 @@ export const settingsSchema = v.object({
     most,
     "Live sessions of an instance; as many ended ones stay readable, then the oldest gives way.",
   ),
+  max_panes: integer(64, 1, most, "Panes of a session that has several."),
+  max_all_panes: integer(512, 1, most, "Panes of all such sessions of an instance together."),
   max_clients: integer(64, 1, most, "Streaming clients of a session."),
   max_websockets: integer(256, 1, most, "WebSockets at the server's own level."),
   max_mcp_sessions: integer(256, 1, most, "MCP sessions over HTTP."),

@@ -9,6 +9,7 @@ import { CommandRecordSchema, StepResultSchema } from "../../protocol/commands.t
 import { ConditionSchema } from "../../protocol/conditions.ts";
 import { ElementSpanSchema, OverlaySchema, PanelSchema, RegionWriteSchema } from "../../protocol/drawing.ts";
 import { LifecycleEventSchema, SessionEventSchema, SubscriptionSchema } from "../../protocol/events.ts";
+import { LayoutTreeSchema } from "../../protocol/layout.ts";
 import { LineSchema, ScreenSchema, SpanSchema } from "../../protocol/screen.ts";
 import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../../protocol/session.ts";
 import { fieldDescriptions } from "./field-descriptions.ts";
@@ -18,6 +19,7 @@ const named: Readonly<Record<string, readonly [schema: v.GenericSchema, descript
   SessionInfo: [SessionInfoSchema, "A session."],
   WindowInfo: [WindowInfoSchema, "A window of a session."],
   PaneInfo: [PaneInfoSchema, "A pane: one program in one terminal."],
+  LayoutTree: [LayoutTreeSchema, "A row, a column, a pane of the session, or a program to start in a new one."],
   Screen: [ScreenSchema, "What a terminal shows."],
   Line: [LineSchema, "A line: text when plain, spans when styled."],
   Span: [SpanSchema, "A run of cells of one style; what is not set is left out."],
@@ -47,7 +49,10 @@ export function componentSchemas(): Record<string, JsonSchema> {
   return Object.fromEntries(
     Object.entries(named).map(([name, [schema, description]]) => {
       const { [name]: _, ...others } = definitions;
-      const json = inputJsonSchema(schema, { definitions: others, overrideRef });
+      // What has no name among the others is the component itself, which contains itself.
+      const refer = ({ referenceId }: { readonly referenceId: string }): string =>
+        overrideRef({ referenceId: referenceId in others ? referenceId : name });
+      const json = inputJsonSchema(schema, { definitions: others, overrideRef: refer });
       return [name, describeFields({ description, ...json }, name)];
     }),
   );

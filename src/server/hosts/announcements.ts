@@ -23,7 +23,9 @@ export class Announcements {
   }
 
   created(session: SessionInfo): void {
-    this.announce(session);
+    // Its process is another one now: the session is the same.
+    if (this.announced.has(session.id)) this.announced.set(session.id, session);
+    else this.announce(session);
     // A program may end before anything listens.
     if (!session.running) this.ended(session, { exit_code: session.exit_code, signal: session.signal });
   }

@@ -36,6 +36,10 @@ export class Host {
   trouble: WshError | null = null;
   /** Reported before the connection ended, so that its end is not taken for a crash. */
   farewell: { reason: EndReason; exit_code: number | null; signal: string | null } | null = null;
+  /** Its session has several panes: each is a process of its own, and this one has what belongs to all of them. */
+  isSplit = false;
+  /** A pane of a session that another process serves: no session of its own. */
+  isMember = false;
   /** A client that waited for its program's end has been told of it. */
   endTold = false;
   /** It was asked to end, or has ended: lookups no longer find it, though its process may take a while. */

@@ -26,6 +26,9 @@ const NOTICE_MS = 30;
 const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a session process's first hello, in ms: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
+/** Longest time until a lost layout process is replaced, in ms, and the interval between two looks. */
+const REPLACED_MS = 3_000;
+const REPLACED_POLL_MS = 100;
 
 export interface HostsListener {
   created(info: SessionInfo): void;
@@ -85,9 +88,10 @@ export class Hosts {
     return this.known.filter((host) => !host.isLeaving);
   }
 
-  /** Including those about to end. */
+  /** Including those about to end. In the order of their sessions. */
   get known(): readonly Host[] {
-    return [...this.hosts.values()].sort((a, b) => a.entry.id - b.entry.id);
+    const sessions = [...this.hosts.values()].filter((host) => !host.isMember);
+    return sessions.sort((a, b) => sessionOf(a) - sessionOf(b) || a.entry.id - b.entry.id);
   }
 
   /** Running sessions, and ended ones whose end no client has been told of. */
@@ -109,10 +113,27 @@ export class Hosts {
       found = this.lookUp(parsed, only);
     }
     if (found !== undefined) {
-      requirePane(found.info, parsed);
+      // A layout process says itself which windows and panes there are.
+      if (!found.isSplit) requirePane(found.info, parsed);
       return found;
     }
     throw new WshError("session_not_found", `no session '${formatTarget(parsed)}' in instance '${this.instance.name}'`);
+  }
+
+  /**
+   * Returns the process of the pane that a target means in its session; for a session of one pane, that of the session.
+   * @param target as the caller wrote it; absent: the session's oldest pane
+   * @throws WshError pane_not_found, host_unavailable
+   */
+  async paneOf(host: Host, target?: string): Promise<Host> {
+    if (!host.isSplit) return host;
+    const context = target === undefined ? CONTEXT : { ...CONTEXT, target };
+    const { pane } = v.parse(ResolvedSchema, await host.request("host.resolve", {}, context));
+    const id = Number(pane.slice(1));
+    if (this.hosts.get(id)?.connection == null) await this.open(id);
+    const found = this.hosts.get(id);
+    if (found === undefined) throw new WshError("pane_not_found", `pane '${pane}' is gone`);
+    return found;
   }
 
   /** A caller with its own connection takes the keyboard: the session process is told when the caller is gone. */
@@ -178,18 +199,20 @@ export class Hosts {
   /** As the registry's lookUp: a name means its live session, else the newest that had it. Runs on every call. */
   private lookUp(target: Target, only: string | undefined): Host | undefined {
     const isVisible = ({ info, isLeaving }: Host): boolean => !isLeaving && (only === undefined || info.id === only);
+    // Panes are found by their ids alone.
+    const isSession = (host: Host): boolean => !host.isMember && isVisible(host);
     if (target.kind === "pane") {
       const host = this.hosts.get(target.id);
       return host !== undefined && isVisible(host) ? host : undefined;
     }
     if (target.kind !== "session") {
       const id = formatTarget(target);
-      for (const each of this.hosts.values()) if (isVisible(each) && holds(each, id)) return each;
+      for (const each of this.hosts.values()) if (isSession(each) && holds(each, id)) return each;
       return undefined;
     }
     let ended: Host | undefined;
     for (const host of this.hosts.values()) {
-      if (host.info.name !== target.name || !isVisible(host)) continue;
+      if (host.info.name !== target.name || !isSession(host)) continue;
       if (host.info.running) return host;
       if (ended === undefined || host.entry.id > ended.entry.id) ended = host;
     }
@@ -206,7 +229,10 @@ export class Hosts {
   private async connect(id: number, again = true): Promise<void> {
     const socket = hostSocket(this.instance, id);
     if (!isSocket(socket)) return;
-    const host = new Host({ id, socket, session: null, window: null, name: null, ended: false }, this.hostname);
+    const host = new Host(
+      { id, socket, session: null, window: null, name: null, ended: false, isMember: false },
+      this.hostname,
+    );
     const started = performance.now();
     // Listed meanwhile if it hangs; one that answers at once never shows as such.
     const slow = setTimeout(() => {
@@ -224,11 +250,13 @@ export class Hosts {
       host.connection = connection;
       host.trouble = null;
       host.learn(hello.info, null);
+      host.isSplit = hello.role === "layout";
+      host.isMember = hello.member === true;
       this.hosts.set(id, host);
       // Events begin here: the answer includes what happened since the hello.
       await askInfo(host, connection);
       connection.rest();
-      this.listener?.created(host.info);
+      if (!host.isMember) this.listener?.created(host.info);
     } catch (thrown) {
       const error = WshError.from(thrown);
       const wasQuick = performance.now() - started < LIST_PATIENCE_MS;
@@ -267,6 +295,12 @@ export class Hosts {
   private receive(host: Host, message: Message): void {
     if (message.type !== messageTypes.event) return;
     const event = v.parse(EventSchema, messageJson(message));
+    if (event.event === "moved") {
+      // The process that serves the session from now on is found in the registry.
+      host.isMember = true;
+      void this.scan();
+      return;
+    }
     if (event.event === "stale") {
       host.overtaken(Number(event.change));
       return;
@@ -284,7 +318,7 @@ export class Hosts {
         exit_code: typeof event.exit_code === "number" ? event.exit_code : null,
         signal: typeof event.signal === "string" ? event.signal : null,
       };
-    } else {
+    } else if (!host.isMember) {
       this.listener?.event(host.info, event, host.isLeaving);
     }
   }
@@ -293,6 +327,26 @@ export class Hosts {
     host.connection = null;
     if (this.hosts.get(host.entry.id) !== host) return;
     this.hosts.delete(host.entry.id);
+    if (host.isMember) return;
+    if (host.isSplit && host.farewell === null) {
+      void this.replaced(host);
+      return;
+    }
+    this.ended(host);
+  }
+
+  /** A lost layout process is started again by a pane of its session: no end of the session, if that is soon. */
+  private async replaced(host: Host): Promise<void> {
+    const until = performance.now() + REPLACED_MS;
+    while (performance.now() < until && this.listener !== null) {
+      await Bun.sleep(REPLACED_POLL_MS);
+      await this.scan();
+      if (this.all.some((each) => each.info.id === host.info.id)) return;
+    }
+    this.ended(host);
+  }
+
+  private ended(host: Host): void {
     const end = host.farewell ?? { reason: "host_crashed" as const, exit_code: null, signal: null };
     this.listener?.destroyed(host.info, end.reason, { exit_code: end.exit_code, signal: end.signal });
     if (host.farewell === null) void cleanStale(this.instance, [host.entry.id]).catch(() => {});
@@ -330,6 +384,11 @@ export class Hosts {
   }
 }
 
+/** A split session's process is younger than its session. */
+function sessionOf({ info, entry }: Host): number {
+  return /^@s\d+$/.test(info.id) ? Number(info.id.slice(2)) : (entry.session ?? entry.id);
+}
+
 /** Whether the id names this session process's session or window. */
 function holds({ info, entry }: Host, id: string): boolean {
   if (info.id === id) return true;
@@ -347,6 +406,7 @@ async function askInfo(host: Host, connection: Connection): Promise<void> {
   if (!host.learn(answer, answer.listing)) throw unavailable(host.info.name);
 }
 
+const ResolvedSchema = v.object({ pane: v.string() });
 const WatchedSchema = v.looseObject({ listing: v.optional(v.unknown()) });
 
 /**

@@ -14,7 +14,8 @@ export async function idleAny(
 ): Promise<OperationOutput<"idle.any">> {
   const { last_session, last_generation, tag, ...idle } = input;
   const candidates = runningWithTag(await hosts.present(), tag);
-  return firstOf(candidates, context, async (host, race) => {
+  return firstOf(candidates, context, async (session, race) => {
+    const host = await hosts.paneOf(session);
     const own = last_session === host.info.name && last_generation !== undefined ? { last_generation } : {};
     const result = (await host.request("idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
     return { ...result, session: host.info.name };
@@ -33,7 +34,8 @@ export async function waitAny(
   const first = await firstOf(
     candidates,
     context,
-    async (host, race) => {
+    async (session, race) => {
+      const host = await hosts.paneOf(session);
       const given = typeof since === "object" ? new Map(Object.entries(since)) : null;
       const { name, id, pane_id } = host.info;
       const own = typeof since === "object" ? (given?.get(name) ?? given?.get(pane_id) ?? given?.get(id)) : since;

@@ -3,6 +3,7 @@
  * entry for HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
 import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../../operations/call.ts";
+import { isForPane } from "../../operations/routing.ts";
 import {
   getOperation,
   inputSchema,
@@ -36,11 +37,13 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     if (context.only !== undefined) requireOwnBusiness(name, input);
     requireUsable(input);
     const made = name === "exec" && (await createMissing(hosts, handlers, input, context, context.session));
-    const host = await hosts.find(context.session, context.only);
+    const found = await hosts.find(context.session, context.only);
+    const target = context.session;
+    const host = isForPane(name, target) ? await hosts.paneOf(found, target) : found;
     context.reached?.(host.info);
     const { access, caller, signal } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
-    const result = await host.request(name, input, { access, caller, signal });
+    const result = await host.request(name, input, { access, caller, signal, target });
     return (made ? { ...(result as object), created: true } : result) as never;
   };
 }

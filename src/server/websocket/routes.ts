@@ -108,7 +108,9 @@ export class WebSocketRoutes {
 
   private async hostOf(c: AppContext): ReturnType<Hosts["find"]> {
     requireUpgrade(c);
-    return this.options.hosts.find(c.req.param("name") ?? "", c.get("verdict").session);
+    const { hosts } = this.options;
+    const target = c.req.param("name") ?? "";
+    return hosts.paneOf(await hosts.find(target, c.get("verdict").session), target);
   }
 
   private upgrade(c: AppContext, endpoint: WebSocketEndpoint): Response {

@@ -90,14 +90,15 @@ export class ServerSocket extends JsonSocket {
 
   private async subscribe(request: JsonRequest, target: string): Promise<void> {
     const options = parseSubscription(request.params);
-    const host = await this.options.hosts.find(target, this.options.context.only);
-    const subscribed = this.subscriptions.get(host.info.id) ?? (await this.connect(host));
+    const { hosts } = this.options;
+    const host = await hosts.paneOf(await hosts.find(target, this.options.context.only), target);
+    const subscribed = this.subscriptions.get(host.info.pane_id) ?? (await this.connect(host));
     subscribed.begun = () => {
       subscribed.begun = null;
       this.answer(request, { events: options.events }, unknownFields(SubscribeSchema, request.params));
     };
     await subscribed.stream.subscribe(options, 0);
-    if (options.events.length === 0) this.forget(host.info.id, subscribed);
+    if (options.events.length === 0) this.forget(host.info.pane_id, subscribed);
   }
 
   private async connect(host: Host): Promise<Subscribed> {
@@ -106,7 +107,7 @@ export class ServerSocket extends JsonSocket {
     }
     const { access, caller } = this.options.context;
     const context: RequestContext = { access, caller };
-    const { id } = host.info;
+    const { pane_id: id } = host.info;
     const stream = await HostStream.open(host, context, {
       event: (json) => this.event(host, stream, json),
       subscribed: () => this.subscriptions.get(id)?.begun?.(),
@@ -124,7 +125,11 @@ export class ServerSocket extends JsonSocket {
   }
 
   private event(host: Host, stream: HostStream, json: string): void {
-    const event = { ...(JSON.parse(json) as Record<string, unknown>), session: host.info.name };
+    const event = {
+      ...(JSON.parse(json) as Record<string, unknown>),
+      session: host.info.name,
+      pane: host.info.pane_id,
+    };
     const isSync = "event" in event && event.event === "sync";
     if (!this.send(isSync ? withParams(event) : event)) stream.pause();
   }

@@ -63,7 +63,8 @@ export class SessionSocket extends JsonSocket {
     if (operation === undefined || operation.scope === "server") {
       throw new WshError("unknown_method", `no method '${method}' of a session`);
     }
-    return { operation, session: this.host.info.id };
+    // Of a session with several panes, the one that it was opened for.
+    return { operation, session: this.host.isMember ? this.host.info.pane_id : this.host.info.id };
   }
 
   private async subscribe(request: JsonRequest): Promise<void> {

@@ -29,6 +29,7 @@ import type { Size } from "../../protocol/size.ts";
 import {
   type ElementChange,
   type ElementKind,
+  type ElementState,
   type ElementStoreOptions,
   type Stored,
   type StoredOverlay,
@@ -89,12 +90,11 @@ export class ElementStore {
   }
 
   #switchMode(change: () => void): void {
-    const before = { mode: this.screenMode, focused: this.#focused, elements: this.#overlays.size + this.#panels.size };
+    const before = { mode: this.screenMode, focused: this.#focused, elements: this.#all().length };
     change();
     const mode = this.screenMode !== before.mode;
     const focus = this.#focused !== before.focused;
-    const removed = this.#overlays.size + this.#panels.size !== before.elements;
-    if (mode || focus || removed) this.#tell({ layout: true, focus, mode });
+    if (mode || focus || this.#all().length !== before.elements) this.#tell({ layout: true, focus, mode });
   }
 
   // Overlays
@@ -137,21 +137,13 @@ export class ElementStore {
     this.#tell({ ...nothing, focus });
   }
 
-  // Panels
-
   createPanel(input: CreatePanel): Panel {
     // A strip keeps its place when a full-screen program starts; one of an agent's own set is removed with the set.
     const mode = input.screen_mode ?? (this.#agentAlt ? "alt" : "both");
     const base = this.#prepare("panel", this.#panels.size, input.spans ?? [], mode);
     const { position, height } = input;
-    const panel: StoredPanel = {
-      ...base,
-      ...this.#drawn("panel", input),
-      kind: "panel",
-      position,
-      height,
-      visible: false,
-    };
+    const drawn = { ...base, ...this.#drawn("panel", input) };
+    const panel: StoredPanel = { ...drawn, kind: "panel", position, height, visible: false };
     this.#panels.set(panel.id, panel);
     this.#added(panel, input.ttl_ms);
     return showPanel(panel);
@@ -198,8 +190,6 @@ export class ElementStore {
     return layout;
   }
 
-  // Either
-
   /** Replaces all spans (PUT of an overlay). */
   replaceSpans(kind: ElementKind, id: string, spans: readonly ElementSpan[]): void {
     const element = this.#find(kind, id);
@@ -239,15 +229,13 @@ export class ElementStore {
 
   /** Removes all elements of a kind in both modes, and clears focus even when the other kind had it. */
   clear(kind: ElementKind): void {
-    const elements = kind === "overlay" ? [...this.#overlays.values()] : [...this.#panels.values()];
+    const elements = this.#all().filter((element) => element.kind === kind);
     const focus = this.#focused !== null;
     this.#focused = null;
     if (elements.length === 0 && !focus) return;
     for (const element of elements) this.#drop(element);
     this.#tell({ layout: kind === "panel" && elements.length > 0, focus, mode: false });
   }
-
-  // Focus
 
   get focused(): string | null {
     return this.#focused;
@@ -277,7 +265,29 @@ export class ElementStore {
     this.#panels.clear();
   }
 
-  // Inside
+  /** Everything that another process needs to go on in this one's place. */
+  handOver(): ElementState {
+    const elements = this.#all().map(({ cancelExpiry: _, ...element }) => element);
+    return { elements, nextZ: this.#nextZ, created: this.#created, focused: this.#focused, agentAlt: this.#agentAlt };
+  }
+
+  /** Has these elements from now on, and no other. */
+  takeOver({ elements, nextZ, created, focused, agentAlt }: ElementState): void {
+    for (const element of this.#all()) this.#drop(element);
+    Object.assign(this.#nextZ, nextZ);
+    this.#created = created;
+    this.#agentAlt = agentAlt;
+    for (const each of elements) this.#restore({ ...each, cancelExpiry: undefined });
+    this.#focused = focused;
+    this.#tell({ layout: true, focus: true, mode: true });
+  }
+
+  #restore(element: StoredOverlay | StoredPanel): void {
+    if (element.kind === "overlay") this.#overlays.set(element.id, element);
+    else this.#panels.set(element.id, element);
+    this.#bytes += element.bytes;
+    if (element.expiresAt !== undefined) this.#expireAfter(element, Math.max(0, element.expiresAt - Date.now()));
+  }
 
   #isShown({ mode }: Stored): boolean {
     return mode === "both" || mode === this.screenMode;
@@ -298,6 +308,7 @@ export class ElementStore {
       writes: [],
       bytes,
       cancelExpiry: undefined,
+      expiresAt: undefined,
     };
   }
 
@@ -337,6 +348,7 @@ export class ElementStore {
 
   #expireAfter(element: StoredOverlay | StoredPanel, ttlMs: number): void {
     element.cancelExpiry?.();
+    element.expiresAt = Date.now() + ttlMs;
     element.cancelExpiry = this.#options.schedule(ttlMs, () => {
       element.cancelExpiry = undefined;
       if (!this.#disposed) this.#remove([element]);
@@ -394,14 +406,14 @@ export class ElementStore {
   }
 
   #findOverlay(id: string): StoredOverlay {
-    const overlay = this.#overlays.get(id);
-    if (overlay === undefined) throw new WshError("overlay_not_found", `no overlay has the id ${JSON.stringify(id)}`);
-    return overlay;
+    return this.#overlays.get(id) ?? missing("overlay", id);
   }
 
   #findPanel(id: string): StoredPanel {
-    const panel = this.#panels.get(id);
-    if (panel === undefined) throw new WshError("panel_not_found", `no panel has the id ${JSON.stringify(id)}`);
-    return panel;
+    return this.#panels.get(id) ?? missing("panel", id);
   }
+}
+
+function missing(kind: ElementKind, id: string): never {
+  throw new WshError(`${kind}_not_found`, `no ${kind} has the id ${JSON.stringify(id)}`);
 }

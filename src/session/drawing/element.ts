@@ -50,6 +50,8 @@ export interface Stored {
   /** UTF-8 bytes of all texts. */
   bytes: number;
   cancelExpiry: (() => void) | undefined;
+  /** Time at which it goes, in ms since 1970. */
+  expiresAt: number | undefined;
 }
 export interface StoredOverlay extends Stored {
   readonly kind: "overlay";
@@ -63,6 +65,15 @@ export interface StoredPanel extends Stored {
   position: Panel["position"];
   height: number;
   visible: boolean;
+}
+
+/** All elements of a session, between two processes. */
+export interface ElementState {
+  readonly elements: readonly (Omit<StoredOverlay, "cancelExpiry"> | Omit<StoredPanel, "cancelExpiry">)[];
+  readonly nextZ: { readonly overlay: number; readonly panel: number };
+  readonly created: number;
+  readonly focused: string | null;
+  readonly agentAlt: boolean;
 }
 
 /** An overlay as clients receive it (docs/protocol.md, Drawing). */

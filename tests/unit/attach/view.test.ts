@@ -119,6 +119,7 @@ describe("keys", () => {
       reply: () => seen.push("<reply>"),
       detach: () => seen.push("<detach>"),
       help: (shown) => seen.push(`<help ${shown}>`),
+      bound: (key) => seen.push(`<bound ${key}>`),
       release: () => seen.push("<release>"),
     });
     return { seen, keys, push: (text: string) => keys.push(new TextEncoder().encode(text)) };

@@ -69,7 +69,9 @@ describe("naming a session", () => {
     using dev = await session(place.instance, "dev");
     await expect(session(place.instance, "dev")).rejects.toMatchObject({ code: "session_name_conflict" });
     const { id, session: own, window, socket } = dev;
-    expect(listSessions(place.instance)).toEqual([{ id, session: own, window, socket, name: "dev", ended: false }]);
+    expect(listSessions(place.instance)).toEqual([
+      { id, session: own, window, socket, name: "dev", ended: false, isMember: false },
+    ]);
   });
 
   test("names with dots are names, not paths", async () => {

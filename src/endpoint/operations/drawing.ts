@@ -3,7 +3,7 @@
 import type { OperationOutput } from "../../operations/table.ts";
 import type { Caller } from "../../protocol/caller.ts";
 import type { KeyboardOwner } from "../../session/keyboard.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../../session/session.ts";
 import type { SessionHandlers } from "./context.ts";
 
 type ElementOperation = Extract<
@@ -36,7 +36,7 @@ export const elementHandlers: Pick<SessionHandlers, ElementOperation> = {
     session.requireRunning();
     const { id } = session.elements.createPanel(input);
     await session.layOut();
-    const { rows, cols } = session.pane.terminal;
+    const { ptyRows: rows, ptyCols: cols } = session.layout;
     return { id, visible: session.elements.panel(id).visible, rows, cols };
   },
   "panel.list": ({ elements }) => wire(elements.panels()),

@@ -1,0 +1,150 @@
+/**
+ * A window as one grid: its panes, which run elsewhere, beside each other, and the lines between them.
+ *
+ * What must stay true: every cell is a pane's or a line's; a pane's picture of another size than its place is cut or
+ * filled up, never moved; a row of which nothing changed is the same object as before, so that two pictures are
+ * compared quickly. `place` runs when the layout or the active pane changes, `grid` once per picture.
+ */
+import type { Cell, Grid, GridCursor, Row, Style } from "../protocol/grid.ts";
+import type { Size } from "../protocol/size.ts";
+import { borderGlyph, plainBorderGlyph } from "./borders.ts";
+import { blankRow, sliceRow } from "./canvas.ts";
+
+/** A rectangle of the window. */
+interface Place extends Size {
+  readonly row: number;
+  readonly col: number;
+}
+
+export interface PlacedPane {
+  readonly id: string;
+  readonly box: Place;
+}
+
+export interface WindowPlaces {
+  readonly size: Size;
+  readonly panes: readonly PlacedPane[];
+  /** For each cell by row, the directions in which its line goes on: 1 up, 2 right, 4 down, 8 left; 0 in panes. */
+  readonly lines: Uint8Array;
+  readonly active: string;
+  /** What is typed goes to every pane. */
+  readonly synchronized: boolean;
+}
+
+/** Looks of lines: all, around the active pane, and around it while what is typed goes to every pane. */
+const lineStyle: Style = { fg: { indexed: 8 }, bg: null, flags: 0, link: null };
+const activeStyle: Style = { fg: { indexed: 2 }, bg: null, flags: 0, link: null };
+const synchronizedStyle: Style = { fg: { indexed: 1 }, bg: null, flags: 0, link: null };
+const hiddenCursor: GridCursor = { row: 0, col: 0, visible: false, shape: "block", blink: false };
+
+/** A part of a row: a pane's, or a line's cells. */
+type Part = { readonly pane: string; readonly row: number; readonly cols: number } | { readonly cells: Row };
+
+export class WindowCanvas {
+  private rows: readonly (readonly Part[])[] = [];
+  private made: { readonly sources: readonly (Row | undefined)[]; readonly row: Row }[] = [];
+  private places: WindowPlaces | null = null;
+
+  /** @param ascii for a terminal that shows no UTF-8 */
+  constructor(private readonly ascii: boolean) {}
+
+  place(places: WindowPlaces): void {
+    if (places === this.places) return;
+    this.places = places;
+    this.made = [];
+    const { size, panes } = places;
+    const cells = lineCells(places, this.ascii);
+    this.rows = Array.from({ length: size.rows }, (_, row) => {
+      const across = panes.filter(({ box }) => row >= box.row && row < box.row + box.rows);
+      const parts: Part[] = [];
+      let col = 0;
+      for (const { id, box } of across.toSorted((a, b) => a.box.col - b.box.col)) {
+        if (box.col > col) parts.push({ cells: cells(row, col, box.col) });
+        parts.push({ pane: id, row: row - box.row, cols: box.cols });
+        col = box.col + box.cols;
+      }
+      if (col < size.cols) parts.push({ cells: cells(row, col, size.cols) });
+      return parts;
+    });
+  }
+
+  /** @param pictureOf a pane's newest picture; null while there is none */
+  grid(pictureOf: (pane: string) => Grid | null): Grid {
+    const { places } = this;
+    if (places === null) return { rows: 0, cols: 0, lines: [], cursor: hiddenCursor };
+    const pictures = new Map(places.panes.map(({ id }) => [id, pictureOf(id)]));
+    const lines = this.rows.map((parts, row) => this.row(parts, row, pictures));
+    const active = places.panes.find(({ id }) => id === places.active);
+    return {
+      ...places.size,
+      lines,
+      cursor: active === undefined ? hiddenCursor : cursorIn(active.box, pictures.get(active.id) ?? null),
+    };
+  }
+
+  private row(parts: readonly Part[], at: number, pictures: ReadonlyMap<string, Grid | null>): Row {
+    const sources = parts.map((part) => ("pane" in part ? pictures.get(part.pane)?.lines[part.row] : part.cells));
+    const known = this.made[at];
+    if (known?.sources.every((source, index) => source === sources[index])) return known.row;
+    const row: Cell[] = [];
+    for (const [index, part] of parts.entries()) {
+      const source = sources[index];
+      for (const cell of "pane" in part ? fitted(source, part.cols) : part.cells) row.push(cell);
+    }
+    this.made[at] = { sources, row };
+    return row;
+  }
+}
+
+function fitted(line: Row | undefined, cols: number): Row {
+  if (line === undefined) return blankRow(cols);
+  if (line.length === cols) return line;
+  return line.length > cols ? sliceRow(line, 0, cols) : [...line, ...blankRow(cols - line.length)];
+}
+
+function cursorIn(box: Place, picture: Grid | null): GridCursor {
+  if (picture === null) return { ...hiddenCursor, row: box.row, col: box.col };
+  const { cursor } = picture;
+  const inside = cursor.row < box.rows && cursor.col < box.cols;
+  const row = box.row + Math.min(cursor.row, box.rows - 1);
+  return { ...cursor, row, col: box.col + Math.min(cursor.col, box.cols - 1), visible: cursor.visible && inside };
+}
+
+/** Returns what gives the cells of lines in part of a row. */
+function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: number, to: number) => Row {
+  const { size, lines, synchronized } = places;
+  const isActive = activeLines(places);
+  const marked = synchronized ? synchronizedStyle : activeStyle;
+  const weight = (row: number, col: number): number => (isActive(row, col) ? 2 : 1);
+  return (row, from, to) =>
+    Array.from({ length: to - from }, (_, index): Cell => {
+      const col = from + index;
+      const bits = lines[row * size.cols + col] ?? 0;
+      const own = weight(row, col);
+      const arm = (bit: number, y: number, x: number): number => {
+        if ((bits & bit) === 0) return 0;
+        const inside = y >= 0 && y < size.rows && x >= 0 && x < size.cols;
+        return inside ? Math.min(own, weight(y, x)) : own;
+      };
+      const arms = [arm(1, row - 1, col), arm(2, row, col + 1), arm(4, row + 1, col), arm(8, row, col - 1)] as const;
+      const text = ascii ? plainBorderGlyph(arms) : borderGlyph(arms);
+      return { text, width: 1, style: own === 2 ? marked : lineStyle };
+    });
+}
+
+/**
+ * Which line cells lie around the active pane. Between two panes alone, all do: then the half of the line beside the
+ * active one is marked, the first half for the first pane.
+ */
+function activeLines({ panes, active }: WindowPlaces): (row: number, col: number) => boolean {
+  const own = panes.find(({ id }) => id === active)?.box;
+  const [first, second, ...more] = panes;
+  if (own === undefined || first === undefined || second === undefined) return () => false;
+  const touches = (row: number, col: number): boolean =>
+    row >= own.row - 1 && row <= own.row + own.rows && col >= own.col - 1 && col <= own.col + own.cols;
+  if (more.length > 0) return touches;
+  const isFirst = first.id === active;
+  const stacked = first.box.col === second.box.col;
+  const half = stacked ? own.col + own.cols / 2 : own.row + own.rows / 2;
+  return (row, col) => touches(row, col) && (stacked ? col : row) < half === isFirst;
+}

@@ -1,0 +1,32 @@
+/**
+ * What a handler of an operation gets and returns: types only, so that handlers import no table of handlers. A handler
+ * gets what the operation's scope names, and nothing above it.
+ */
+
+import type { Scope } from "../../operations/define.ts";
+import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { Access, Caller } from "../../protocol/caller.ts";
+import type { Session } from "../../session/session.ts";
+
+export interface HandlerContext {
+  readonly signal: AbortSignal;
+  readonly caller: Caller;
+  readonly access: Access;
+  /** Current name of the session that shows the pane: replies repeat it. */
+  readonly session: string;
+  /** The session's id, `@s3`. */
+  readonly sessionId: string;
+  /** The target as the caller wrote it; absent where the connection says it all. */
+  readonly target?: string;
+}
+
+/** Handlers of the operations of a scope, over what they act on. */
+export type Handlers<S extends Scope, Subject> = {
+  readonly [N in OperationNameOf<S>]: (
+    subject: Subject,
+    input: ParsedInput<N>,
+    context: HandlerContext,
+  ) => OperationOutput<N> | Promise<OperationOutput<N>>;
+};
+
+export type SessionHandlers = Handlers<"session", Session>;

@@ -1,0 +1,26 @@
+/** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
+import type { SessionHandlers } from "./context.ts";
+import { elementHandlers } from "./drawing.ts";
+
+export const sessionHandlers: SessionHandlers = {
+  "session.get": (session) => session.info(),
+  "session.update": async (session, input) => {
+    await session.update(input);
+    return session.info();
+  },
+  "session.kill": async (session, { reason }) => {
+    await session.lifetime.kill(reason);
+    return {};
+  },
+  "session.detach": (session) => ({ detached: session.detachAll() }),
+  "session.resize": async (session, { force, ...size }) => {
+    session.requireRunning();
+    await session.setSize(size, force);
+    return { ...session.size };
+  },
+  "session.restart": async (session) => {
+    await session.lifetime.restart();
+    return session.info();
+  },
+  ...elementHandlers,
+};

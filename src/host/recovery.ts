@@ -1,0 +1,89 @@
+/**
+ * A pane that belongs to a session watches the session's layout process, by the connection that it has with it. When
+ * that process is lost, the oldest living pane of the session starts another, which reads the layout's file; the next
+ * older one tries if it could not. The programs notice nothing.
+ */
+import * as v from "valibot";
+import type { Logger } from "../instance/log/log.ts";
+import type { Instance } from "../instance/paths.ts";
+import { hostSocket } from "../instance/paths.ts";
+import { processState } from "../instance/registry/liveness.ts";
+import { membersOf } from "../instance/registry/members.ts";
+import type { Peer } from "../wire/peer.ts";
+import type { Membership } from "./membership.ts";
+import { type Promotion, startLayout } from "./promotion.ts";
+import type { Session } from "./session.ts";
+
+/** Time that each older pane has to start a layout process before the next one tries, in ms. */
+const TURN_MS = 500;
+/** How often a pane tries before it gives up: its program still runs, and can be reached by the pane's id. */
+const TRIES = 3;
+
+const ServedSchema = v.object({
+  socket: v.optional(v.string()),
+  name: v.optional(v.string()),
+  session: v.optional(v.number()),
+  private: v.optional(v.boolean()),
+});
+
+export interface RecoveryPort {
+  readonly session: Session;
+  readonly instance: Instance;
+  readonly id: number;
+  readonly membership: Membership;
+  readonly promotion: Promotion;
+  readonly logger: Logger;
+}
+
+export class Recovery {
+  private layout: Peer | null = null;
+
+  constructor(private readonly port: RecoveryPort) {}
+
+  /** The session's layout process says where it serves the session, and as what. */
+  served(input: unknown, peer: Peer): object {
+    const { socket, name, session: number, private: isPrivate } = v.parse(ServedSchema, input);
+    const { session, membership, promotion } = this.port;
+    if (number !== undefined) {
+      membership.become(number);
+      session.becameOf(number);
+    }
+    if (name !== undefined) session.renamedTo(name);
+    if (isPrivate !== undefined && isPrivate !== session.isPrivate) {
+      void session.update({ add_tags: [], remove_tags: [], private: isPrivate });
+    }
+    if (socket !== undefined) {
+      promotion.servedAt(socket);
+      this.layout = peer;
+      peer.onClosed = () => {
+        if (this.layout !== peer) return;
+        this.layout = null;
+        void this.recover();
+      };
+    }
+    return {};
+  }
+
+  private async recover(): Promise<void> {
+    const { session, instance, id, membership, logger } = this.port;
+    for (let turn = 0; turn < TRIES; turn++) {
+      const { session: number } = membership;
+      if (number === null || session.exit !== null || session.lifetime.isEnding || session.lifetime.isOver) return;
+      const living = membersOf(instance, number).filter(
+        (each) => each === id || processState(hostSocket(instance, each)) === "alive",
+      );
+      await Bun.sleep(Math.max(0, living.indexOf(id)) * TURN_MS);
+      if (this.layout !== null || session.exit !== null) return;
+      try {
+        const spec = { socket: instance.httpSocket, env: {}, nofile: null, handed: null, session: number };
+        await startLayout(instance, spec);
+        logger.warn("the layout process was lost and has been started again");
+        return;
+      } catch (error) {
+        if (this.layout !== null) return;
+        logger.error("the layout process was lost and could not be started again", { error });
+        await Bun.sleep(TURN_MS);
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+/** What a starter tells a new layout process, as JSON on its stdin. */
+import * as v from "valibot";
+
+const SizeSchema = v.object({ rows: v.number(), cols: v.number() });
+
+/** The session that a pane's process hands over: everything that the layout process has from then on. */
+export const HandedSessionSchema = v.object({
+  session: v.number(),
+  name: v.string(),
+  tags: v.array(v.string()),
+  private: v.boolean(),
+  created_at: v.number(),
+  ...SizeSchema.entries,
+  window: v.number(),
+  /** Number of the pane that the session had so far, and its socket. */
+  pane: v.number(),
+  /** Elements, screen mode and keyboard, as the session stores them. */
+  drawing: v.unknown(),
+  keyboard: v.unknown(),
+});
+export type HandedSession = v.InferOutput<typeof HandedSessionSchema>;
+
+export const LayoutSpecSchema = v.object({
+  /** Path of the instance's HTTP socket, which names runtime directory and instance. */
+  socket: v.string(),
+  /** The environment of the session's programs, for those of new panes, and their soft limit of open descriptors. */
+  env: v.record(v.string(), v.string()),
+  nofile: v.nullable(v.number()),
+  /** Null: the layout process of this session was lost, and its file says everything. */
+  handed: v.nullable(HandedSessionSchema),
+  session: v.number(),
+});
+export type LayoutSpec = v.InferOutput<typeof LayoutSpecSchema>;

@@ -1,0 +1,221 @@
+/**
+ * The windows and panes of the session, and the processes behind them: the one writer of the layout. Changes run one
+ * after the other; each is computed whole before anything happens, is saved, and is then shown. A pane whose process is
+ * gone leaves the layout, and its neighbours take its room.
+ *
+ * Owns the value (session/windows) and a link to every pane. What must stay true: every pane of the value has a link,
+ * or has ended and is kept; sizes of panes are told to their processes only here.
+ */
+import { Emitter } from "../base/emitter.ts";
+import type { StreamEnd } from "../protocol/control.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Size } from "../protocol/size.ts";
+import type { Placement } from "../session/layout/cells.ts";
+import {
+  activeWindow,
+  placementOf,
+  takePane,
+  type WindowEntry,
+  type Windows,
+  windowWith,
+} from "../session/windows/state.ts";
+import { PaneLink } from "./pane-link.ts";
+
+/** How a program ended. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+export interface ArrangementEvents {
+  /** A pane has a new picture. */
+  painted: string;
+  rang: string;
+  copied: { readonly pane: string; readonly selection: string; readonly base64: string };
+  /** The layout, the focus or a size has changed: places are to be computed again. */
+  placed: undefined;
+  /** What lists show may have changed. */
+  listed: undefined;
+  /** The layout is another value. */
+  changed: { readonly before: Windows; readonly after: Windows };
+  paneEnded: { readonly pane: string; readonly exit: Exit; readonly kept: boolean };
+  /** The last pane of the last window has ended. */
+  over: Exit;
+}
+
+export interface ArrangementPort {
+  /** Whether panes stay when their program has ended, unless it is said of one. */
+  readonly keepAfterExit: boolean;
+  /** Where the session is served, and as what: its panes pass on what is not theirs. */
+  served(): {
+    readonly socket: string;
+    readonly session: number;
+    readonly name: string;
+    readonly private: boolean;
+  };
+  /** Writes the value where it survives this process. @throws WshError when it cannot be written */
+  save(state: Windows): void;
+}
+
+export class Arrangement {
+  readonly events = new Emitter<ArrangementEvents>();
+  readonly links = new Map<string, PaneLink>();
+  /** Panes that stay although their program has ended, and how it ended. */
+  readonly ended = new Map<string, Exit>();
+  private current: Windows;
+  /** Cells of each window that was shown; a window that is not shown keeps its size. */
+  private readonly sizes = new Map<number, Size>();
+  private queue: Promise<unknown> = Promise.resolve();
+  /** Windows that viewers with an active window of their own look at. */
+  private readonly watched = new Map<object, number>();
+  private isOver = false;
+
+  constructor(
+    state: Windows,
+    /** Cells between the panels. */
+    private room: Size,
+    private readonly port: ArrangementPort,
+  ) {
+    this.current = state;
+  }
+
+  /** Cells of a window that is shown. */
+  get area(): Size {
+    return this.room;
+  }
+
+  get state(): Windows {
+    return this.current;
+  }
+
+  /** Cells of a window. */
+  sizeOf(window: WindowEntry): Size {
+    return this.isShown(window.id) ? this.area : (this.sizes.get(window.id) ?? this.area);
+  }
+
+  placementOf(window: WindowEntry): Placement {
+    return placementOf(window, this.sizeOf(window));
+  }
+
+  isLiving(pane: string): boolean {
+    return this.links.has(pane) && !this.ended.has(pane);
+  }
+
+  /** @throws WshError pane_not_found */
+  linkOf(pane: string): PaneLink {
+    const link = this.links.get(pane);
+    if (link === undefined) throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
+    return link;
+  }
+
+  /** Runs one change after the others. */
+  change<T>(make: () => Promise<T> | T): Promise<T> {
+    const done = this.queue.then(make);
+    this.queue = done.catch(() => {});
+    return done;
+  }
+
+  /** Replaces the value. Call within `change`. @throws WshError when it cannot be saved: nothing has changed then */
+  commit(next: Windows): void {
+    const before = this.current;
+    if (next === before) return;
+    this.port.save(next);
+    this.current = next;
+    this.place();
+    this.events.emit("changed", { before, after: next });
+    this.events.emit("listed", undefined);
+  }
+
+  /** The room between the panels has changed. */
+  resize(area: Size): void {
+    if (area.rows === this.area.rows && area.cols === this.area.cols) return;
+    this.room = area;
+    this.place();
+  }
+
+  /** A viewer looks at a window of its own; null: no more. */
+  watch(viewer: object, window: number | null): void {
+    if (window === null) this.watched.delete(viewer);
+    else this.watched.set(viewer, window);
+    this.place();
+  }
+
+  /** Tells the panes of the windows that are shown their sizes. */
+  place(): void {
+    for (const window of this.current.windows) {
+      if (!this.isShown(window.id)) continue;
+      this.sizes.set(window.id, this.area);
+      for (const [pane, box] of placementOf(window, this.area).boxes) {
+        this.links.get(pane)?.resize({ rows: box.rows, cols: box.cols });
+      }
+    }
+    this.events.emit("placed", undefined);
+  }
+
+  /**
+   * Connects to a pane's process.
+   * @param isView it belongs to another session
+   * @throws WshError of the process
+   */
+  async connect(pane: string, socket: string, size: Size, isView = false): Promise<void> {
+    const link = await PaneLink.open(pane, socket, size, {
+      painted: () => this.events.emit("painted", pane),
+      rang: () => this.events.emit("rang", pane),
+      copied: (clipboard) => this.events.emit("copied", { pane, ...clipboard }),
+      listed: () => this.events.emit("listed", undefined),
+      ended: (end) => void this.change(() => this.paneEnded(pane, end)).catch(() => {}),
+    });
+    this.links.set(pane, link);
+    if (!isView) link.request("host.served", this.port.served()).catch(() => {});
+  }
+
+  /**
+   * Takes a pane out of the layout. Call within `change`.
+   * @param soon its process ends in a moment: its connection stays until then
+   */
+  remove(pane: string, exit: Exit, soon = false): void {
+    if (!soon) this.links.get(pane)?.close();
+    const rest = takePane(this.current, pane, this.sizeOf(windowWith(this.current, pane)));
+    if (rest === null) {
+      this.over(exit);
+      return;
+    }
+    this.links.delete(pane);
+    this.ended.delete(pane);
+    this.events.emit("paneEnded", { pane, exit, kept: false });
+    this.commit(rest);
+  }
+
+  /** A pane that is in the layout no more. */
+  forget(pane: string): void {
+    this.links.delete(pane);
+    this.ended.delete(pane);
+  }
+
+  /** Whether a window is looked at. */
+  private isShown(id: number): boolean {
+    if (activeWindow(this.current).id === id) return true;
+    for (const window of this.watched.values()) if (window === id) return true;
+    return false;
+  }
+
+  private paneEnded(pane: string, end: StreamEnd | null): void {
+    const entry = this.current.panes[pane];
+    if (entry === undefined || this.isOver) return;
+    const exit: Exit = { code: end?.exit_code ?? null, signal: end?.signal ?? null };
+    const kept = end?.reason === "exited" && (entry.keep ?? this.port.keepAfterExit);
+    if (!kept) {
+      this.remove(pane, exit);
+      return;
+    }
+    this.ended.set(pane, exit);
+    this.events.emit("paneEnded", { pane, exit, kept: true });
+    this.events.emit("placed", undefined);
+  }
+
+  private over(exit: Exit): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.events.emit("over", exit);
+  }
+}

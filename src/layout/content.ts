@@ -1,0 +1,191 @@
+/**
+ * All panes of a session as the session sees them: one thing that is shown, typed into, resized and ended. Facts that
+ * are asked of the session as a whole (program, directory, state) are those of its oldest living pane, as everywhere
+ * where a name alone is given.
+ */
+import { Emitter } from "../base/emitter.ts";
+import type { WshError } from "../protocol/errors.ts";
+import type { PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
+import type { Size } from "../protocol/size.ts";
+import type { PaneRef } from "../session/types.ts";
+import { activeWindow, oldestFirst, panesIn, type WindowEntry } from "../session/windows/state.ts";
+import type { Arrangement, Exit } from "./arrangement.ts";
+import type { WindowView } from "./view.ts";
+
+interface ContentEvents {
+  alternate: boolean;
+  exited: Exit;
+  abandoned: undefined;
+}
+
+export class Content implements PaneRef {
+  /** Views of viewers with a focus of their own. */
+  readonly independent = new Set<WindowView>();
+  readonly events = new Emitter<ContentEvents>();
+  exit: Exit | null = null;
+  private typedAt = performance.now();
+  private ending = false;
+  private alternate = false;
+
+  constructor(
+    private readonly arrangement: Arrangement,
+    private readonly view: () => WindowView,
+  ) {
+    arrangement.events.on("over", (exit) => {
+      this.exit = exit;
+      this.events.emit("exited", exit);
+    });
+    for (const change of ["painted", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
+  }
+
+  /** What all viewers without a focus of their own are shown. */
+  get shownView(): WindowView {
+    return this.view();
+  }
+
+  /** The pane that the session's name alone addresses. */
+  get id(): string {
+    const { state } = this.arrangement;
+    const panes = oldestFirst(state);
+    return panes.find((pane) => this.arrangement.isLiving(pane)) ?? panes[0] ?? "@0";
+  }
+
+  get pid(): number | null {
+    return this.info().pid;
+  }
+
+  get command(): string {
+    return this.info().command;
+  }
+
+  readonly activity = {
+    record: (): void => {
+      this.typedAt = performance.now();
+    },
+    idleMs: (): number => {
+      const own = Math.floor(performance.now() - this.typedAt);
+      return Math.min(own, ...[...this.arrangement.links.values()].map((link) => link.idleMs()));
+    },
+  };
+
+  readonly silence = { dispose: (_: WshError): void => {} };
+
+  readonly lifetime = {
+    isHangingUp: false,
+    restart: (): Promise<void> => this.restart(),
+    end: (): Promise<void> => this.end(),
+    endTold: (): void => {},
+  };
+
+  info(): Omit<PaneInfo, "index" | "active"> {
+    return this.paneInfo(this.id);
+  }
+
+  state(): SessionState {
+    return this.exit === null ? this.info().state : "exited";
+  }
+
+  stateLasting() {
+    return { state: this.state(), lasting: null };
+  }
+
+  async resize(rows: number, cols: number): Promise<void> {
+    const area: Size = { rows, cols };
+    for (const view of [this.view(), ...this.independent]) view.resize(area);
+    // The views are arranged anew when the panes have been told.
+    this.arrangement.resize(area);
+  }
+
+  flags(): null {
+    return null;
+  }
+
+  typed(bytes: Uint8Array): void {
+    this.view().typed.typed(bytes, null);
+  }
+
+  release(): void {
+    for (const link of this.arrangement.links.values()) link.close();
+  }
+
+  /** Asks the panes whose info may be out of date. */
+  async refresh(): Promise<void> {
+    await Promise.all([...this.arrangement.links.values()].map((link) => link.refresh()));
+  }
+
+  windows(): WindowInfo[] {
+    const { state } = this.arrangement;
+    const active = activeWindow(state);
+    return state.windows.map((window) => this.windowInfo(window, window.id === active.id));
+  }
+
+  nameOf(window: WindowEntry): string {
+    return (
+      window.name ??
+      this.paneInfo(window.active)
+        .command.split(/[\s/]+/)
+        .findLast((word) => word !== "") ??
+      ""
+    );
+  }
+
+  private windowInfo(window: WindowEntry, active: boolean): WindowInfo {
+    const placement = this.arrangement.placementOf(window);
+    const { rows, cols } = placement.size;
+    const panes = panesIn(window).map((pane, index): PaneInfo => {
+      const box = placement.boxes.get(pane);
+      const place =
+        box === undefined ? { hidden: true } : { row: box.row, col: box.col, rows: box.rows, cols: box.cols };
+      return { ...this.paneInfo(pane), ...place, index, active: pane === window.active };
+    });
+    return {
+      id: `@w${window.id}`,
+      index: window.index,
+      name: this.nameOf(window),
+      active,
+      rows,
+      cols,
+      ...(window.zoomed ? { zoomed: true } : {}),
+      ...(window.synchronized ? { synchronized: true } : {}),
+      panes,
+    };
+  }
+
+  private paneInfo(pane: string): Omit<PaneInfo, "index" | "active"> {
+    const { state, links, ended } = this.arrangement;
+    const entry = state.panes[pane];
+    const exit = ended.get(pane) ?? this.exit;
+    const known = links.get(pane)?.paneInfo() ?? {
+      ...{ id: pane, pid: null, command: "", rows: 0, cols: 0, cwd: null, title: "" },
+      state: "unresponsive" as const,
+    };
+    return {
+      ...known,
+      title: entry?.title ?? known.title,
+      ...(entry?.view == null ? {} : { view: entry.view }),
+      ...(exit === null || exit === undefined
+        ? {}
+        : { state: "exited" as const, exit_code: exit.code, signal: exit.signal }),
+    };
+  }
+
+  private lookAtScreen(): void {
+    const { links } = this.arrangement;
+    const alternate = links.get(activeWindow(this.arrangement.state).active)?.frame?.modes.alternate ?? false;
+    if (alternate === this.alternate) return;
+    this.alternate = alternate;
+    this.events.emit("alternate", alternate);
+  }
+
+  /** The program of the oldest pane starts again in its place. */
+  private async restart(): Promise<void> {
+    await this.arrangement.linkOf(this.id).request("session.restart", {});
+  }
+
+  private async end(): Promise<void> {
+    if (this.exit !== null || this.ending) return;
+    this.ending = true;
+    const links = [...this.arrangement.links.values()];
+    await Promise.allSettled(links.map((link) => link.request("host.end", { reason: "killed" })));
+  }
+}

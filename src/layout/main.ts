@@ -1,0 +1,247 @@
+/**
+ * The layout process: serves a session that has several panes, each of which is a process of its own. It is started by
+ * the process of a session's only pane, from which it takes over the session's name and everything that is not of one
+ * pane alone; or by the oldest pane of a session whose layout process was lost. It ends with its session.
+ */
+import * as v from "valibot";
+import { SessionServer } from "../endpoint/session-server.ts";
+import { sessionSettings } from "../endpoint/session-settings.ts";
+import { directAudit } from "../instance/audit/direct-audit.ts";
+import { hostname } from "../instance/hostname.ts";
+import { type LayoutSpec, LayoutSpecSchema } from "../instance/launch/layout-spec.ts";
+import { reportFailure, reportReady } from "../instance/launch/report.ts";
+import { createLogger, type Logger } from "../instance/log/log.ts";
+import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
+import { claimSocket, handOverSession, takeOverSession } from "../instance/registry/members.ts";
+import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
+import { restoreSession } from "../instance/registry/register.ts";
+import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
+import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
+import { GiveBack } from "../platform/memory-release.ts";
+import { WshError } from "../protocol/errors.ts";
+import { paneId } from "../protocol/names.ts";
+import type { ElementState } from "../session/drawing/element.ts";
+import type { KeyboardState } from "../session/keyboard.ts";
+import { Session } from "../session/session.ts";
+import { oldestFirst, oneWindow, paneEntry, type Windows } from "../session/windows/state.ts";
+import { Arrangement } from "./arrangement.ts";
+import { Content } from "./content.ts";
+import { PaneStarter } from "./pane-starter.ts";
+import { SplitSession } from "./split-session.ts";
+import { readTree, removeLeftTrees, removeTree, type Stored, writeTree } from "./tree-file.ts";
+import { WindowView } from "./view.ts";
+
+/** Longest time for peers to read the last messages before the process ends, in ms. */
+const FLUSH_MS = 2_000;
+
+export async function runLayout(): Promise<void> {
+  let begun: Awaited<ReturnType<typeof begin>>;
+  try {
+    begun = await begin();
+  } catch (error) {
+    reportFailure(error);
+    process.exit(1);
+  }
+  const { session, server, instance, bound, logger, split } = begun;
+  reportReady({ socket: bound.socket });
+  const memory = new GiveBack();
+  memory.worked();
+  split.arrangement.events.on("painted", () => memory.worked());
+  const over = Promise.withResolvers<void>();
+  session.events.on("destroyed", () => over.resolve());
+  const ids = { id: bound.id, session: split.number, window: split.firstWindow };
+  const files = { socket: hostSocket(instance, bound.id), life: bound.life };
+  let restoring = false;
+  using _watcher = watchOwnFiles(files, () => {
+    if (restoring || session.lifetime.isEnding || session.lifetime.isOver) return;
+    restoring = true;
+    void registerAgain().finally(() => {
+      restoring = false;
+    });
+  });
+  async function registerAgain(): Promise<void> {
+    try {
+      prepareRuntimeDir(instance);
+      const own = { ...ids, name: session.name, ended: session.exit !== null };
+      const claim = await restoreSession(instance, own, files.life, (path) => void server.listen(path));
+      files.life = claim.life;
+      session.renamedTo(claim.name);
+      logger.warn("registered again after its socket or lock was deleted", { name: claim.name });
+    } catch (error) {
+      logger.error("the session cannot be reached: registering again failed", { error });
+    }
+  }
+  for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
+  process.on("SIGTERM", () => void session.lifetime.kill("killed"));
+  await over.promise;
+  split.dispose();
+  removeTree(instance, split.number);
+  await releaseSession(instance, { ...ids, name: session.name }).catch((error) =>
+    logger.warn("the session's files could not be removed", { error }),
+  );
+  files.life.discard();
+  await server.flush(FLUSH_MS);
+  process.exit(0);
+}
+
+async function begin() {
+  const spec = v.parse(LayoutSpecSchema, await Bun.stdin.json());
+  const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
+  const { values: settings, ...loaded } = loadSettings(instance, { env: process.env });
+  const logger = createLogger({
+    level: logLevelFor("host", { values: settings, ...loaded }),
+    format: settings.log_format,
+  });
+  const server = new SessionServer(
+    settings.max_clients,
+    { titles: settings.title === "on", clipboard: settings.clipboard === "write" },
+    directAudit(instance, settings),
+  );
+  const { handed } = spec;
+  const lost = handed === null ? readTree(instance, spec.session) : null;
+  const start = lost ?? beginningOf(spec);
+  let listener: { stop(): void } | null = null;
+  const bound = await claimSocket(instance, (path) => {
+    listener = server.listen(path);
+  });
+  try {
+    const area = { rows: start.rows, cols: start.cols };
+    let save = (_: Windows): void => {};
+    const arrangement = new Arrangement(start.windows, area, {
+      keepAfterExit: settings.keep_after_exit,
+      save: (windows) => save(windows),
+      served: () => ({
+        socket: bound.socket,
+        session: start.session,
+        name: session.name,
+        private: session.isPrivate,
+      }),
+    });
+    let view: WindowView | null = null;
+    const content = new Content(arrangement, () => {
+      view ??= new WindowView(arrangement, area, content.activity);
+      return view;
+    });
+    const { session: number, name } = start;
+    const session = new Session<Content>(
+      {
+        id: number,
+        windowId: start.windows.windows[0]?.id ?? 0,
+        name,
+        tags: start.tags,
+        private: start.private,
+        server: hostname(settings.hostname),
+        ...area,
+        settings: sessionSettings(settings),
+        createdAt: start.created_at,
+      },
+      content,
+      {
+        rename: (to) => renameSession(instance, bound.id, to),
+        ended: (known) =>
+          markEnded(instance, { id: bound.id, session: number, window: split.firstWindow, name: known }),
+        live: () => markLive(instance, bound.id),
+        leave: (known) =>
+          releaseSession(instance, { id: bound.id, session: number, window: split.firstWindow, name: known }),
+      },
+    );
+    session.elements.takeOver(start.elements);
+    await session.layOut();
+    await connectAll(arrangement, instance, logger);
+    if (handed !== null) session.keyboard.takeOver(handed.keyboard as KeyboardState);
+    const starter = new PaneStarter({
+      instance,
+      session: number,
+      env: start.env,
+      nofile: start.nofile,
+      maxPanes: settings.max_panes,
+      maxAll: settings.max_all_panes,
+      spare: settings.spare_pane,
+      name: () => session.name,
+      isPrivate: () => session.isPrivate,
+      viewerEnv: () => session.viewers.environment,
+    });
+    const split = new SplitSession({
+      session,
+      arrangement,
+      content,
+      starter,
+      instance,
+      host: bound.id,
+      number,
+      view: content.shownView,
+    });
+    const stored = (windows: Windows): Stored => ({
+      ...{ host: bound.id, session: number, name: session.name, tags: session.tags, created_at: session.createdAt },
+      ...{
+        private: session.isPrivate,
+        ...session.size,
+        elements: session.elements.handOver(),
+        windows,
+        env: start.env,
+        nofile: start.nofile,
+      },
+    });
+    save = (windows) => writeTree(instance, stored(windows));
+    save(arrangement.state);
+    split.onChange(() => save(arrangement.state));
+    server.serve(split.served());
+    if (lost === null) {
+      const { pane } = handed ?? { pane: 0 };
+      await handOverSession(instance, { id: pane, session: number, window: split.firstWindow, name }, bound.id);
+    } else {
+      const windows = lost.windows.windows.map(({ id }) => id);
+      await takeOverSession(instance, { id: lost.host, session: number, name, windows }, bound.id);
+    }
+    removeLeftTrees(instance);
+    return { session, server, instance, bound, logger: logger.with({ session: name, id: session.id }), split };
+  } catch (error) {
+    stop(listener);
+    if (lost === null) removeTree(instance, spec.session);
+    await releaseSession(instance, bound.id).catch(() => {});
+    bound.life.discard();
+    throw error;
+  }
+}
+
+function stop(listener: { stop(): void } | null): void {
+  listener?.stop();
+}
+
+/** The session as its only pane's process hands it over. @throws WshError invalid_request without one */
+function beginningOf({ handed, env, nofile }: LayoutSpec): Stored {
+  if (handed === null) throw new WshError("invalid_request", "no session was handed over");
+  const { session, name, tags, private: isPrivate, created_at, rows, cols, window, pane, drawing } = handed;
+  const windows = oneWindow(window, paneEntry(paneId(pane)));
+  return {
+    host: 0,
+    session,
+    name,
+    tags,
+    private: isPrivate,
+    created_at,
+    rows,
+    cols,
+    elements: drawing as ElementState,
+    windows,
+    env,
+    nofile,
+  };
+}
+
+/** Connects to every pane that lives; one that does not leaves the layout. @throws WshError when there is none */
+async function connectAll(arrangement: Arrangement, instance: Instance, logger: Logger): Promise<void> {
+  for (const pane of oldestFirst(arrangement.state)) {
+    const window = arrangement.state.windows.find(({ root }) => JSON.stringify(root).includes(`"${pane}"`));
+    const box = window === undefined ? undefined : arrangement.placementOf(window).boxes.get(pane);
+    const socket = hostSocket(instance, Number(pane.slice(1)));
+    try {
+      const isView = arrangement.state.panes[pane]?.view != null;
+      await arrangement.connect(pane, socket, box ?? { rows: 24, cols: 80 }, isView);
+    } catch (error) {
+      logger.warn("a pane is gone", { pane, error });
+      await arrangement.change(() => arrangement.remove(pane, { code: null, signal: null }));
+    }
+  }
+  if (arrangement.links.size === 0) throw new WshError("session_not_found", "no pane of the session lives");
+}

@@ -1,0 +1,69 @@
+/**
+ * Dispatches the requests of a session with several panes: what concerns windows and panes or the session as a whole is
+ * handled here; what concerns one pane is answered with where that pane is served. A module of its own because it
+ * imports every operation's schemas.
+ */
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
+import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
+import { parseInput, requireAccess } from "../../operations/call.ts";
+import { addressesPane, isForPane } from "../../operations/routing.ts";
+import { findOperation } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Session } from "../../session/session.ts";
+import type { PeerRequest } from "../../wire/peer.ts";
+import type { Split } from "../split.ts";
+import type { WindowView } from "../view.ts";
+import { layoutHandlers } from "./layouts.ts";
+import { paneHandlers } from "./panes.ts";
+import { type LayoutCall, ownFocusHandlers } from "./subject.ts";
+import { windowHandlers } from "./windows.ts";
+
+type AnyHandlers<S> = Readonly<Record<string, (subject: S, input: unknown, context: HandlerContext) => unknown>>;
+const ofSession = sessionHandlers as unknown as AnyHandlers<Session>;
+const ofLayout = { ...paneHandlers, ...windowHandlers, ...layoutHandlers } as unknown as AnyHandlers<LayoutCall>;
+
+/**
+ * @param view whose focus a person's key is about, when it is not the session's
+ * @throws WshError unknown_method, access_denied, invalid_request, moved, and the operation's own errors
+ */
+export async function operate(split: Split, request: PeerRequest, view?: WindowView): Promise<unknown> {
+  const operation = findOperation(request.op);
+  if (operation === undefined || operation.scope === "server") {
+    throw new WshError("unknown_method", `this layout process knows no operation '${request.op}'`);
+  }
+  const { session } = split;
+  const { signal, caller, access, target } = request;
+  requireAccess(operation, access);
+  if (isForPane(operation.name, target)) throw split.elsewhere(target);
+  const input = parseInput(operation, request.input);
+  const context: HandlerContext = {
+    ...{ signal, caller, access, session: session.name, sessionId: session.id },
+    ...(target === undefined ? {} : { target }),
+  };
+  if (operation.scope === "session") {
+    if (request.op === "session.kill") refusePart(split, target);
+    if (request.op === "session.get") await split.content.refresh();
+    const handler = ofSession[request.op];
+    if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
+    return handler(session, input, context);
+  }
+  const call: LayoutCall = { split, place: split.place(target), byPerson: caller.kind === "cli" };
+  if (view?.own != null && ownFocusHandlers(call, view, request.op, input)) return {};
+  const handler = ofLayout[request.op];
+  if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
+  return handler(call, input, context);
+}
+
+/** Whoever names a pane among others may not mean all of them. @throws WshError invalid_request */
+function refusePart({ session, arrangement }: Split, target: string | undefined): void {
+  if (target === undefined || !(addressesPane(target) || /^@w/.test(target) || target.includes(":"))) return;
+  const panes = Object.keys(arrangement.state.panes).length;
+  if (panes < 2) return;
+  throw new WshError(
+    "invalid_request",
+    `'${target}' is a part of session '${session.name}', which has ${panes} panes`,
+    {
+      hint: `Close the pane or window, or end the session by its name or '${session.id}'.`,
+    },
+  );
+}

@@ -1,0 +1,164 @@
+/** Operations on the panes of a session with several. */
+import type { Handlers } from "../../endpoint/operations/context.ts";
+import { takeWindowId } from "../../instance/registry/members.ts";
+import type { OperationNameOf } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import type { Size } from "../../protocol/size.ts";
+import { replacePane } from "../../session/layout/tree.ts";
+import { breakOut, join, resize, show, split, swap, zoom } from "../../session/windows/changes.ts";
+import {
+  findPlace,
+  paneEntry,
+  placementOf,
+  putPane,
+  putWindow,
+  type Windows,
+  windowWith,
+} from "../../session/windows/state.ts";
+import { amount, answer, change, type LayoutCall, otherPane, PROVISIONAL, startPane } from "./subject.ts";
+
+type PaneOperation = Extract<OperationNameOf<"layout">, `pane.${string}`>;
+
+const EXIT_UNKNOWN = { code: null, signal: null } as const;
+
+export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> = {
+  "pane.list": async ({ split: { content } }) => {
+    await content.refresh();
+    return content.windows().flatMap(({ id, panes }) => panes.map((pane) => ({ ...pane, window: id })));
+  },
+  "pane.split": (call, { direction, cells, percent, whole, focus, ...program }) => {
+    const { arrangement, session } = call.split;
+    return arrangement.change(async () => {
+      session.requireRunning();
+      const size = amount(cells, percent);
+      const change = { pane: call.place.pane, side: direction, whole, focus, ...(size === undefined ? {} : { size }) };
+      const area = arrangement.sizeOf(windowWith(arrangement.state, change.pane));
+      const made = split(arrangement.state, paneEntry(PROVISIONAL), change, area);
+      const window = windowWith(made, PROVISIONAL);
+      const { entry, undo } = await startPane(call, program, window.id, cellsOf(made, PROVISIONAL, area));
+      commitOrUndo(() => arrangement.commit(split(arrangement.state, entry, change, area)), undo);
+      return answer(call.split, entry.id);
+    });
+  },
+  "pane.close": async ({ split: { arrangement, session }, place: { pane } }) => {
+    if (Object.keys(arrangement.state.panes).length === 1) {
+      await session.lifetime.kill("killed");
+      return { closed: pane };
+    }
+    await arrangement.change(() => {
+      arrangement
+        .linkOf(pane)
+        .request("host.end", { reason: "killed" })
+        .catch(() => {});
+      arrangement.remove(pane, EXIT_UNKNOWN, true);
+    });
+    return { closed: pane };
+  },
+  "pane.select": (call, { to }) => {
+    const pane = to === undefined ? call.place.pane : otherPane(call, to);
+    return change(call, (state) => show(state, pane), pane);
+  },
+  "pane.resize": (call, { direction, by, rows, cols, rows_percent, cols_percent }) => {
+    const { pane } = call.place;
+    if (direction !== undefined) {
+      return change(call, (state, area) => resize(state, pane, { kind: "grow", side: direction, by }, area));
+    }
+    const [height, width] = [amount(rows, rows_percent), amount(cols, cols_percent)];
+    if (height === undefined && width === undefined) {
+      throw new WshError("invalid_request", "neither a direction nor a size is given");
+    }
+    const set = {
+      kind: "set",
+      ...(height === undefined ? {} : { rows: height }),
+      ...(width === undefined ? {} : { cols: width }),
+    } as const;
+    return change(call, (state, area) => resize(state, pane, set, area));
+  },
+  "pane.zoom": (call, { on }) => change(call, (state) => zoom(state, call.place.pane, on ?? null)),
+  "pane.swap": (call, { with: other }) => change(call, (state) => swap(state, call.place.pane, otherPane(call, other))),
+  "pane.move": (call, { to, direction, cells, percent, whole, index, name, focus }) => {
+    const { split, place } = call;
+    const { arrangement, session } = split;
+    const { pane } = place;
+    return arrangement.change(async () => {
+      const { state } = arrangement;
+      const area = arrangement.sizeOf(windowWith(state, pane));
+      if (to === undefined || to === null) {
+        const options = { focus, ...(index === undefined ? {} : { index }), ...(name === undefined ? {} : { name }) };
+        // Checked before an id is given out.
+        breakOut(state, pane, 0, area, options);
+        const id = await takeWindowId(split.instance);
+        arrangement.commit(breakOut(arrangement.state, pane, id, area, options));
+        return answer(split, pane);
+      }
+      const target = parseTarget(to);
+      if (target.kind === "session" && target.name !== session.name) {
+        const { moveAway } = await import("../moving.ts");
+        await moveAway(split, pane, to, { direction, whole, focus, cells, percent });
+        return answer(split, pane);
+      }
+      const size = amount(cells, percent);
+      const beside = findPlace(state, target, (each) => arrangement.isLiving(each)).pane;
+      const change = { pane: beside, side: direction, whole, focus, ...(size === undefined ? {} : { size }) };
+      arrangement.commit(join(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
+      return answer(split, pane);
+    });
+  },
+  "pane.update": (call, { title, keep_after_exit: keep }) =>
+    change(call, (state) => {
+      const entry = state.panes[call.place.pane] ?? paneEntry(call.place.pane);
+      return putPane(state, {
+        ...entry,
+        ...(title === undefined ? {} : { title }),
+        ...(keep === undefined ? {} : { keep }),
+      });
+    }),
+  "pane.respawn": (call, program) => {
+    const { split, place } = call;
+    const { arrangement } = split;
+    const { pane } = place;
+    return arrangement.change(async () => {
+      const window = windowWith(arrangement.state, pane);
+      const isSame = Object.values(program).every((value) => value === undefined);
+      if (isSame && arrangement.isLiving(pane)) {
+        await arrangement.linkOf(pane).request("session.restart", {});
+        return answer(split, pane);
+      }
+      const size = arrangement.links.get(pane)?.size ?? arrangement.sizeOf(window);
+      const { entry, undo } = await startPane(call, program, window.id, size);
+      const { [pane]: old, ...panes } = arrangement.state.panes;
+      const other = (each: string): string => (each === pane ? entry.id : each);
+      const next: Windows = putWindow(
+        { ...arrangement.state, panes: { ...panes, [entry.id]: { ...entry, keep: entry.keep ?? old?.keep ?? null } } },
+        {
+          ...window,
+          root: replacePane(window.root, pane, entry.id),
+          active: other(window.active),
+          recent: window.recent.map(other),
+        },
+      );
+      const before = arrangement.links.get(pane);
+      commitOrUndo(() => arrangement.commit(next), undo);
+      before?.request("host.end", { reason: "killed" }).catch(() => {});
+      arrangement.forget(pane);
+      return answer(split, entry.id);
+    });
+  },
+};
+
+/** A pane that has been started and cannot be put into the layout is ended again. */
+export function commitOrUndo(commit: () => void, undo: () => void): void {
+  try {
+    commit();
+  } catch (error) {
+    undo();
+    throw error;
+  }
+}
+
+/** Size that a pane of a value has; the whole window for one that is not shown. */
+export function cellsOf(state: Windows, pane: string, area: Size): Size {
+  const box = placementOf(windowWith(state, pane), area).boxes.get(pane);
+  return box === undefined ? area : { rows: box.rows, cols: box.cols };
+}

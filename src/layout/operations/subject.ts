@@ -1,0 +1,156 @@
+/** What handlers of windows and panes act on, and what they have in common. */
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Arrangement as Answer, PaneProgram } from "../../protocol/layout.ts";
+import { parseTarget, windowId } from "../../protocol/names.ts";
+import type { Size } from "../../protocol/size.ts";
+import { type Amount, paneBeside, windowBeside } from "../../session/windows/changes.ts";
+import {
+  findPlace,
+  type PaneEntry,
+  type Place,
+  paneEntry,
+  panesIn,
+  type Windows,
+  windowWith,
+} from "../../session/windows/state.ts";
+import { directoryOf } from "../pane-starter.ts";
+import type { Split } from "../split.ts";
+import type { WindowView } from "../view.ts";
+
+export interface LayoutCall {
+  readonly split: Split;
+  /** What the target means. */
+  readonly place: Place;
+  /** Asked for at the command line or by a key. */
+  readonly byPerson: boolean;
+}
+
+/** A pane that is not there yet, in a layout that is computed beforehand. */
+export const PROVISIONAL = "@0";
+
+/** The answer to a change, which was about this pane. */
+export function answer({ session, arrangement, content }: Split, pane: string): Answer {
+  const { state } = arrangement;
+  const window = state.panes[pane] === undefined ? state.windows[0] : windowWith(state, pane);
+  return {
+    session: session.name,
+    session_id: session.id,
+    window: windowId(window?.id ?? 0),
+    pane,
+    windows: content.windows(),
+  };
+}
+
+/** Runs a change that starts nothing, and answers with what came of it. */
+export function change(
+  { split, place }: LayoutCall,
+  make: (state: Windows, area: Size) => Windows,
+  about: string = place.pane,
+): Promise<Answer> {
+  const { arrangement } = split;
+  return arrangement.change(() => {
+    const window = arrangement.state.windows.find(({ id }) => id === place.window.id);
+    arrangement.commit(make(arrangement.state, arrangement.sizeOf(window ?? place.window)));
+    return answer(split, about);
+  });
+}
+
+/** Another pane of the session: as a target, or as seen from this one. @throws WshError pane_not_found */
+export function otherPane({ split, place }: Pick<LayoutCall, "split" | "place">, text: string): string {
+  const { arrangement } = split;
+  const { state } = arrangement;
+  switch (text) {
+    case "left":
+    case "right":
+    case "up":
+    case "down":
+    case "next":
+    case "previous":
+    case "last":
+      return paneBeside(state, place.pane, text, arrangement.sizeOf(place.window));
+    default:
+      return findPlace(state, parseTarget(text), (pane) => arrangement.isLiving(pane)).pane;
+  }
+}
+
+export function amount(cells: number | undefined, percent: number | undefined): Amount | undefined {
+  if (cells !== undefined) return { cells };
+  return percent === undefined ? undefined : { percent };
+}
+
+/**
+ * Starts what a new pane shows, and connects to it. The layout is checked before, with a provisional pane.
+ * @returns its entry; `undo` ends it again when it cannot be put into the layout
+ * @throws WshError of the process that could not be started
+ */
+export async function startPane(
+  { split, place, byPerson }: LayoutCall,
+  program: PaneProgram,
+  window: number,
+  size: Size,
+): Promise<{ readonly entry: PaneEntry; undo(): void }> {
+  const { arrangement, starter } = split;
+  const { title = null, keep_after_exit: keep = null } = program;
+  if (program.view != null) return viewPane(split, program.view, { title, keep }, size);
+  const source = arrangement.links.get(place.pane);
+  const cwd = directoryOf(source?.info.pid ?? null, source?.info.cwd ?? null);
+  const { id, socket } = await starter.start(program, size, { window, cwd, byPerson });
+  try {
+    await arrangement.connect(id, socket, size);
+  } catch (error) {
+    throw new WshError("session_create_failed", `pane '${id}' ended before it was shown`, {}, { cause: error });
+  }
+  return { entry: paneEntry(id, { title, keep }), undo: () => drop(split, id) };
+}
+
+/** A pane of another session, or of this one, that is shown here, too. */
+async function viewPane(
+  split: Split,
+  view: string,
+  { title, keep }: Pick<PaneEntry, "title" | "keep">,
+  size: Size,
+): Promise<{ readonly entry: PaneEntry; undo(): void }> {
+  const { viewSocket } = await import("../view-pane.ts");
+  const { id, socket, target } = await viewSocket(split, view);
+  await split.arrangement.connect(id, socket, size, true);
+  return { entry: paneEntry(id, { title, keep, view: target }), undo: () => drop(split, id) };
+}
+
+function drop({ arrangement }: Split, pane: string): void {
+  const link = arrangement.links.get(pane);
+  arrangement.links.delete(pane);
+  if (link === undefined) return;
+  if (arrangement.state.panes[pane]?.view != null) link.close();
+  else
+    void link
+      .request("host.end", { reason: "killed" })
+      .catch(() => {})
+      .finally(() => link.close());
+}
+
+/**
+ * What a person's key means at a terminal with a focus of its own: selecting and zooming concern it alone.
+ * @returns whether it was such a key
+ */
+export function ownFocusHandlers({ split, place }: LayoutCall, view: WindowView, op: string, input: unknown): boolean {
+  const { own } = view;
+  if (own === null) return false;
+  const { arrangement } = split;
+  const { state } = arrangement;
+  const { to, index } = input as { readonly to?: string; readonly index?: number };
+  if (op === "pane.select") own.pane = to === undefined ? place.pane : otherPane({ split, place }, to);
+  else if (op === "pane.zoom") own.zoomed = !own.zoomed && panesIn(place.window).length > 1;
+  else if (op === "window.select") {
+    const beside = to === "next" || to === "previous" || to === "last" ? windowBeside(state, own.window, to) : null;
+    const window = state.windows.find((each) => (index === undefined ? each.id === beside : each.index === index));
+    if (window === undefined) throw new WshError("pane_not_found", `the session has no window ${index ?? ""}`);
+    own.window = window.id;
+    own.pane = window.active;
+    own.zoomed = false;
+  } else return false;
+  arrangement.watch(view, own.window);
+  return true;
+}
+
+export type { HandlerContext };

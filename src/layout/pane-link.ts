@@ -1,0 +1,191 @@
+/**
+ * A pane as the layout process has it: a connection to the process that runs it, which sends pictures and takes keys
+ * and a size, as it does with an attached terminal. The pane may be one of this session, or a view of another one.
+ *
+ * Owns the newest picture and the newest info. What must stay true: the pane's process never waits for us, nor we for
+ * it; a picture is complete, and of the size that it says.
+ */
+import * as v from "valibot";
+import { type Attach, AttachEventSchema } from "../protocol/attach.ts";
+import { EventSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
+import { WshError } from "../protocol/errors.ts";
+import type { Frame } from "../protocol/frame.ts";
+import { applyFrame, FrameUpdateSchema } from "../protocol/frame-codec.ts";
+import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
+import { type PaneInfo, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
+import type { Size } from "../protocol/size.ts";
+import { Connection, type RequestContext } from "../wire/connection.ts";
+
+/** Shortest time between two questions for the info of a pane that changes all the time, in ms. */
+const INFO_MS = 250;
+
+export interface PaneLinkPort {
+  /** A new picture is there. */
+  painted(): void;
+  rang(): void;
+  copied(clipboard: { readonly selection: string; readonly base64: string }): void;
+  /** What lists show of the pane may have changed. */
+  listed(): void;
+  /** The stream is over: the program has ended, was killed, or the process is gone (null). */
+  ended(end: StreamEnd | null): void;
+}
+
+/** Requests of the layout process itself. */
+export const OWN_CONTEXT = {
+  caller: { kind: "cli", id: `layout:${process.pid}`, connected: true },
+  access: "admin",
+} as const satisfies RequestContext;
+
+export class PaneLink {
+  /** The newest picture; null until the first. */
+  frame: Frame | null = null;
+  info: SessionInfo;
+  private infoAt = performance.now();
+  private asking = false;
+  private isStale = false;
+  private over = false;
+
+  private constructor(
+    readonly id: string,
+    readonly socket: string,
+    private readonly connection: Connection,
+    info: SessionInfo,
+    /** The size that it was told. */
+    private told: Size,
+    private readonly port: PaneLinkPort,
+  ) {
+    this.info = info;
+    connection.listen({ message: (message) => this.receive(message), close: () => this.end(null) });
+  }
+
+  /** @throws WshError of the pane's process */
+  static async open(id: string, socket: string, size: Size, port: PaneLinkPort): Promise<PaneLink> {
+    const { connection, hello } = await Connection.open(socket, "layout");
+    if (hello.info === undefined) {
+      connection.close();
+      throw new WshError("host_unavailable", `pane '${id}' is being started`);
+    }
+    const link = new PaneLink(id, socket, connection, hello.info, size, port);
+    try {
+      const attach = {
+        ...size,
+        scrollback: "none",
+        read_only: false,
+        paint_only: true,
+        relay: false,
+        prefix: null,
+        composed: true,
+      } satisfies Attach;
+      await connection.request("host.attach", attach, OWN_CONTEXT);
+      link.learn(await connection.request("host.watch", {}, OWN_CONTEXT));
+      return link;
+    } catch (error) {
+      link.close();
+      throw error;
+    }
+  }
+
+  get size(): Size {
+    return this.told;
+  }
+
+  /** Whether its picture has the size that it was told last. */
+  get isCurrent(): boolean {
+    const { frame, told } = this;
+    return frame !== null && frame.rows === told.rows && frame.cols === told.cols;
+  }
+
+  resize(size: Size): void {
+    if (size.rows === this.told.rows && size.cols === this.told.cols) return;
+    this.told = size;
+    this.connection.send(messageTypes.resize, size);
+  }
+
+  type(bytes: Uint8Array): void {
+    this.connection.sendBytes(messageTypes.input, bytes);
+  }
+
+  /** @throws what the pane's process answered */
+  request(op: string, input: unknown, context: RequestContext = OWN_CONTEXT): Promise<unknown> {
+    return this.connection.request(op, input, context);
+  }
+
+  /** Time since something happened in the pane, in ms. */
+  idleMs(): number {
+    return this.info.idle_ms + Math.floor(performance.now() - this.infoAt);
+  }
+
+  /** The pane as lists show it, without its place. */
+  paneInfo(): Omit<PaneInfo, "index" | "active"> {
+    const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
+    const { pid, command, cwd, title, state, exit_code, signal } = this.info;
+    const { rows, cols } = this.frame ?? own ?? this.told;
+    return { id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal };
+  }
+
+  /** Asks for the info, if it may be out of date. */
+  async refresh(): Promise<void> {
+    if (!this.isStale || this.over) return;
+    this.isStale = false;
+    this.learn(await this.connection.request("host.watch", {}, OWN_CONTEXT).catch(() => null));
+  }
+
+  close(): void {
+    this.over = true;
+    this.connection.close();
+  }
+
+  private receive(message: Message): void {
+    if (this.over) return;
+    if (message.type === messageTypes.frame) {
+      const update = v.parse(FrameUpdateSchema, messageJson(message));
+      const { view, events } = applyFrame(this.frame, update);
+      this.frame = view;
+      if (events.bell) this.port.rang();
+      if (events.clipboard !== null) this.port.copied(events.clipboard);
+      this.port.painted();
+    } else if (message.type === messageTypes.end) {
+      this.end(v.parse(StreamEndSchema, messageJson(message)));
+    } else if (message.type === messageTypes.event) this.event(messageJson(message));
+  }
+
+  private event(value: unknown): void {
+    if (v.is(AttachEventSchema, value)) return;
+    const event = v.safeParse(EventSchema, value);
+    if (!event.success) return;
+    if (event.output.event === "stale") {
+      this.isStale = true;
+      this.askSoon();
+    } else if (event.output.info !== undefined) this.learn(event.output.info);
+  }
+
+  /** One that prints all the time is asked a few times a second. */
+  private askSoon(): void {
+    if (this.asking) return;
+    this.asking = true;
+    const timer = setTimeout(
+      () => {
+        this.asking = false;
+        void this.refresh();
+      },
+      Math.max(0, this.infoAt + INFO_MS - performance.now()),
+    );
+    timer.unref();
+    this.port.listed();
+  }
+
+  private learn(value: unknown): void {
+    const info = v.safeParse(SessionInfoSchema, value);
+    if (!info.success) return;
+    this.info = info.output;
+    this.infoAt = performance.now();
+    this.port.listed();
+  }
+
+  private end(end: StreamEnd | null): void {
+    if (this.over) return;
+    this.over = true;
+    this.port.ended(end);
+    if (end !== null) this.connection.close();
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * A session of several panes, as its socket serves it: requests go to handlers here, or name the pane's process that
+ * has to be asked; terminals are shown the composed window; what happens to windows and panes is reported.
+ */
+import type { ClientStreams, Served, Watchers } from "../endpoint/served.ts";
+import type { Instance } from "../instance/paths.ts";
+import { linkWindow } from "../instance/registry/members.ts";
+import { bindings } from "../keys/bindings.ts";
+import { WshError } from "../protocol/errors.ts";
+import { formatTarget, parseTarget, type Target } from "../protocol/names.ts";
+import type { Session } from "../session/session.ts";
+import { findPlace, type Place, type Windows } from "../session/windows/state.ts";
+import type { Peer, PeerRequest } from "../wire/peer.ts";
+import type { Arrangement } from "./arrangement.ts";
+import type { Content } from "./content.ts";
+import { changesBetween } from "./events.ts";
+import { OWN_CONTEXT } from "./pane-link.ts";
+import type { PaneStarter } from "./pane-starter.ts";
+import type { Split } from "./split.ts";
+import { ownFocus, WindowView } from "./view.ts";
+
+export interface SplitSessionPort extends Omit<Split, "place" | "elsewhere"> {
+  /** What all viewers without a focus of their own are shown. */
+  readonly view: WindowView;
+}
+
+export class SplitSession implements Split {
+  readonly session: Session<Content>;
+  readonly arrangement: Arrangement;
+  readonly content: Content;
+  readonly starter: PaneStarter;
+  readonly instance: Instance;
+  readonly host: number;
+  readonly number: number;
+  private readonly shared: WindowView;
+  private watchers: Watchers | null = null;
+  private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
+
+  constructor(port: SplitSessionPort) {
+    this.session = port.session;
+    this.arrangement = port.arrangement;
+    this.content = port.content;
+    this.starter = port.starter;
+    this.instance = port.instance;
+    this.host = port.host;
+    this.number = port.number;
+    this.shared = port.view;
+    const { arrangement, session } = this;
+    arrangement.events.on("listed", () => session.events.emit("listed", undefined));
+    arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
+    arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
+      this.tell("pane_exited", { pane, exit_code: exit.code, signal: exit.signal, kept });
+    });
+    session.events.on("renamed", ({ new_name }) => this.tellPanes({ name: new_name }));
+    let wasPrivate = session.isPrivate;
+    session.events.on("info", () => {
+      if (session.isPrivate === wasPrivate) return;
+      wasPrivate = session.isPrivate;
+      this.tellPanes({ private: wasPrivate });
+    });
+    this.starter.keepSpare();
+  }
+
+  /** The window that the session's ids in the registry name first. */
+  get firstWindow(): number {
+    return Math.min(...this.arrangement.state.windows.map(({ id }) => id));
+  }
+
+  dispose(): void {
+    this.starter[Symbol.dispose]();
+    this.shared.dispose();
+  }
+
+  /** Calls back when what the file keeps has changed, besides the layout. */
+  onChange(save: () => void): void {
+    const { events } = this.session;
+    const saved = (): void => {
+      try {
+        save();
+      } catch {
+        // The layout as it was last written is still there, and the next change tries again.
+      }
+    };
+    for (const change of ["renamed", "tagged", "drawn", "resized"] as const) events.on(change, saved);
+  }
+
+  private tellPanes(served: { readonly name?: string; readonly private?: boolean }): void {
+    const { links, state } = this.arrangement;
+    for (const [pane, link] of links) {
+      if (state.panes[pane]?.view == null) link.request("host.served", served, OWN_CONTEXT).catch(() => {});
+    }
+  }
+
+  served(): Served {
+    const { session, content } = this;
+    const self = this;
+    return {
+      session,
+      role: "layout",
+      isMember: false,
+      get paneId() {
+        return content.id;
+      },
+      begin: (watchers) => {
+        this.watchers = watchers;
+      },
+      shown: (request, peer) => this.shown(request, peer),
+      refresh: () => content.refresh(),
+      async bound(key, shown) {
+        const binding = bindings.get(key);
+        if (binding === undefined || !(shown instanceof WindowView)) return;
+        const { operate } = await self.load();
+        await operate(
+          self,
+          {
+            op: binding.operation,
+            input: binding.input,
+            target: shown.active,
+            caller: { kind: "cli", id: "keys", connected: true },
+            access: "admin",
+            signal: new AbortController().signal,
+          },
+          shown,
+        );
+      },
+      between: async (request) => {
+        if (request.op === "host.resolve") {
+          const { pane } = this.place(request.target);
+          return { pane, socket: this.arrangement.linkOf(pane).socket };
+        }
+        if (request.op !== "host.adopt") {
+          throw new WshError("unknown_method", `this layout process knows no request '${request.op}'`);
+        }
+        const { adopt } = await import("./moving.ts");
+        return adopt(this, request);
+      },
+      operate: async (request) => (await this.load()).operate(this, request),
+      clients: async () => this.clients(),
+    };
+  }
+
+  /**
+   * Finds what a request is about.
+   * @param target as the caller wrote it; absent: the session as a whole, which means its oldest pane
+   * @throws WshError pane_not_found
+   */
+  place(target: string | undefined): Place {
+    const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
+    return findPlace(this.arrangement.state, parsed, (pane) => this.arrangement.isLiving(pane));
+  }
+
+  /** Where the pane that a request is about is served. @throws WshError pane_not_found, moved */
+  elsewhere(target: string | undefined): WshError {
+    const { pane } = this.place(target);
+    const { socket } = this.arrangement.linkOf(pane);
+    const said = target === undefined ? "the session" : `'${formatTarget(parseTarget(target))}'`;
+    return new WshError("moved", `${said} means pane '${pane}', which has a process of its own`, { pane, socket });
+  }
+
+  private load(): Promise<typeof import("./operations/dispatch.ts")> {
+    this.operations ??= import("./operations/dispatch.ts");
+    return this.operations;
+  }
+
+  private shown(request: PeerRequest, peer: Peer): WindowView {
+    const { input } = request;
+    const isIndependent = typeof input === "object" && input !== null && "independent" in input && input.independent;
+    if (isIndependent !== true) return this.shared;
+    const { rows, cols } = this.shared;
+    const view = new WindowView(this.arrangement, { rows, cols }, this.content.activity, ownFocus(this.arrangement));
+    this.content.independent.add(view);
+    peer.onClosed = () => {
+      this.content.independent.delete(view);
+      this.arrangement.watch(view, null);
+      view.dispose();
+    };
+    return view;
+  }
+
+  /** Streams of one pane are its own process's. */
+  private clients(): ClientStreams {
+    return {
+      request: ({ target }) => Promise.reject(this.elsewhere(target)),
+    };
+  }
+
+  private changed(before: Windows, after: Windows): void {
+    const { host: id, number: session, instance } = this;
+    for (const { event, ...fields } of changesBetween(before, after)) this.tell(event, fields);
+    const [old, now] = [before, after].map(({ windows }) => new Set(windows.map((window) => window.id)));
+    for (const window of now?.difference(old ?? new Set()) ?? [])
+      void linkWindow(instance, { id, session, window }, true);
+    for (const window of old?.difference(now ?? new Set()) ?? [])
+      void linkWindow(instance, { id, session, window }, false);
+  }
+
+  private tell(event: string, fields: object): void {
+    this.watchers?.tell(event, fields);
+  }
+}

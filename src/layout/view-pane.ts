@@ -1,0 +1,21 @@
+/** Finds the process that a view pane shows: another session's, or a pane's of any session. */
+import { hostSocket } from "../instance/paths.ts";
+import { findSession } from "../instance/registry/registry.ts";
+import { WshError } from "../protocol/errors.ts";
+import { formatTarget, paneId, parseTarget } from "../protocol/names.ts";
+import type { Split } from "./split.ts";
+
+/** @throws WshError session_not_found, nested_session */
+export async function viewSocket(
+  { instance, host, number, arrangement }: Split,
+  text: string,
+): Promise<{ readonly id: string; readonly socket: string; readonly target: string }> {
+  const target = parseTarget(text);
+  const entry = findSession(instance, target);
+  if (entry.id === host || (entry.session === number && arrangement.links.has(paneId(entry.id)))) {
+    throw new WshError("nested_session", `session '${text}' would show itself`);
+  }
+  const id = paneId(entry.id);
+  if (arrangement.links.has(id)) throw new WshError("invalid_layout", `'${text}' is shown in this session already`);
+  return { id, socket: hostSocket(instance, entry.id), target: formatTarget(target) };
+}

@@ -1,0 +1,258 @@
+/**
+ * What a viewer of a session with several panes is shown: the active window, composed of its panes' newest pictures.
+ * All viewers share one view of the session's active window and pane; an independent one has its own.
+ *
+ * After a change of places the picture is held until the panes that are shown have painted in their new sizes, but no
+ * longer than SETTLE_MS, so that no half of a change is seen.
+ */
+import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
+import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
+import type { TerminalColors } from "../protocol/attach.ts";
+import type { FrameModes } from "../protocol/frame.ts";
+import { initialFrameModes } from "../protocol/frame.ts";
+import type { Size } from "../protocol/size.ts";
+import { borderCells, type Placement } from "../session/layout/cells.ts";
+import type { Typed } from "../session/types.ts";
+import { activeWindow, panesIn, placementOf, type WindowEntry, windowById } from "../session/windows/state.ts";
+import type { Arrangement } from "./arrangement.ts";
+import { mouseModes, Pointer } from "./mouse.ts";
+import { OWN_CONTEXT } from "./pane-link.ts";
+
+/** Longest wait for panes to paint after a change of places, in ms: less than a person sees as a delay. */
+const SETTLE_MS = 50;
+const FOCUS_IN = new TextEncoder().encode("\x1b[I");
+const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
+
+/** An active window, pane and zoom that are a viewer's own. */
+export interface OwnFocus {
+  window: number;
+  pane: string;
+  zoomed: boolean;
+}
+
+export class WindowView implements Shown {
+  epoch = 1;
+  readonly program = null;
+  readonly isSynchronized = false;
+  private readonly listeners = new Set<ShownListener>();
+  private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
+  private readonly pointer: Pointer;
+  private placement: Placement;
+  private places: WindowPlaces;
+  private held: (() => void)[] | null = null;
+  private heldTimer: Timer | null = null;
+  private focused: string;
+  private readonly ends: (() => void)[];
+
+  /** @param own null: the session's active window and pane */
+  constructor(
+    private readonly arrangement: Arrangement,
+    private area: Size,
+    private readonly activity: { record(): void },
+    readonly own: OwnFocus | null = null,
+  ) {
+    const { events } = arrangement;
+    this.pointer = new Pointer(arrangement.links);
+    this.placement = this.placed(this.window);
+    this.places = this.placesOf();
+    this.focused = this.active;
+    this.ends = [
+      events.on("painted", (pane) => this.painted(pane)),
+      events.on("placed", () => this.arranged()),
+      events.on("rang", (pane) => this.sees(pane) && this.each((listener) => listener.bell())),
+      events.on("copied", ({ selection, base64 }) =>
+        this.each((listener) => listener.clipboard({ selection, base64 })),
+      ),
+    ];
+  }
+
+  dispose(): void {
+    for (const end of this.ends) end();
+    this.settle();
+  }
+
+  get rows(): number {
+    return this.area.rows;
+  }
+
+  get cols(): number {
+    return this.area.cols;
+  }
+
+  /** The window that is shown. */
+  get window(): WindowEntry {
+    const { state } = this.arrangement;
+    const { own } = this;
+    if (own === null) return activeWindow(state);
+    const window = state.windows.find(({ id }) => id === own.window) ?? activeWindow(state);
+    if (window.id !== own.window || !panesIn(window).includes(own.pane)) {
+      own.window = window.id;
+      own.pane = window.active;
+      own.zoomed = false;
+    }
+    return { ...window, active: own.pane, zoomed: own.zoomed };
+  }
+
+  /** The pane that gets what is typed. */
+  get active(): string {
+    return this.window.active;
+  }
+
+  /** Whether a program of the active pane uses its alternate screen. */
+  get alternate(): boolean {
+    return false;
+  }
+
+  get title(): string {
+    const { panes } = this.arrangement.state;
+    return panes[this.active]?.title ?? this.arrangement.links.get(this.active)?.frame?.title ?? "";
+  }
+
+  get modes(): FrameModes {
+    const active = this.arrangement.links.get(this.active)?.frame?.modes ?? initialFrameModes;
+    return { ...active, alternate: false, ...mouseModes(this.panesShown(), this.arrangement.links) };
+  }
+
+  grid(ascii = false) {
+    const canvas = ascii ? this.canvases.ascii : this.canvases.utf8;
+    canvas.place(this.places);
+    return canvas.grid((pane) => this.arrangement.links.get(pane)?.frame ?? null);
+  }
+
+  atRest<T>(make: () => T): Promise<T> {
+    const { held } = this;
+    if (held === null) return Promise.resolve(make());
+    return new Promise((resolve, reject) => {
+      held.push(() => {
+        try {
+          resolve(make());
+        } catch (error) {
+          reject(error);
+        }
+      });
+    });
+  }
+
+  listen(listener: ShownListener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  learnColors(colors: TerminalColors): void {
+    for (const link of this.arrangement.links.values()) {
+      link.request("host.colors", colors, OWN_CONTEXT).catch(() => {});
+    }
+  }
+
+  place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
+    return this.pointer.place(bytes, offset, this.placement);
+  }
+
+  readonly typed: Typed = {
+    activity: { record: () => this.activity.record() },
+    // Each pane's process knows its own; keys of a password are told to nobody there.
+    flags: () => null,
+    typed: (bytes) => {
+      const { window } = this;
+      const { links, ended } = this.arrangement;
+      const panes = window.synchronized ? panesIn(window) : [window.active];
+      for (const pane of panes) if (!ended.has(pane)) links.get(pane)?.type(bytes);
+    },
+  };
+
+  /** The room between the panels has changed. */
+  resize(area: Size): void {
+    if (area.rows === this.area.rows && area.cols === this.area.cols) return;
+    this.area = area;
+    this.each((listener) => listener.resizing());
+  }
+
+  private placed(window: WindowEntry): Placement {
+    return placementOf(window, this.area);
+  }
+
+  private placesOf(): WindowPlaces {
+    const { placement, window } = this;
+    const order = panesIn(window);
+    const panes = order.flatMap((id) => {
+      const box = placement.boxes.get(id);
+      return box === undefined ? [] : [{ id, box }];
+    });
+    const size = { rows: placement.size.rows, cols: placement.size.cols };
+    return { size, panes, lines: borderCells(placement), active: window.active, synchronized: window.synchronized };
+  }
+
+  private panesShown(): string[] {
+    return [...this.placement.boxes.keys()];
+  }
+
+  private sees(pane: string): boolean {
+    return panesIn(this.window).includes(pane);
+  }
+
+  private arranged(): void {
+    const { window } = this;
+    this.placement = this.placed(window);
+    this.places = this.placesOf();
+    this.refocus();
+    this.epoch++;
+    this.hold();
+    this.each((listener) => listener.reset());
+  }
+
+  /** Programs that asked are told when they get and lose the keys. */
+  private refocus(): void {
+    const { active, focused } = this;
+    if (active === focused) return;
+    this.focused = active;
+    const { links } = this.arrangement;
+    for (const [pane, told] of [
+      [focused, FOCUS_OUT],
+      [active, FOCUS_IN],
+    ] as const) {
+      const link = links.get(pane);
+      if (link?.frame?.modes.focus === true) link.type(told);
+    }
+  }
+
+  private painted(pane: string): void {
+    if (!this.placement.boxes.has(pane)) return;
+    this.epoch++;
+    if (this.held !== null && this.isCurrent) this.settle();
+    // A pane's process has waited for more output already.
+    if (this.held === null) this.each((listener) => listener.changed(true));
+  }
+
+  /** Whether every pane that is shown has painted in its present size. */
+  private get isCurrent(): boolean {
+    const { links, ended } = this.arrangement;
+    return this.panesShown().every((pane) => ended.has(pane) || links.get(pane)?.isCurrent !== false);
+  }
+
+  private hold(): void {
+    if (this.isCurrent) {
+      this.settle();
+      return;
+    }
+    this.held ??= [];
+    this.heldTimer ??= setTimeout(() => this.settle(), SETTLE_MS);
+  }
+
+  private settle(): void {
+    clearTimeout(this.heldTimer ?? undefined);
+    this.heldTimer = null;
+    const { held } = this;
+    this.held = null;
+    for (const make of held ?? []) make();
+  }
+
+  private each(act: (listener: ShownListener) => void): void {
+    for (const listener of this.listeners) act(listener);
+  }
+}
+
+/** The focus of a viewer that begins with the session's. */
+export function ownFocus(arrangement: Arrangement): OwnFocus {
+  const { id, active, zoomed } = activeWindow(arrangement.state);
+  return { window: windowById(arrangement.state, id).id, pane: active, zoomed };
+}

@@ -1,0 +1,174 @@
+/**
+ * Operations on the panes of a window (docs/protocol.md, Windows and panes). Their target is a pane: `@7`,
+ * `name:window.pane`, `name:` the focused one; a bare name means the session's oldest pane.
+ */
+import * as v from "valibot";
+import { ArrangementSchema, ProgramFields } from "../protocol/layout.ts";
+import { PaneInfoSchema } from "../protocol/session.ts";
+import { operation } from "./define.ts";
+import { NothingSchema } from "./sessions.ts";
+
+const side = v.picklist(["right", "left", "down", "up"]);
+const cells = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000));
+const percent = v.pipe(v.number(), v.minValue(1), v.maxValue(99));
+
+export const FocusField = v.optional(
+  v.pipe(v.boolean(), v.description("show it to the people who are attached; otherwise their focus stays")),
+  false,
+);
+
+const PlaceFields = {
+  direction: v.optional(v.pipe(side, v.description("side of the target on which it is put")), "right"),
+  cells: v.optional(v.pipe(cells, v.description("its width or height"))),
+  percent: v.optional(v.pipe(percent, v.description("its share of the room, in percent"))),
+  whole: v.optional(v.pipe(v.boolean(), v.description("along the whole window instead of the one pane")), false),
+};
+
+export const startErrors = [
+  "session_create_failed",
+  "cwd_not_found",
+  "unknown_shell",
+  "shell_not_found",
+  "resource_limit_reached",
+  "payload_too_large",
+] as const;
+
+export const paneOperations = [
+  operation({
+    name: "pane.list",
+    scope: "layout",
+    access: "observe",
+    summary: "The panes of a session, in the order of windows and places",
+    input: NothingSchema,
+    output: v.array(v.object({ ...PaneInfoSchema.entries, window: v.string() })),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/panes" }],
+    ws: ["list_panes"],
+  }),
+  operation({
+    name: "pane.split",
+    scope: "layout",
+    access: "operate",
+    summary: "Start a program in a new pane beside the target",
+    input: v.object({ ...PlaceFields, ...ProgramFields, focus: FocusField }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", "session_ended", ...startErrors],
+    http: [{ method: "POST", path: "/sessions/:name/panes", status: 201 }],
+    ws: ["create_pane", "split_pane"],
+  }),
+  operation({
+    name: "pane.close",
+    scope: "layout",
+    access: "operate",
+    summary: "End a pane's program and give its room to its neighbours; the last pane ends the session",
+    input: NothingSchema,
+    output: v.object({ closed: v.string() }),
+    errors: ["pane_not_found"],
+    http: [{ method: "DELETE", path: "/sessions/:name/pane" }],
+    ws: ["close_pane"],
+  }),
+  operation({
+    name: "pane.select",
+    scope: "layout",
+    access: "operate",
+    summary: "Give the focus to a pane, or to the one beside it; moves the focus of those attached",
+    input: v.object({
+      to: v.optional(
+        v.pipe(
+          v.picklist(["left", "right", "up", "down", "next", "previous", "last"]),
+          v.description("the pane in this direction from the target; absent: the target"),
+        ),
+      ),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/pane/select" }],
+    ws: ["select_pane"],
+  }),
+  operation({
+    name: "pane.resize",
+    scope: "layout",
+    access: "operate",
+    summary: "Give a pane another share of its window",
+    input: v.object({
+      direction: v.optional(v.pipe(side, v.description("moves a border of the pane that way"))),
+      by: v.optional(v.pipe(cells, v.description("cells to move the border")), 1),
+      rows: v.optional(v.pipe(cells, v.description("height"))),
+      cols: v.optional(v.pipe(cells, v.description("width"))),
+      rows_percent: v.optional(v.pipe(percent, v.description("height in percent of the window"))),
+      cols_percent: v.optional(v.pipe(percent, v.description("width in percent of the window"))),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/pane/resize" }],
+    ws: ["resize_pane"],
+  }),
+  operation({
+    name: "pane.zoom",
+    scope: "layout",
+    access: "operate",
+    summary: "Give a pane the whole window, or end that",
+    input: v.object({ on: v.optional(v.pipe(v.boolean(), v.description("absent: the other state"))) }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/pane/zoom" }],
+    ws: ["zoom_pane"],
+  }),
+  operation({
+    name: "pane.swap",
+    scope: "layout",
+    access: "operate",
+    summary: "Exchange the places of two panes",
+    input: v.object({
+      with: v.pipe(
+        v.string(),
+        v.description("the other pane as a target, or left, right, up, down, next, previous, last"),
+      ),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/pane/swap" }],
+    ws: ["swap_pane"],
+  }),
+  operation({
+    name: "pane.move",
+    scope: "layout",
+    access: "operate",
+    summary: "Put a pane beside another one, in another window or session, or into a window of its own",
+    input: v.object({
+      to: v.optional(
+        v.nullable(v.pipe(v.string(), v.description("the pane, window or session to put it in; absent: a new window"))),
+      ),
+      ...PlaceFields,
+      index: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.description("of the new window"))),
+      name: v.optional(v.pipe(v.string(), v.description("of the new window"))),
+      focus: FocusField,
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", "invalid_layout", "session_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/pane/move" }],
+    ws: ["move_pane"],
+  }),
+  operation({
+    name: "pane.update",
+    scope: "layout",
+    access: "operate",
+    summary: "Change a pane's title, and whether it stays when its program has ended",
+    input: v.object({ title: ProgramFields.title, keep_after_exit: ProgramFields.keep_after_exit }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "PATCH", path: "/sessions/:name/pane" }],
+    ws: ["update_pane"],
+  }),
+  operation({
+    name: "pane.respawn",
+    scope: "layout",
+    access: "operate",
+    summary: "Start a pane's program again, or another one in its place",
+    input: v.object(ProgramFields),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", ...startErrors],
+    http: [{ method: "POST", path: "/sessions/:name/pane/respawn" }],
+    ws: ["respawn_pane"],
+  }),
+] as const;

@@ -1,0 +1,22 @@
+/**
+ * Where an operation on a session with several panes is carried out: in the process of one pane, or in the layout
+ * process, which has everything that belongs to the session as a whole. Pure, and by names alone, so that who routes
+ * need not load the schemas; a test compares it with the table.
+ */
+
+/** Drawing is clipped to a pane where the target is one; so is what is kept of it. */
+const drawing = /^(overlay|panel|element|focus|screen_mode)\./;
+/** What belongs to the session as a whole. */
+const whole =
+  /^(session\.(get|update|kill|detach|resize)|input\.(mode|capture|release|keys)|(pane|window|layout)\..*)$/;
+
+/** @param target as the caller wrote it; absent: the session as a whole */
+export function isForPane(operation: string, target?: string): boolean {
+  if (drawing.test(operation)) return target !== undefined && addressesPane(target);
+  return !whole.test(operation);
+}
+
+/** Whether a target names a pane, not only the session that has it. */
+export function addressesPane(target: string): boolean {
+  return /^@\d/.test(target) || /^[^@][^:]*:.*\.\d+$/.test(target);
+}

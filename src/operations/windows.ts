@@ -1,0 +1,170 @@
+/**
+ * Operations on the windows of a session and their layouts (docs/protocol.md, Windows and panes). Their target is a
+ * window, `@w5` or `name:window`, or a pane in it.
+ */
+import * as v from "valibot";
+import { ArrangementSchema, LayoutTreeSchema, ProgramFields, WindowLayoutSchema } from "../protocol/layout.ts";
+import { isWindowName } from "../protocol/names.ts";
+import { WindowInfoSchema } from "../protocol/session.ts";
+import { operation } from "./define.ts";
+import { FocusField, startErrors } from "./panes.ts";
+import { NothingSchema } from "./sessions.ts";
+
+const WindowNameSchema = v.pipe(
+  v.string(),
+  v.check(isWindowName, "not a window's name: 1 to 64 of A-Z a-z 0-9 . _ -, and not only digits"),
+  v.description("name of the window, 1 to 64 of A-Z a-z 0-9 . _ -"),
+);
+const IndexSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(9999), v.description("its number"));
+
+export const layoutPresetNames = [
+  "even-horizontal",
+  "even-vertical",
+  "main-horizontal",
+  "main-horizontal-mirrored",
+  "main-vertical",
+  "main-vertical-mirrored",
+  "tiled",
+] as const;
+
+export const windowOperations = [
+  operation({
+    name: "window.list",
+    scope: "layout",
+    access: "observe",
+    summary: "The windows of a session with their panes",
+    input: NothingSchema,
+    output: v.array(WindowInfoSchema),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/windows" }],
+    ws: ["list_windows"],
+  }),
+  operation({
+    name: "window.create",
+    scope: "layout",
+    access: "operate",
+    summary: "Start a program in a new window",
+    input: v.object({
+      name: v.optional(v.nullable(WindowNameSchema)),
+      index: v.optional(IndexSchema),
+      ...ProgramFields,
+      focus: FocusField,
+    }),
+    output: ArrangementSchema,
+    errors: ["invalid_layout", "session_ended", ...startErrors],
+    http: [{ method: "POST", path: "/sessions/:name/windows", status: 201 }],
+    ws: ["create_window"],
+  }),
+  operation({
+    name: "window.close",
+    scope: "layout",
+    access: "operate",
+    summary: "End the programs of a window; the last window ends the session",
+    input: NothingSchema,
+    output: v.object({ closed: v.string() }),
+    errors: ["pane_not_found"],
+    http: [{ method: "DELETE", path: "/sessions/:name/window" }],
+    ws: ["close_window"],
+  }),
+  operation({
+    name: "window.select",
+    scope: "layout",
+    access: "operate",
+    summary: "Show a window to those attached",
+    input: v.object({
+      index: v.optional(IndexSchema),
+      to: v.optional(
+        v.pipe(
+          v.picklist(["next", "previous", "last"]),
+          v.description("the window in this order from the target; absent: the target"),
+        ),
+      ),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/window/select" }],
+    ws: ["select_window"],
+  }),
+  operation({
+    name: "window.update",
+    scope: "layout",
+    access: "operate",
+    summary: "Change a window's name or number, and whether what is typed goes to all of its panes",
+    input: v.object({
+      name: v.optional(v.nullable(WindowNameSchema)),
+      index: v.optional(IndexSchema),
+      synchronized: v.optional(v.pipe(v.boolean(), v.description("what is typed goes to every pane of the window"))),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", "invalid_layout"],
+    http: [{ method: "PATCH", path: "/sessions/:name/window" }],
+    ws: ["update_window"],
+  }),
+  operation({
+    name: "layout.get",
+    scope: "layout",
+    access: "observe",
+    summary: "The layouts of a session's windows, as trees and as tmux writes them",
+    input: NothingSchema,
+    output: v.object({ session: v.string(), windows: v.array(WindowLayoutSchema) }),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/layout" }],
+    ws: ["get_layout"],
+  }),
+  operation({
+    name: "layout.set",
+    scope: "layout",
+    access: "operate",
+    summary: "Arrange a window: moves panes that exist, starts those that do not, closes none unless asked",
+    input: v.object({
+      tree: v.optional(LayoutTreeSchema),
+      tmux: v.optional(v.pipe(v.string(), v.description("a layout as tmux writes it, for the panes in order"))),
+      close_others: v.optional(
+        v.pipe(v.boolean(), v.description("end the panes of the window that the tree leaves out")),
+        false,
+      ),
+      focus: FocusField,
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found", "invalid_layout", ...startErrors],
+    http: [{ method: "PUT", path: "/sessions/:name/layout" }],
+    ws: ["set_layout"],
+  }),
+  operation({
+    name: "layout.preset",
+    scope: "layout",
+    access: "operate",
+    summary: "Arrange the panes of a window by one of tmux's layouts",
+    input: v.object({
+      preset: v.pipe(v.picklist([...layoutPresetNames, "next"]), v.description("next: the one after the present one")),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/layout/preset" }],
+    ws: ["preset_layout"],
+  }),
+  operation({
+    name: "layout.equalise",
+    scope: "layout",
+    access: "operate",
+    summary: "Give the panes of a window equal shares",
+    input: v.object({
+      around: v.optional(v.pipe(v.boolean(), v.description("only the row or column of the target")), false),
+    }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/layout/equalise" }],
+    ws: ["equalise_layout"],
+  }),
+  operation({
+    name: "layout.rotate",
+    scope: "layout",
+    access: "operate",
+    summary: "Move every pane of a window to the next place",
+    input: v.object({ backwards: v.optional(v.pipe(v.boolean(), v.description("to the place before")), false) }),
+    output: ArrangementSchema,
+    errors: ["pane_not_found"],
+    http: [{ method: "POST", path: "/sessions/:name/layout/rotate" }],
+    ws: ["rotate_layout"],
+  }),
+] as const;

@@ -1,0 +1,96 @@
+/**
+ * Windows and panes as every transport has them: what a window shows where, and a layout as a tree that can be stored,
+ * sent and edited (docs/protocol.md, Windows and panes).
+ */
+import * as v from "valibot";
+import { WindowInfoSchema } from "./session.ts";
+
+/** Deepest nesting of a layout that is sent: more than any window can show. */
+const MAX_DEPTH = 32;
+/** Most panes of one tree that is sent. */
+const MAX_TREE_PANES = 256;
+
+/** What is started in a new pane. */
+export const ProgramFields = {
+  command: v.optional(
+    v.nullable(v.pipe(v.string(), v.description("command to run instead of an interactive shell; never typed"))),
+  ),
+  cwd: v.optional(
+    v.nullable(v.pipe(v.string(), v.description("an existing directory (default: that of the pane it comes from)"))),
+  ),
+  env: v.optional(
+    v.nullable(v.pipe(v.record(v.string(), v.string()), v.description("environment variables over the session's"))),
+  ),
+  shell: v.optional(v.nullable(v.pipe(v.string(), v.description("a path, or bash, zsh, fish, sh, pwsh")))),
+  stdin: v.optional(v.pipe(v.string(), v.description("text that the command reads as its standard input"))),
+  title: v.optional(v.nullable(v.pipe(v.string(), v.maxLength(256), v.description("shown instead of the program's")))),
+  keep_after_exit: v.optional(
+    v.nullable(v.pipe(v.boolean(), v.description("the pane stays when its program has ended (default: the setting)"))),
+  ),
+  view: v.optional(
+    v.nullable(v.pipe(v.string(), v.description("show this session or pane instead of starting a program"))),
+  ),
+};
+
+export const ProgramSchema = v.object(ProgramFields);
+/** What to start in a new pane. */
+export type PaneProgram = v.InferOutput<typeof ProgramSchema>;
+
+const WeightField = v.optional(v.pipe(v.number(), v.minValue(1e-6), v.maxValue(1e9)), 1);
+
+/** A node of a layout: an existing pane, a program to start, or a row or column of nodes with shares of the room. */
+export type LayoutTree =
+  | (PaneProgram & { readonly pane?: string | undefined; readonly weight: number })
+  | { readonly row: readonly LayoutTree[]; readonly weight: number }
+  | { readonly column: readonly LayoutTree[]; readonly weight: number };
+
+const ChildrenSchema = v.pipe(
+  v.array(v.lazy((): v.GenericSchema<unknown, LayoutTree> => LayoutTreeSchema)),
+  v.minLength(1),
+  v.maxLength(MAX_TREE_PANES),
+);
+
+export const LayoutTreeSchema: v.GenericSchema<unknown, LayoutTree> = v.union([
+  v.object({ row: v.pipe(ChildrenSchema, v.description("nodes side by side")), weight: WeightField }),
+  v.object({ column: v.pipe(ChildrenSchema, v.description("nodes one above the other")), weight: WeightField }),
+  v.object({
+    pane: v.optional(v.pipe(v.string(), v.regex(/^@\d{1,9}$/), v.description("a pane of the session: it is moved"))),
+    ...ProgramFields,
+    weight: WeightField,
+  }),
+]);
+
+/** Number of panes in a tree; past the limits, or nested too deep, null. */
+export function countPanes(tree: LayoutTree, depth = 0): number | null {
+  if (depth > MAX_DEPTH) return null;
+  const children = "row" in tree ? tree.row : "column" in tree ? tree.column : null;
+  if (children === null) return 1;
+  let sum = 0;
+  for (const child of children) {
+    const count = countPanes(child, depth + 1);
+    if (count === null) return null;
+    sum += count;
+  }
+  return sum > MAX_TREE_PANES ? null : sum;
+}
+
+/** Answer to every change of windows and panes: what it was about, and how the windows are now. */
+export const ArrangementSchema = v.object({
+  /** Name and id of the session. */
+  session: v.string(),
+  session_id: v.string(),
+  /** `@w5` and `@7`: what the change made, or was about. */
+  window: v.string(),
+  pane: v.string(),
+  windows: v.array(WindowInfoSchema),
+});
+export type Arrangement = v.InferOutput<typeof ArrangementSchema>;
+
+/** A window's layout as a tree without programs, and as tmux writes it. */
+export const WindowLayoutSchema = v.object({
+  id: v.string(),
+  index: v.number(),
+  name: v.string(),
+  tree: v.unknown(),
+  tmux: v.string(),
+});

@@ -1,0 +1,207 @@
+/**
+ * What people and agents do to windows and panes: split, select, resize, zoom, swap, move, arrange. Each is a function
+ * from one value to the next, given the cells of the window it concerns.
+ *
+ * Pure. What must stay true: see state.ts; a change that moves the focus does so only when it is asked to, except that
+ * a pane that goes leaves its focus to the one used before it.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import { windowId } from "../../protocol/names.ts";
+import type { Size } from "../../protocol/size.ts";
+import { extentsIn, neighbour, placePanes } from "../layout/cells.ts";
+import { arrange, type LayoutPreset, layoutPresets } from "../layout/presets.ts";
+import { growPane, resizePane } from "../layout/resize.ts";
+import {
+  along,
+  equalise,
+  type LayoutNode,
+  panesOf,
+  rotatePanes,
+  type Side,
+  splitPane,
+  splitWindow,
+  swapPanes,
+} from "../layout/tree.ts";
+import {
+  addWindow,
+  focusPane,
+  focusWindow,
+  type PaneEntry,
+  paneEntry,
+  panesIn,
+  putPane,
+  putWindow,
+  requireFree,
+  takePane,
+  type WindowEntry,
+  type Windows,
+  windowById,
+  windowWith,
+} from "./state.ts";
+
+/** Cells as such, or a share of what there is. */
+export type Amount = { readonly cells: number } | { readonly percent: number };
+
+export interface SplitChange {
+  /** The pane that is split. */
+  readonly pane: string;
+  readonly side: Side;
+  readonly size?: Amount;
+  /** Beside all panes of the window instead of one. */
+  readonly whole: boolean;
+  readonly focus: boolean;
+}
+
+/** @param made the new pane @param area cells of the window @throws WshError pane_not_found, invalid_layout */
+export function split(state: Windows, made: PaneEntry, change: SplitChange, area: Size): Windows {
+  const window = windowWith(state, change.pane);
+  const placement = placePanes(window.root, area, window.recent);
+  const { axis } = along(change.side);
+  const box = change.whole ? { row: 0, col: 0, ...area } : placement.boxes.get(change.pane);
+  const own = box === undefined ? 2 : axis === "row" ? box.cols : box.rows;
+  const cells = cellsOf(change.size, own);
+  const request = { pane: change.pane, made: made.id, side: change.side, ...(cells === undefined ? {} : { cells }) };
+  const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
+  const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id], zoomed: false };
+  const next = putPane(putWindow(state, added), made);
+  return change.focus ? focusWindow(focusPane(next, made.id), window.id) : next;
+}
+
+function cellsOf(amount: Amount | undefined, own: number): number | undefined {
+  if (amount === undefined) return undefined;
+  return "cells" in amount ? amount.cells : Math.max(1, Math.round((own * amount.percent) / 100));
+}
+
+/** The pane that a direction, an order, or the time of its use leads to from another one; itself if there is no other. */
+export function paneBeside(state: Windows, from: string, to: Side | "next" | "previous" | "last", area: Size): string {
+  const window = windowWith(state, from);
+  if (to === "last") return window.recent.find((pane) => pane !== from) ?? from;
+  const panes = panesIn(window);
+  if (to === "next" || to === "previous") {
+    const step = to === "next" ? 1 : -1;
+    return panes[(panes.indexOf(from) + step + panes.length) % panes.length] ?? from;
+  }
+  return neighbour(placePanes(window.root, area, window.recent), from, to, window.recent) ?? from;
+}
+
+export function windowBeside(state: Windows, from: number, to: "next" | "previous" | "last"): number {
+  if (to === "last") return state.recent.find((id) => id !== from) ?? from;
+  const step = to === "next" ? 1 : -1;
+  const at = state.windows.findIndex(({ id }) => id === from);
+  return state.windows[(at + step + state.windows.length) % state.windows.length]?.id ?? from;
+}
+
+export type Resizing =
+  | { readonly kind: "grow"; readonly side: Side; readonly by: number }
+  | { readonly kind: "set"; readonly rows?: Amount; readonly cols?: Amount };
+
+export function resize(state: Windows, pane: string, change: Resizing, area: Size): Windows {
+  const window = windowWith(state, pane);
+  let { root } = window;
+  const placed = () => placePanes(root, area, window.recent);
+  if (change.kind === "grow") root = growPane(root, placed(), pane, change.side, change.by);
+  else {
+    const { rows, cols } = change;
+    if (cols !== undefined) root = resizePane(root, placed(), pane, "row", cellsOf(cols, area.cols) ?? 1);
+    if (rows !== undefined) root = resizePane(root, placed(), pane, "column", cellsOf(rows, area.rows) ?? 1);
+  }
+  return putWindow(state, { ...window, root, zoomed: false });
+}
+
+/** @param on null: the other state @throws WshError pane_not_found */
+export function zoom(state: Windows, pane: string, on: boolean | null): Windows {
+  const window = windowWith(state, pane);
+  const isZoomed = window.zoomed && window.active === pane;
+  const zoomed = (on ?? !isZoomed) && panesIn(window).length > 1;
+  if (zoomed === isZoomed) return state;
+  const active = zoomed ? windowWith(focusPane(state, pane), pane) : window;
+  return putWindow(state, { ...active, zoomed });
+}
+
+/** Exchanges two panes, which may be in different windows. Each window's active place stays. */
+export function swap(state: Windows, one: string, other: string): Windows {
+  const from = windowWith(state, one);
+  const to = windowWith(state, other);
+  if (from.id === to.id) return putWindow(state, { ...from, root: swapPanes(from.root, one, other), zoomed: false });
+  const exchanged = (pane: string): string => (pane === one ? other : pane === other ? one : pane);
+  const change = (window: WindowEntry): WindowEntry => ({
+    ...window,
+    root: renamed(window.root, exchanged),
+    active: exchanged(window.active),
+    recent: window.recent.map(exchanged),
+    zoomed: false,
+  });
+  return putWindow(putWindow(state, change(from)), change(to));
+}
+
+function renamed(node: LayoutNode, name: (pane: string) => string): LayoutNode {
+  if ("pane" in node) return { ...node, pane: name(node.pane) };
+  return { ...node, children: node.children.map((child) => renamed(child, name)) };
+}
+
+/** Moves every pane of a window to the next place; the active place keeps the focus. */
+export function rotate(state: Windows, id: number, by: 1 | -1): Windows {
+  const window = windowById(state, id);
+  const before = panesIn(window);
+  const root = rotatePanes(window.root, by);
+  const active = panesOf(root)[before.indexOf(window.active)] ?? window.active;
+  const recent = [active, ...window.recent.filter((pane) => pane !== active)];
+  return putWindow(state, { ...window, root, active, recent, zoomed: false });
+}
+
+/** @param around only the panes beside this one */
+export function even(state: Windows, id: number, around?: string): Windows {
+  const window = windowById(state, id);
+  return putWindow(state, { ...window, root: equalise(window.root, around), zoomed: false });
+}
+
+export function preset(state: Windows, id: number, name: LayoutPreset): Windows {
+  const window = windowById(state, id);
+  return putWindow(state, { ...window, root: arrange(window.root, name), zoomed: false });
+}
+
+/** The preset after the one that a window has, or the first. */
+export function nextPreset({ root }: WindowEntry): LayoutPreset {
+  const shape = (node: LayoutNode): string => JSON.stringify(node, (key, value) => (key === "weight" ? 0 : value));
+  const at = layoutPresets.findIndex((name) => shape(arrange(root, name)) === shape(root));
+  const distinct = layoutPresets.slice(at + 1).find((name) => shape(arrange(root, name)) !== shape(root));
+  return distinct ?? layoutPresets[0];
+}
+
+/** Makes a pane the only one of a new window. @throws WshError invalid_layout when it is alone already */
+export function breakOut(
+  state: Windows,
+  pane: string,
+  id: number,
+  area: Size,
+  options: { readonly index?: number; readonly name?: string | null; readonly focus: boolean },
+): Windows {
+  const window = windowWith(state, pane);
+  if (panesIn(window).length === 1) {
+    throw new WshError("invalid_layout", `pane '${pane}' is alone in window '${windowId(window.id)}' already`);
+  }
+  const entry = state.panes[pane] ?? paneEntry(pane);
+  const rest = takePane(state, pane, area);
+  if (rest === null) throw new WshError("invalid_layout", `pane '${pane}' is the only one of its session`);
+  return addWindow(rest, id, entry, options);
+}
+
+/** Puts a pane of the session beside another one. @throws WshError invalid_layout when they are the same */
+export function join(state: Windows, pane: string, change: SplitChange, area: Size): Windows {
+  if (pane === change.pane) throw new WshError("invalid_layout", `pane '${pane}' cannot be put beside itself`);
+  const entry = state.panes[pane] ?? paneEntry(pane);
+  const rest = takePane(state, pane, area);
+  if (rest === null) throw new WshError("invalid_layout", `pane '${pane}' is the only one of its session`);
+  return split(rest, entry, change, area);
+}
+
+/** @throws WshError invalid_layout when another window has the index */
+export function moveWindow(state: Windows, id: number, index: number): Windows {
+  requireFree(state, index, id);
+  return putWindow(state, { ...windowById(state, id), index });
+}
+
+/** Shows a window, and a pane of it. */
+export function show(state: Windows, pane: string): Windows {
+  return focusWindow(focusPane(state, pane), windowWith(state, pane).id);
+}

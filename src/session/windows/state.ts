@@ -1,0 +1,217 @@
+/**
+ * The windows and panes of a session as a value: which windows there are, which panes lie in each and how, which is
+ * active, zoomed or hidden behind a zoom. The layout process holds one and replaces it with each change.
+ *
+ * Pure. What must stay true: a pane is in one window once; a window has a pane, an index of its own, and an active pane
+ * that it contains; there is an active window as long as there is one. Every change returns a new value or throws, and
+ * changes nothing then.
+ */
+import { WshError } from "../../protocol/errors.ts";
+import { formatTarget, type Target, windowId } from "../../protocol/names.ts";
+import type { Size } from "../../protocol/size.ts";
+import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
+import { hasPane, type LayoutNode, leaf, panesOf, removePane } from "../layout/tree.ts";
+
+/** What is kept of a pane besides its place. */
+export interface PaneEntry {
+  readonly id: string;
+  /** Chosen for it; null: what its program says. */
+  readonly title: string | null;
+  /** Whether it stays when its program has ended; null: as the setting says. */
+  readonly keep: boolean | null;
+  /** The session or pane that it shows, for a view; null for a pane of its own. */
+  readonly view: string | null;
+}
+
+export interface WindowEntry {
+  readonly id: number;
+  readonly index: number;
+  /** Chosen for it; null: after the foreground program of its active pane. */
+  readonly name: string | null;
+  readonly root: LayoutNode;
+  readonly active: string;
+  readonly zoomed: boolean;
+  /** What is typed goes to every pane. */
+  readonly synchronized: boolean;
+  /** Panes, the most recently active first. */
+  readonly recent: readonly string[];
+}
+
+export interface Windows {
+  /** By index. */
+  readonly windows: readonly WindowEntry[];
+  /** Windows, the most recently active first: the first one is the active one. */
+  readonly recent: readonly number[];
+  readonly panes: Readonly<Record<string, PaneEntry>>;
+}
+
+export function paneEntry(id: string, more: Partial<PaneEntry> = {}): PaneEntry {
+  return { title: null, keep: null, view: null, ...more, id };
+}
+
+/** One window with one pane: a session as it is before the first split. */
+export function oneWindow(id: number, pane: PaneEntry): Windows {
+  return { windows: [windowOf(id, 0, pane.id, null)], recent: [id], panes: { [pane.id]: pane } };
+}
+
+function windowOf(id: number, index: number, pane: string, name: string | null): WindowEntry {
+  return { id, index, name, root: leaf(pane), active: pane, zoomed: false, synchronized: false, recent: [pane] };
+}
+
+export function activeWindow(state: Windows): WindowEntry {
+  const active = state.windows.find(({ id }) => id === state.recent[0]) ?? state.windows[0];
+  if (active === undefined) throw new WshError("session_ended", "the session has no window any more");
+  return active;
+}
+
+/** @throws WshError pane_not_found */
+export function windowWith(state: Windows, pane: string): WindowEntry {
+  const found = state.windows.find(({ root }) => hasPane(root, pane));
+  if (found === undefined) throw new WshError("pane_not_found", `the session has no pane '${pane}'`);
+  return found;
+}
+
+export function windowById(state: Windows, id: number): WindowEntry {
+  const found = state.windows.find((window) => window.id === id);
+  if (found === undefined) throw new WshError("pane_not_found", `the session has no window '${windowId(id)}'`);
+  return found;
+}
+
+/** The panes of a window in the order of their indexes. */
+export function panesIn(window: WindowEntry): string[] {
+  return panesOf(window.root);
+}
+
+/** All panes, the oldest first: ids are given in order. */
+export function oldestFirst(state: Windows): string[] {
+  return Object.keys(state.panes).sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
+}
+
+/** What a window shows on so many cells: all panes, or only the active one while it is zoomed. */
+export function placementOf(window: WindowEntry, size: Size): Placement {
+  return window.zoomed ? placePanes(leaf(window.active), size) : placePanes(window.root, size, window.recent);
+}
+
+/** A window and a pane of it that a target addresses. */
+export interface Place {
+  readonly window: WindowEntry;
+  readonly pane: string;
+}
+
+/**
+ * Finds what a target means within the session it names: an id of a pane or window; `name:window.pane` by index or
+ * name; `name:` the focused pane; a bare name, or the session's id, the oldest pane, whatever is focused.
+ * @param isLiving whether a pane's program runs
+ * @throws WshError pane_not_found
+ */
+export function findPlace(state: Windows, target: Target, isLiving: (pane: string) => boolean): Place {
+  if (target.kind === "pane") {
+    const pane = formatTarget(target);
+    return { window: windowWith(state, pane), pane };
+  }
+  if (target.kind === "window_id") {
+    const window = windowById(state, target.id);
+    return { window, pane: window.active };
+  }
+  if (target.kind === "session" && target.window !== undefined) {
+    const wanted = target.window;
+    const window = wanted === "" ? activeWindow(state) : named(state, wanted, target);
+    if (target.pane === undefined) return { window, pane: window.active };
+    const pane = panesIn(window)[target.pane];
+    if (pane === undefined) throw missing(target, `window '${wanted}' has no pane ${target.pane}`);
+    return { window, pane };
+  }
+  const panes = oldestFirst(state);
+  const pane = panes.find(isLiving) ?? panes[0];
+  if (pane === undefined) throw missing(target, "the session has no pane any more");
+  return { window: windowWith(state, pane), pane };
+}
+
+function named(state: Windows, wanted: string, target: Target): WindowEntry {
+  const found =
+    state.windows.find(({ index }) => String(index) === wanted) ?? state.windows.find(({ name }) => name === wanted);
+  if (found === undefined) throw missing(target, `the session has no window '${wanted}'`);
+  return found;
+}
+
+function missing(target: Target, why: string): WshError {
+  return new WshError("pane_not_found", `no pane '${formatTarget(target)}': ${why}`);
+}
+
+export function putWindow(state: Windows, changed: WindowEntry): Windows {
+  const windows = state.windows.map((window) => (window.id === changed.id ? changed : window));
+  return { ...state, windows: windows.toSorted((a, b) => a.index - b.index) };
+}
+
+export function putPane(state: Windows, pane: PaneEntry): Windows {
+  return { ...state, panes: { ...state.panes, [pane.id]: pane } };
+}
+
+/** Adds a window with one pane. @param index the place; the first free one when absent @throws WshError invalid_layout */
+export function addWindow(
+  state: Windows,
+  id: number,
+  pane: PaneEntry,
+  { index, name = null, focus }: { readonly index?: number; readonly name?: string | null; readonly focus: boolean },
+): Windows {
+  const at = index ?? freeIndex(state, 0);
+  requireFree(state, at);
+  const added = putPane(
+    {
+      ...state,
+      windows: [...state.windows, windowOf(id, at, pane.id, name)].toSorted((a, b) => a.index - b.index),
+      recent: [...state.recent, id],
+    },
+    pane,
+  );
+  return focus ? focusWindow(added, id) : added;
+}
+
+/** @throws WshError invalid_layout */
+export function requireFree(state: Windows, index: number, but?: number): void {
+  const taken = state.windows.find((window) => window.index === index && window.id !== but);
+  if (taken !== undefined) throw new WshError("invalid_layout", `window ${index} exists already`);
+}
+
+export function freeIndex(state: Windows, from: number): number {
+  const used = new Set(state.windows.map(({ index }) => index));
+  let index = from;
+  while (used.has(index)) index++;
+  return index;
+}
+
+export function focusWindow(state: Windows, id: number): Windows {
+  windowById(state, id);
+  if (state.recent[0] === id) return state;
+  return { ...state, recent: [id, ...state.recent.filter((each) => each !== id)] };
+}
+
+/** Makes a pane its window's active one. A zoom of another pane ends. */
+export function focusPane(state: Windows, pane: string): Windows {
+  const window = windowWith(state, pane);
+  if (window.active === pane) return state;
+  return putWindow(state, { ...window, active: pane, zoomed: false, recent: recentWith(window, pane) });
+}
+
+function recentWith({ recent }: WindowEntry, pane: string): string[] {
+  return [pane, ...recent.filter((each) => each !== pane)];
+}
+
+/**
+ * Takes a pane out of its window; the one used before it becomes active. A window without panes goes, too.
+ * @param size cells of its window @returns null when it was the last pane of the last window
+ */
+export function takePane(state: Windows, pane: string, size: Size): Windows | null {
+  const window = windowWith(state, pane);
+  const { [pane]: _, ...panes } = state.panes;
+  const root = removePane(window.root, pane, extentsIn(placePanes(window.root, size, window.recent)));
+  if (root === null) {
+    const windows = state.windows.filter(({ id }) => id !== window.id);
+    if (windows.length === 0) return null;
+    return { windows, recent: state.recent.filter((id) => id !== window.id), panes };
+  }
+  const recent = window.recent.filter((each) => each !== pane);
+  const active = window.active === pane ? (recent[0] ?? panesOf(root)[0] ?? pane) : window.active;
+  const zoomed = window.zoomed && window.active !== pane && panesOf(root).length > 1;
+  return putWindow({ ...state, panes }, { ...window, root, active, zoomed, recent });
+}

@@ -1,0 +1,65 @@
+/** Processes of a session with several panes are killed: each costs what is its own. */
+import { expect, test } from "bun:test";
+import { Http } from "../support/http.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Pane {
+  readonly id: string;
+  readonly pid: number;
+  readonly cols: number;
+}
+
+function processOf(wsh: Wsh, kind: string): number {
+  const found = wsh.processes().find(({ command }) => command.endsWith(` ${kind}`));
+  if (found === undefined) throw new Error(`no process '${kind}'`);
+  return found.pid;
+}
+
+test("kill -9 of the layout process ends no program; who is attached goes on, and so do calls", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { direction: "right" });
+  await http.post("/sessions/dev/windows", { name: "logs" });
+  await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: "│" });
+  person.type("echo before\r");
+  await person.sees(/^before/m);
+  const panes = async () => (await http.get("/sessions/dev/panes")).body as Pane[];
+  const before = await panes();
+  const lost = processOf(wsh, "layout-process");
+  process.kill(lost, "SIGKILL");
+  await until("another layout process", async () => {
+    const found = wsh.processes().find(({ command }) => command.endsWith(" layout-process"));
+    return found !== undefined && found.pid !== lost;
+  });
+  await until("the session to answer", async () => (await http.get("/sessions/dev/panes")).status === 200);
+  expect((await panes()).map(({ id, pid }) => [id, pid])).toEqual(before.map(({ id, pid }) => [id, pid]));
+  await until("the terminal to be attached again", async () => (await wsh.list())[0]?.attached === 1);
+  person.type("echo after\r");
+  await person.sees(/^after/m);
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(["dev"]);
+  expect(await wsh.ok("exec", "dev:logs.0", "--", "echo there")).toBe("there\n");
+});
+
+test("kill -9 of a pane's process costs that pane; the others take its room", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await wsh.session("dev");
+  const made = await http.post("/sessions/dev/panes", { direction: "right" });
+  const { pane } = made.body as { pane: string };
+  await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: "│" });
+  const [, second] = (await http.get("/sessions/dev/panes")).body as Pane[];
+  const status = await Bun.file(`/proc/${second?.pid}/status`).text();
+  process.kill(Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]), "SIGKILL");
+  await until("one pane", async () => {
+    const panes = (await http.get("/sessions/dev/panes")).body as Pane[];
+    return panes.length === 1 && panes[0]?.cols === 80;
+  });
+  person.type("echo still here\r");
+  await person.sees(/^still here/m);
+  expect((await http.get(`/sessions/${pane}/screen`)).status).toBe(404);
+});

@@ -1,0 +1,204 @@
+/** A person splits a session, an agent works in the panes, and each program notices nothing of the other. */
+import { describe, expect, test } from "bun:test";
+import { Http } from "../support/http.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Pane {
+  readonly id: string;
+  readonly window: string;
+  readonly row?: number;
+  readonly col?: number;
+  readonly rows: number;
+  readonly cols: number;
+  readonly active: boolean;
+  readonly hidden?: boolean;
+}
+
+const PREFIX = "\x1c";
+
+async function served(options: ConstructorParameters<typeof Wsh>[0] = {}) {
+  const wsh = new Wsh(options);
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const panes = async (target: string): Promise<Pane[]> => (await http.get(`/sessions/${target}/panes`)).body as Pane[];
+  return { wsh, http, panes, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
+}
+
+/** Columns of a screen from one on, without trailing blanks. */
+function columns(text: string, from: number, to = 1000): string {
+  return text
+    .split("\n")
+    .map((line) => line.slice(from, to).trimEnd())
+    .join("\n");
+}
+
+describe("by keys", () => {
+  test("prefix % puts a shell beside the first one; each has its own screen, size and focus", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    person.type("echo left; stty size\r");
+    await person.sees(/^left\n24 80/m);
+    person.type(`${PREFIX}%`);
+    await person.sees(/^\$ echo left.*│\$/m);
+    person.type("echo right; stty size\r");
+    await until("the right pane's size", async () => /^right\n24 39/m.test(columns(await person.text(), 41)));
+    expect(columns(await person.text(), 0, 40)).toMatch(/^left\n24 80/m);
+    person.type(`${PREFIX}\x1b[D`);
+    person.type("stty size\r");
+    await until("the left pane's size", async () => /^24 40/m.test(columns(await person.text(), 0, 40)));
+  });
+
+  test("zoom, another window, closing: what is left takes the room, and the last pane ends the session", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    person.type("echo first\r");
+    await person.sees(/^first/m);
+    person.type(`${PREFIX}"`);
+    await person.sees(/[━─]{20}/);
+    person.type("echo second\r");
+    await person.sees(/^second/m);
+    person.type(`${PREFIX}z`);
+    await until("the zoom", async () => !(await person.text()).includes("first"));
+    person.type(`${PREFIX}z`);
+    await person.sees(/^first/m);
+    person.type(`${PREFIX}c`);
+    await until("an empty window", async () => /^\$\s*$/.test((await person.text()).trim()));
+    person.type("echo third\r");
+    await person.sees(/^third/m);
+    person.type(`${PREFIX}p`);
+    await person.sees(/^second/m);
+    person.type("exit\r");
+    await until("the upper pane alone", async () => !/[━─]/.test(await person.text()));
+    await person.sees(/^first/m);
+    person.type("stty size\r");
+    await person.sees(/^24 80/m);
+    person.type("exit\r");
+    await person.sees(/^third/m);
+    person.type("exit 7\r");
+    expect(await person.exited).toBe(7);
+    expect(await wsh.list()).toEqual([]);
+  });
+});
+
+describe("by calls", () => {
+  test("a pane beside the person's: their focus stays, and every call reaches the pane that was meant", async () => {
+    await using all = await served();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    const made = await http.post("/sessions/dev/panes", { direction: "down", percent: 30 });
+    expect(made.status).toBe(201);
+    const { pane } = made.body as { pane: string };
+    const [first, second] = await panes("dev");
+    expect(second).toMatchObject({ id: pane, active: false, col: 0, cols: 80 });
+    expect(first).toMatchObject({ active: true, row: 0 });
+    expect((first?.rows ?? 0) + (second?.rows ?? 0) + 1).toBe(24);
+
+    person.type("echo person\r");
+    await person.sees(/^person/m);
+    expect(await wsh.ok("exec", pane, "--", "echo agent")).toBe("agent\n");
+    expect(await wsh.ok("exec", "dev:0.1", "--", "echo by index")).toBe("by index\n");
+    expect(await wsh.ok("exec", "dev", "--", "echo oldest")).toBe("oldest\n");
+    expect(await wsh.screen(pane)).toContain("by index");
+    expect(await wsh.screen(pane)).not.toContain("person");
+    expect(await wsh.screen("dev")).toContain("person");
+    await http.post(`/sessions/${pane}/pane/select`, {});
+    // A bare name means the oldest pane, whatever has the focus; `name:` means what has it.
+    expect(await wsh.screen("dev")).toContain("person");
+    expect(await wsh.screen("dev:")).toContain("by index");
+    expect((await http.get("/sessions/dev:0.7/screen")).status).toBe(404);
+    expect((await http.get("/sessions/@9999/screen")).status).toBe(404);
+  });
+
+  test("listed as one session with its windows and panes; members are no sessions", async () => {
+    await using all = await served();
+    const { wsh, http } = all;
+    const before = await wsh.session("dev");
+    await http.post("/sessions/dev/panes", {});
+    await http.post("/sessions/dev/windows", { name: "logs", command: "sleep 1000" });
+    const sessions = await wsh.list();
+    expect(sessions).toMatchObject([{ id: before.id, pane_id: before.pane_id, name: "dev", pid: before.pid }]);
+    expect(sessions[0]?.windows).toMatchObject([
+      { index: 0, active: true, panes: [{ id: before.pane_id, active: true }, { active: false }] },
+      { index: 1, name: "logs", active: false, panes: [{ command: "sleep 1000" }] },
+    ]);
+    expect(((await http.get("/sessions")).body as unknown[]).length).toBe(1);
+    expect(await wsh.ok("list", "--names")).toBe("dev\n");
+    await wsh.ok("rename", "dev", "build");
+    expect((await wsh.list()).map(({ name }) => name)).toEqual(["build"]);
+    expect((await http.get("/sessions/build:logs/screen?format=plain")).status).toBe(200);
+    await wsh.ok("kill", "build");
+    expect(await wsh.list()).toEqual([]);
+    await until("no process of it", async () =>
+      wsh.processes().every(({ command }) => !command.includes("sleep 1000")),
+    );
+  });
+
+  test("a pane that cannot start leaves everything as it was", async () => {
+    await using all = await served();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    for (const body of [
+      { cwd: "/does/not/exist" },
+      { shell: "/no/shell" },
+      { command: " " },
+      { direction: "sideways" },
+    ]) {
+      expect((await http.post("/sessions/dev/panes", body)).status).toBeGreaterThanOrEqual(400);
+    }
+    expect(await panes("dev")).toHaveLength(1);
+    await http.post("/sessions/dev/panes", {});
+    const made = JSON.stringify(await panes("dev"));
+    expect((await http.post("/sessions/dev/panes", { cwd: "/does/not/exist" })).status).toBe(400);
+    const now = await panes("dev");
+    expect(now.map(({ id, rows, cols }) => [id, rows, cols])).toEqual(
+      (JSON.parse(made) as Pane[]).map(({ id, rows, cols }) => [id, rows, cols]),
+    );
+  });
+
+  test("a limit of panes, a whole tree, presets, and tmux's layouts", async () => {
+    await using all = await served({ config: "max_panes = 4\n" });
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    const [own] = await panes("dev");
+    const tree = { row: [{ pane: own?.id, weight: 2 }, { column: [{ command: "cat" }, { command: "cat" }] }] };
+    const set = await http.send("PUT", "/sessions/dev/layout", {
+      body: JSON.stringify({ tree }),
+      headers: { "content-type": "application/json" },
+    });
+    expect(set.status).toBe(200);
+    expect(await panes("dev")).toMatchObject([{ id: own?.id, rows: 24 }, { col: 54 }, { col: 54 }]);
+    await http.post("/sessions/dev/panes", {});
+    expect(await http.post("/sessions/dev/panes", {})).toMatchObject({
+      body: { error: { code: "resource_limit_reached" } },
+    });
+    await http.post("/sessions/dev/layout/preset", { preset: "even-horizontal" });
+    expect((await panes("dev")).map(({ row }) => row)).toEqual([0, 0, 0, 0]);
+    const { windows } = (await http.get("/sessions/dev/layout")).body as { windows: { tmux: string }[] };
+    await http.post("/sessions/dev/layout/preset", { preset: "tiled" });
+    await http.send("PUT", "/sessions/dev/layout", {
+      body: JSON.stringify({ tmux: windows[0]?.tmux }),
+      headers: { "content-type": "application/json" },
+    });
+    expect((await panes("dev")).map(({ row }) => row)).toEqual([0, 0, 0, 0]);
+  });
+
+  test("closing the last pane of a window, and a session asked to end by a part of it", async () => {
+    await using all = await served();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    const made = await http.post("/sessions/dev/windows", {});
+    const { pane } = made.body as { pane: string };
+    expect(await http.send("DELETE", `/sessions/${pane}`)).toMatchObject({
+      body: { error: { code: "invalid_request" } },
+    });
+    expect((await http.send("DELETE", `/sessions/${pane}/pane`)).body).toEqual({ closed: pane });
+    expect(await panes("dev")).toHaveLength(1);
+    await http.send("DELETE", "/sessions/dev/pane");
+    await until("the session to be gone", async () => (await wsh.list()).length === 0);
+  });
+});

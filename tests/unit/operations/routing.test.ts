@@ -1,0 +1,19 @@
+/** Routing by names says what the table's scopes say. */
+import { expect, test } from "bun:test";
+import { isForPane } from "../../../src/operations/routing.ts";
+import { operations } from "../../../src/operations/table.ts";
+
+test("what a scope says of an operation, its name says, too", () => {
+  for (const { name, scope } of operations) {
+    if (scope === "server") continue;
+    // A restart concerns one program, whoever keeps its session.
+    const expected = scope === "pane" || name === "session.restart";
+    expect([name, isForPane(name)]).toEqual([name, expected]);
+  }
+});
+
+test("drawing at a pane is the pane's, at a session the session's", () => {
+  for (const target of ["@7", "dev:1.0", "dev:logs.2"]) expect(isForPane("overlay.create", target)).toBe(true);
+  for (const target of ["dev", "@s3", "@w5", "dev:1", "dev:"]) expect(isForPane("overlay.create", target)).toBe(false);
+  for (const target of ["@7", "dev"]) expect(isForPane("session.kill", target)).toBe(false);
+});
