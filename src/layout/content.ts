@@ -72,6 +72,7 @@ export class Content implements PaneRef {
 
   readonly lifetime = {
     isHangingUp: false,
+    readableUntil: null as number | null,
     restart: (): Promise<void> => this.restart(),
     end: (): Promise<void> => this.end(),
     endTold: (): void => {},
