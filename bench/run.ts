@@ -19,6 +19,7 @@ import { mcpCalls, mcpStart, mcpTokens } from "./mcp.ts";
 import { type Measure, type Report, table } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { scale } from "./scale.ts";
+import { spool } from "./spool.ts";
 import { installed, Stage } from "./stage.ts";
 import { start } from "./start.ts";
 
@@ -31,6 +32,7 @@ const measures: readonly Measure[] = [
   cost,
   latency,
   commandEnds,
+  spool,
   start,
   mcpStart,
   mcpCalls,
