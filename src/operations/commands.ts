@@ -58,6 +58,12 @@ const execFields = {
   until: v.optional(
     v.pipe(AnyOfSchema, v.description("background: answer when the first of these holds, or the command ends")),
   ),
+  asking_ms: v.optional(
+    v.pipe(
+      WaitMsSchema,
+      v.description("answer, as at the end of the wait, when the command has waited for input for so long, in ms"),
+    ),
+  ),
   on_timeout: v.optional(
     v.pipe(OnTimeoutSchema, v.description("what happens to the command when the wait is over")),
     "leave",
@@ -215,6 +221,7 @@ export const commandOperations = [
     summary: "Wait for the end of the session's own program and read what it printed",
     input: v.object({
       max_wait_ms: execFields.max_wait_ms,
+      asking_ms: execFields.asking_ms,
       on_timeout: execFields.on_timeout,
       output_limit: execFields.output_limit,
       until: execFields.until,

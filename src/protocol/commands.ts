@@ -97,8 +97,8 @@ export const StepResultSchema = v.object({
   cwd: v.nullable(v.string()),
   command_id: v.nullable(v.number()),
   output_cursor: v.number(),
-  /** What a command that still runs waits for. */
-  waits_for: v.optional(v.picklist(["waiting_for_input", "password", "fullscreen"])),
+  /** What a command that still runs waits for; prompt: it is a shell that shows one of its own. */
+  waits_for: v.optional(v.picklist(["waiting_for_input", "password", "fullscreen", "prompt"])),
   warnings: v.optional(v.array(v.string())),
   /** False when the record is not verified, or when what ran may differ from what was sent. */
   verified: v.optional(v.boolean()),

@@ -70,6 +70,22 @@ test("a session that was created with a command says so", async () => {
   expect(refused.value.message).toContain("created with a command");
 });
 
+test("a command that asks, and is not answered, is not waited for to the deadline", async () => {
+  const patient = { max_wait_ms: 50_000 };
+  const session = await shell();
+  const asks = await call(client, "wsh_exec", { session, command: "read -p 'Sure? ' x; exit 3", ...patient });
+  expect(asks.value).toMatchObject({ state: "running", waits_for: "waiting_for_input", output: "Sure?" });
+  const nested = await shell();
+  const [alone, inner, answered] = await Promise.all([
+    call(client, "wsh_exec", { command: "read -s -p 'Secret: ' x", ...patient }),
+    call(client, "wsh_exec", { session: nested, command: "bash --norc --noprofile", ...patient }),
+    call(client, "wsh_exec", { command: "for n in 1 2 3 4; do sleep 1.5; echo $n; done; exit 4", ...patient }),
+  ]);
+  expect(alone.value).toMatchObject({ state: "running", waits_for: "password" });
+  expect(inner.value).toMatchObject({ state: "running", waits_for: "prompt" });
+  expect(answered.value).toMatchObject({ state: "finished", exit_code: 4 });
+});
+
 test("at its deadline a command is named that waits for input, and one that ignores the interrupt", async () => {
   const session = await shell();
   const asks = await call(client, "wsh_exec", { session, command: "read -s -p 'Secret: ' x", max_wait_ms: 700 });

@@ -157,6 +157,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     steps: asked,
     stopOnError: input.stop_on_error,
     maxWaitMs: input.max_wait_ms,
+    askingMs: input.asking_ms,
     onTimeout: input.on_timeout,
     background: input.background || input.until !== undefined,
     until: input.until?.map(condition),
@@ -191,13 +192,18 @@ async function processWait(
   const started = pane.commands.log.last();
   const { until } = input;
   const [filter] = await stepFilters(input, [{}]);
-  const outcome = await pane.commands.wait({
+  const asked = new AbortController();
+  const leavesAsking = input.asking_ms !== undefined && input.on_timeout === "leave" && until === undefined;
+  using _asking = leavesAsking ? pane.commands.whenAsking(input.asking_ms ?? 0, () => asked.abort()) : null;
+  const waited = await pane.commands.wait({
     anyOf: [...(until ?? []).map(condition), { type: until === undefined ? "exited" : "command_finished" }],
     commandId: until === undefined ? undefined : started?.id,
     since: until === undefined ? undefined : started?.output_start,
     maxWaitMs: input.max_wait_ms,
-    signal,
+    signal: AbortSignal.any([signal, asked.signal]),
   });
+  const isLeft = waited.decidedBy === "cancelled" && asked.signal.aborted && !signal.aborted;
+  const outcome = isLeft ? { ...waited, decidedBy: "timeout" as const } : waited;
   const over = pane.exit !== null;
   // In the background no caller waits, however soon it ends.
   if (input.max_wait_ms === 0 || until !== undefined) pane.lifetime.abandoned();

@@ -7,7 +7,9 @@ import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
-const { mode, cwd, env, stdin, ...execFields } = fresh;
+const { mode, cwd, env, stdin, asking_ms: _asking, ...execFields } = fresh;
+/** How long a command may wait for input until its caller is told, in ms: longer than another caller takes to answer. */
+const ASKING_MS = 5_000;
 const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
 const { clear_line, create, typed } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, line_numbers: _numbers, ...outputFields } = inputSchema("output.get").entries;
@@ -31,7 +33,8 @@ export const exec = tool({
     "that. Without session: in a terminal of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several; in parallel, output " +
     "defaults to on_failure. " +
     'A server: background: true with until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
-    "state running means the wait is over and the command still runs: do not send it again, wsh_wait for command_finished.",
+    "state running means that the wait is over, or that the command asks for something (waits_for: answer with " +
+    "wsh_run_command), and it still runs: do not send it again, wsh_wait for command_finished.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -77,10 +80,9 @@ export const exec = tool({
       throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
     }
     if (session === undefined) {
-      if (order !== "parallel") return shownExec(await ask("exec.fresh", { ...rest, mode: order, ...own }));
-      return shownParallel(
-        await ask("exec.fresh", { ...rest, output: rest.output ?? "on_failure", mode: order, ...own }),
-      );
+      const fields = { ...rest, ...own, mode: order, asking_ms: ASKING_MS };
+      if (order !== "parallel") return shownExec(await ask("exec.fresh", fields));
+      return shownParallel(await ask("exec.fresh", { ...fields, output: rest.output ?? "on_failure" }));
     }
     const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
     if (misplaced.length > 0) {
@@ -89,7 +91,7 @@ export const exec = tool({
       });
     }
     const inSession = { clear_line: clearLine, create: makes, ...(kind === undefined ? {} : { typed: kind }) };
-    return shownExec(await ask("exec", { ...rest, ...inSession }, session));
+    return shownExec(await ask("exec", { ...rest, ...inSession, asking_ms: ASKING_MS }, session));
   },
 });
 

@@ -22,6 +22,7 @@ import { EchoTracker } from "../text/echo.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
 import type { LookAt } from "../waiting/port-watch.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.ts";
+import { Asking } from "./asking.ts";
 import { CommandFollower, type FollowSink } from "./command-follower.ts";
 import { CommandLog, type CommandLogLimits, defaultCommandLogLimits } from "./command-log.ts";
 import { CommandStarts } from "./command-starts.ts";
@@ -223,6 +224,11 @@ export class Commands {
   /** Number of pending waits. */
   get waiting(): number {
     return this.waiters.count;
+  }
+
+  /** Calls back once the program has waited for input for so long, in ms, without getting any. */
+  whenAsking(ms: number, asked: () => void): Disposable {
+    return new Asking(this.port.clock, this.observer, ms, asked);
   }
 
   /** What the program is doing now; scans /proc. */

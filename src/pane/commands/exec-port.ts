@@ -15,6 +15,8 @@ export interface ExecRequest extends LineRequest {
   /** Time for all steps together. */
   readonly maxWaitMs: number;
   readonly onTimeout: OnTimeout;
+  /** Leaves the command as at the deadline once it has waited for input for so long, in ms; absent: not before. */
+  readonly askingMs?: number | undefined;
   /** Returns as soon as the (only) command has started. */
   readonly background: boolean;
   /** In the background: returns when one of these holds, or the command has ended. */

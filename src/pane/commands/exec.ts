@@ -11,6 +11,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
 import type { TextPosition } from "../text/text.ts";
 import type { WaitOutcome } from "../waiting/waiters.ts";
+import { Asking } from "./asking.ts";
 import type { ExecPort, ExecRequest } from "./exec-port.ts";
 import { CTRL_C, PromptLine, shortened } from "./prompt-line.ts";
 import { StepResults, stillRuns } from "./step-results.ts";
@@ -124,6 +125,7 @@ export class Exec {
       watch = new StepWatch(this.port, request.background, () => hold[Symbol.dispose]());
       await this.type(before, input.text, hold);
       const { signal } = request;
+      using _asking = this.leaveWhenAsked(watch, request);
       let end = await watch.end(deadline, signal);
       if (end.kind === "timeout" && watch.record === null) end = await watch.begun(BEGIN_MS, signal);
       return await this.conclude(step, request, end, watch, hold, from, deadline, warnings);
@@ -135,6 +137,12 @@ export class Exec {
         hold[Symbol.dispose]();
       }
     }
+  }
+
+  /** Whoever would answer the command's question is the caller, who waits for it to end. */
+  private leaveWhenAsked(watch: StepWatch, { askingMs, onTimeout, background }: ExecRequest): Asking | null {
+    if (askingMs === undefined || onTimeout !== "leave" || background) return null;
+    return new Asking(this.port.clock, this.port.observer, askingMs, () => watch.leave());
   }
 
   /** The session's own shell, which can be asked, shows its prompt. */

@@ -6,6 +6,7 @@ import { cutOutput } from "../text/cut-output.ts";
 import type { KeptLines } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
+import { awaitedInput } from "./asking.ts";
 import type { CommandLog } from "./command-log.ts";
 
 type StillRuns = Pick<StepResult, "waits_for" | "warnings">;
@@ -62,11 +63,11 @@ export class StepResults {
 }
 
 /** What a reader needs of a command that still runs at its deadline: what it waits for, and that it was not stopped. */
-export function stillRuns({ state, settled }: ProgramState, onTimeout: OnTimeout): StillRuns {
-  const waits = settled && (state === "waiting_for_input" || state === "password" || state === "fullscreen");
+export function stillRuns(state: ProgramState, onTimeout: OnTimeout): StillRuns {
+  const waits = awaitedInput(state);
   const verb = onTimeout === "kill" ? "killed" : "interrupted";
   return {
-    ...(waits ? { waits_for: state } : {}),
+    ...(waits === null ? {} : { waits_for: waits }),
     ...(onTimeout === "leave" ? {} : { warnings: [`the command was ${verb} at the deadline and still runs`] }),
   };
 }

@@ -97,6 +97,11 @@ export class StepWatch implements Disposable {
     return this.ended ?? { kind: signal?.aborted === true ? "cancelled" : "timeout" };
   }
 
+  /** Ends the wait for the command's end as its deadline does, once it runs. */
+  leave(): void {
+    if (this.record !== null) this.notify?.();
+  }
+
   /** Once it has started or ended without starting, or at a deadline. */
   async begun(ms: number, signal: AbortSignal | undefined): Promise<StepEnd> {
     const listener = this.port.log.on({ started: () => this.notify?.() });

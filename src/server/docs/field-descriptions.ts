@@ -113,7 +113,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   expect: "a text, or a condition: the step is typed when it is there",
   input: "what to type; no newline is added",
   submit: "press Enter afterwards",
-  waits_for: "what a command that still runs waits for",
+  waits_for: "what a command that still runs waits for; prompt: it is a shell at a prompt of its own",
   prompt: "what a program that waits for input shows before the cursor",
   since: "the output cursor from which this counts",
   omitted_lines: "lines left out between head and tail",

@@ -123,6 +123,7 @@ async function runInOwnSession(
   const leaves = input.background && input.until === undefined;
   const wait = {
     max_wait_ms: Math.round(leaves ? 0 : waitMs),
+    ...(input.asking_ms === undefined || input.background ? {} : { asking_ms: input.asking_ms }),
     on_timeout: leaves ? "leave" : input.on_timeout,
     output_limit: input.output_limit,
     ...(input.until === undefined ? {} : { until: input.until }),

@@ -1,0 +1,64 @@
+/**
+ * Notices that a program asks its user for something and gets no answer: it has waited for input, without output or
+ * input, for a while. Looks only while somebody watches for it; owned by the call that waits for the program.
+ */
+import { Alarm } from "../../base/alarm.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { ProgramState } from "../state/classify.ts";
+import type { StateObserver } from "../state/observer.ts";
+
+/** Most commands have ended by then, and are never looked at, in ms. */
+const FIRST_LOOK_MS = 1_000;
+
+/** What a command that still runs waits for; `prompt`: it is a shell that shows a prompt of its own. */
+export type AwaitedInput = "waiting_for_input" | "password" | "fullscreen" | "prompt";
+
+/** What the program waits for, if it waits for its user; else null. */
+export function awaitedInput({ state, settled }: ProgramState): AwaitedInput | null {
+  if (!settled) return null;
+  return state === "waiting_for_input" || state === "password" || state === "fullscreen" || state === "prompt"
+    ? state
+    : null;
+}
+
+export class Asking implements Disposable {
+  private since: number | null = null;
+  private readonly alarm: Alarm;
+  private watch: Disposable | null = null;
+
+  /** @param ms how long the program must have waited before `asked` is called, once */
+  constructor(
+    private readonly clock: Clock,
+    private readonly observer: StateObserver,
+    private readonly ms: number,
+    private readonly asked: () => void,
+  ) {
+    this.alarm = new Alarm(clock, () => {
+      if (this.watch === null) this.watch = observer.watch((state) => this.seen(state));
+      else this.seen(observer.observe());
+    });
+    this.alarm.set(clock.now() + Math.min(FIRST_LOOK_MS, ms));
+  }
+
+  [Symbol.dispose](): void {
+    this.watch?.[Symbol.dispose]();
+    this.alarm.clear();
+  }
+
+  private seen(state: ProgramState): void {
+    const now = this.clock.now();
+    if (awaitedInput(state) === null) {
+      this.since = null;
+      this.alarm.clear();
+      return;
+    }
+    // What came meanwhile is an answer, or another question.
+    this.since = Math.max(this.since ?? now, now - this.observer.quietMs());
+    if (now - this.since < this.ms) {
+      this.alarm.set(this.since + this.ms);
+      return;
+    }
+    this[Symbol.dispose]();
+    this.asked();
+  }
+}
