@@ -52,7 +52,7 @@ export class Promotion {
     if (socket === this.socket) return;
     this.socket = socket;
     this.running = Promise.resolve(socket);
-    this.connection?.close();
+    // What is asked there already is answered there: the other end closes it with its session.
     this.connection = null;
   }
 

@@ -201,4 +201,21 @@ describe("by calls", () => {
     await http.send("DELETE", "/sessions/dev/pane");
     await until("the session to be gone", async () => (await wsh.list()).length === 0);
   });
+
+  test("a pane moves into another session, and one session is shown in another", async () => {
+    await using all = await served();
+    const { wsh, http, panes } = all;
+    await wsh.session("one");
+    await wsh.session("two");
+    const made = await http.post("/sessions/one/panes", {});
+    const { pane } = made.body as { pane: string };
+    expect(await http.post(`/sessions/${pane}/pane/move`, { to: "two" })).toMatchObject({ status: 200 });
+    expect((await panes("two")).map(({ id }) => id)).toContain(pane);
+    expect(await panes("one")).toHaveLength(1);
+    expect(await wsh.ok("exec", pane, "--", "echo moved")).toBe("moved\n");
+    expect((await http.post("/sessions/one/panes", { view: "two" })).status).toBe(201);
+    expect(await panes("one")).toMatchObject([{}, { view: "two" }]);
+    await wsh.ok("kill", "two");
+    await until("the view to be gone", async () => (await panes("one")).length === 1);
+  });
 });
