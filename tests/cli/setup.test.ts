@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { tools } from "../../src/mcp/tools/tools.ts";
 import { Wsh } from "../support/wsh.ts";
 import { program } from "../support/wsh-program.ts";
 
@@ -59,7 +60,7 @@ test("what setup writes starts and answers", async () => {
   child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
   await child.stdin.end();
   const answer = JSON.parse((await new Response(child.stdout).text()).trim());
-  expect(answer.result.tools).toHaveLength(18);
+  expect(answer.result.tools).toHaveLength(tools.length);
 });
 
 test("a project's file holds no path of this machine", async () => {

@@ -1,6 +1,7 @@
 /** `wsh mcp` as an AI host meets it: lines in, lines out, whatever happens in between. */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
+import { tools } from "../../src/mcp/tools/tools.ts";
 import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
@@ -18,7 +19,7 @@ describe("starting", () => {
     second.send(request("a", "tools/list"));
     second.child.stdin.end();
     expect(await second.child.exited).toBe(0);
-    expect((await second.answer("a")).result.tools).toHaveLength(18);
+    expect((await second.answer("a")).result.tools).toHaveLength(tools.length);
   });
 
   test("twenty at once make one server", async () => {

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { RecentEvents } from "../../src/mcp/http/event-store.ts";
 import { acceptedForm } from "../../src/mcp/http/http.ts";
+import { tools } from "../../src/mcp/tools/tools.ts";
 import { McpInstance } from "../support/mcp-instance.ts";
 
 const mcp = new McpInstance();
@@ -87,7 +88,7 @@ describe("a session", () => {
     expect((await post(list)).status).toBe(400);
     expect((await post(list, { ...json, "mcp-session-id": "unknown" })).status).toBe(404);
     const response = await post(list, await session());
-    expect((await response.json()).result.tools).toHaveLength(18);
+    expect((await response.json()).result.tools).toHaveLength(tools.length);
   });
 
   test("acknowledges notifications with 202 and nothing", async () => {
