@@ -2,6 +2,7 @@
  * Turns a spec into a running session: checks everything before claiming anything, and claims before running anything.
  */
 import fs from "node:fs";
+import { join } from "node:path";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { hostname } from "../instance/hostname.ts";
@@ -19,6 +20,7 @@ import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { openUnnamedFile } from "../instance/unnamed-file.ts";
+import type { ChildKey } from "../pane/commands/child-shells.ts";
 import { defaultCommandLimits } from "../pane/commands/commands.ts";
 import type { SpoolLimits } from "../pane/output/spool.ts";
 import { Pane } from "../pane/pane.ts";
@@ -29,7 +31,7 @@ import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
 import { Session as AnySession } from "../session/session.ts";
 import { childEnvironment } from "../shell/environment.ts";
-import { integrationFiles } from "../shell/integration.ts";
+import { integrationFiles, integrationNames } from "../shell/integration.ts";
 import { defaultProfile } from "../terminal/profile.ts";
 import type { Membership } from "./membership.ts";
 import type { Session } from "./session.ts";
@@ -118,6 +120,7 @@ export async function createSession(
       },
       open: await openPty(settings.pty),
       nonce,
+      ...(integration ? { newKey: () => childKey(instance, scriptsDir) } : {}),
       ...(plan.integration.active ? { keyFile: startFiles(keyFile, scriptsDir) } : {}),
       shell: {
         kind: plan.kind,
@@ -177,6 +180,18 @@ function memberClaim(
   bind: (path: string) => void,
 ): Parameters<typeof claimMember>[1] {
   return { session, maxPanes, maxAll, bind };
+}
+
+/** For a shell inside the session's own one: a secret and a file of its own. */
+function childKey(instance: Instance, directory: string): ChildKey {
+  const nonce = randomToken(NONCE_LENGTH);
+  const file = new KeyFile(instance, nonce);
+  return {
+    nonce,
+    path: file.path,
+    script: (kind) => join(directory, integrationNames[kind]),
+    ...startFiles(file, directory),
+  };
 }
 
 function stdinOf(own: string | null, given: string | undefined): { path: string; isOurs: boolean } | null {

@@ -174,6 +174,12 @@ export const commandOperations = [
           v.description("type at a shell without integration (nested sh, ssh, container) of this syntax"),
         ),
       ),
+      integrate: v.optional(
+        v.pipe(
+          v.picklist(["bash", "zsh", "fish"]),
+          v.description("give the nested shell of this kind the integration first: exact and verified"),
+        ),
+      ),
       create: v.optional(
         v.pipe(v.boolean(), v.description("make the session, with a shell, if none has that name")),
         false,

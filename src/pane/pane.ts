@@ -12,14 +12,13 @@ import { WshError } from "../protocol/errors.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
 import { isSecret, type PtyExit, type PtyFlags } from "../pty/port.ts";
-import { execInput } from "../shell/exec-input.ts";
-import { type ShellKind, shellKind } from "../shell/plan.ts";
+import { shellKind } from "../shell/plan.ts";
 import type { TextRange } from "../terminal/history/transcript.ts";
 import type { Mark, TerminalModel } from "../terminal/model.ts";
 import { Activity } from "./activity.ts";
 import { Commands } from "./commands/commands.ts";
+import { execTargetOf } from "./exec-target.ts";
 import { PaneLifetime } from "./lifetime.ts";
-import type { ExecTarget } from "./ports.ts";
 import { Program } from "./program.ts";
 import { QueryAnswers } from "./query-answers.ts";
 import type { Lasting } from "./state/lasting.ts";
@@ -45,6 +44,7 @@ export class Pane {
   private readonly program: Program;
   private readonly text: PaneText;
   private readonly answers: QueryAnswers;
+  private readonly childNonces = new Set<string>();
   private typedAt = Number.NEGATIVE_INFINITY;
   /** When an API last sent input. */
   private sentAt = Number.NEGATIVE_INFINITY;
@@ -54,28 +54,31 @@ export class Pane {
     this.clock = options.clock ?? systemClock;
     this.activity = new Activity(this.clock, () => this.acted());
     this.silence = new Silence(this.clock, this.activity);
-    this.program = new Program(options, {
-      chunk: (chunk) => this.chunkParsed(chunk),
-      mark: (mark) => this.markSeen(mark),
-      bell: () => this.bellRang(),
-      title: (title) => events.emit("title", title),
-      cwd: () => events.emit("listed", undefined),
-      alternate: (active) => events.emit("alternate", active),
-      clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
-      reset: (reason) => events.emit("reset", reason),
-      resizing: () => events.emit("resizing", undefined),
-      ahead: (bytes) => events.emit("ahead", bytes),
-      input: () => this.commands.inputPassed(),
-      reply: (bytes) => this.answers.add(bytes),
-      retired: (lines) => this.commands.retired(lines),
-      // The start of that line is gone: what is printed there next starts another.
-      erased: ({ line, col }) => this.erased(col > 0 ? line + 1 : line),
-      exit: (exit) => {
-        options.keyFile?.withdraw();
-        this.answers.drop();
-        this.lifetime.programEnded(exit);
+    this.program = new Program(
+      { ...options, childNonces: this.childNonces },
+      {
+        chunk: (chunk) => this.chunkParsed(chunk),
+        mark: (mark) => this.markSeen(mark),
+        bell: () => this.bellRang(),
+        title: (title) => events.emit("title", title),
+        cwd: () => events.emit("listed", undefined),
+        alternate: (active) => events.emit("alternate", active),
+        clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
+        reset: (reason) => events.emit("reset", reason),
+        resizing: () => events.emit("resizing", undefined),
+        ahead: (bytes) => events.emit("ahead", bytes),
+        input: () => this.commands.inputPassed(),
+        reply: (bytes) => this.answers.add(bytes),
+        retired: (lines) => this.commands.retired(lines),
+        // The start of that line is gone: what is printed there next starts another.
+        erased: ({ line, col }) => this.erased(col > 0 ? line + 1 : line),
+        exit: (exit) => {
+          options.keyFile?.withdraw();
+          this.answers.drop();
+          this.lifetime.programEnded(exit);
+        },
       },
-    });
+    );
     this.terminal = this.program.terminal;
     this.text = new PaneText(this.terminal);
     this.commands = this.joinCommands();
@@ -249,7 +252,8 @@ export class Pane {
     const { kind, integration } = this.options.shell;
     const shell = kind === "other" ? null : kind;
     if (!integration.active) return { active: false, shell, reason: integration.reason };
-    const { log, replacedBy, inactiveReason } = this.commands;
+    const { log, replacedBy, inactiveReason, child } = this.commands;
+    if (child !== null) return { active: true, shell: child.kind };
     if (inactiveReason !== null) return { active: false, shell, reason: inactiveReason };
     if (replacedBy !== null) {
       const name = shellKind(replacedBy);
@@ -307,55 +311,19 @@ export class Pane {
     };
     const cwd = (): string | null => this.cwd;
     const limits = this.options.commands;
-    const target = this.execTarget();
+    const { terminal, options } = this;
+    const sent = (): void => {
+      this.sentAt = this.clock.now();
+    };
+    const target = execTargetOf({ program: own, terminal, options, activity, sent, commands: () => this.commands });
     const shellFile = this.options.shell.integration.active ? this.options.spawn.file : null;
     const { readFacts } = this.options;
     const facts = readFacts === undefined ? {} : { readFacts };
     const { spool, isAskedFor } = this.options;
     const kept = { limits, spool, isAskedFor: isAskedFor === true && this.runsOneCommand };
-    return new Commands({ text, clock, program, target, activity, cwd, shellFile, ...kept, ...facts });
-  }
-
-  private execTarget(): ExecTarget {
-    const { program, terminal, options } = this;
-    const { kind, integration } = options.shell;
-    const started = integration.active ? kind : "other";
-    const replacedBy = (): string | null => this.commands.replacedBy;
-    const inactiveReason = (): string | null => this.commands.inactiveReason;
-    const present = (): ShellKind => {
-      const name = replacedBy();
-      return name === null ? started : shellKind(name);
-    };
-    return {
-      get shell() {
-        const shell = present();
-        return shell === "other" ? null : shell;
-      },
-      get replacedBy() {
-        return replacedBy();
-      },
-      integrationReason: integration.active ? null : integration.reason,
-      get inactiveReason() {
-        return inactiveReason();
-      },
-      get bracketedPaste() {
-        return terminal.modes.bracketedPaste;
-      },
-      write: async (bytes) => {
-        this.sentAt = this.clock.now();
-        await program.send(bytes);
-        this.activity.record();
-      },
-      interrupt: () => void program.signal("SIGINT", "foreground"),
-      kill: () => program.signal("SIGKILL", "job"),
-      hold: () => program.input.hold(),
-      typed: program.input.editor,
-      get isWriting() {
-        return program.input.isWriting;
-      },
-      execInput: (command, oneLine) =>
-        execInput(command, present(), { bracketedPaste: terminal.modes.bracketedPaste, oneLine }),
-    };
+    const { newKey = null } = this.options;
+    const shells = { shellFile, newKey, childNonces: this.childNonces };
+    return new Commands({ text, clock, program, target, activity, cwd, ...shells, ...kept, ...facts });
   }
 
   /** Runs per chunk and per input. */
@@ -376,15 +344,17 @@ export class Pane {
 
   private markSeen(mark: Mark): void {
     this.text.note(mark.offset, mark.position);
-    const verified = mark.nonce !== null && mark.nonce === this.options.nonce;
+    const child = this.commands.childOf(mark.nonce);
+    const verified = child !== null || (mark.nonce !== null && mark.nonce === this.options.nonce);
     if (verified) {
-      this.options.keyFile?.withdraw();
+      if (child === null) this.options.keyFile?.withdraw();
       if (mark.kind === "D") this.answers.drop();
       this.betweenCommands(mark.kind);
     }
     this.commands.mark({
       kind: mark.kind,
       verified,
+      child,
       nonce: mark.nonce,
       exitCode: mark.exitCode,
       commandLine: mark.commandLine ?? null,

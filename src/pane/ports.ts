@@ -5,6 +5,7 @@
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { ExecInput } from "../shell/exec-input.ts";
 import type { ShellKind } from "../shell/plan.ts";
+import type { ChildShell } from "./commands/child-shells.ts";
 import type { EditorInput } from "./editor-input.ts";
 import type { InputHold } from "./input-gate.ts";
 import type { TextPosition } from "./text/text.ts";
@@ -17,8 +18,10 @@ export interface ShellMark {
    * P: our script runs in a shell in which it does nothing.
    */
   readonly kind: "A" | "B" | "C" | "D" | "E" | "L" | "T" | "P";
-  /** Whether it carried the session's nonce. */
+  /** Whether it carried the session's nonce, or that of a shell inside. */
   readonly verified: boolean;
+  /** The shell inside whose nonce it carried; null or absent: the session's own. */
+  readonly child?: ChildShell | null;
   /** What it carried for a secret; only T has one of its own. */
   readonly nonce?: string | null;
   /** With D and T; null when the shell did not say. */

@@ -20,6 +20,8 @@ export interface ProgramOptions {
   readonly spawn: PtySpawn;
   readonly open: PtyOpen;
   readonly nonce: string | null;
+  /** Secrets of shells inside the session's own one. */
+  readonly childNonces?: ReadonlySet<string>;
   readonly historyLines: number;
   readonly historyBytes: number;
   readonly profile: TerminalProfile;
@@ -76,11 +78,11 @@ export class Program {
     private readonly options: ProgramOptions,
     private readonly sink: ProgramSink,
   ) {
-    const { spawn, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles } = options;
+    const { spawn, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles } = options;
     this.size = possible(spawn);
     this.asked = this.size;
     this.terminal = new TerminalModel(
-      { ...this.size, historyLines, historyBytes, nonce, profile, hideClipboard, hideTitles },
+      { ...this.size, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles },
       sink,
     );
   }

@@ -8,6 +8,7 @@ import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import type { ShellKind } from "../shell/plan.ts";
 import type { TerminalSink } from "../terminal/model.ts";
 import type { TerminalProfile } from "../terminal/profile.ts";
+import type { ChildKey } from "./commands/child-shells.ts";
 import type { CommandLimits } from "./commands/commands.ts";
 import type { SpoolLimits } from "./output/spool.ts";
 import type { ObserverPort } from "./state/observer.ts";
@@ -30,6 +31,8 @@ export interface PaneOptions {
   readonly nonce: string | null;
   /** How the shell learns the nonce; absent without integration. */
   readonly keyFile?: { offer(): void; withdraw(): void };
+  /** A key for a shell inside the session's own one; absent where there are no files to give to shells. */
+  readonly newKey?: () => ChildKey;
   readonly shell: PaneShell;
   readonly profile: TerminalProfile;
   /** Programs' clipboard writes do not reach clients. */

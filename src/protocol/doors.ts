@@ -13,6 +13,8 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   screen: { http: "`screen`", cli: "`wsh screen`", mcp: "wsh_get_screen" },
   resize: { http: "PATCH its size", cli: "`wsh resize`", mcp: "wsh_manage_session resize" },
   clear_line: { http: "clear_line", cli: "--clear-line", mcp: "clear_line" },
+  typed: { http: "typed (sh or fish)", cli: "--typed (sh or fish)", mcp: "typed (sh or fish)" },
+  integrate: { http: "integrate", cli: "--integrate", mcp: "integrate" },
   force: { http: "force: true", cli: "--force", mcp: "force: true" },
   sessions: { http: "GET /sessions", cli: "`wsh list`", mcp: "wsh_list_sessions" },
   limits: { http: "GET /server/info", cli: "`wsh info`", mcp: "wsh_get_status without session" },

@@ -43,6 +43,8 @@ export interface TerminalSink extends EmulatorSink {
 interface TerminalOptions extends EmulatorOptions {
   /** The nonce of our shell integration's marks. */
   readonly nonce: string | null;
+  /** Those of shells inside the session's own one. */
+  readonly childNonces?: ReadonlySet<string> | undefined;
   /** Keep clipboard writes (OSC 52) from clients; they are still reported to the sink. */
   readonly hideClipboard?: boolean;
   /** Keep titles (OSC 0, 1, 2) from clients; they are still known here. */
@@ -82,9 +84,9 @@ export class TerminalModel {
     this.emulator = new Emulator({ ...options, rows, cols }, sink);
     this.transcript = new Transcript(this.emulator);
     this.hideTitles = options.hideTitles === true;
-    const { nonce, hideClipboard = false } = options;
+    const { nonce, childNonces, hideClipboard = false } = options;
     const changed = (change: LastingChange): void => this.lasting.note(change);
-    const classify = classifier({ nonce, hideClipboard, hideTitles: this.hideTitles, changed });
+    const classify = classifier({ nonce, childNonces, hideClipboard, hideTitles: this.hideTitles, changed });
     this.intake = new Intake(classify, cols, {
       pass: (bytes, from, limit) => this.emulator.pass(bytes, from, limit),
       parse: (slice, end) => this.emulator.parse(slice, end),

@@ -3,14 +3,12 @@
  * line's own word: exact output and exit code, never verified; and where no shell reads, nothing is run or reported.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import fs from "node:fs";
-import os from "node:os";
-import { join } from "node:path";
 import type { OperationOutput } from "../../src/operations/table.ts";
 import { failure, Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
-import { isMissing, pathOf } from "../support/programs.ts";
+import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
+import { Sshd } from "../support/sshd.ts";
 import { until } from "../support/until.ts";
 
 setDefaultTimeout(60_000);
@@ -25,49 +23,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await wsh[Symbol.asyncDispose]();
 });
-
-/** A server of ssh on the loopback interface, with keys of its own, for this account. */
-class Sshd implements AsyncDisposable {
-  private constructor(
-    private readonly dir: string,
-    private readonly port: number,
-    private readonly process: Bun.Subprocess,
-  ) {}
-
-  static async start(): Promise<Sshd> {
-    const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-sshd-"));
-    for (const key of ["host", "user"]) {
-      Bun.spawnSync(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", join(dir, key)]);
-    }
-    fs.copyFileSync(join(dir, "user.pub"), join(dir, "authorized"));
-    fs.mkdirSync("/run/sshd", { recursive: true });
-    const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-    const { port } = listener;
-    listener.stop(true);
-    const options = ["StrictModes=no", "UsePAM=no", "PidFile=none", `AuthorizedKeysFile=${dir}/authorized`];
-    const process = Bun.spawn(
-      [pathOf("sshd") ?? "sshd", "-D", "-e", "-f", "/dev/null", "-p", `${port}`, "-h", join(dir, "host")].concat(
-        ["ListenAddress=127.0.0.1", ...options].flatMap((option) => ["-o", option]),
-      ),
-      { stderr: "ignore" },
-    );
-    const sshd = new Sshd(dir, port, process);
-    await until("sshd", async () => Bun.spawnSync(["sh", "-c", sshd.command("true")]).success || null);
-    return sshd;
-  }
-
-  command(remote: string): string {
-    const options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "BatchMode=yes"];
-    const given = options.map((option) => `-o ${option}`).join(" ");
-    return `ssh -tt -F none -i ${this.dir}/user -p ${this.port} ${given} 127.0.0.1 '${remote}'`;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.process.kill();
-    await this.process.exited;
-    fs.rmSync(this.dir, { recursive: true });
-  }
-}
 
 type Answer = OperationOutput<"exec">;
 let sessions = 0;
@@ -221,7 +176,7 @@ describe("in a nested shell", () => {
     await using nested = await Nested.start("dash");
     const result = await nested.exec("exec bash --norc");
     expect(result).toMatchObject({ state: "replaced", exit_code: null, output: "" });
-    expect(result.warnings?.join()).toContain("shell-integration bash");
+    expect(result.warnings?.join()).toContain("integrate (bash)");
     await nested.api.until("prompt");
     expect(await nested.exec("echo $0")).toMatchObject({ output: "bash" });
   });

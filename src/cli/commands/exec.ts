@@ -40,6 +40,7 @@ interface ExecOptions extends FilterOptions {
   readonly until?: readonly ConditionInput[];
   readonly create?: boolean;
   readonly typed?: "sh" | "fish";
+  readonly integrate?: "bash" | "zsh" | "fish";
   readonly clearLine?: boolean;
   readonly cwd?: string;
   readonly env?: readonly string[];
@@ -77,6 +78,13 @@ export function register(program: Command): void {
         "fish",
       ]),
     )
+    .addOption(
+      new Option("--integrate <shell>", "with NAME: make a nested shell's commands exact").choices([
+        "bash",
+        "zsh",
+        "fish",
+      ]),
+    )
     .option("--clear-line", "with NAME: discard what stands at the prompt")
     .option("--cwd <dir>", "without NAME: directory to run in")
     .option("--env <name=value>", "without NAME: set a variable (repeatable)", collect)
@@ -93,6 +101,11 @@ export function register(program: Command): void {
       const instance = instanceOf(command);
       if (name === null && options.clearLine === true) throw new UsageError("--clear-line needs the NAME of a session");
       if (name === null && options.typed !== undefined) throw new UsageError("--typed needs the NAME of a session");
+      if (name === null && options.integrate !== undefined)
+        throw new UsageError("--integrate needs the NAME of a session");
+      if (options.typed !== undefined && options.integrate !== undefined) {
+        throw new UsageError("--typed and --integrate cannot be used together");
+      }
       if (options.typed !== undefined && (options.background === true || options.until !== undefined)) {
         throw new UsageError("--typed waits for the end: no --background and no --until");
       }
@@ -123,10 +136,13 @@ async function execAtPrompt(
   command: string,
   options: ExecOptions,
 ): Promise<void> {
-  const { until, typed } = options;
+  const { until, typed, integrate } = options;
   const { grep, context, head, tail } = options;
   const filter = { grep, context, head, tail, output: options.output };
-  const clear = options.clearLine === true ? { clear_line: true } : {};
+  const clear = {
+    ...(options.clearLine === true ? { clear_line: true } : {}),
+    ...(integrate === undefined ? {} : { integrate }),
+  };
   if (typed !== undefined) {
     const wait = { max_wait_ms: options.timeout ?? MAX_WAIT_MS, on_timeout: options.onTimeout };
     const limit = { output_limit: MAX_OUTPUT_LIMIT };

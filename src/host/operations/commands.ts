@@ -162,6 +162,7 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     background: input.background || input.until !== undefined,
     until: input.until?.map(condition),
     typed: input.typed,
+    integrate: input.integrate,
     clearLine: input.clear_line,
     outputLimit: input.output_limit,
     byProgram: context.caller.kind !== "cli",

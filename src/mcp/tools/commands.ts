@@ -11,7 +11,7 @@ const { mode, cwd, env, stdin, asking_ms: _asking, ...execFields } = fresh;
 /** How long a command may wait for input until its caller is told, in ms: longer than another caller takes to answer. */
 const ASKING_MS = 5_000;
 const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
-const { clear_line, create, typed } = inputSchema("exec").entries;
+const { clear_line, create, typed, integrate } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, line_numbers: _numbers, ...outputFields } = inputSchema("output.get").entries;
 
 /** The default directory through `wsh mcp` needs a description. */
@@ -44,6 +44,7 @@ export const exec = tool({
     clear_line,
     create,
     typed,
+    integrate,
     ...onlyWithoutSession,
   }),
   described: {
@@ -61,6 +62,7 @@ export const exec = tool({
       clear_line: clearLine,
       create: makes,
       typed: kind,
+      integrate: inside,
       mode: order,
       cwd: directory,
       env: variables,
@@ -74,7 +76,11 @@ export const exec = tool({
       ...(variables === undefined ? {} : { env: variables }),
       ...(text === undefined ? {} : { stdin: text }),
     };
-    const atPrompt = Object.entries({ clear_line: clearLine, create: makes, typed: kind !== undefined });
+    const shell = {
+      ...(kind === undefined ? {} : { typed: kind }),
+      ...(inside === undefined ? {} : { integrate: inside }),
+    };
+    const atPrompt = Object.entries({ clear_line: clearLine, create: makes, ...shell });
     const [needing] = atPrompt.find(([, given]) => given) ?? [];
     if (session === undefined && needing !== undefined) {
       throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
@@ -90,7 +96,7 @@ export const exec = tool({
         hint: "Leave session out, or say it in the command itself (cd, VAR=value, < file).",
       });
     }
-    const inSession = { clear_line: clearLine, create: makes, ...(kind === undefined ? {} : { typed: kind }) };
+    const inSession = { clear_line: clearLine, create: makes, ...shell };
     return shownExec(await ask("exec", { ...rest, ...inSession, asking_ms: ASKING_MS }, session));
   },
 });

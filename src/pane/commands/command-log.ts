@@ -7,6 +7,9 @@
  * the program's end ends it with the program's code. Once a mark with the pane's nonce was seen, marks without it only
  * describe the state of a shell inside the running command.
  *
+ * A shell inside that has a secret of its own is a level on top, with commands of its own in the same sequence of ids,
+ * while the command in which it runs goes on below. A mark of a lower level ends the levels above it.
+ *
  * Output is what the screen and history show at the end, from the place of C to the place of D; after a command clears
  * the screen, its output starts at the top. Lines are taken as history drops them, so no limit of the history cuts them.
  * What a caller asked for is kept whole in a spool. Records are bounded: the oldest output goes first, then the record.
@@ -22,6 +25,8 @@ import { nextPhase, type ShellPhase } from "../state/shell-phase.ts";
 import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TerminalText, TextPosition } from "../text/text.ts";
+import type { ChildShell } from "./child-shells.ts";
+import { type CommandLogLimits, CommandRecords, defaultCommandLogLimits } from "./command-records.ts";
 import { signalOfExitCode } from "./exit-signal.ts";
 import {
   type CommandOrigin,
@@ -31,7 +36,6 @@ import {
   doubt,
   doubtsOf,
   type Entry,
-  GONE,
   MAX_COMMAND_LINE,
   type Sent,
   type ShellStatus,
@@ -40,26 +44,11 @@ import {
   storedOutput,
   typedBetween,
 } from "./log-entry.ts";
-
-export interface CommandLogLimits {
-  /** Records kept. */
-  readonly records: number;
-  /** Bytes of output that one record keeps, half from its start and half from its end. */
-  readonly recordBytes: number;
-  /** Bytes of output that all records keep together. */
-  readonly totalBytes: number;
-}
-
-/** 512 KiB a record exceeds what readers of a result take; 8 MiB in all keeps a busy session within its memory goal. */
-export const defaultCommandLogLimits: CommandLogLimits = {
-  records: 1_000,
-  recordBytes: 512 * 1024,
-  totalBytes: 8 * 1024 * 1024,
-};
+import { type ShellLevel, ShellLevels } from "./shell-level.ts";
 
 const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
 const VERBOSE = "set -v is on: what bash printed of its hooks stands in the output";
-const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
+const LEFT = "the shell that it ran in has ended: how the command would have ended is not known";
 const CUT_OFF = "the shell was ended while the command ran: how it would have ended is not known";
 
 export interface CommandLogPort {
@@ -67,8 +56,8 @@ export interface CommandLogPort {
   readonly clock: Clock;
   /** Directory of the shell, as far as it is known. */
   cwd(): string | null;
-  /** Whether the shell's own process group holds the terminal; null when unknown. */
-  shellHoldsTerminal(): boolean | null;
+  /** Whether the process group of a shell (null: the session's own) holds the terminal; null when unknown. */
+  shellHoldsTerminal(child: ChildShell | null): boolean | null;
   /** Where output that a caller asked for goes past what memory keeps; null or absent: nowhere. */
   readonly spools?: Spools | null;
   /** Whether a caller asked for what starts now. */
@@ -89,121 +78,119 @@ export interface CommandLogEvents {
 }
 
 export class CommandLog {
-  private readonly entries = new Map<number, Entry>();
+  private readonly records: CommandRecords;
   private readonly listeners = new Set<Partial<CommandLogEvents>>();
-  private running: Entry | null = null;
-  private heldBytes = 0;
-  private lastId = 0;
-  private current: ShellPhase = "none";
-  private innerPhase: ShellPhase = "none";
-  private sawVerified = false;
-  private promptBegin: TextPosition | null = null;
-  private promptEnd: TextPosition | null = null;
-  private status: ShellStatus | null = null;
   private expected: Sent | null = null;
+  private readonly shells = new ShellLevels();
 
   constructor(
     private readonly port: CommandLogPort,
     private readonly limits: CommandLogLimits = defaultCommandLogLimits,
-  ) {}
+  ) {
+    this.records = new CommandRecords(limits);
+  }
 
-  /** Phase of the pane's shell. */
+  /** The shell that runs commands now. */
+  private get shell(): ShellLevel {
+    return this.shells.top;
+  }
+
+  /** The shell of which phase, prompts and the running command tell; null: the session's own. */
+  get child(): ChildShell | null {
+    return this.shell.child;
+  }
+
+  /** Phase of the shell. */
   get phase(): ShellPhase {
-    return this.current;
+    return this.shell.phase;
   }
 
   /** Phase of a shell inside the running command, by marks that are not trusted. */
   get inner(): ShellPhase {
-    return this.innerPhase;
+    return this.shell.inner;
   }
 
-  /** Whether marks with the pane's nonce were seen. */
+  /** Whether marks with the shell's nonce were seen. */
   get verified(): boolean {
-    return this.sawVerified;
+    return this.shell.sawVerified;
   }
 
-  /** Whether any trusted marks were seen: there is shell integration. */
+  /** Whether any trusted marks were seen. */
   get active(): boolean {
-    return this.current !== "none";
+    return this.shell.phase !== "none";
   }
 
   /** Where the prompt ended, while the shell takes input. */
   get inputStart(): TextPosition | null {
-    return this.current === "prompt" ? this.promptEnd : null;
+    return this.shell.phase === "prompt" ? this.shell.promptEnd : null;
   }
 
   /** Where the newest prompt began. */
   get promptStart(): TextPosition | null {
-    return this.promptBegin;
+    return this.shell.promptBegin;
   }
 
   /** What the newest D said, and where: a shell sends one without a command for text that it refused. */
   get lastStatus(): ShellStatus | null {
-    return this.status;
+    return this.shell.status;
   }
 
   /** Whether the shell's own process group holds the terminal; null when unknown. */
   shellHoldsTerminal(): boolean | null {
-    return this.port.shellHoldsTerminal();
+    return this.port.shellHoldsTerminal(this.shell.child);
   }
 
   /** The running command, if any. */
   get runningCommand(): CommandRecord | null {
-    return this.running?.record ?? null;
+    return this.shell.running?.record ?? null;
   }
 
   /** Records kept, oldest first. */
   list(): CommandRecord[] {
-    return [...this.entries.values()].map((entry) => entry.record);
+    return this.records.list();
   }
 
   get(id: number): CommandRecord | null {
-    return this.entries.get(id)?.record ?? null;
+    return this.records.get(id)?.record ?? null;
   }
 
   /** The newest record. */
   last(): CommandRecord | null {
-    return this.get(this.lastId);
+    return this.get(this.records.lastId);
   }
 
   /** Id of the next command. */
   get nextId(): number {
-    return this.lastId + 1;
+    return this.records.lastId + 1;
   }
 
   /** Where a command came from; null when its record is not kept. */
   origin(id: number): CommandOrigin | null {
-    return this.entries.get(id) ?? null;
+    return this.records.get(id);
   }
 
   /** Lines of a command's output, while it runs up to `end` (default: the cursor); null when the record is not kept. */
   output(id: number, end?: TextPosition): KeptLines | null {
-    const output = this.entries.get(id)?.output;
-    if (output === undefined) return null;
+    const { output = null } = this.records.get(id) ?? {};
+    if (output === null) return null;
     return output instanceof PackedLines ? output.lines() : output.collect(end ?? this.port.text.position());
   }
 
   /** The same with what the spool has, to be disposed of. */
   stored(id: number): StoredOutput | null {
-    const entry = this.entries.get(id) ?? null;
+    const entry = this.records.get(id);
     return entry && storedOutput(entry, this.port.text);
   }
 
   /** A chunk was parsed. @param hidesInput asked only where there is a spool */
   chunk(hidesInput: () => boolean): void {
-    const { output, spool = null } = this.running ?? {};
-    if (spool !== null && output instanceof RunningOutput) output.chunk(hidesInput());
+    this.shells.chunk(hidesInput);
   }
 
   /** The running command's complete lines, and the place after them; null when it does not run. */
   soFar(id: number): { readonly kept: KeptLines; readonly end: TextPosition } | null {
-    const output = this.running?.record.id === id ? this.running.output : null;
-    if (!(output instanceof RunningOutput)) return null;
-    const { begin } = output;
-    const { line } = this.port.text.position();
-    if (line <= begin.line) return { kept: { head: [], tail: [], omitted: 0 }, end: begin };
-    const end = { line, index: 0 };
-    return { kept: output.collect(end), end };
+    const output = this.records.get(id)?.output;
+    return output instanceof RunningOutput ? output.completeLines(this.port.text.position()) : null;
   }
 
   /** Listens until disposed. */
@@ -219,15 +206,17 @@ export class CommandLog {
 
   /** What is known of the command that ran, besides what exec sent. */
   comparison(id: number): Comparison {
-    const entry = this.entries.get(id);
-    return entry === undefined ? { kind: "same" } : compare(entry);
+    const entry = this.records.get(id);
+    return entry === null ? { kind: "same" } : compare(entry);
   }
 
   /** A mark in the stream, once everything before it has been parsed. */
   mark(mark: ShellMark): void {
-    if (mark.verified) this.sawVerified = true;
-    if (mark.verified !== this.sawVerified) {
-      this.innerPhase = nextPhase(this.innerPhase, mark.kind);
+    if (mark.verified) this.enter(mark.child ?? null, mark);
+    const { shell } = this;
+    if (mark.verified) shell.sawVerified = true;
+    if (mark.verified !== shell.sawVerified) {
+      shell.inner = nextPhase(shell.inner, mark.kind);
       return;
     }
     switch (mark.kind) {
@@ -235,8 +224,8 @@ export class CommandLog {
         this.promptBegins(mark);
         break;
       case "B":
-        this.current = "prompt";
-        this.promptEnd = mark.position;
+        shell.phase = "prompt";
+        shell.promptEnd = mark.position;
         this.emit((listener) => listener.prompt?.());
         break;
       case "E":
@@ -246,33 +235,28 @@ export class CommandLog {
         this.begin(mark);
         break;
       case "D":
-        this.status = { exitCode: mark.exitCode, offset: mark.offset, position: mark.position };
-        if (mark.params?.verbose === "1" && this.running !== null) doubt(this.running, VERBOSE);
-        if (mark.params?.late === "1" && this.running !== null) doubt(this.running, LATE_END);
-        if (this.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
-        this.current = "ended";
+        shell.status = { exitCode: mark.exitCode, offset: mark.offset, position: mark.position };
+        if (mark.params?.verbose === "1" && shell.running !== null) doubt(shell.running, VERBOSE);
+        if (mark.params?.late === "1" && shell.running !== null) doubt(shell.running, LATE_END);
+        if (shell.running !== null) this.end(mark.position, mark.offset, mark.exitCode, null, "finished");
+        shell.phase = "ended";
         break;
     }
   }
 
   /** History drops lines. Costs nothing unless a command runs. */
   retired(lines: RetiredLines): void {
-    const output = this.running?.output;
-    if (output instanceof RunningOutput) output.retired(lines);
+    this.shells.retired(lines);
   }
 
   /** The normal screen was erased and is rewritten from line `top` on. */
   erased(top: number): void {
-    const entry = this.running;
-    if (!(entry?.output instanceof RunningOutput)) return;
-    entry.output.erased(top);
-    entry.record = { ...entry.record, first_line_id: Math.min(top, entry.record.first_line_id) };
+    this.shells.erased(top);
   }
 
-  /** Input is typed while the command runs, into a terminal that echoes. */
+  /** Input is typed while a command runs, into a terminal that echoes. */
   typedInto(): void {
-    const entry = this.running;
-    if (entry !== null && !entry.doubts.includes(TYPED_INTO)) entry.doubts.push(TYPED_INTO);
+    this.shells.typedInto();
   }
 
   /**
@@ -280,46 +264,76 @@ export class CommandLog {
    * @param isCodeOfCommand whether the code belongs to the command that ran, as after `exit 3`
    */
   exited({ code, signal }: PtyExit, isCodeOfCommand = true): void {
-    const entry = this.running;
+    const { text } = this.port;
+    this.leaveTo(1, text);
+    const entry = this.shell.running;
     if (entry !== null) {
-      const { text } = this.port;
       if (!isCodeOfCommand && signal === null) entry.doubts.push(CUT_OFF);
       const exitCode = isCodeOfCommand ? code : null;
       const known = exitCode !== null || signal !== null;
       this.end(text.position(), text.offset, exitCode, signal, known ? "finished" : "lost");
     }
-    this.current = "none";
-    this.innerPhase = "none";
-    this.promptEnd = null;
+    this.shell.phase = "none";
+    this.shell.inner = "none";
+    this.shell.promptEnd = null;
     this.emit((listener) => listener.exited?.());
   }
 
   /** The shell's process runs another program: its command has no end, and marks of another shell count from now on. */
   replaced(): void {
     const { text } = this.port;
-    if (this.running !== null) this.end(text.position(), text.offset, null, null, "replaced");
-    this.current = "none";
-    this.innerPhase = "none";
-    this.sawVerified = false;
-    this.promptEnd = null;
+    this.leaveTo(1, text);
+    const { shell } = this;
+    if (shell.running !== null) this.end(text.position(), text.offset, null, null, "replaced");
+    shell.phase = "none";
+    shell.inner = "none";
+    shell.sawVerified = false;
+    shell.promptEnd = null;
+  }
+
+  /** A shell inside the session's own one has ended, or has become another program. */
+  left(child: ChildShell): void {
+    const depth = this.shells.depthOf(child);
+    if (depth > 1) this.leaveTo(depth - 1, this.port.text);
+  }
+
+  /** The shell whose mark came runs commands now: those above it have ended, or it is a new one. */
+  private enter(child: ChildShell | null, mark: ShellMark): void {
+    if (child === this.shell.child) return;
+    const depth = this.shells.depthOf(child);
+    if (depth > 0) this.leaveTo(depth, { position: () => mark.position, offset: mark.offset });
+    else if (child !== null) this.shells.push(child);
+  }
+
+  private leaveTo(depth: number, at: { position(): TextPosition; readonly offset: number }): void {
+    while (this.shells.depth > depth) {
+      const { running } = this.shell;
+      if (running !== null) {
+        running.doubts.push(LEFT);
+        this.end(at.position(), at.offset, null, null, "lost");
+      }
+      this.shells.pop();
+    }
   }
 
   private promptBegins(mark: ShellMark): void {
-    if (this.running !== null) {
+    const { shell } = this;
+    if (shell.running !== null) {
       // A prompt while something else holds the terminal is not the shell's: a program printed it.
-      if (this.port.shellHoldsTerminal() === false) return;
+      if (this.shellHoldsTerminal() === false) return;
       this.end(mark.position, mark.offset, null, null, "finished");
     }
-    this.current = "drawing";
-    this.promptBegin = mark.position;
-    this.innerPhase = "none";
-    this.promptEnd = null;
+    shell.phase = "drawing";
+    shell.promptBegin = mark.position;
+    shell.inner = "none";
+    shell.promptEnd = null;
   }
 
   private begin(mark: ShellMark): void {
     // A pasted block runs several commands without a prompt between them: it is one command until the next D.
-    if (this.running !== null) return;
-    const prompt = this.promptEnd;
+    const { shell } = this;
+    if (shell.running !== null) return;
+    const prompt = shell.promptEnd;
     if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
     const { clock } = this.port;
     const start = mark.position;
@@ -328,7 +342,7 @@ export class CommandLog {
     const typed = isLong ? "" : typedBetween(this.port.text, prompt, start);
     const shown = typed.trim() === "" ? null : typed.trim();
     const line = expected?.command ?? mark.commandLine ?? shown;
-    const id = ++this.lastId;
+    const id = this.nextId;
     const isAskedFor = expected !== null || this.port.isAskedFor?.();
     const spool = isAskedFor ? (this.port.spools?.open() ?? null) : null;
     const output = new RunningOutput(this.port.text, start, this.limits.recordBytes, spool);
@@ -341,25 +355,26 @@ export class CommandLog {
       said: mark.commandLine,
       indented: /^\s/.test(typed),
       history: mark.params ?? {},
+      shell: shell.child,
       verified: mark.verified,
       doubts: [],
       output,
       gaps: output.gaps,
       spool,
     };
-    this.entries.set(id, entry);
-    this.running = entry;
+    shell.running = entry;
     this.expected = null;
-    this.innerPhase = "none";
-    this.current = "running";
-    this.limit();
+    shell.inner = "none";
+    shell.phase = "running";
+    this.records.add(entry);
     this.emit((listener) => listener.started?.(entry.record));
   }
 
   /** The shell says what it runs, or ran. */
   private nameCommand(command: string | null): void {
-    const entry = this.running ?? (this.current === "ended" ? this.entries.get(this.lastId) : undefined);
-    if (command === null || entry === undefined) return;
+    const { running, ended, phase } = this.shell;
+    const entry = running ?? (phase === "ended" ? ended : null);
+    if (command === null || entry === null) return;
     entry.said = command;
     if (entry.sent !== null) settleSent(entry);
     else entry.record = { ...entry.record, command: cutCommand(command) };
@@ -372,13 +387,14 @@ export class CommandLog {
     signal: string | null,
     state: Exclude<CommandState, "running">,
   ): void {
-    const entry = this.running;
+    const { shell } = this;
+    const entry = shell.running;
     if (!(entry?.output instanceof RunningOutput)) return;
-    this.running = null;
+    shell.running = null;
+    shell.ended = entry;
     const kept = entry.output.finish(position);
     entry.spool?.end();
-    entry.output = new PackedLines(kept);
-    this.heldBytes += entry.output.bytes;
+    this.records.pack(entry, kept);
     const count = kept.head.length + kept.tail.length + kept.omitted;
     const warnings = doubtsOf(entry, this.port.text);
     entry.record = {
@@ -394,23 +410,8 @@ export class CommandLog {
       output_lines: count,
     };
     settleSent(entry);
-    this.limit();
+    this.records.limit();
     this.emit((listener) => listener.finished?.(entry.record));
-  }
-
-  private limit(): void {
-    for (const [id, entry] of this.entries) {
-      const over = this.heldBytes > this.limits.totalBytes;
-      const tooMany = this.entries.size > this.limits.records;
-      if (!over && !tooMany) break;
-      if (entry === this.running || id === this.lastId) continue;
-      entry.spool?.drop(GONE);
-      if (entry.output instanceof PackedLines && entry.output.bytes > 0) {
-        this.heldBytes -= entry.output.bytes;
-        entry.output = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });
-      }
-      if (tooMany) this.entries.delete(id);
-    }
   }
 
   private emit(call: (listener: Partial<CommandLogEvents>) => void): void {

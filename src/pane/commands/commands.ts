@@ -23,8 +23,10 @@ import type { RetiredLines, TerminalText } from "../text/text.ts";
 import type { LookAt } from "../waiting/port-watch.ts";
 import { Waiters, type WaitOutcome, type WaitRequest } from "../waiting/waiters.ts";
 import { Asking } from "./asking.ts";
+import { type ChildKey, type ChildShell, ChildShells } from "./child-shells.ts";
 import { CommandFollower, type FollowSink } from "./command-follower.ts";
-import { CommandLog, type CommandLogLimits, defaultCommandLogLimits } from "./command-log.ts";
+import { CommandLog } from "./command-log.ts";
+import { type CommandLogLimits, defaultCommandLogLimits } from "./command-records.ts";
 import { CommandStarts } from "./command-starts.ts";
 import { Exec, type ExecOutcome } from "./exec.ts";
 import type { ExecRequest } from "./exec-port.ts";
@@ -65,6 +67,10 @@ export interface CommandsPort {
   readonly isAskedFor?: boolean;
   /** File of the integrated shell that was started; null or absent when the program is not one. */
   readonly shellFile?: string | null;
+  /** A key for a shell inside; null or absent: there are no files to give to shells. */
+  readonly newKey?: (() => ChildKey) | null;
+  /** Kept equal to the secrets of shells inside. */
+  readonly childNonces?: Set<string>;
   /** Replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
 }
@@ -82,16 +88,19 @@ export class Commands {
   private readonly offers: LineOfferPort;
   private readonly followers = new Set<CommandFollower>();
   private readonly image: ShellImage;
+  private readonly shells: ChildShells;
   private readonly spools: Spools | null;
   private inactive: string | null = null;
 
   constructor(private readonly port: CommandsPort) {
     const { text, clock, program, target, activity, limits = defaultCommandLimits, readFacts } = port;
     const cwd = (): string | null => this.cwd();
-    const shellHoldsTerminal = (): boolean | null => {
+    const shellHoldsTerminal = (child: ChildShell | null): boolean | null => {
       const group = program.foreground();
-      return group === null || program.pid === null ? null : group === program.pid;
+      const pid = child === null ? program.pid : child.pid;
+      return group === null || pid === null ? null : group === pid;
     };
+    this.shells = new ChildShells(port.childNonces ?? new Set());
     this.spools = port.spool === null || port.spool === undefined ? null : new Spools(port.spool);
     const isAskedFor = (): boolean => port.isAskedFor === true || this.runs.isPending;
     this.log = new CommandLog({ text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor }, limits);
@@ -103,6 +112,7 @@ export class Commands {
       text,
       clock,
       shell: this.log,
+      shellPid: () => this.shellPid,
       echoPending: () => this.echo.pending,
       checkShell: () => this.checkShell(),
       awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.log.active,
@@ -127,7 +137,7 @@ export class Commands {
       log: this.log,
       flags: () => program.flags(),
       // With replaced facts there are none from the kernel.
-      reader: () => (program.pid === null || readFacts !== undefined ? null : readTerminalReader(program.pid)),
+      reader: () => (this.shellPid === null || readFacts !== undefined ? null : readTerminalReader(this.shellPid)),
       quietMs: () => this.observer.quietMs(),
       offset: () => text.offset,
     });
@@ -139,14 +149,16 @@ export class Commands {
     this.offers = { ...parts, target, editor: this.editor, send };
     const wait = (request: WaitRequest): Promise<WaitOutcome> => this.wait(request);
     const flags = () => program.flags();
-    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags });
+    const inside = { shells: this.shells, newKey: port.newKey ?? null };
+    this.execs = new Exec({ ...parts, target, leader, editor: this.editor, send, cwd, wait, flags }, inside);
     const type = (bytes: Uint8Array): Promise<void> => this.send(bytes, (typed) => target.write(typed));
     this.runs = new Runs({ ...parts, type, flags: () => program.flags() });
   }
 
   /** A mark of the shell integration, once what came before it has been parsed. */
   mark(mark: ShellMark): void {
-    if (mark.verified) this.image.shown();
+    const isOwn = mark.verified && (mark.child ?? null) === null;
+    if (isOwn) this.image.shown();
     if (mark.kind === "P") {
       this.inactive = inactiveReason(mark.params?.why ?? "");
       return;
@@ -159,7 +171,7 @@ export class Commands {
     // A shell that has our integration without this session's nonce still answers; nothing it says is verified.
     else if (mark.verified || !this.log.verified) this.editor.answered(mark);
     // Its last marks may be read after the shell that printed them is gone: what they start is over.
-    if (mark.verified && this.image.replacedBy !== null) this.log.replaced();
+    if (isOwn && this.image.replacedBy !== null) this.log.replaced();
   }
 
   /** History drops lines. */
@@ -209,8 +221,13 @@ export class Commands {
     this.inactive = null;
     const { shellFile = null } = this.port;
     const { shell } = this.port.target;
-    const isOwn = shellFile === null || shell === null || (!isHungUp && exit.code !== hangupCodes[shell]);
+    const isOwn =
+      shellFile === null ||
+      this.log.child !== null ||
+      shell === null ||
+      (!isHungUp && exit.code !== hangupCodes[shell]);
     this.log.exited(exit, isOwn);
+    this.shells.clear();
     this.waiters.exited();
   }
 
@@ -256,8 +273,18 @@ export class Commands {
 
   /** Directory of the shell as the kernel shows it, else as the shell reported it. */
   cwd(): string | null {
-    const { pid } = this.port.program;
+    const pid = this.shellPid;
     return (pid === null ? null : platform().processes.cwd(pid)) ?? this.port.cwd();
+  }
+
+  /** The shell inside that runs commands now; null: the session's own does. */
+  get child(): ChildShell | null {
+    return this.log.child;
+  }
+
+  /** The shell inside whose secret this is. Runs per mark. */
+  childOf(nonce: string | null): ChildShell | null {
+    return this.shells.find(nonce);
   }
 
   wait(request: WaitRequest): Promise<WaitOutcome> {
@@ -298,8 +325,15 @@ export class Commands {
     return this.runs.run(request);
   }
 
+  /** The shell that runs commands now, or the session's program; null where it is on another machine. */
+  private get shellPid(): number | null {
+    const { child } = this.log;
+    return child === null ? this.port.program.pid : child.pid;
+  }
+
   private checkShell(): void {
     if (this.image.look()) this.log.replaced();
+    for (const child of this.shells.takeGone()) this.log.left(child);
   }
 
   /** A command may replace the shell with another program, and the next observation may be far off. */

@@ -4,6 +4,7 @@ import type { Condition } from "../../protocol/conditions.ts";
 import type { PtyFlags } from "../../pty/port.ts";
 import type { TypedShell } from "../../shell/typed-line.ts";
 import type { InputHold } from "../input-gate.ts";
+import type { IntegratedShell } from "../ports.ts";
 import type { WaitOutcome, WaitRequest } from "../waiting/waiters.ts";
 import type { LinePort, LineRequest } from "./prompt-line.ts";
 import type { ResultsPort } from "./step-results.ts";
@@ -23,6 +24,8 @@ export interface ExecRequest extends LineRequest {
   readonly until?: readonly Condition[] | undefined;
   /** Types into a shell without integration, of this kind. */
   readonly typed?: TypedShell | undefined;
+  /** Gives the shell that is there, of this kind, our integration first. */
+  readonly integrate?: IntegratedShell | undefined;
   /** Whether an agent or a script over an API asks, not a person at a command line. */
   readonly byProgram: boolean;
   /** UTF-8 bytes of output per step. */

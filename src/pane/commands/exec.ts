@@ -13,6 +13,7 @@ import type { TextPosition } from "../text/text.ts";
 import type { WaitOutcome } from "../waiting/waiters.ts";
 import { Asking } from "./asking.ts";
 import type { ExecPort, ExecRequest } from "./exec-port.ts";
+import { Integrate, type IntegratePort } from "./integrate.ts";
 import { CTRL_C, PromptLine, shortened } from "./prompt-line.ts";
 import { StepResults, stillRuns } from "./step-results.ts";
 import { STUCK_MS, type StepEnd, StepWatch } from "./step-watch.ts";
@@ -44,10 +45,16 @@ export class Exec {
   private readonly results: StepResults;
   readonly typed: TypedExec;
 
-  constructor(private readonly port: ExecPort) {
+  private readonly integrate: Integrate;
+
+  constructor(
+    private readonly port: ExecPort,
+    inside: IntegratePort,
+  ) {
     this.line = new PromptLine(port);
     this.results = new StepResults(port);
     this.typed = new TypedExec(port);
+    this.integrate = new Integrate(port, this.typed, inside);
   }
 
   /**
@@ -60,6 +67,9 @@ export class Exec {
     }
     if (request.typed !== undefined && request.background) {
       throw new WshError("invalid_request", "'typed' takes no background: a typed command has no id to wait for");
+    }
+    if (request.typed !== undefined && request.integrate !== undefined) {
+      throw new WshError("invalid_request", "'typed' and 'integrate' cannot be used together");
     }
     if (this.busy !== null) {
       throw new WshError("not_at_prompt", `another exec is running '${this.busy}' in this session`, {
@@ -116,6 +126,9 @@ export class Exec {
     if (typed !== undefined && !this.isAtOwnPrompt) {
       return await this.typed.step(step, typed, request, deadline, warnings);
     }
+    if (request.integrate !== undefined && this.isInside) {
+      await this.integrate.shell(request.integrate, request, deadline, warnings);
+    }
     const { hold, before, oneLine } = await this.line.empty(request, deadline);
     const from = text.position();
     let watch: StepWatch | null = null;
@@ -149,6 +162,15 @@ export class Exec {
   private get isAtOwnPrompt(): boolean {
     const { target, log } = this.port;
     return target.shell !== null && log.phase === "prompt" && log.shellHoldsTerminal() !== false;
+  }
+
+  /** Something else than the shell that can be asked has the terminal, or there is no such shell. */
+  private get isInside(): boolean {
+    const { target, log } = this.port;
+    if (this.isAtOwnPrompt) return false;
+    // A shell that starts comes to its prompt; what its startup files run in the foreground may be a shell.
+    const hasShell = target.shell !== null && target.replacedBy === null && log.shellHoldsTerminal() !== false;
+    return log.phase === "running" || (log.phase === "none" && !hasShell);
   }
 
   /** Types the line into the empty editor. A line sent only in part is given up before anything follows it. */

@@ -9,6 +9,7 @@ import type { ShellMark } from "../ports.ts";
 import { PackedLines } from "../text/kept-lines.ts";
 import type { OutputGaps, RunningOutput } from "../text/running-output.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
+import type { ChildShell } from "./child-shells.ts";
 
 /** Characters of a command line that are kept. */
 export const MAX_COMMAND_LINE = 65_536;
@@ -28,6 +29,8 @@ export interface Entry {
   readonly indented: boolean;
   /** What the shell said with C about its own history. */
   readonly history: ShellHistoryParams;
+  /** The shell that ran it; null: the session's own. */
+  readonly shell: ChildShell | null;
   /** Whether its marks were trusted, and each came in time. */
   verified: boolean;
   /** Reasons why its result is not exact, as they become known. */
@@ -62,6 +65,7 @@ export interface CommandOrigin {
   readonly shown: string | null;
   readonly indented: boolean;
   readonly history: ShellHistoryParams;
+  readonly shell: ChildShell | null;
 }
 
 /** A command typed by exec. */

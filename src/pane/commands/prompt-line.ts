@@ -6,6 +6,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { shellKind } from "../../shell/plan.ts";
 import type { InputHold } from "../input-gate.ts";
 import type { ExecTarget, IntegratedShell } from "../ports.ts";
 import type { StateObserver } from "../state/observer.ts";
@@ -22,10 +23,10 @@ const TAKEN_BACK_MS = 500;
 /** Characters of a line shown in a message. */
 const SHOWN_CHARS = 80;
 const NESTED =
-  "Waiting does not change it. Give typed (sh or fish) to run the command there, or type with {run}; exit there leads back to the shell.";
+  "Waiting does not change it. Give {typed} to run the command there, or type with {run}; exit there leads back to the shell.";
 /** For ssh, containers and whatever else carries a terminal: what reads there is not known here. */
 const FAR =
-  "Wait for its end. Where a shell's prompt shows there, give typed (sh or fish) to run the command at it, or type with {run}.";
+  "Wait for its end. Where a shell's prompt shows there, give {typed} to run the command at it, or type with {run}.";
 export const CTRL_C = Uint8Array.of(3);
 
 export interface LineRequest {
@@ -194,13 +195,20 @@ export class PromptLine {
         process,
         state: state.state,
         nested: true,
-        hint: NESTED,
+        hint: hintInside(process),
       });
     }
     const message = `the shell is not at its prompt: '${running}' runs (${state.state}: ${state.why})`;
     const hint = state.relay === null ? {} : { hint: FAR };
     return new WshError("not_at_prompt", message, { running, process, state: state.state, ...hint });
   }
+}
+
+/** What to do where a shell inside the session's own one is at its prompt. */
+function hintInside(process: string | null): string {
+  const kind = process === null ? "other" : shellKind(process);
+  if (kind === "other") return NESTED;
+  return `Give {integrate} ${kind}: commands there are then exact and verified. Or: ${NESTED}`;
 }
 
 /** What clear_line can discard. */

@@ -33,7 +33,7 @@ export function obstacleTo(port: ObstaclePort, state: ProgramState): WshError | 
   if (name !== null) {
     const message = `the session's shell has become '${name}' (exec), which has no shell integration`;
     const hint =
-      target.shell === null ? undefined : `Type eval "$(wsh shell-integration ${target.shell})" there, or use`;
+      target.shell === null ? undefined : `Give {integrate} ${target.shell} to have commands there exact, or use`;
     const run = "{run}, which judges the end by what it sees.";
     return new WshError("no_shell_integration", message, {
       process: name,

@@ -9,11 +9,14 @@
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";
+import type { ChildShell } from "./child-shells.ts";
 import type { CommandLog } from "./command-log.ts";
 import type { CommandOrigin } from "./log-entry.ts";
 
 /** Texts remembered to tell a repetition from a command that was kept out. */
 const MAX_KNOWN = 1_000;
+/** Shells whose last command may wait for their next one: those that have ended never say. */
+const MAX_SHELLS = 32;
 
 export interface KeptCommand {
   readonly record: CommandRecord;
@@ -24,10 +27,10 @@ export interface KeptCommand {
 export class ShellHistory implements Disposable {
   private readonly known = new Set<string>();
   private readonly listener: Disposable;
-  /** The command that has ended, or runs, and is not decided. */
-  private open: { readonly id: number; readonly byProgram: boolean } | null = null;
-  /** Waits for what the shell says with the next C. */
-  private later: KeptCommand | null = null;
+  /** Commands that have ended, or run, and are not decided: one for each shell inside another. */
+  private open: { readonly id: number; readonly byProgram: boolean }[] = [];
+  /** Waits for what its shell says with the next C. */
+  private readonly later = new Map<ChildShell | null, KeptCommand>();
 
   /**
    * @param typedByPerson whether the newest input came from a person, as a command begins
@@ -55,24 +58,35 @@ export class ShellHistory implements Disposable {
   private started(id: number): void {
     this.decide();
     const origin = this.log.origin(id);
-    if (this.later !== null && origin?.history.kept === "1") this.add(this.later);
-    this.later = null;
-    this.open = { id, byProgram: origin?.sent?.byProgram ?? !this.typedByPerson() };
+    const shell = origin?.shell ?? null;
+    const later = this.later.get(shell);
+    if (later !== undefined && origin?.history.kept === "1") this.add(later);
+    this.later.delete(shell);
+    this.open.push({ id, byProgram: origin?.sent?.byProgram ?? !this.typedByPerson() });
   }
 
   private decide(): void {
     const { open } = this;
-    if (open === null) return;
-    const record = this.log.get(open.id);
-    const origin = this.log.origin(open.id);
     // A prompt inside a command that goes on is another shell's.
-    if (record?.state === "running") return;
-    this.open = null;
-    if (record === null || origin === null || record.command === null) return;
-    const command = { record, byProgram: open.byProgram };
-    const verdict = this.verdict(origin);
-    if (verdict === "later") this.later = command;
-    else if (verdict === "keep") this.add(command);
+    this.open = open.filter(({ id }) => this.log.get(id)?.state === "running");
+    for (const { id, byProgram } of open) {
+      const record = this.log.get(id);
+      const origin = this.log.origin(id);
+      if (record === null || record.state === "running" || origin === null || record.command === null) continue;
+      const command = { record, byProgram };
+      const verdict = this.verdict(origin);
+      if (verdict === "later") this.wait(origin.shell, command);
+      else if (verdict === "keep") this.add(command);
+    }
+  }
+
+  private wait(shell: ChildShell | null, command: KeptCommand): void {
+    this.later.set(shell, command);
+    if (this.later.size <= MAX_SHELLS) return;
+    for (const oldest of this.later.keys()) {
+      this.later.delete(oldest);
+      break;
+    }
   }
 
   private verdict({ sent, said, shown, indented, history }: CommandOrigin): "keep" | "later" | "leave" {

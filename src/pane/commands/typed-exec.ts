@@ -183,8 +183,8 @@ export class TypedExec {
     };
   }
 
-  /** Waits until what shows may be a shell's prompt. */
-  private async atPrompt(request: ExecRequest, deadline: number): Promise<Standing> {
+  /** Waits until what shows may be a shell's prompt. @throws WshError as step */
+  async atPrompt(request: ExecRequest, deadline: number): Promise<Standing> {
     const { observer, clock, target } = this.port;
     const until = Math.min(Math.max(deadline, clock.now() + 1_000), clock.now() + PROMPT_MS);
     for (;;) {

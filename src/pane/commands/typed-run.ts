@@ -10,7 +10,7 @@ import type { ProgramState } from "../state/classify.ts";
 import type { KeptLines } from "../text/kept-lines.ts";
 import { RunningOutput } from "../text/running-output.ts";
 import type { RetiredLines, TextPosition } from "../text/text.ts";
-import { defaultCommandLogLimits } from "./command-log.ts";
+import { defaultCommandLogLimits } from "./command-records.ts";
 import type { ExecPort } from "./exec-port.ts";
 import { doubtsOf } from "./log-entry.ts";
 
@@ -27,7 +27,7 @@ const REST_MS = 300;
 
 /** What a person or an agent can do for the shell there. */
 function integrating(shell: string): string {
-  return `eval "$(wsh shell-integration ${shell})" typed there lets run and wait see its prompts`;
+  return `integrate (${shell}) makes its commands exact`;
 }
 
 const NO_LINES: KeptLines = { head: [], tail: [], omitted: 0 };

@@ -28,6 +28,8 @@ export interface ProgramKnowledge {
   readonly phase: ShellPhase;
   /** Marks of a shell inside what runs (over ssh, in a container), never trusted for more than its state. */
   readonly inner: ShellPhase;
+  /** The shell whose phase this is runs behind a program that carries its terminal: the kernel says nothing of it. */
+  readonly isElsewhere?: boolean;
   /** Age of the last output or input in ms. */
   readonly quietMs: number;
   /** The shell reports its prompts, and has shown none yet: what it reads is no command. */
@@ -155,6 +157,7 @@ export function classify(known: ProgramKnowledge): ProgramState {
   const reader = facts?.members.find((member) => member.activity === "reading_tty") ?? null;
   const ownShell = facts === null || facts.group === facts.shellGroup;
   const name = describe(foreground);
+  const isCarried = known.isElsewhere === true && !ownShell;
 
   if (known.exited) {
     const why = "the pane's program has ended";
@@ -165,6 +168,10 @@ export function classify(known: ProgramKnowledge): ProgramState {
     const settled = unread === 0 && (!seen || reader !== null);
     const why = settled ? "the shell shows its prompt" : "the shell shows its prompt and is busy";
     return { ...base, state: "prompt", why, decidedFrom: "marks", doing: settled ? "ready" : "working", settled };
+  }
+  if (known.phase === "prompt" && isCarried) {
+    const why = `the shell inside ${name} shows its prompt`;
+    return { ...base, state: "prompt", why, decidedFrom: "marks", doing: "ready", settled: unread === 0 };
   }
   if ((known.phase === "ended" || known.phase === "drawing") && ownShell && reader === null) {
     const why = "the shell is about to show its prompt";

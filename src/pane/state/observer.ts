@@ -35,6 +35,8 @@ export interface ObserverPort {
   readonly program: ProgramPort;
   readonly text: Pick<TerminalText, "alternate">;
   readonly shell: { readonly phase: ShellPhase; readonly inner: ShellPhase };
+  /** The shell that runs commands now; null where its terminal is carried elsewhere. Absent: the program. */
+  readonly shellPid?: () => number | null;
   readonly clock: Clock;
   /** Whether the echo of input has yet to come; null when none can be expected. */
   echoPending(): boolean | null;
@@ -116,7 +118,8 @@ export class StateObserver {
     const { program, text, shell } = this.port;
     const exited = program.exit !== null;
     if (!exited) this.port.checkShell?.();
-    const { pid } = program;
+    const shellPid = this.port.shellPid?.() ?? null;
+    const pid = shellPid ?? program.pid;
     const facts = exited || pid === null ? null : this.factsOf(pid);
     return {
       facts,
@@ -125,6 +128,7 @@ export class StateObserver {
       alternate: text.alternate,
       phase: shell.phase,
       inner: shell.inner,
+      isElsewhere: this.port.shellPid !== undefined && shellPid === null && program.pid !== null,
       quietMs: this.quietMs(),
       awaitsPrompt: this.port.awaitsPrompt?.() ?? false,
       exited,

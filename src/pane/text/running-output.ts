@@ -100,6 +100,14 @@ export class RunningOutput {
     return { head, tail: [...tail, ...this.rest(end).map(({ text }) => text)], omitted };
   }
 
+  /** The complete lines above the cursor, and the place after them. */
+  completeLines({ line }: TextPosition): { readonly kept: KeptLines; readonly end: TextPosition } {
+    const { begin } = this;
+    if (line <= begin.line) return { kept: { head: [], tail: [], omitted: 0 }, end: begin };
+    const end = { line, index: 0 };
+    return { kept: this.collect(end), end };
+  }
+
   /** The command has ended at `end`: what is kept of it in memory. The rest is in the overflow. */
   finish(end: TextPosition): KeptLines {
     for (const { text, isWithheld } of this.rest(end)) this.taken.push(text, isWithheld);

@@ -64,6 +64,8 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 interface ClassifierOptions {
   readonly nonce: string | null;
+  /** Those of shells inside the session's own one. */
+  readonly childNonces?: ReadonlySet<string> | undefined;
   readonly hideClipboard: boolean;
   readonly hideTitles: boolean;
   /** Called with each change that resetting modes does not undo. */
@@ -71,7 +73,9 @@ interface ClassifierOptions {
 }
 
 export function classifier(options: ClassifierOptions): Classifier {
-  const { nonce, hideClipboard, hideTitles, changed = () => {} } = options;
+  const { nonce, childNonces, hideClipboard, hideTitles, changed = () => {} } = options;
+  const isOwn = (given: string | undefined): boolean =>
+    given !== undefined && (given === nonce || childNonces?.has(given) === true);
   const classify = (bytes: Uint8Array, sequence: Sequence, _start: number, end: number): Verdict => {
     const { kind, body } = sequence;
     switch (kind) {
@@ -98,7 +102,7 @@ export function classifier(options: ClassifierOptions): Classifier {
         if (!passesOsc(number, bytes, body, end) || (hideTitles && TITLE_OSCS.has(number))) return "cut";
         const change = lastingChange(number, bytes, body, end);
         if (change !== null) changed(change);
-        return judgeOsc(bytes, body, end, nonce, hideClipboard);
+        return judgeOsc(bytes, body, end, isOwn, hideClipboard);
       }
     }
   };
@@ -145,11 +149,17 @@ function judgeCsi(bytes: Uint8Array, body: number, finalAt: number): Verdict {
   }
 }
 
-function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | null, hideClipboard: boolean): Verdict {
+function judgeOsc(
+  bytes: Uint8Array,
+  body: number,
+  end: number,
+  isOwn: (nonce: string | undefined) => boolean,
+  hideClipboard: boolean,
+): Verdict {
   const number = oscNumber(bytes, body, end);
   if (MARK_OSCS.has(number)) {
     if (number === 7) return "stop";
-    return isOwnMark(decoder.decode(bytes.subarray(body, end)), nonce) ? "own" : "stop";
+    return isOwnMark(decoder.decode(bytes.subarray(body, end)), isOwn) ? "own" : "stop";
   }
   if (TEXT_OSCS.has(number)) return "keep";
   if (number === POINTER_OSC && bytes[body + 3] === QUESTION) return "cut";
@@ -161,13 +171,12 @@ function judgeOsc(bytes: Uint8Array, body: number, end: number, nonce: string | 
  * Our own mark has `wsh=NONCE` among its parameters, or as 633;E or 633;L its nonce after the line. 633;T, around a typed
  * command, and 633;P;WshInactive are nobody else's.
  */
-function isOwnMark(text: string, nonce: string | null): boolean {
+function isOwnMark(text: string, isOwn: (nonce: string | undefined) => boolean): boolean {
   const parts = stripTerminator(text).split(";");
   if (parts[0] === "633" && parts[1] === "T") return true;
   if (parts[0] === "633" && parts[1] === "P" && parts[2]?.startsWith(`${INACTIVE_PROPERTY}=`)) return true;
-  if (nonce === null) return false;
-  if (parts.includes(`wsh=${nonce}`)) return true;
-  return parts[0] === "633" && (parts[1] === "E" || parts[1] === "L") && parts[3] === nonce;
+  if (parts.some((part) => part.startsWith("wsh=") && isOwn(part.slice("wsh=".length)))) return true;
+  return parts[0] === "633" && (parts[1] === "E" || parts[1] === "L") && isOwn(parts[3]);
 }
 
 const TERMINATOR = /(?:\x07|\x1b\\?|\x18|\x1a|\x9c)$/;

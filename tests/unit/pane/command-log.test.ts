@@ -1,7 +1,8 @@
 /** What is remembered of commands: only what the shell said, all of it within its limits. */
 import { describe, expect, test } from "bun:test";
 import { systemClock } from "../../../src/base/clock.ts";
-import { CommandLog, type CommandLogLimits } from "../../../src/pane/commands/command-log.ts";
+import { CommandLog } from "../../../src/pane/commands/command-log.ts";
+import type { CommandLogLimits } from "../../../src/pane/commands/command-records.ts";
 import { signalOfExitCode } from "../../../src/pane/commands/exit-signal.ts";
 import type { ShellMark } from "../../../src/pane/ports.ts";
 import { cutOutput } from "../../../src/pane/text/cut-output.ts";

@@ -1,0 +1,91 @@
+/**
+ * Shells inside the session's own one that were given a secret of their own (docs/protocol.md, Shells inside the shell).
+ *
+ * A child is known from when its secret is issued until its process has ended or has become another program. Where its
+ * terminal is carried elsewhere (ssh), the process is the one that carries it. The secrets are shared with the filter
+ * that keeps our marks from clients.
+ */
+import { platform } from "../../platform/platform.ts";
+import type { IntegratedShell } from "../../shell/integration.ts";
+
+/** Children known at once: nesting deeper than this is a loop. */
+const MAX_CHILDREN = 32;
+
+export interface ChildShell {
+  readonly nonce: string;
+  readonly kind: IntegratedShell;
+  /** Null where its terminal is carried elsewhere. */
+  readonly pid: number | null;
+}
+
+/** How a child learns its secret: one file for one child. */
+export interface ChildKey {
+  readonly nonce: string;
+  /** The file, which the script empties. */
+  readonly path: string;
+  /** What the shell is to source. */
+  script(kind: IntegratedShell): string;
+  /** @throws WshError */
+  offer(): void;
+  withdraw(): void;
+}
+
+interface Watched {
+  readonly child: ChildShell;
+  /** Its own process, or the one that carries its terminal; null where none is known. */
+  readonly pid: number | null;
+  readonly image: string | null;
+}
+
+export class ChildShells {
+  private readonly known = new Map<string, Watched>();
+
+  /** @param nonces kept equal to the secrets of the children */
+  constructor(private readonly nonces: Set<string>) {}
+
+  /** @param carrier the process that carries its terminal, where it is not on this one */
+  add(child: ChildShell, carrier: number | null): void {
+    for (const oldest of this.known.values()) {
+      if (this.known.size < MAX_CHILDREN) break;
+      this.remove(oldest.child);
+    }
+    const pid = child.pid ?? carrier;
+    this.known.set(child.nonce, { child, pid, image: imageOf(pid) });
+    this.nonces.add(child.nonce);
+  }
+
+  remove({ nonce }: ChildShell): void {
+    this.known.delete(nonce);
+    this.nonces.delete(nonce);
+  }
+
+  clear(): void {
+    for (const { child } of [...this.known.values()]) this.remove(child);
+  }
+
+  /** Runs per mark. */
+  find(nonce: string | null): ChildShell | null {
+    return nonce === null ? null : (this.known.get(nonce)?.child ?? null);
+  }
+
+  /** Removes those whose process has ended or has become another program. */
+  takeGone(): readonly ChildShell[] {
+    if (this.known.size === 0) return [];
+    const gone = [...this.known.values()].filter(isGone).map(({ child }) => child);
+    for (const child of gone) this.remove(child);
+    return gone;
+  }
+}
+
+function isGone({ pid, image }: Watched): boolean {
+  if (pid === null) return false;
+  if (!platform().processes.isAlive(pid)) return true;
+  const now = imageOf(pid);
+  return image !== null && now !== null && now !== image;
+}
+
+/** Null where the system hides it, as of another user's process. */
+function imageOf(pid: number | null): string | null {
+  const image = pid === null ? null : platform().processes.image(pid);
+  return image === null ? null : `${image.executable}\0${image.start}`;
+}

@@ -1,0 +1,70 @@
+/**
+ * The records of a pane's commands with what is kept of their outputs. Bounded: the oldest output goes first, then the
+ * record; never those of a command that runs, nor the newest.
+ */
+import type { CommandRecord } from "../../protocol/commands.ts";
+import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
+import { type Entry, GONE } from "./log-entry.ts";
+
+export interface CommandLogLimits {
+  /** Records kept. */
+  readonly records: number;
+  /** Bytes of output that one record keeps, half from its start and half from its end. */
+  readonly recordBytes: number;
+  /** Bytes of output that all records keep together. */
+  readonly totalBytes: number;
+}
+
+/** 512 KiB a record exceeds what readers of a result take; 8 MiB in all keeps a busy session within its memory goal. */
+export const defaultCommandLogLimits: CommandLogLimits = {
+  records: 1_000,
+  recordBytes: 512 * 1024,
+  totalBytes: 8 * 1024 * 1024,
+};
+
+export class CommandRecords {
+  private readonly entries = new Map<number, Entry>();
+  private heldBytes = 0;
+  /** Id of the newest. */
+  lastId = 0;
+
+  constructor(private readonly limits: CommandLogLimits) {}
+
+  get(id: number): Entry | null {
+    return this.entries.get(id) ?? null;
+  }
+
+  /** Oldest first. */
+  list(): CommandRecord[] {
+    return [...this.entries.values()].map((entry) => entry.record);
+  }
+
+  /** The entry has the next id. */
+  add(entry: Entry): void {
+    this.lastId = entry.record.id;
+    this.entries.set(this.lastId, entry);
+    this.limit();
+  }
+
+  /** The command has ended, and this is what it has printed. */
+  pack(entry: Entry, kept: KeptLines): void {
+    const packed = new PackedLines(kept);
+    entry.output = packed;
+    this.heldBytes += packed.bytes;
+  }
+
+  limit(): void {
+    for (const [id, entry] of this.entries) {
+      const over = this.heldBytes > this.limits.totalBytes;
+      const tooMany = this.entries.size > this.limits.records;
+      if (!over && !tooMany) break;
+      if (entry.record.state === "running" || id === this.lastId) continue;
+      entry.spool?.drop(GONE);
+      if (entry.output instanceof PackedLines && entry.output.bytes > 0) {
+        this.heldBytes -= entry.output.bytes;
+        entry.output = new PackedLines({ head: [], tail: [], omitted: entry.record.output_lines });
+      }
+      if (tooMany) this.entries.delete(id);
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Gives a shell inside the session's own one our integration and a secret of its own, by one typed line (docs/protocol.md,
+ * Shells inside the shell). From its next prompt on it is the shell that exec asks and types into, and its commands are
+ * exact. The line is typed as any typed command is; what it says of itself decides only why nothing was done. That the
+ * shell has the integration is known by its prompt, with the secret, which came to it by a file.
+ */
+import { Wait } from "../../base/deadline.ts";
+import type { Step } from "../../protocol/commands.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { adoptCommand, adoptRefusals } from "../../shell/adopt-line.ts";
+import { shellKind } from "../../shell/plan.ts";
+import type { IntegratedShell } from "../ports.ts";
+import type { ChildKey, ChildShell, ChildShells } from "./child-shells.ts";
+import type { ExecPort, ExecRequest } from "./exec-port.ts";
+import type { TypedExec } from "./typed-exec.ts";
+
+/** How long the line may take to run, and the shell to show its next prompt, in ms each. */
+const ADOPT_MS = 5_000;
+/** UTF-8 bytes of what the line has printed that an error shows. */
+const SHOWN_BYTES = 300;
+
+export interface IntegratePort {
+  readonly shells: ChildShells;
+  /** A key for one shell; null where there are no files to give to shells. */
+  readonly newKey: (() => ChildKey) | null;
+}
+
+export class Integrate {
+  constructor(
+    private readonly exec: ExecPort,
+    private readonly typed: TypedExec,
+    private readonly port: IntegratePort,
+  ) {}
+
+  /**
+   * @throws WshError no_shell_integration, invalid_request, and those of a typed command; nothing has changed then
+   */
+  async shell(kind: IntegratedShell, request: ExecRequest, deadline: number, warnings: string[]): Promise<void> {
+    const { clock } = this.exec;
+    const until = Math.max(deadline, clock.now() + ADOPT_MS);
+    const syntax = kind === "fish" ? "fish" : "sh";
+    const { newKey, shells } = this.port;
+    if (newKey === null)
+      throw refused("integration is off for this session (shell_integration, WSH_SHELL_INTEGRATION)");
+    const { state } = await this.typed.atPrompt(request, until);
+    const local = state.state === "prompt" ? state.foreground : null;
+    if (local !== null && shellKind(local.name) !== kind) {
+      throw new WshError("invalid_request", `the shell there is '${local.name}', not '${kind}'`);
+    }
+    const key = newKey();
+    const child: ChildShell = { nonce: key.nonce, kind, pid: local?.pid ?? null };
+    let isAdopted = false;
+    shells.add(child, local === null ? (state.foreground?.pid ?? null) : null);
+    try {
+      key.offer();
+      const command = adoptCommand(kind, { script: key.script(kind), key: key.path });
+      const step: Step = { command };
+      const line = { ...request, onTimeout: "interrupt", outputLimit: SHOWN_BYTES } as const;
+      const result = await this.typed.step(step, syntax, line, until, warnings);
+      if (result.state !== "finished") throw refused(`the line that loads it did not end: ${result.state}`);
+      if (result.exit_code !== 0) throw refused(whyNot(kind, result.exit_code, result.output));
+      if (!(await this.shows(child, request.signal))) throw refused(`the ${kind} there has shown no prompt with it`);
+      isAdopted = true;
+    } finally {
+      key.withdraw();
+      if (!isAdopted) {
+        shells.remove(child);
+        this.exec.log.left(child);
+      }
+    }
+  }
+
+  /** Waits for the shell's prompt. */
+  private async shows(child: ChildShell, signal: AbortSignal | undefined): Promise<boolean> {
+    const { log, clock } = this.exec;
+    const holds = (): boolean => log.child === child && log.phase === "prompt";
+    if (holds()) return true;
+    const wait = new Wait<boolean>({ clock, ms: ADOPT_MS, signal }, holds);
+    wait.own(log.on({ prompt: () => void (holds() && wait.end(true)), exited: () => wait.end(false) }));
+    return await wait.promise;
+  }
+}
+
+function whyNot(kind: IntegratedShell, code: number | null, output: string): string {
+  if (code === adoptRefusals.unreadable) {
+    return "the files of this session cannot be read there: it is another user's shell, or on another machine";
+  }
+  if (code === adoptRefusals.otherShell) return `the shell there is not ${kind}`;
+  if (code === adoptRefusals.loaded) return "the shell there has loaded the integration already, without this secret";
+  return `the line that loads it ended with ${code ?? "no exit code"}${output === "" ? "" : `: ${output.trim()}`}`;
+}
+
+function refused(why: string): WshError {
+  return new WshError("no_shell_integration", `the shell inside was not given the integration: ${why}`, {
+    hint: "Use {typed} for single commands there, or {run}.",
+  });
+}

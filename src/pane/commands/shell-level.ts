@@ -1,0 +1,86 @@
+/**
+ * Where each shell is, by its marks: the session's own at the bottom, above it those inside that have a secret, each in
+ * the running command of the one below. All that run collect what is printed; only the newest gets marks.
+ */
+import type { ShellPhase } from "../state/shell-phase.ts";
+import { RunningOutput } from "../text/running-output.ts";
+import type { RetiredLines, TextPosition } from "../text/text.ts";
+import type { ChildShell } from "./child-shells.ts";
+import type { Entry, ShellStatus } from "./log-entry.ts";
+
+const TYPED_INTO = "input was typed while it ran: its echo may stand in the output";
+
+/** One shell. Data only: the log changes it. */
+export class ShellLevel {
+  phase: ShellPhase = "none";
+  /** Of a shell inside its running command, by marks that are not trusted. */
+  inner: ShellPhase = "none";
+  sawVerified: boolean;
+  promptBegin: TextPosition | null = null;
+  promptEnd: TextPosition | null = null;
+  status: ShellStatus | null = null;
+  running: Entry | null = null;
+  /** The command that ended last: bash names it only then. */
+  ended: Entry | null = null;
+
+  /** @param child null: the session's own shell */
+  constructor(readonly child: ChildShell | null) {
+    this.sawVerified = child !== null;
+  }
+}
+
+export class ShellLevels {
+  /** The shell that runs commands now. */
+  top = new ShellLevel(null);
+  private readonly levels = [this.top];
+
+  /** Levels below, and this one; 0: it has none. */
+  depthOf(child: ChildShell | null): number {
+    return this.levels.findIndex((level) => level.child === child) + 1;
+  }
+
+  get depth(): number {
+    return this.levels.length;
+  }
+
+  push(child: ChildShell): void {
+    this.top = new ShellLevel(child);
+    this.levels.push(this.top);
+  }
+
+  /** The session's own shell stays. */
+  pop(): void {
+    const below = this.levels[this.levels.length - 2];
+    if (below === undefined) return;
+    this.levels.pop();
+    this.top = below;
+  }
+
+  /** A chunk was parsed. @param hidesInput asked only where there is a spool */
+  chunk(hidesInput: () => boolean): void {
+    for (const { running } of this.levels) {
+      if (running?.output instanceof RunningOutput && running.spool !== null) running.output.chunk(hidesInput());
+    }
+  }
+
+  retired(lines: RetiredLines): void {
+    for (const { running } of this.levels) {
+      if (running?.output instanceof RunningOutput) running.output.retired(lines);
+    }
+  }
+
+  erased(top: number): void {
+    for (const { running } of this.levels) {
+      if (!(running?.output instanceof RunningOutput)) continue;
+      running.output.erased(top);
+      running.record = { ...running.record, first_line_id: Math.min(top, running.record.first_line_id) };
+    }
+  }
+
+  /** Input is typed while the commands run, into a terminal that echoes. */
+  typedInto(): void {
+    for (const { running } of this.levels) {
+      if (running !== null && !running.doubts.includes(TYPED_INTO)) running.doubts.push(TYPED_INTO);
+    }
+  }
+}

@@ -1,0 +1,273 @@
+/**
+ * Shells inside the session's own one that were given the integration and a secret of their own: exec there is as exact
+ * as at the session's prompt, and when they end, the shell outside is where it was.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { failure, Http } from "../support/http.ts";
+import { McpInstance } from "../support/mcp-instance.ts";
+import { isMissing } from "../support/programs.ts";
+import { SessionApi } from "../support/session-api.ts";
+import { Sshd } from "../support/sshd.ts";
+import { until } from "../support/until.ts";
+
+setDefaultTimeout(60_000);
+
+let wsh: McpInstance;
+let http: Http;
+beforeAll(async () => {
+  wsh = new McpInstance();
+  await wsh.server();
+  http = new Http({ unix: wsh.instance.httpSocket });
+});
+afterAll(async () => {
+  await wsh[Symbol.asyncDispose]();
+});
+
+let sessions = 0;
+
+class Inside implements AsyncDisposable {
+  private constructor(readonly api: SessionApi) {}
+
+  static async start(command: string, fields: object = {}): Promise<Inside> {
+    const api = await SessionApi.shell(http, `inside-${++sessions}`, { cols: 80, ...fields });
+    const inside = new Inside(api);
+    await inside.open(command);
+    return inside;
+  }
+
+  /** Types a command that is a shell, and waits for its prompt. */
+  async open(command: string): Promise<void> {
+    const before = (await this.api.status()).foreground?.pid;
+    await this.api.type(`${command}\r`);
+    await until(`the prompt of ${command}`, async () => {
+      const { state, foreground } = await this.api.status();
+      return (state === "prompt" && (foreground?.pid !== before || command.startsWith("exec"))) || null;
+    });
+  }
+
+  async refused(fields: object, ...[code, message, more]: Parameters<typeof failure>): Promise<void> {
+    const { body } = await http.post(`/sessions/${this.api.name}/exec`, { command: "echo no", ...fields });
+    expect(body).toMatchObject(failure(code, message, more));
+  }
+
+  /** Waits until exec runs at the prompt of the shell outside again. */
+  async outside(command: string): Promise<Awaited<ReturnType<SessionApi["exec"]>>> {
+    return await until("the shell outside", async () => {
+      const { status, body } = await http.post(`/sessions/${this.api.name}/exec`, { command });
+      return status === 200 ? (body as Awaited<ReturnType<SessionApi["exec"]>>) : null;
+    });
+  }
+
+  async command(text: string) {
+    const found = (await this.api.commands()).findLast(({ command }) => command === text);
+    if (found === undefined) throw new Error(`no record of '${text}'`);
+    return found;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return http.kill(this.api.name);
+  }
+}
+
+const shells = [
+  ["bash --norc", "bash", "echo $$", "(exit 3)"],
+  ["zsh -f", "zsh", "echo $$", "(exit 3)"],
+  ["fish --no-config", "fish", "echo $fish_pid", "bash -c 'exit 3'"],
+] as const;
+
+for (const [command, kind, ownPid, fails] of shells) {
+  describe.skipIf(isMissing(kind))(`${kind} in bash`, () => {
+    test("is exact and verified, with records of its own, and bash goes on where it was", async () => {
+      await using inside = await Inside.start(command, { shell: "/bin/bash" });
+      const { api } = inside;
+      await inside.refused({}, "not_at_prompt", /prompt of its own/, {
+        hint: expect.stringContaining(`integrate ${kind}`),
+      });
+      const first = await api.exec(ownPid, { integrate: kind });
+      expect(first).toMatchObject({ state: "finished", exit_code: 0 });
+      expect(first).not.toHaveProperty("verified");
+      expect(first).not.toHaveProperty("typed");
+      const pid = Number(first.output);
+      expect((await api.status()).foreground?.pid).toBe(pid);
+      // From now on it needs no asking.
+      expect(await api.exec(fails)).toMatchObject({ exit_code: 3, output: "" });
+      expect(await api.exec("cd /tmp")).toMatchObject({ exit_code: 0, cwd: "/tmp" });
+      expect(await api.status()).toMatchObject({ state: "prompt", cwd: "/tmp" });
+      const outer = await inside.command(command);
+      expect(outer.state).toBe("running");
+      const [own] = (await api.commands()).slice(-1);
+      expect(own).toMatchObject({ command: "cd /tmp", id: outer.id + 3, verified: true });
+
+      await api.type("exit\r");
+      const after = await inside.outside("echo out; (exit 4)");
+      expect(after).toMatchObject({ state: "finished", output: "out", exit_code: 4 });
+      expect(await inside.command(command)).toMatchObject({ state: "finished", exit_code: 0, verified: true });
+      // Its output is all that happened inside.
+      const whole = await api.output(`command_id=${outer.id}`);
+      expect(whole.text).toContain("cd /tmp");
+      expect(whole.text).not.toContain("echo out");
+      expect((await api.status()).state).toBe("prompt");
+    });
+
+    test("killed in the middle of a command, leaves that without an end, and bash at its prompt", async () => {
+      await using inside = await Inside.start(command, { shell: "/bin/bash" });
+      const { api } = inside;
+      const pid = Number((await api.exec(ownPid, { integrate: kind })).output);
+      const started = await api.exec("sleep 1000", { background: true });
+      const sleeps = (await api.status()).foreground?.pid;
+      process.kill(pid, "SIGKILL");
+      expect(await inside.outside("echo out")).toMatchObject({ output: "out", exit_code: 0 });
+      expect(await api.get(`commands/${started.command_id}`)).toMatchObject({ state: "lost", exit_code: null });
+      expect(await inside.command(command)).toMatchObject({ state: "finished", exit_code: 137 });
+      if (sleeps !== undefined && sleeps !== pid) process.kill(sleeps);
+    });
+  });
+}
+
+describe("bash", () => {
+  test("after exec, and inside sh, is asked as well", async () => {
+    await using inside = await Inside.start("exec bash --norc", { shell: "/bin/bash" });
+    const { api } = inside;
+    await inside.refused({}, "no_shell_integration", /has become 'bash'/, {
+      hint: expect.stringContaining("integrate bash"),
+    });
+    expect(await api.exec("echo in; false", { integrate: "bash" })).toMatchObject({ output: "in", exit_code: 1 });
+    expect((await inside.command("exec bash --norc")).state).toBe("replaced");
+    expect(await api.exec("echo on")).toMatchObject({ output: "on", exit_code: 0 });
+
+    await using second = await Inside.start("sh", { shell: "/bin/bash" });
+    await second.open("bash --norc");
+    await second.api.exec("true", { integrate: "bash" });
+    await second.api.type("exit 5\r");
+    // Back at the shell in between, which has no integration.
+    await until("sh", async () => {
+      const { body } = await http.post(`/sessions/${second.api.name}/exec`, { command: "true" });
+      return JSON.stringify(body).includes("prompt of its own") || null;
+    });
+    await second.api.type("exit 6\r");
+    expect(await second.outside("echo out")).toMatchObject({ output: "out" });
+    expect(await second.command("sh")).toMatchObject({ state: "finished", exit_code: 6 });
+  });
+
+  test("two levels deep end one by one", async () => {
+    await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
+    const { api } = inside;
+    await api.exec("level=1", { integrate: "bash" });
+    await inside.open("bash --norc --noprofile");
+    await inside.refused({}, "not_at_prompt", /prompt of its own/);
+    expect(await api.exec("echo level=$level", { integrate: "bash" })).toMatchObject({ output: "level=" });
+    expect(await api.exec("exit 7")).toMatchObject({ state: "lost", exit_code: null });
+    expect(await inside.outside("echo level=$level")).toMatchObject({ output: "level=1" });
+    expect(await inside.command("bash --norc --noprofile")).toMatchObject({ state: "finished", exit_code: 7 });
+    await api.type("exit 8\r");
+    expect(await inside.outside("echo level=$level")).toMatchObject({ output: "level=" });
+    expect(await inside.command("bash --norc")).toMatchObject({ state: "finished", exit_code: 8 });
+  });
+
+  test("that is suspended lets the shell outside go on, and comes back", async () => {
+    await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
+    const { api } = inside;
+    await api.exec("where=inside", { integrate: "bash" });
+    await api.type("suspend\r");
+    expect(await inside.outside("echo where=$where")).toMatchObject({ output: "where=" });
+    await api.type("fg\r");
+    await until("the shell inside", async () => {
+      const { body } = await http.post(`/sessions/${api.name}/exec`, { command: "echo where=$where" });
+      return (body as { output?: string }).output === "where=inside" || null;
+    });
+  });
+
+  test("counts no marks of programs inside, also not old ones", async () => {
+    await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
+    const { api } = inside;
+    await api.exec("true", { integrate: "bash" });
+    const forged = String.raw`printf '\e]133;D;9\a\e]133;A\a\e]133;B\a\e]133;D;9;wsh=0123456789abcdef\a'; sleep 0.2; false`;
+    expect(await api.exec(forged)).toMatchObject({ state: "finished", exit_code: 1 });
+    expect(await inside.command("bash --norc")).toMatchObject({ state: "running" });
+    // Neither the environment nor a file has the secret.
+    const secrets = await api.exec("env | grep -c WSH_SHELL_KEY; declare -p | grep -c 'declare -x.*__wsh'");
+    expect(secrets.output).toBe("0\n0");
+    const kept = fs.readdirSync(wsh.instance.runtimeDir).filter((name) => name.startsWith("key."));
+    expect(kept).toEqual([]);
+  });
+
+  test("is not taken for another kind, and a program that is no shell gets nothing", async () => {
+    await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
+    await inside.refused({ integrate: "zsh" }, "invalid_request", /'bash', not 'zsh'/);
+    await inside.refused({ integrate: "bash", typed: "sh" }, "invalid_request", /together/);
+    await inside.api.type("cat\r");
+    await inside.api.until("waiting_for_input");
+    await inside.refused({ integrate: "bash", max_wait_ms: 0 }, "not_at_prompt", /no shell's prompt|is no prompt/);
+  });
+
+  test("keeps being asked while terminals come and go", async () => {
+    await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
+    const { api } = inside;
+    await api.exec("x=1", { integrate: "bash" });
+    for (const cols of [60, 100]) {
+      await http.expect(200, http.post(`/sessions/${api.name}/resize`, { cols, rows: 30 }));
+      expect(await api.exec("echo $x")).toMatchObject({ output: "1", exit_code: 0 });
+    }
+  });
+
+  test.skipIf(isMissing("fish"))("puts its commands into the history, except those kept out of its own", async () => {
+    await using inside = await Inside.start("bash --norc", { shell: "/bin/bash" });
+    const { api } = inside;
+    const mark = `h${Date.now()}`;
+    await api.exec(`echo ${mark}-exec`, { integrate: "bash" });
+    await api.type(`echo ${mark}-typed\r`);
+    await api.until("prompt");
+    await api.exec("HISTCONTROL=ignorespace");
+    await api.type(` echo ${mark}-secret\r`);
+    await api.until("prompt");
+    await api.type("exit\r");
+    await inside.outside(`echo ${mark}-last`);
+    const entries = await until("history", async () => {
+      const { body } = await http.get(`/history?query=${mark}`);
+      const found = (body as { commands: { command: string }[] }).commands.map(({ command }) => command);
+      return found.includes(`echo ${mark}-last`) ? found : null;
+    });
+    expect(entries.sort()).toEqual(["exec", "last", "typed"].map((name) => `echo ${mark}-${name}`));
+  });
+});
+
+describe("another user's shell", () => {
+  test.skipIf(process.getuid?.() !== 0 || isMissing("su"))("cannot read the files, and says so", async () => {
+    await using inside = await Inside.start("su -s /bin/bash nobody", { shell: "/bin/bash", cwd: "/" });
+    await inside.refused({ integrate: "bash" }, "no_shell_integration", /cannot be read there/);
+    // Nothing of the attempt is left.
+    await inside.refused({}, "not_at_prompt", /./);
+    expect(await inside.api.exec("id -un", { typed: "sh" })).toMatchObject({ output: "nobody", typed: true });
+  });
+});
+
+describe.skipIf(isMissing("sshd") || isMissing("ssh"))("ssh to this machine", () => {
+  let remote: Sshd;
+  beforeAll(async () => {
+    remote = await Sshd.start();
+  });
+  afterAll(() => remote?.[Symbol.asyncDispose]());
+
+  test("gives a shell the integration where it can read the files", async () => {
+    const api = await SessionApi.shell(http, `inside-${++sessions}`, { shell: "/bin/bash", cols: 80 });
+    await using _gone = { [Symbol.asyncDispose]: () => http.kill(api.name) };
+    await api.type(`${remote.command("exec bash --norc")}\r`);
+    await api.until({ type: "regex", pattern: "bash-[0-9.]+[#$] $" }, { since: 0 });
+    const first = await api.exec("echo there; (exit 9)", { integrate: "bash" });
+    expect(first).toMatchObject({ state: "finished", output: "there", exit_code: 9 });
+    expect(first).not.toHaveProperty("verified");
+    expect(await api.status()).toMatchObject({ state: "prompt" });
+    // An interrupt ends the command there, not the connection.
+    const slow = await api.exec("sleep 1000", { max_wait_ms: 500, on_timeout: "kill" });
+    expect(slow).toMatchObject({ exit_code: 130 });
+    expect(await api.exec("echo still")).toMatchObject({ output: "still", exit_code: 0 });
+    await api.type("exit 3\r");
+    const after = await until("the shell outside", async () => {
+      const { status, body } = await http.post(`/sessions/${api.name}/exec`, { command: "echo back" });
+      return status === 200 ? body : null;
+    });
+    expect(after).toMatchObject({ output: "back", exit_code: 0 });
+    expect((await api.commands()).find(({ command }) => command?.startsWith("ssh"))).toMatchObject({ exit_code: 3 });
+  });
+});
