@@ -14,6 +14,7 @@ import os from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import { errorCode } from "../base/errno.ts";
+import { isAlive } from "../platform/alive.ts";
 import { pointTo } from "./owned-files.ts";
 import { type Instance, inKeptDir, keptDirs } from "./paths.ts";
 import { refused } from "./refused.ts";
@@ -36,6 +37,13 @@ const serverInfoSchema = v.object({
   audit_file: v.optional(v.nullable(v.string()), null),
 });
 
+/** What tells whether the file of another place is of use any more; files of wsh 0.1.0 do not say where they belong. */
+const placeSchema = v.object({
+  runtime_dir: v.string(),
+  pid: serverInfoSchema.entries.pid,
+  persist: serverInfoSchema.entries.persist,
+});
+
 export type ServerInfo = v.InferOutput<typeof serverInfoSchema>;
 
 /** Characters of a place's digest in a file name: enough to tell the few places of one account apart. */
@@ -52,6 +60,10 @@ export function readLastServerInfo(instance: Instance): ServerInfo | null {
 }
 
 function read(path: string): ServerInfo | null {
+  return readAs(serverInfoSchema, path);
+}
+
+function readAs<T>(schema: v.GenericSchema<unknown, T>, path: string): T | null {
   let text: string;
   try {
     text = fs.readFileSync(path, "utf8");
@@ -60,7 +72,7 @@ function read(path: string): ServerInfo | null {
     throw error;
   }
   try {
-    const parsed = v.safeParse(serverInfoSchema, JSON.parse(text));
+    const parsed = v.safeParse(schema, JSON.parse(text));
     return parsed.success ? parsed.output : null;
   } catch {
     return null; // not JSON
@@ -74,7 +86,8 @@ export function writeServerInfo(instance: Instance, info: ServerInfo): void {
       const path = join(directory, nameHere(instance));
       const temporary = `${path}.${process.pid}.new`;
       try {
-        fs.writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600, flag: "wx" });
+        const text = JSON.stringify({ ...info, runtime_dir: instance.runtimeDir });
+        fs.writeFileSync(temporary, `${text}\n`, { mode: 0o600, flag: "wx" });
         fs.renameSync(temporary, path);
       } finally {
         fs.rmSync(temporary, { force: true });
@@ -86,7 +99,23 @@ export function writeServerInfo(instance: Instance, info: ServerInfo): void {
   }
 }
 
-function nameHere({ fileName, runtimeDir }: Instance): string {
+/**
+ * Removes what servers of this machine have said whose runtime directory is gone. A choice stays: the directory of an
+ * account may be made anew at each login.
+ */
+export function sweepServerInfos(instance: Instance): void {
+  const [directory] = keptDirs(instance, "servers");
+  for (const name of fs.existsSync(directory) ? fs.readdirSync(directory) : []) {
+    const path = join(directory, name);
+    const place = readAs(placeSchema, path);
+    if (place === null || place.persist || fs.existsSync(place.runtime_dir)) continue;
+    const fileName = name.split(".").slice(0, -2).join(".");
+    const isHere = name === nameHere({ fileName, runtimeDir: place.runtime_dir });
+    if (isHere && (place.pid === null || !isAlive(place.pid))) fs.rmSync(path, { force: true });
+  }
+}
+
+function nameHere({ fileName, runtimeDir }: Pick<Instance, "fileName" | "runtimeDir">): string {
   const place = Bun.hash(`${machineId()}\0${os.hostname()}\0${runtimeDir}`);
   return `${fileName}.${place.toString(36).slice(0, PLACE_LENGTH)}.json`;
 }

@@ -69,6 +69,7 @@ function listen(options: GatewayOptions, { app, sockets, mcp }: Gateway, publish
   // Published before the sockets exist: a client that finds them reads it.
   published.addresses = bound.addresses;
   published.publish();
+  published.sweep();
   bound.listenUnix();
   mcp.listen(mcpSocket);
   return bound;

@@ -4,7 +4,13 @@
  * starting a server by hand makes no choice for later ones.
  */
 import { auditFile } from "../instance/audit/audit-log.ts";
-import { readLastServerInfo, readServerInfo, type ServerInfo, writeServerInfo } from "../instance/server-info.ts";
+import {
+  readLastServerInfo,
+  readServerInfo,
+  type ServerInfo,
+  sweepServerInfos,
+  writeServerInfo,
+} from "../instance/server-info.ts";
 import { WshError } from "../protocol/errors.ts";
 import { VERSION } from "../protocol/version.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -39,6 +45,15 @@ export class PublishedInfo {
   /** @throws WshError runtime_dir_unusable */
   publish(): void {
     writeServerInfo(this.options.instance, this.info);
+  }
+
+  /** Removes what others said in places that are gone. It may be that nothing can be removed: that harms nobody. */
+  sweep(): void {
+    try {
+      sweepServerInfos(this.options.instance);
+    } catch (error) {
+      this.options.logger.warn("old server files were not removed", { error: WshError.from(error).message });
+    }
   }
 
   /** Saves the person's choice. @throws WshError runtime_dir_unusable; nothing has changed then */

@@ -12,6 +12,8 @@ export interface EmulatorOptions {
   readonly rows?: number;
   readonly cols?: number;
   readonly env?: Readonly<Record<string, string>>;
+  /** The command that runs wsh; else the program under test. */
+  readonly wsh?: readonly string[];
 }
 
 export class EmulatorTerminal implements AsyncDisposable {
@@ -22,9 +24,13 @@ export class EmulatorTerminal implements AsyncDisposable {
   private readonly pty: Bun.Terminal;
   private readonly child: Bun.Subprocess;
 
-  private constructor(wsh: Wsh, args: readonly string[], { rows = 24, cols = 80, env = {} }: EmulatorOptions) {
+  private constructor(
+    wsh: Wsh,
+    args: readonly string[],
+    { rows = 24, cols = 80, env = {}, wsh: command = program }: EmulatorOptions,
+  ) {
     this.screen = new OuterScreen(rows, cols);
-    this.child = Bun.spawn([...program, ...args], {
+    this.child = Bun.spawn([...command, ...args], {
       cwd: wsh.dir,
       env: { ...wsh.env, COLORTERM: "truecolor", ...env },
       terminal: { rows, cols, data: (_, bytes) => this.receive(bytes) },
@@ -70,6 +76,11 @@ export class EmulatorTerminal implements AsyncDisposable {
 
   type(text: string): void {
     this.pty.write(text);
+  }
+
+  /** The window is closed. */
+  hangUp(): void {
+    this.pty.close();
   }
 
   resize(rows: number, cols: number): void {

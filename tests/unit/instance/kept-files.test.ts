@@ -9,6 +9,7 @@ import {
   readLastServerInfo,
   readServerInfo,
   type ServerInfo,
+  sweepServerInfos,
   writeServerInfo,
 } from "../../../src/instance/server-info.ts";
 import { session, type TestInstance, testInstance } from "../../support/registry.ts";
@@ -156,4 +157,30 @@ test("a session and a server leave no regular file in the runtime directory", as
   using _dev = await session(place.instance, "dev");
   writeServerInfo(place.instance, info);
   expect(filesIn(place.instance.runtimeDir)).toEqual([]);
+});
+
+test("what servers said whose runtime directory is gone is removed, but no choice, and nothing of the living", () => {
+  using place = testInstance();
+  const ended = { ...info, pid: null, persist: false };
+  const servers = join(place.instance.stateDir, "servers");
+  const write = (name: string, said: ServerInfo): string => {
+    const before = fs.existsSync(servers) ? fs.readdirSync(servers) : [];
+    const dir = join(place.dir, name);
+    fs.mkdirSync(dir, { mode: 0o700 });
+    writeServerInfo(elsewhere(place, { XDG_RUNTIME_DIR: dir }), said);
+    return fs.readdirSync(servers).find((file) => !before.includes(file)) ?? "";
+  };
+  const [gone, chosen, living, kept] = [
+    write("gone", ended),
+    write("chosen", { ...ended, persist: true }),
+    write("living", { ...ended, pid: process.pid }),
+    write("kept", ended),
+  ];
+  for (const name of ["gone", "chosen", "living"]) fs.rmSync(join(place.dir, name), { recursive: true });
+  // Of another machine with this home directory, whose directories are not to be seen here.
+  const other = join(servers, "default.othermachi.json");
+  fs.copyFileSync(join(servers, gone), other);
+  sweepServerInfos(place.instance);
+  expect(fs.readdirSync(servers).sort()).toEqual([chosen, living, kept, "default.othermachi.json"].sort());
+  sweepServerInfos(place.instance);
 });

@@ -1,0 +1,68 @@
+/** An attached terminal on macOS's facts: the same for the person, though the session process never reads the keys. */
+import { describe, expect, test } from "bun:test";
+import { system } from "../../src/platform/system.ts";
+import { onFakeDarwin, sourceProgram } from "../support/fake-darwin/environment.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+async function run(wsh: Wsh, ...args: readonly string[]): Promise<string> {
+  const child = Bun.spawn([...sourceProgram, ...args], { cwd: wsh.dir, env: wsh.env, stderr: "pipe" });
+  const [output, error, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  expect({ args, code, error }).toEqual({ args, code: 0, error: "" });
+  return output;
+}
+
+async function attached(wsh: Wsh): Promise<EmulatorTerminal> {
+  await run(wsh, "new", "s");
+  return EmulatorTerminal.attach(wsh, "s", { wsh: sourceProgram });
+}
+
+describe.skipIf(system.name !== "linux")("on macOS", () => {
+  test("what is typed is run, and after the person has left the session goes on", async () => {
+    await using wsh = new Wsh({ env: onFakeDarwin });
+    await using terminal = await attached(wsh);
+    terminal.type("echo at''tached\r");
+    await terminal.sees(/^attached$/m);
+    terminal.type("\x1c\x1c");
+    expect(await terminal.exited).toBe(0);
+    await terminal.sees("[detached");
+    expect(await run(wsh, "exec", "s", "--", "echo still here")).toBe("still here\n");
+  });
+
+  test("what is typed while the client is stopped is not the session's, and is read when it goes on", async () => {
+    await using wsh = new Wsh({ env: onFakeDarwin });
+    await using terminal = await attached(wsh);
+    process.kill(terminal.pid, "SIGSTOP");
+    terminal.type("echo be''hind\r");
+    // Were the keys the session's, they would have come before these.
+    expect(await run(wsh, "exec", "s", "--", "echo mean''while")).toBe("meanwhile\n");
+    expect(await run(wsh, "screen", "s")).not.toContain("hind");
+    process.kill(terminal.pid, "SIGCONT");
+    await terminal.sees(/^behind$/m);
+  });
+
+  test("the last output of a program is seen, and its end ends the client", async () => {
+    await using wsh = new Wsh({ env: onFakeDarwin });
+    await using terminal = await attached(wsh);
+    terminal.type("seq -s ' ' 1 300; echo la''st; exit 3\r");
+    await terminal.exited;
+    const text = await terminal.sees(/^last$/m);
+    expect(text).toContain(" 300\n");
+  });
+
+  test("a terminal that is closed leaves the session to others", async () => {
+    await using wsh = new Wsh({ env: onFakeDarwin });
+    await using terminal = await attached(wsh);
+    const attachedNow = async (): Promise<number> => JSON.parse(await run(wsh, "list", "--json"))[0].attached;
+    expect(await attachedNow()).toBe(1);
+    terminal.hangUp();
+    await terminal.exited;
+    await until("nobody to be attached", async () => (await attachedNow()) === 0);
+    expect(await run(wsh, "exec", "s", "--", "echo still here")).toBe("still here\n");
+  });
+});
