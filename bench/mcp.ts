@@ -5,6 +5,7 @@ import type { Measure } from "./measure.ts";
 import { pss, workOver } from "./process.ts";
 import type { Stage } from "./stage.ts";
 import { timed } from "./timed.ts";
+import { twelveTasks } from "./twelve-tasks.ts";
 import { until } from "./until.ts";
 
 const ROUNDS = 15;
@@ -162,6 +163,8 @@ export const mcpTokens: Measure = {
     const failing = "for i in $(seq 1 2000); do echo ok $i; done; echo 'FAIL: sum is 41' >&2; exit 1";
     const tests = await lines.call("wsh_exec", { command: failing, output_limit: 2_000 });
 
+    const twelve = await twelveTasks(stage);
+
     const tokens = (...used: { characters: number }[]) =>
       figure([Math.ceil(used.reduce((sum, { characters }) => sum + characters, 0) / CHARACTERS_PER_TOKEN)]);
     return {
@@ -171,6 +174,7 @@ export const mcpTokens: Measure = {
         { who: "a trivial command", figures: [tokens(trivial), figure([1])] },
         { who: "a server until it is ready", figures: [tokens(begun, ready), figure([2])] },
         { who: "2,000 lines of tests of which one fails", figures: [tokens(tests), figure([1])] },
+        { who: "twelve tasks of a terminal", figures: [tokens(twelve), figure([twelve.calls])] },
       ],
       goal: "80 tokens for a trivial command; libtmux-mcp publishes 81, and 538 in 2 calls for a server",
       meaning: `Arguments and text of the results, ${CHARACTERS_PER_TOKEN} characters a token; the list of tools is not counted here.`,
