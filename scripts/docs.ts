@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { keyNames } from "../src/keys/names.ts";
 import { tools } from "../src/mcp/tools/tools.ts";
+import { agentOperations } from "../src/operations/agents.ts";
 import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
 import { elementOperations } from "../src/operations/drawing.ts";
@@ -30,6 +31,7 @@ const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["Sessions", sessionOperations],
   ["Terminal", terminalOperations],
   ["Commands and waiting", commandOperations],
+  ["Agents", agentOperations],
   ["Overlays, panels and the keyboard", elementOperations],
   ["Windows and panes", [...windowOperations, ...paneOperations]],
 ];

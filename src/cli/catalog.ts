@@ -46,6 +46,12 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/list.ts")).register,
       },
       {
+        name: "agents",
+        usage: "[--json]",
+        summary: "show AI agents, those that need you first",
+        load: async () => (await import("./commands/agents.ts")).register,
+      },
+      {
         name: "new",
         usage: "[NAME] [-- COMMAND…]",
         summary: "start a session without attaching to it",
@@ -202,6 +208,12 @@ export const catalog: readonly CatalogGroup[] = [
         usage: "",
         summary: "speak MCP on stdin and stdout, for an AI host",
         load: async () => (await import("./commands/mcp.ts")).register,
+      },
+      {
+        name: "hook",
+        usage: "AGENT EVENT",
+        summary: "report what an agent does, from its hook",
+        load: async () => (await import("./commands/hook.ts")).register,
       },
       {
         name: "stop",

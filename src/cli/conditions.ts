@@ -1,8 +1,17 @@
-/** Conditions as words of the command line: a name, or `text=ready`, `regex=^ok`, `idle=2` (seconds), `port=3000`. */
+/** Conditions as words of the command line: a name, or `text=ready`, `regex=^ok`, `idle=2` (seconds), `agent=done`, `port=3000`. */
+import { type AgentState, agentStates } from "../protocol/agent.ts";
 import { type ConditionInput, simpleConditions } from "../protocol/conditions.ts";
 import { seconds, UsageError, wholeNumber } from "./arguments.ts";
 
 const port = wholeNumber(1);
+
+/** @throws UsageError */
+export function agentState(text: string): AgentState {
+  const found = agentStates.find((state) => state === text);
+  if (found === undefined)
+    throw new UsageError(`'${text}' is not a state of an agent`, `They are ${agentStates.join(", ")}.`);
+  return found;
+}
 
 /** @throws UsageError */
 export function conditionOf(word: string): ConditionInput {
@@ -17,6 +26,8 @@ export function conditionOf(word: string): ConditionInput {
       return { type: "regex", pattern: value };
     case "idle":
       return { type: "idle", ms: seconds(value) };
+    case "agent":
+      return { type: "agent", state: agentState(value) };
     case "port":
       return { type: "port", port: port(value) };
     case "any-port":
@@ -24,7 +35,7 @@ export function conditionOf(word: string): ConditionInput {
   }
   throw new UsageError(
     `'${word}' is not a condition`,
-    `Conditions are ${simpleConditions.join(", ")}, text=TEXT, regex=PATTERN, idle=SECONDS, port=PORT and any-port=PORT.`,
+    `Conditions are ${simpleConditions.join(", ")}, text=TEXT, regex=PATTERN, idle=SECONDS, agent=STATE, port=PORT and any-port=PORT.`,
   );
 }
 

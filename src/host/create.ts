@@ -219,6 +219,7 @@ function paneSettings(settings: Settings) {
     historyLines: settings.scrollback_lines,
     historyBytes: settings.scrollback_bytes,
     killGraceMs: settings.kill_grace_ms,
+    agents: settings.agents,
     commands: {
       ...defaultCommandLimits,
       waiters: settings.max_waiters,

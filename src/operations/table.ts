@@ -1,5 +1,6 @@
 /** The operation table: every operation of wsh, and the types that transports and handlers derive from it. */
 import type * as v from "valibot";
+import { agentOperations } from "./agents.ts";
 import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
@@ -19,6 +20,7 @@ const all = [
   ...historyOperations,
   ...windowOperations,
   ...paneOperations,
+  ...agentOperations,
 ] as const;
 
 type All = (typeof all)[number];

@@ -12,12 +12,14 @@ import { WshError } from "../protocol/errors.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
 import { isSecret, type PtyExit, type PtyFlags } from "../pty/port.ts";
-import { shellKind } from "../shell/plan.ts";
 import type { TextRange } from "../terminal/history/transcript.ts";
 import type { Mark, TerminalModel } from "../terminal/model.ts";
 import { Activity } from "./activity.ts";
-import { Commands } from "./commands/commands.ts";
+import type { AgentWatch } from "./agent/agent-watch.ts";
+import { agentOf } from "./agent/pane-agent.ts";
+import { Commands, type CommandsPort } from "./commands/commands.ts";
 import { execTargetOf } from "./exec-target.ts";
+import { type IntegrationReport, integrationReport } from "./integration-report.ts";
 import { PaneLifetime } from "./lifetime.ts";
 import { Program } from "./program.ts";
 import { QueryAnswers } from "./query-answers.ts";
@@ -40,6 +42,8 @@ export class Pane {
   /** How the program ends, and starts again. */
   readonly lifetime: PaneLifetime;
   readonly terminal: TerminalModel;
+  /** The AI agent that runs here, if one does. */
+  readonly agent: AgentWatch;
   private readonly clock: Clock;
   private readonly program: Program;
   private readonly text: PaneText;
@@ -64,6 +68,7 @@ export class Pane {
         cwd: () => events.emit("listed", undefined),
         alternate: (active) => events.emit("alternate", active),
         clipboard: (selection, base64) => events.emit("clipboard", { selection, base64 }),
+        attention: (attention) => this.agent.announced(attention),
         reset: (reason) => events.emit("reset", reason),
         resizing: () => events.emit("resizing", undefined),
         ahead: (bytes) => events.emit("ahead", bytes),
@@ -75,12 +80,14 @@ export class Pane {
         exit: (exit) => {
           options.keyFile?.withdraw();
           this.answers.drop();
+          this.agent.exited();
           this.lifetime.programEnded(exit);
         },
       },
     );
     this.terminal = this.program.terminal;
     this.text = new PaneText(this.terminal);
+    this.agent = agentOf(options, { clock: this.clock, events, program: this.program, commands: () => this.commands });
     this.commands = this.joinCommands();
     const { program, commands, silence, clock } = this;
     this.answers = new QueryAnswers({
@@ -148,7 +155,8 @@ export class Pane {
   info(state: SessionState = this.state()): Omit<PaneInfo, "index" | "active"> {
     const { id, pid, command, cwd } = this;
     const { rows, cols, title } = this.terminal;
-    return { id, pid, command, rows, cols, cwd, title, state };
+    const agent = this.agent.info;
+    return { id, pid, command, rows, cols, cwd, title, state, ...(agent === null ? {} : { agent }) };
   }
 
   /** Of several sizes requested while a chunk is parsed, the last counts. */
@@ -181,6 +189,7 @@ export class Pane {
     const { cookedLine } = this.commands;
     cookedLine.requireFits(bytes);
     this.sentAt = this.clock.now();
+    this.agent.input(bytes);
     this.commands.typing(bytes);
     cookedLine.sent(bytes);
     await this.program.send(bytes);
@@ -189,12 +198,14 @@ export class Pane {
 
   /** Input of a raw stream: not activity, echo not followed. @throws WshError session_ended, input_send_failed */
   sendRaw(bytes: Uint8Array): Promise<void> {
+    this.agent.input(bytes);
     return this.program.send(bytes);
   }
 
   /** A person typed. @param flags the program's modes at that time */
   typed(bytes: Uint8Array, flags: PtyFlags | null): void {
     this.typedAt = this.clock.now();
+    this.agent.input(bytes);
     // The PTY's limit refuses what a stopped program does not read; a person sees that nothing appears.
     this.program.send(bytes).catch(() => {});
     const note = (): void => this.commands.typing(bytes, flags);
@@ -220,6 +231,7 @@ export class Pane {
     this.silence.dispose(gone);
     this.commands.dispose(gone);
     this.answers.drop();
+    this.agent.dispose();
     this.program.dispose();
   }
 
@@ -248,20 +260,8 @@ export class Pane {
   }
 
   /** Whether the shell reports where commands begin and end, and if not, why. */
-  integration(): { active: boolean; shell: string | null; reason?: string } {
-    const { kind, integration } = this.options.shell;
-    const shell = kind === "other" ? null : kind;
-    if (!integration.active) return { active: false, shell, reason: integration.reason };
-    const { log, replacedBy, inactiveReason, child } = this.commands;
-    if (child !== null) return { active: true, shell: child.kind };
-    if (inactiveReason !== null) return { active: false, shell, reason: inactiveReason };
-    if (replacedBy !== null) {
-      const name = shellKind(replacedBy);
-      const present = name === "other" ? null : name;
-      return { active: log.active, shell: present, reason: `the shell has become '${replacedBy}'` };
-    }
-    if (log.active || log.verified) return { active: true, shell };
-    return { active: false, shell, reason: "the shell has shown no prompt of its own yet" };
+  integration(): IntegrationReport {
+    return integrationReport(this.options.shell, this.commands);
   }
 
   state(): SessionState {
@@ -318,7 +318,9 @@ export class Pane {
     const target = execTargetOf({ program: own, terminal, options, activity, sent, commands: () => this.commands });
     const shellFile = this.options.shell.integration.active ? this.options.spawn.file : null;
     const { readFacts } = this.options;
-    const facts = readFacts === undefined ? {} : { readFacts };
+    const observed: CommandsPort["observed"] = (facts, state) => this.agent.observed(facts, state);
+    const watched = { agent: () => this.agent.info, observed };
+    const facts = readFacts === undefined ? watched : { ...watched, readFacts };
     const { spool, isAskedFor } = this.options;
     const kept = { limits, spool, isAskedFor: isAskedFor === true && this.runsOneCommand };
     const { newKey = null } = this.options;
@@ -339,6 +341,7 @@ export class Pane {
     this.events.emit("chunk", chunk);
     this.text.chunk();
     this.commands.chunk();
+    this.agent.output();
     this.answers.output();
   }
 

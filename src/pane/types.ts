@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../base/clock.ts";
+import type { AgentInfo } from "../protocol/agent.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import type { ShellKind } from "../shell/plan.ts";
 import type { TerminalSink } from "../terminal/model.ts";
@@ -14,7 +15,7 @@ import type { SpoolLimits } from "./output/spool.ts";
 import type { ObserverPort } from "./state/observer.ts";
 
 /** What the program is: a shell, or the one command that runs instead of it. */
-interface PaneShell {
+export interface PaneShell {
   readonly kind: ShellKind;
   /** The command that runs instead of a shell, when one does: all its output is that command's. */
   readonly command: string | null;
@@ -43,6 +44,8 @@ export interface PaneOptions {
   readonly resetModes: boolean;
   readonly historyLines: number;
   readonly historyBytes: number;
+  /** A person's own entries of the table of agents: `NAME=PATTERN`. */
+  readonly agents?: readonly string[];
   /** Pending waits, and what command records keep. */
   readonly commands: CommandLimits;
   /** Where the output of what a caller asked for goes past what memory keeps; null: nowhere, as in a private session. */
@@ -73,6 +76,8 @@ export interface PaneEvents {
   title: string;
   bell: undefined;
   clipboard: { readonly selection: string; readonly base64: string };
+  /** An agent has come, has gone, or does something else now. */
+  agent: AgentInfo | null;
   reset: Parameters<TerminalSink["reset"]>[0];
   /** The screen is about to be rewrapped, between two chunks. */
   resizing: undefined;

@@ -2,10 +2,11 @@
  * What a caller can wait for, and how the answer reports what ended the wait (docs/protocol.md, Conditions): one list
  * for every transport.
  *
- * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle) are met if they hold already; edge conditions
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are met if they hold already; edge conditions
  * (command_finished, text, regex, bell) consider only output after `since`.
  */
 import * as v from "valibot";
+import { AgentInfoSchema, type AgentState, AgentStateSchema } from "./agent.ts";
 import { CommandRecordSchema } from "./commands.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -54,6 +55,7 @@ export const ConditionSchema = v.union(
       pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
       flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
     }),
+    v.object({ type: v.literal("agent"), state: AgentStateSchema }),
     v.object({
       type: v.literal("port"),
       port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
@@ -62,7 +64,7 @@ export const ConditionSchema = v.union(
       ),
     }),
   ],
-  `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"} or {"type":"port","port":3000}`,
+  `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`,
 );
 /** A condition as a caller writes it: a name, or an object with a type. */
 export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
@@ -73,6 +75,7 @@ export type Condition =
   | { readonly type: "idle"; readonly ms: number }
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "regex"; readonly pattern: string; readonly flags: string }
+  | { readonly type: "agent"; readonly state: AgentState }
   | { readonly type: "port"; readonly port: number; readonly anyOwner: boolean };
 
 /** Converts both notations of a condition to one form. */
@@ -88,6 +91,7 @@ const DecidedBySchema = v.picklist([
   "idle",
   "text",
   "regex",
+  "agent",
   "port",
   "port_in_use",
   "unsupported",
@@ -133,6 +137,8 @@ export const decisionFields = {
   match: v.optional(v.string()),
   /** Groups of the pattern, null for a group that did not take part. */
   groups: v.optional(v.array(v.nullable(v.string()))),
+  /** With agent: the agent whose state it is, and what that rests on. */
+  agent: v.optional(AgentInfoSchema),
   /** Logical line of the match. */
   line_id: v.optional(v.number()),
   /** With port and port_in_use: who listens. */

@@ -4,6 +4,7 @@
  * from 1, without gaps; an event that describes a state rather than a change (`sync`, `idle`, `running`) has 0.
  */
 import * as v from "valibot";
+import { AgentInfoSchema } from "./agent.ts";
 import { CommandRecordSchema } from "./commands.ts";
 import { WaitMsSchema } from "./conditions.ts";
 import { OverlaySchema, PanelSchema } from "./drawing.ts";
@@ -25,6 +26,7 @@ export const eventNames = [
   "chars",
   "overlay",
   "commands",
+  "agent",
 ] as const;
 export type EventName = (typeof eventNames)[number];
 
@@ -33,7 +35,7 @@ const EventsField = v.pipe(
   v.description(
     "what to report: lines (changed rows), cursor, mode (alternate screen), diffs (changed rows with the whole screen), " +
       "input (keys of people; takes the access operate), activity (idle and running), chars (output as text), " +
-      "overlay (what is drawn), commands (started and finished); an empty list stops",
+      "overlay (what is drawn), commands (started and finished), agent (what an AI agent does); an empty list stops",
   ),
 );
 
@@ -124,6 +126,12 @@ export const SessionEventSchema = v.variant("event", [
   v.object({ event: v.literal("command_started"), seq, command: CommandRecordSchema }),
   v.object({ event: v.literal("command_finished"), seq, command: CommandRecordSchema }),
   v.object({
+    event: v.literal("agent_state"),
+    seq,
+    pane_id: v.string(),
+    agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: none is in the foreground any more")),
+  }),
+  v.object({
     event: v.literal("exited"),
     seq,
     exit_code: v.nullable(v.number()),
@@ -155,6 +163,15 @@ export const LifecycleEventSchema = v.variant("event", [
       added: v.array(v.string()),
       removed: v.array(v.string()),
       tags: v.array(v.string()),
+      session: SessionInfoSchema,
+    }),
+  }),
+  v.object({
+    event: v.literal("agent_state"),
+    params: v.object({
+      name: v.string(),
+      pane_id: v.string(),
+      agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: none is in the foreground any more")),
       session: SessionInfoSchema,
     }),
   }),

@@ -1,6 +1,7 @@
 /** Sessions, in the form of every transport (docs/protocol.md, Sessions). */
 
 import * as v from "valibot";
+import { AgentInfoSchema } from "./agent.ts";
 import { WshError } from "./errors.ts";
 import { formatTarget, type Target } from "./names.ts";
 import { SideSchema } from "./size.ts";
@@ -36,6 +37,7 @@ export const PaneInfoSchema = v.object({
   view: v.optional(v.string()),
   exit_code: v.optional(v.nullable(v.number())),
   signal: v.optional(v.nullable(v.string())),
+  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none is known"))),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
 
@@ -76,6 +78,7 @@ export const SessionInfoSchema = v.object({
   idle_ms: v.number(),
   running: v.boolean(),
   state: SessionStateSchema,
+  agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none is known"))),
   cwd: v.nullable(v.string()),
   title: v.string(),
   exit_code: v.nullable(v.number()),

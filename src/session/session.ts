@@ -168,7 +168,7 @@ export class Session<P extends PaneRef = PaneRef> {
   info(asked?: SessionState): SessionInfo {
     const { rows, cols } = this.size;
     const pane = this.pane.info(asked);
-    const { id, pid, command, state, cwd, title } = pane;
+    const { id, pid, command, state, cwd, title, agent } = pane;
     const idle = this.pane.activity.idleMs();
     return {
       id: this.id,
@@ -186,6 +186,7 @@ export class Session<P extends PaneRef = PaneRef> {
       idle_ms: idle,
       running: this.exit === null,
       state,
+      ...(agent === undefined ? {} : { agent }),
       cwd,
       title,
       exit_code: this.exit?.code ?? null,

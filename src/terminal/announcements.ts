@@ -1,11 +1,13 @@
 /**
- * What programs report to their terminal besides output: title, directory, links, clipboard, marks of shells.
+ * What programs report to their terminal besides output: title, directory, links, clipboard, notifications, progress,
+ * marks of shells.
  *
  * Owns the last reported title and directory, and the hooks that read them. They survive a replaced emulator: `hook`
  * is called for every new one. Hooks run while a slice is being parsed, so the sink may read `position` and no screen.
  * Titles are cut at `MAX_TITLE` and carry no control characters; larger clipboards than `MAX_CLIPBOARD` are dropped.
  */
 import type { Terminal } from "@xterm/headless";
+import { type Attention, KittyNotifications, parseOsc9, parseOsc777 } from "./attention.ts";
 import { type Mark, type MarkText, type Position, parseCommandMark, parseCwd, parsePromptMark } from "./marks.ts";
 import type { LinkTable } from "./rows/hyperlinks.ts";
 import { setPenLink } from "./rows/xterm-row.ts";
@@ -22,6 +24,8 @@ export interface AnnouncementSink {
   title(title: string): void;
   cwd(path: string): void;
   clipboard(selection: string, base64: string): void;
+  /** A notification, or progress. */
+  attention?(attention: Attention): void;
 }
 
 /** Where the parser is, for marks. */
@@ -35,6 +39,7 @@ export class Announcements {
   title = "";
   /** As the shell last reported (OSC 7). */
   cwd: string | null = null;
+  private readonly kitty = new KittyNotifications();
 
   constructor(
     private readonly sink: AnnouncementSink,
@@ -55,6 +60,9 @@ export class Announcements {
     }
     parser.registerOscHandler(7, (data) => this.directory(data));
     parser.registerOscHandler(8, (data) => this.hyperlink(terminal, data));
+    parser.registerOscHandler(9, (data) => this.attention(parseOsc9(data)));
+    parser.registerOscHandler(99, (data) => this.attention(this.kitty.parse(data)));
+    parser.registerOscHandler(777, (data) => this.attention(parseOsc777(data)));
     parser.registerOscHandler(52, (data) => this.clipboard(data));
     parser.registerOscHandler(133, (data) => this.marked(parsePromptMark(data)));
     parser.registerOscHandler(633, (data) => this.marked(parseCommandMark(data)));
@@ -73,6 +81,11 @@ export class Announcements {
       this.cwd = path;
       this.sink.cwd(path);
     }
+    return true;
+  }
+
+  private attention(attention: Attention | null): boolean {
+    if (attention !== null) this.sink.attention?.(attention);
     return true;
   }
 

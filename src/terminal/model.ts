@@ -24,6 +24,7 @@ import { classifier } from "./stream/client-filter.ts";
 import { type Chunk, Intake } from "./stream/intake.ts";
 import { LastingChanges } from "./stream/outer-state.ts";
 
+export type { Attention } from "./attention.ts";
 export type { ResetReason } from "./emulator.ts";
 export { containing } from "./history/transcript.ts";
 export type { Mark, Position } from "./marks.ts";

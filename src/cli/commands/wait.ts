@@ -1,8 +1,9 @@
 /** `wsh wait`: waits for a condition and says which one held. */
 import type { Command } from "commander";
+import { type AgentState, agentStates } from "../../protocol/agent.ts";
 import { type ConditionInput, simpleConditions } from "../../protocol/conditions.ts";
 import { seconds, UsageError, wholeNumber } from "../arguments.ts";
-import { conditionOf } from "../conditions.ts";
+import { agentState, conditionOf } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
@@ -16,6 +17,7 @@ interface WaitOptions {
   readonly text?: string;
   readonly regex?: string;
   readonly idle?: number;
+  readonly agent?: AgentState;
   readonly port?: number;
   readonly anyOwner?: boolean;
   readonly commandId?: number;
@@ -35,6 +37,7 @@ export function register(program: Command): void {
     .option("--text <text>", "until the session prints this text")
     .option("--regex <pattern>", "until it prints what matches (RE2 syntax)")
     .option("--idle <seconds>", "until the session has been silent for this long", seconds)
+    .option("--agent <state>", `until the AI agent there is ${agentStates.join(", ")}`, agentState)
     .option(
       "--port <port>",
       "until a process of the command, or of the session, listens on this TCP port",
@@ -64,13 +67,14 @@ export function register(program: Command): void {
 
 /** @throws UsageError */
 function conditionsOf(words: readonly string[], options: WaitOptions): ConditionInput[] {
-  const { text, regex, idle, port, anyOwner, commandId } = options;
+  const { text, regex, idle, agent, port, anyOwner, commandId } = options;
   if (anyOwner === true && port === undefined) throw new UsageError("--any-owner needs --port");
   const conditions: ConditionInput[] = [
     ...words.map(conditionOf),
     ...(text === undefined ? [] : [{ type: "text", text } as const]),
     ...(regex === undefined ? [] : [{ type: "regex", pattern: regex } as const]),
     ...(idle === undefined ? [] : [{ type: "idle", ms: idle } as const]),
+    ...(agent === undefined ? [] : [{ type: "agent", state: agent } as const]),
     ...(port === undefined ? [] : [{ type: "port", port, any_owner: anyOwner ?? false } as const]),
   ];
   if (conditions.length > 0) return conditions;

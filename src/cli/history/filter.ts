@@ -3,13 +3,12 @@
  * line to the session that it runs in, which puts it at the next prompt. Outside any session the line is printed.
  * The terminal is given back on every way out.
  */
-import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "../../keys/decode.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { HistoryCommand, HistorySearchInput } from "../../operations/history.ts";
-import { rawMode } from "../../platform/raw-mode.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { History } from "../../store/history/ask.ts";
 import { MAX_COMMAND } from "../../store/history/record.ts";
+import { fullScreen, terminalSize } from "../full-screen.ts";
 import { complain, print, say, takesColor } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
@@ -17,8 +16,6 @@ import { type FilterAction, type FilterState, pageOf, picture, press } from "./f
 
 /** Commands that are found at a time: several screens. */
 const PAGE = 200;
-/** How long a lone Escape may be the beginning of a key, in ms. */
-const ESCAPE_MS = 30;
 const ENTER_SCREEN = "\x1b[?1049h\x1b[?2004h";
 const LEAVE_SCREEN = "\x1b[?2004l\x1b[?1049l";
 
@@ -46,12 +43,7 @@ export async function filterHistory(history: History, filters: HistorySearchInpu
 
 /** @returns null when the person left */
 async function choose(history: History, filters: HistorySearchInput, query: string): Promise<HistoryCommand | null> {
-  const raw = rawMode(0);
   const plain = !takesColor(process.stdout);
-  const size = (): { rows: number; cols: number } => ({
-    rows: process.stdout.rows || 24,
-    cols: process.stdout.columns || 80,
-  });
   let state = search(history, filters, {
     query,
     commands: [],
@@ -59,67 +51,19 @@ async function choose(history: History, filters: HistorySearchInput, query: stri
     chosen: 0,
     failedOnly: filters.failed === true,
   });
-  const draw = (): Promise<void> => print(picture(state, size(), Date.now(), plain));
-  const done = Promise.withResolvers<HistoryCommand | null>();
-  const act = (events: readonly InputEvent[]): void => {
+  const draw = (): Promise<void> => print(picture(state, terminalSize(), Date.now(), plain));
+  const act = (events: readonly InputEvent[], done: (chosen: HistoryCommand | null) => void): void => {
     for (const event of events) {
-      const action = press(state, event, pageOf(size().rows));
+      const action = press(state, event, pageOf(terminalSize().rows));
       if (action.kind === "accept" || action.kind === "leave") {
-        done.resolve(action.kind === "accept" ? action.command : null);
+        done(action.kind === "accept" ? action.command : null);
         return;
       }
       state = next(history, filters, action);
     }
     void draw();
   };
-  // A search that fails ends the filter, so that the terminal is given back.
-  const attempt = (act: () => void): void => {
-    try {
-      act();
-    } catch (error) {
-      done.reject(error);
-    }
-  };
-  const resized = (): void => void draw();
-  const continued = (): void => {
-    raw.enter();
-    void print(ENTER_SCREEN).then(draw);
-  };
-  let keys = initialKeyState;
-  let timer: Timer | null = null;
-  const read = (bytes: Uint8Array): void => {
-    if (timer !== null) clearTimeout(timer);
-    const decoded = decodeKeys(keys, bytes);
-    keys = decoded.state;
-    attempt(() => act(decoded.events));
-    if (isWaiting(keys)) timer = setTimeout(flush, ESCAPE_MS);
-  };
-  const flush = (): void => {
-    const decoded = flushKeys(keys);
-    keys = decoded.state;
-    attempt(() => act(decoded.events));
-  };
-  const stop = (): void => done.resolve(null);
-  process.on("SIGWINCH", resized);
-  process.on("SIGCONT", continued);
-  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, stop);
-  process.stdin.on("data", read);
-  process.stdin.on("end", stop);
-  raw.enter();
-  try {
-    await print(ENTER_SCREEN);
-    await draw();
-    return await done.promise;
-  } finally {
-    if (timer !== null) clearTimeout(timer);
-    process.off("SIGWINCH", resized);
-    process.off("SIGCONT", continued);
-    process.stdin.off("data", read);
-    process.stdin.off("end", stop);
-    process.stdin.pause();
-    await print(LEAVE_SCREEN);
-    raw.leave();
-  }
+  return fullScreen({ enter: ENTER_SCREEN, leave: LEAVE_SCREEN, draw, act });
 }
 
 function next(

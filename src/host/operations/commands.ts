@@ -78,7 +78,7 @@ async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerCont
 
 /** What ended a wait, in the form of every answer. */
 function decisionOf(outcome: WaitOutcome): Omit<WaitResult, "session"> {
-  const { decidedBy, match, groups, lineId, port, reason } = outcome;
+  const { decidedBy, match, groups, lineId, port, reason, agent } = outcome;
   return {
     decided_by: decidedBy,
     ...(port === undefined ? {} : { port: { ...port, addresses: [...port.addresses] } }),
@@ -86,6 +86,7 @@ function decisionOf(outcome: WaitOutcome): Omit<WaitResult, "session"> {
     ...(match === undefined ? {} : { match }),
     ...(groups === undefined ? {} : { groups: [...groups] }),
     ...(lineId === undefined ? {} : { line_id: lineId }),
+    ...(agent === undefined ? {} : { agent }),
   };
 }
 

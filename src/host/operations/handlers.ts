@@ -12,6 +12,10 @@ export const paneHandlers: PaneHandlers = {
     pane.signal(name, "foreground");
     return { signal: name };
   },
+  "agent.report": (pane, report) => {
+    pane.requireRunning();
+    return pane.agent.report(report);
+  },
   "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].lifetime.endTold()),
   ...terminalHandlers,
   ...commandHandlers,

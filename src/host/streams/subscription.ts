@@ -6,6 +6,7 @@
  * the client is told how many it missed. The first report and the start of the subscription are one step between two
  * chunks.
  */
+import type { AgentInfo } from "../../protocol/agent.ts";
 import type { Overlay, Panel } from "../../protocol/drawing.ts";
 import { type EventName, MAX_QUEUED_EVENTS, type SessionEvent, type Subscription } from "../../protocol/events.ts";
 import { messageTypes } from "../../protocol/messages.ts";
@@ -123,6 +124,14 @@ export class SessionSubscription {
         finished: (command) => this.enqueue({ event: "command_finished", seq: 0, command }),
       });
       this.ends.push(() => listener[Symbol.dispose]());
+    }
+    if (wants.has("agent")) {
+      const { pane } = session;
+      const tell = (agent: AgentInfo | null): void =>
+        this.enqueue({ event: "agent_state", seq: 0, pane_id: pane.id, agent });
+      this.ends.push(pane.events.on("agent", tell));
+      const { agent } = pane.info();
+      if (agent !== undefined) tell(agent);
     }
     if (wants.has("input")) {
       this.ends.push(

@@ -6,6 +6,7 @@
  */
 
 import * as v from "valibot";
+import { agentAlerts } from "../../protocol/agent.ts";
 import { WshError } from "../../protocol/errors.ts";
 
 /** How a setting's text (environment, flag) becomes its value. */
@@ -84,6 +85,11 @@ export const settingsSchema = v.object({
     unit: "seconds",
   }),
   kill_grace_ms: integer(3_000, 0, 60_000, "Time between SIGHUP and SIGKILL when a session is killed.", { unit: "ms" }),
+  agents: list(
+    /^[a-z0-9][a-z0-9._-]{0,31}=.{1,200}$/,
+    'entries NAME=PATTERN, such as "mine=my-agent" or "mine=python */my_agent.py*"',
+    "More AI agents that are recognised by their program's name or, with a blank or slash, their command line; * is anything.",
+  ),
 
   keep_after_exit: boolean(false, "A pane of several stays when its program has ended, instead of closing."),
   spare_pane: boolean(true, "Keep a process ready for the next pane, so that a split is instant."),
@@ -104,6 +110,11 @@ export const settingsSchema = v.object({
     "Whether the attached terminal's own machine runs pbcopy for what programs copy, where Apple's Terminal ignores it.",
   ),
   title: choice(["on", "off"], "on", "Whether programs may set the terminal's title."),
+  agent_alert: choice(
+    agentAlerts,
+    "off",
+    "What tells a terminal, attached or in `wsh agents`, that an AI agent begins to wait for a person: its bell or OSC 9.",
+  ),
   colours: choice(
     ["auto", "truecolor", "256", "16", "none"],
     "auto",

@@ -7,6 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import { readTerminalReader } from "../../platform/foreground.ts";
 import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
+import type { AgentInfo } from "../../protocol/agent.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import { isSecret } from "../../pty/port.ts";
@@ -71,6 +72,10 @@ export interface CommandsPort {
   readonly newKey?: (() => ChildKey) | null;
   /** Kept equal to the secrets of shells inside. */
   readonly childNonces?: Set<string>;
+  /** The agent in the foreground, as last seen. */
+  readonly agent?: () => AgentInfo | null;
+  /** Each look at the program ends here. */
+  readonly observed?: ObserverPort["observed"];
   /** Replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
 }
@@ -116,6 +121,7 @@ export class Commands {
       echoPending: () => this.echo.pending,
       checkShell: () => this.checkShell(),
       awaitsPrompt: () => target.shell !== null && target.replacedBy === null && !this.log.active,
+      ...(port.observed === undefined ? {} : { observed: port.observed }),
       ...(readFacts === undefined ? {} : { readFacts }),
     });
     const parts = { text, clock, log: this.log, observer: this.observer, echo: this.echo };
@@ -124,7 +130,7 @@ export class Commands {
     // With replaced facts there are none from the kernel.
     const lookAtPort: LookAt = () => ({ kind: "unsupported", reason: "the kernel does not tell" });
     const ports = readFacts === undefined ? { processes } : { processes, lookAtPort };
-    this.waiters = new Waiters({ ...parts, activity, ...ports, limit: limits.waiters });
+    this.waiters = new Waiters({ ...parts, activity, ...ports, agent: port.agent, limit: limits.waiters });
     this.log.on({
       started: ({ id }) => {
         target.typed.accepted();
@@ -203,6 +209,11 @@ export class Commands {
 
   bell(): void {
     this.waiters.bell(this.port.text.offset);
+  }
+
+  /** The agent of the pane has changed its state. */
+  agentChanged(agent: AgentInfo | null): void {
+    this.waiters.agentChanged(agent);
   }
 
   /** Input is typed (by an API or a terminal): call before the program can have answered. `flags` were read before. */

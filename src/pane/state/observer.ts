@@ -44,6 +44,8 @@ export interface ObserverPort {
   readonly checkShell?: () => void;
   /** Whether the program is a shell that tells when it shows a prompt, and has shown none yet. */
   readonly awaitsPrompt?: () => boolean;
+  /** Each look ends here. */
+  readonly observed?: (facts: ForegroundFacts | null, state: ProgramState) => void;
   /** Replaced by tests. */
   readonly readFacts?: (pid: number) => ForegroundFacts | null;
 }
@@ -104,13 +106,19 @@ export class StateObserver {
 
   /** What the program is doing now. */
   observe(): ProgramState {
-    return classify(this.known());
+    return this.judge(this.known());
+  }
+
+  private judge(known: ProgramKnowledge): ProgramState {
+    const state = classify(known);
+    this.port.observed?.(known.facts, state);
+    return state;
   }
 
   /** The same, and how long it lasts unless an event ends it. */
   observeLasting(): { readonly state: ProgramState; readonly lasting: Lasting } {
     const known = this.known();
-    const state = classify(known);
+    const state = this.judge(known);
     return { state, lasting: lastingOf(known, state.state) };
   }
 

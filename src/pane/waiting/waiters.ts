@@ -1,7 +1,7 @@
 /**
  * All pending waits of a pane, and the one engine that ends them (docs/protocol.md, Conditions).
  *
- * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle) are judged when output has paused; edge
+ * Level conditions (prompt, waiting_for_input, password, fullscreen, exited, idle, agent) are judged when output has paused; edge
  * conditions (command_finished, text, regex, bell) when their event comes, if it came after `since`. The pane tells the
  * engine what happens; nothing is polled except, while a wait for a state is pending and output has paused, the facts about it,
  * and the ports that somebody waits for.
@@ -11,7 +11,8 @@
 import { Alarm } from "../../base/alarm.ts";
 import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
-import type { PortAnchor, PortOwner } from "../../platform/listening.ts";
+import type { PortAnchor } from "../../platform/listening.ts";
+import type { AgentInfo } from "../../protocol/agent.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import type { Condition, DecidedBy } from "../../protocol/conditions.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
@@ -26,36 +27,9 @@ import type { RetiredLines, TerminalText } from "../text/text.ts";
 import { OutputScan, originAt, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
 import { Budget, type Finder, regexFinder, textFinder } from "./pattern.ts";
 import { type LookAt, type PortCondition, type PortFinding, type PortWatch, PortWatches } from "./port-watch.ts";
+import type { WaitOutcome, WaitRequest } from "./request.ts";
 
-export interface WaitRequest {
-  /** The first that holds decides. */
-  readonly anyOf: readonly Condition[];
-  /** command_finished refers to this command. */
-  readonly commandId?: number | undefined;
-  /** An output cursor; edge conditions count what came after it. Default: now. */
-  readonly since?: number | undefined;
-  /** 0 answers at once with the present state. */
-  readonly maxWaitMs: number;
-  /** The owner: when it aborts, the wait is over. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface WaitOutcome {
-  readonly decidedBy: DecidedBy;
-  /** What the program was doing when the wait ended; null when the wait needed no check of it. */
-  readonly state: ProgramState | null;
-  readonly outputCursor: number;
-  readonly match?: string;
-  readonly groups?: readonly (string | null)[];
-  readonly lineId?: number;
-  readonly command?: CommandRecord;
-  /** Who listens, for port and port_in_use. */
-  readonly port?: { readonly port: number } & PortOwner;
-  /** Why the condition can never hold, or cannot be known. */
-  readonly reason?: string;
-  /** What could not be seen. */
-  readonly warnings?: readonly string[];
-}
+export type { WaitOutcome, WaitRequest } from "./request.ts";
 
 export interface WaitersPort {
   readonly text: TerminalText;
@@ -64,6 +38,8 @@ export interface WaitersPort {
   readonly observer: StateObserver;
   readonly log: CommandLog;
   readonly echo: EchoTracker;
+  /** The agent in the foreground, as last seen; absent where none is looked for. */
+  readonly agent?: (() => AgentInfo | null) | undefined;
   /** The processes of a command, or of the session. */
   readonly processes: (commandId: number | undefined) => PortAnchor;
   /** Replaced by tests. */
@@ -188,6 +164,15 @@ export class Waiters {
     }
   }
 
+  /** The agent in the foreground does something else, or is another. */
+  agentChanged(agent: AgentInfo | null): void {
+    for (const waiter of agent === null ? [] : [...this.waiters]) {
+      const { anyOf } = waiter.request;
+      if (agent !== null && anyOf.some((each) => each.type === "agent" && each.state === agent.state))
+        waiter.settle("agent", { agent });
+    }
+  }
+
   /** The program has ended and its records are closed: nothing more can come. */
   exited(): void {
     this.port.observer.touched();
@@ -237,12 +222,15 @@ export class Waiters {
     const { log, observer, activity } = this.port;
     const { commandId, anyOf } = waiter.request;
     this.scan(waiter, (scan) => scan.scan());
+    // A look tells what the agent does now.
+    if (this.waiters.has(waiter) && wants(waiter, "agent")) observer.observe();
     for (const { type } of anyOf) {
       if (!this.waiters.has(waiter)) return;
       if (type === "command_finished") {
         const record = commandId === undefined ? this.finishedSince(waiter.since) : log.get(commandId);
         if (record !== null && record.state !== "running") this.finished(waiter, record);
       } else if (type === "port") this.portNow(waiter, false);
+      else if (type === "agent") this.agentChanged(this.port.agent?.() ?? null);
       else if (type === "bell" && this.lastBell > waiter.since) waiter.settle("bell");
       else if (type === "idle" && activity.idleMs() >= waiter.idleMs) waiter.settle("idle");
     }

@@ -136,6 +136,8 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
       [`${operation}.pid`, "process that listens; null when it is not known"],
     ]),
   ),
+  accepted: "whether the report counts",
+  agent: "the AI agent whose state decided, and what that rests on",
   parsed: "the key by name; null when it is none that is known",
   persistent: "whether the server stays when its last session ends",
   pid: "process id; null when it is not known",

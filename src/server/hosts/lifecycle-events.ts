@@ -1,5 +1,7 @@
 /** Converts session processes' reports to events of server-level WebSockets (docs/protocol.md, Events). Pure. */
 
+import * as v from "valibot";
+import { AgentInfoSchema } from "../../protocol/agent.ts";
 import type { WireEvent } from "../../protocol/control.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { EndReason, SessionInfo } from "../../protocol/session.ts";
@@ -31,7 +33,7 @@ export const lifecycleEvents = {
     return { event: "session_destroyed", params: { name: session.name, reason, ...exit, session } };
   },
 
-  /** A rename, or changed tags; null for what is not reported to clients. */
+  /** A rename, changed tags, or an agent's state; null for what is not reported to clients. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
     switch (event.event) {
@@ -51,6 +53,12 @@ export const lifecycleEvents = {
             session,
           },
         };
+      case "agent_state": {
+        const agent = v.safeParse(v.nullable(AgentInfoSchema), event.agent);
+        if (!agent.success) return null;
+        const params = { name, pane_id: String(event.pane_id), agent: agent.output, session };
+        return { event: "agent_state", params };
+      }
       default:
         return null;
     }

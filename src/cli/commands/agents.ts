@@ -1,0 +1,57 @@
+/** `wsh agents`: the AI agents in all sessions, those that need a person first; live on a terminal. */
+import type { Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { watchAgents } from "../agents/live.ts";
+import { type AgentRow, age, agentRows, agentWords, reason, shortPath } from "../agents/rows.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
+import { print, printJson, say, table } from "../print.ts";
+import { findAll } from "../session/listed.ts";
+
+interface AgentsOptions {
+  readonly json?: boolean;
+  readonly once?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("agents")
+    .description(
+      "Show the AI agents that run in sessions, those that need you first. On a terminal the view is live: arrows and " +
+        "Enter attach to an agent's session, q quits.",
+    )
+    .option("--once", "print them once, on a terminal too")
+    .option("--json", "print them as JSON")
+    .action(async ({ json, once }: AgentsOptions, command: Command) => {
+      const instance = instanceOf(command);
+      if (json === true) return printJson((await find(instance)).map(({ agent, ...at }) => ({ ...at, ...agent })));
+      if (once !== true && process.stdout.isTTY && process.stdin.isTTY) return live(instance);
+      const rows = await find(instance);
+      if (rows.length === 0) return say("No agent runs in a session.\n");
+      return print(table([["STATE", "SINCE", "AGENT", "SESSION", "DIRECTORY", "WHY"], ...rows.map(cellsOf)]));
+    });
+}
+
+async function find(instance: Instance): Promise<AgentRow[]> {
+  const listed = await findAll(instance);
+  return agentRows(listed.flatMap((one) => ("info" in one ? [one.info] : [])));
+}
+
+function cellsOf({ session, cwd, agent }: AgentRow): string[] {
+  const since = age(Date.now() - agent.since);
+  return [agentWords(agent), since, agent.name, session, shortPath(cwd, process.env.HOME), reason(agent)];
+}
+
+/** The view comes back when the person has left the session. */
+async function live(instance: Instance): Promise<void> {
+  const { agent_alert: alert } = (await settingsOf(instance)).values;
+  for (;;) {
+    const row = await watchAgents({ find: () => find(instance), alert });
+    if (row === null) return;
+    const { attachHere } = await import("../session/attach-here.ts");
+    const { socket, session } = findSession(instance, parseTarget(row.session_id));
+    const flags = { scrollback: "new", altScreen: true, readOnly: false, detachAtEof: true } as const;
+    await attachHere(instance, { name: row.session, socket, session, ...flags });
+  }
+}

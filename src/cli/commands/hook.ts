@@ -1,0 +1,82 @@
+/**
+ * `wsh hook`: called by an agent's hooks, tells the pane in which the agent runs what it does. It is quick and gives up
+ * early: the agent waits for it.
+ */
+import type { Command } from "commander";
+import { agentNamePattern, agentStates } from "../../protocol/agent.ts";
+import { UsageError } from "../arguments.ts";
+import { agentState } from "../conditions.ts";
+import { readHook } from "../hooks/events.ts";
+import { noteFired } from "../hooks/fired.ts";
+import { say } from "../print.ts";
+import { paneAround } from "../session/around.ts";
+import { SessionClient } from "../session/client.ts";
+
+/** Longest run, in ms: the agent waits a second at most. */
+const PATIENCE_MS = 900;
+/** Longest wait for the payload, in ms: agents write it at once, or not at all. */
+const PAYLOAD_MS = 300;
+/** Longest payload that is read, in characters: tools' inputs may be large, and are not looked at. */
+const MAX_PAYLOAD = 1_048_576;
+const GAVE_UP = 1;
+
+interface HookOptions {
+  readonly state?: string;
+  readonly message?: string;
+}
+
+export function register(program: Command): void {
+  program
+    .command("hook <agent> <event>")
+    .description(
+      "Report what an AI agent does, from its hook: the event by the agent's own name, with its payload on standard input. " +
+        "`wsh setup HOST --hooks` writes the hooks. Does nothing outside of a session (WSH_PANE).",
+    )
+    .option("--state <state>", `the state, for an agent that wsh does not know: ${agentStates.join(", ")}`)
+    .option("--message <text>", "what the agent asks or says")
+    .action(async (agent: string, event: string, options: HookOptions) => {
+      const state = options.state === undefined ? null : agentState(options.state);
+      if (!agentNamePattern.test(agent)) throw new UsageError(`'${agent}' is not a name of an agent`);
+      const around = paneAround(process.env);
+      if (around === null) return;
+      // Whatever hangs, a session process or our own standard input.
+      setTimeout(() => process.exit(GAVE_UP), PATIENCE_MS).unref();
+      noteFired(around.instance, agent);
+      const read = readHook(agent, event, await payload());
+      const message = options.message ?? read.message;
+      using session = await SessionClient.open(around.instance, around.pane);
+      const { accepted, reason } = await session.call("agent.report", {
+        agent,
+        event,
+        state: state ?? read.state,
+        ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
+        pid: process.ppid,
+      });
+      if (!accepted) await say(`not counted: ${reason}\n`);
+    });
+}
+
+/** Longest message that the operation takes, in characters. */
+const MAX_MESSAGE = 4_096;
+
+/** The JSON on standard input; null when there is none. */
+async function payload(): Promise<unknown> {
+  if (process.stdin.isTTY) return null;
+  const text = await Promise.race([readAll(), Bun.sleep(PAYLOAD_MS).then(() => "")]);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Cut, empty or another format: the event alone counts.
+    return null;
+  }
+}
+
+async function readAll(): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of Bun.stdin.stream()) {
+    text += decoder.decode(bytes, { stream: true });
+    if (text.length > MAX_PAYLOAD) return "";
+  }
+  return text;
+}

@@ -1,0 +1,75 @@
+/**
+ * A view of the command line that takes the whole terminal: its keys as events, its size, and the terminal as it was on
+ * every way out.
+ */
+import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "../keys/decode.ts";
+import type { InputEvent } from "../keys/types.ts";
+import { rawMode } from "../platform/raw-mode.ts";
+import { print } from "./print.ts";
+
+/** How long a lone Escape may be the beginning of a key, in ms. */
+const ESCAPE_MS = 30;
+
+export interface FullScreen<T> {
+  /** What switches the terminal to the view, and back. */
+  readonly enter: string;
+  readonly leave: string;
+  draw(): Promise<void>;
+  /** @param done ends the view with its result */
+  act(events: readonly InputEvent[], done: (result: T) => void): void;
+}
+
+export function terminalSize(): { rows: number; cols: number } {
+  return { rows: process.stdout.rows || 24, cols: process.stdout.columns || 80 };
+}
+
+/** @returns null when the view was ended by a signal, or its terminal is gone */
+export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
+  const raw = rawMode(0);
+  const done = Promise.withResolvers<T | null>();
+  let keys = initialKeyState;
+  let timer: Timer | null = null;
+  const take = (decoded: ReturnType<typeof flushKeys>): void => {
+    keys = decoded.state;
+    // What fails ends the view, so that the terminal is given back.
+    try {
+      view.act(decoded.events, done.resolve);
+    } catch (error) {
+      done.reject(error);
+    }
+  };
+  const continued = (): void => {
+    raw.enter();
+    void print(view.enter).then(() => view.draw());
+  };
+  const read = (bytes: Uint8Array): void => {
+    if (timer !== null) clearTimeout(timer);
+    take(decodeKeys(keys, bytes));
+    if (isWaiting(keys)) timer = setTimeout(() => take(flushKeys(keys)), ESCAPE_MS);
+  };
+  const resized = (): void => void view.draw();
+  const stop = (): void => done.resolve(null);
+  const signals = ["SIGTERM", "SIGHUP", "SIGINT"] as const;
+  process.on("SIGWINCH", resized);
+  process.on("SIGCONT", continued);
+  for (const signal of signals) process.on(signal, stop);
+  process.stdin.on("data", read);
+  process.stdin.on("end", stop);
+  process.stdin.resume();
+  raw.enter();
+  try {
+    await print(view.enter);
+    await view.draw();
+    return await done.promise;
+  } finally {
+    if (timer !== null) clearTimeout(timer);
+    process.off("SIGWINCH", resized);
+    process.off("SIGCONT", continued);
+    for (const signal of signals) process.off(signal, stop);
+    process.stdin.off("data", read);
+    process.stdin.off("end", stop);
+    process.stdin.pause();
+    await print(view.leave);
+    raw.leave();
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * The sessions of an instance, for `wsh list` and `wsh agents`: from the server if one runs, which knows most of them
+ * without waking them. Otherwise the session processes are found and asked all at once, so that no server is needed, and
+ * one that hangs delays the rest by at most a second.
+ */
+import * as v from "valibot";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
+import type { SessionEntry } from "../../instance/registry/directories.ts";
+import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
+import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
+import { Connection } from "../../wire/connection.ts";
+import { askServer } from "../server-client.ts";
+import { connectFailure } from "./client.ts";
+
+/** Longest wait for a session process to answer before it is shown as unresponsive, in ms: a healthy one takes one. */
+const HELLO_PATIENCE_MS = 900;
+/** Longest wait for the server, in ms: it waits up to a second for a session process that hangs. */
+const SERVER_PATIENCE_MS = 1_500;
+/** Like HELLO_PATIENCE_MS, for one that the server reports as unresponsive: only the reason is requested. */
+const SILENT_PATIENCE_MS = 150;
+
+/** A session process that answered, or why it did not. */
+export type Listed =
+  | { readonly entry: SessionEntry; readonly info: SessionInfo }
+  | { readonly entry: SessionEntry; readonly trouble: WshError };
+
+export async function findAll(instance: Instance): Promise<Listed[]> {
+  const asked = (await askAtServer(instance)) ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
+  const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
+  // Left behind by session processes that were killed.
+  if (dead.length > 0)
+    await cleanStale(
+      instance,
+      dead.map(({ entry }) => entry.id),
+    ).catch(() => []);
+  return asked.filter((one) => !dead.includes(one));
+}
+
+/** The server's answer; null when it does not come in time, or not in this version's form. */
+async function askAtServer(instance: Instance): Promise<Listed[] | null> {
+  const answer = await askServer(instance, "GET", "/sessions?all=true", { patienceMs: SERVER_PATIENCE_MS }).catch(
+    () => null,
+  );
+  const infos = v.safeParse(v.array(SessionInfoSchema), answer);
+  if (!infos.success) return null;
+  return Promise.all(
+    infos.output.map((info) => {
+      const entry = entryOf(instance, info);
+      return info.state === "unresponsive" ? ask(entry, SILENT_PATIENCE_MS) : { entry, info };
+    }),
+  );
+}
+
+function entryOf(instance: Instance, { id, pane_id, name, running }: SessionInfo): SessionEntry {
+  const pane = parseTarget(pane_id);
+  if (pane.kind !== "pane") throw new WshError("internal_error", `'${pane_id}' is not a pane's id`);
+  const own = parseTarget(id);
+  const session = own.kind === "session_id" ? own.id : null;
+  const socket = hostSocket(instance, pane.id);
+  return { id: pane.id, session, window: null, socket, name, ended: !running, isMember: false };
+}
+
+async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise<Listed> {
+  try {
+    const { connection, hello } = await Connection.open(entry.socket, "cli", {}, patienceMs);
+    connection.close();
+    if (hello.info !== undefined) return { entry, info: hello.info };
+    return { entry, trouble: new WshError("host_unavailable", "the session is being started") };
+  } catch (thrown) {
+    return { entry, trouble: connectFailure(thrown, entry.socket) };
+  }
+}
+
+export function isEnded(one: Listed): boolean {
+  return "info" in one ? !one.info.running : one.entry.ended;
+}
+
+export function asJson(one: Listed): object {
+  if ("info" in one) return one.info;
+  const { entry, trouble } = one;
+  const { code, message } = trouble;
+  const pane_id = paneId(entry.id);
+  const id = entry.session === null ? pane_id : sessionId(entry.session);
+  return { id, pane_id, name: entry.name ?? pane_id, state: "unresponsive", error: { code, message } };
+}

@@ -1,0 +1,45 @@
+/** Operations on the agent that runs in a pane (docs/protocol.md, Agents). */
+import * as v from "valibot";
+import { AgentStateSchema, agentNamePattern } from "../protocol/agent.ts";
+import { operation } from "./define.ts";
+
+/** Characters of an event's name, and of a message: more is no name, and cut anyway. */
+const MAX_EVENT = 64;
+const MAX_MESSAGE = 4_096;
+
+export const agentOperations = [
+  operation({
+    name: "agent.report",
+    scope: "pane",
+    access: "operate",
+    summary:
+      "An agent's hook reports what the agent does; counts if the process belongs to the agent that holds the terminal",
+    input: v.object({
+      agent: v.pipe(v.string(), v.regex(agentNamePattern), v.description("claude, codex …")),
+      event: v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_EVENT), v.description("as the agent names it")),
+      state: v.optional(
+        v.nullable(v.pipe(AgentStateSchema, v.description("null: the event says nothing of it"))),
+        null,
+      ),
+      message: v.optional(v.pipe(v.string(), v.maxLength(MAX_MESSAGE), v.description("what it asks or says"))),
+      pid: v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(2),
+        v.description("the process that reports: the agent, or one that it started"),
+      ),
+    }),
+    output: v.object({
+      accepted: v.boolean(),
+      reason: v.optional(
+        v.pipe(
+          v.picklist(["not_in_pane", "nested"]),
+          v.description("no process of the pane; or an agent that another agent started"),
+        ),
+      ),
+    }),
+    errors: ["session_ended"],
+    http: [{ method: "POST", path: "/sessions/:name/agent" }],
+    ws: ["report_agent"],
+  }),
+] as const;

@@ -1,0 +1,313 @@
+/**
+ * The agent of a pane: finds it among the programs that hold the terminal, keeps what is known of it, and reports each
+ * change of its state once.
+ *
+ * The agent is the outermost one in the foreground: one that it starts itself changes nothing, and neither does a report
+ * of a process that only inherited the pane's environment. What is known belongs to a process and lasts until that has
+ * ended: an agent that was stopped, or stands behind an editor that it started, is as it was when it is back.
+ *
+ * `output` and `input` run per chunk and per key: they note the time and set one timer. A look scans the foreground group;
+ * while there is no agent it is made only after output, and rarely while the same group holds the terminal. Nothing is
+ * polled except an agent that is busy without output.
+ */
+import { Alarm } from "../../base/alarm.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { ForegroundFacts } from "../../platform/foreground.ts";
+import { type AgentInfo, type AgentState, agentMessage } from "../../protocol/agent.ts";
+import type { Attention } from "../../terminal/model.ts";
+import type { ProgramState } from "../state/classify.ts";
+import { type AgentKnowledge, afterOutput, type Judgement, judge, nothingKnown, REST_MS } from "./judge.ts";
+import type { AgentMatch, AgentTable, ProcessNames } from "./known-agents.ts";
+import { type AgentProcess, findAgent, type Lineage, lineageOf, reporter } from "./lineage.ts";
+
+/** Time from output to the look that it causes, in ms: an agent is there for minutes. */
+const LOOK_MS = 500;
+/** Longest time between two looks at the same foreground group without an agent, in ms. */
+const MAX_LOOK_MS = 30_000;
+/** Agents kept that live and do not hold the terminal: stopped ones. */
+const MAX_KEPT = 8;
+/** Longest input that may be a report of the terminal and no key, in bytes. */
+const MAX_REPORT_BYTES = 32;
+/** What terminals send without a person's doing: focus, and the mouse. */
+const terminalReport = /^(?:\x1b\[[IO]|\x1b\[<[\d;]+[Mm]|\x1b\[M[\s\S]{3})+$/;
+
+/** A report of an agent's hook. */
+export interface AgentReport {
+  readonly agent: string;
+  readonly event: string;
+  /** Null for an event that says nothing of the state. */
+  readonly state: AgentState | null;
+  readonly message?: string | undefined;
+  /** The process that reports: the agent, or one that it started. */
+  readonly pid: number;
+}
+
+export type ReportOutcome =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly reason: "not_in_pane" | "nested" };
+
+export interface AgentWatchPort {
+  readonly clock: Clock;
+  readonly table: AgentTable;
+  readonly lineage: Lineage;
+  /** The pane's program; null when it has ended. */
+  readonly pid: () => number | null;
+  /** Process group that holds the terminal; null when unknown. */
+  readonly foreground: () => number | null;
+  /** Looks at what holds the terminal: calls `observed`. */
+  readonly look: () => void;
+  readonly changed: (agent: AgentInfo | null) => void;
+}
+
+interface Kept {
+  readonly process: AgentProcess;
+  known: AgentKnowledge;
+  judged: Judgement | null;
+  /** Wall time. */
+  since: number;
+}
+
+export class AgentWatch {
+  private readonly kept = new Map<string, Kept>();
+  /** Names of agents that the table does not know and that have reported themselves, by pid. */
+  private readonly claimed = new Map<number, string>();
+  /** Announced by a program that was not looked at yet: the newest of each kind. */
+  private pending: Partial<Record<Attention["kind"], Attention>> = {};
+  private current: Kept | null = null;
+  private lastTold = "";
+  private readonly alarm: Alarm;
+  private lookedGroup: number | null = null;
+  private lookedAt = Number.NEGATIVE_INFINITY;
+  private nextLookAt = 0;
+  private lookMs = LOOK_MS;
+
+  constructor(private readonly port: AgentWatchPort) {
+    this.alarm = new Alarm(port.clock, () => this.ring());
+  }
+
+  /** The agent in the foreground, as last seen; null when there is none. */
+  get info(): AgentInfo | null {
+    const { current } = this;
+    if (current === null) return null;
+    const { state, source, why, message } = this.judged(current);
+    const { name, pid } = current.process;
+    const words = message === undefined || message === "" ? {} : { message };
+    return { name, pid, state, source, why, since: current.since, ...words };
+  }
+
+  /** Output was parsed. Runs per chunk. */
+  output(): void {
+    const now = this.port.clock.now();
+    if (this.current !== null) this.current.known = afterOutput(this.current.known, now);
+    this.alarm.set(now + LOOK_MS);
+  }
+
+  /** Input is given to the program. Runs per key. */
+  input(bytes: Uint8Array): void {
+    const { current } = this;
+    if (current === null || isTerminalReport(bytes)) return;
+    const now = this.port.clock.now();
+    current.known = { ...current.known, inputAt: now };
+    this.alarm.set(now + LOOK_MS);
+  }
+
+  /** The program announced something in its output. Comes while a chunk is parsed. */
+  announced(attention: Attention): void {
+    const { current } = this;
+    const at = this.port.clock.now();
+    if (current !== null) current.known = withAttention(current.known, attention, at);
+    else {
+      this.pending[attention.kind] = attention;
+      this.lookedGroup = null;
+    }
+    this.alarm.set(at);
+  }
+
+  /** A hook reports. Looks first, so that the report of an agent that has just started is its own. */
+  report(report: AgentReport): ReportOutcome {
+    const { port } = this;
+    const program = port.pid();
+    const chain = program === null ? null : lineageOf(port.lineage, report.pid, program);
+    if (chain === null) return { accepted: false, reason: "not_in_pane" };
+    const found = reporter(chain, (process) => this.match(process));
+    if (found === "nested") return { accepted: false, reason: "nested" };
+    const owner = found ?? chain.unknown;
+    if (owner === null) return { accepted: false, reason: "not_in_pane" };
+    if (found === null) this.claim(owner.pid, report.agent);
+    const process = found ?? { ...owner, name: report.agent };
+    const kept = this.keep(process);
+    const { state, event } = report;
+    if (state !== null) {
+      const why = `its hook ${event} reported it`;
+      const message = report.message === undefined ? undefined : agentMessage(report.message);
+      kept.known = { ...kept.known, hook: { state, source: "hook", why, message, at: port.clock.now() } };
+    }
+    port.look();
+    this.tell();
+    return { accepted: true };
+  }
+
+  /** What holds the terminal was looked at; null facts say nothing. Runs per look of anybody's. */
+  observed(facts: ForegroundFacts | null, state: ProgramState): void {
+    const { port } = this;
+    const program = port.pid();
+    if (state.state === "exited" || program === null) this.show(null);
+    else if (facts !== null) {
+      const process = findAgent(facts, program, port.lineage, (each) => this.match(each));
+      const kept = process === null ? null : this.keep(process);
+      if (kept !== null) {
+        const isAtRest = state.doing === "ready" || state.doing === "unknown";
+        if (kept.known.isAtRest !== isAtRest) kept.known = { ...kept.known, isAtRest };
+      }
+      this.show(kept);
+      this.lookedGroup = facts.group;
+      this.lookedAt = port.clock.now();
+    }
+    this.forgetEnded();
+  }
+
+  /** The pane's program has ended. */
+  exited(): void {
+    this.show(null);
+    this.kept.clear();
+    this.claimed.clear();
+    this.tell();
+    this.alarm.clear();
+  }
+
+  dispose(): void {
+    this.alarm.clear();
+  }
+
+  private match(process: ProcessNames & { readonly pid: number }): AgentMatch | null {
+    const claimed = this.claimed.get(process.pid);
+    return this.port.table(process) ?? (claimed === undefined ? null : { name: claimed, isScript: false });
+  }
+
+  private claim(pid: number, name: string): void {
+    if (this.claimed.size >= MAX_KEPT) this.claimed.clear();
+    this.claimed.set(pid, name);
+  }
+
+  private keep(process: AgentProcess): Kept {
+    const known = this.kept.get(process.key);
+    if (known !== undefined) return known;
+    const { clock } = this.port;
+    const now = clock.now();
+    // A program that starts prints: what it does after that is seen.
+    const begun = { ...nothingKnown, outputAt: now, burstAt: now };
+    const kept: Kept = { process, known: begun, judged: null, since: clock.wall() };
+    if (this.kept.size >= MAX_KEPT) {
+      const oldest = this.kept.keys().next();
+      if (!oldest.done) this.kept.delete(oldest.value);
+    }
+    this.kept.set(process.key, kept);
+    return kept;
+  }
+
+  private show(kept: Kept | null): void {
+    if (kept === this.current) return;
+    this.current = kept;
+    const now = this.port.clock.now();
+    for (const attention of kept === null ? [] : Object.values(this.pending)) {
+      if (kept !== null) kept.known = withAttention(kept.known, attention, now);
+    }
+    this.alarm.set(now);
+  }
+
+  /** Drops what was known of agents that have ended. */
+  private forgetEnded(): void {
+    for (const [key, kept] of this.kept) {
+      const { process } = kept;
+      if (this.lives(kept)) continue;
+      this.kept.delete(key);
+      this.claimed.delete(process.pid);
+      if (this.current?.process.key === key) this.show(null);
+    }
+  }
+
+  private ring(): void {
+    const { port } = this;
+    const now = port.clock.now();
+    if (port.pid() === null) {
+      this.exited();
+      return;
+    }
+    const group = port.foreground();
+    const { current } = this;
+    if (group !== this.lookedGroup || (current !== null && !this.lives(current))) this.lookAgain(now, true);
+    else if (current === null && now >= this.nextLookAt) this.lookAgain(now);
+    // There was output: it may be that of an agent that the same group has become.
+    else if (current === null) this.alarm.set(this.nextLookAt);
+    if (this.current !== null) this.watchRest(this.current, now);
+    this.pending = {};
+    this.tell();
+  }
+
+  /** Finds out whether the agent rests, once it has been quiet, and rings when time alone may change its state. */
+  private watchRest(current: Kept, now: number): void {
+    const { inputAt, outputAt } = current.known;
+    const quietSince = Math.max(inputAt, outputAt);
+    let { until } = this.judged(current);
+    if (until === Number.POSITIVE_INFINITY) return;
+    if (now >= quietSince + REST_MS) {
+      if (this.lookedAt <= quietSince) this.lookAgain(now, true);
+      else if (!current.known.isAtRest && now >= this.nextLookAt) this.lookAgain(now);
+      if (this.current !== current) return;
+      until = this.judged(current).until;
+      if (!current.known.isAtRest) until = Math.max(until, this.nextLookAt);
+    }
+    if (until !== Number.POSITIVE_INFINITY) this.alarm.set(Math.max(until, now + LOOK_MS));
+  }
+
+  private lives({ process }: Kept): boolean {
+    return this.port.lineage(process.pid)?.key === process.key;
+  }
+
+  /** @param isNews what was looked at before has changed */
+  private lookAgain(now: number, isNews = false): void {
+    if (isNews) this.lookMs = LOOK_MS;
+    this.nextLookAt = now + this.lookMs;
+    this.lookMs = Math.min(MAX_LOOK_MS, this.lookMs * 2);
+    this.port.look();
+  }
+
+  private judged(kept: Kept): Judgement {
+    const { clock } = this.port;
+    const now = clock.now();
+    const was = kept.judged;
+    const next = judge(kept.known, now, was?.state ?? "working");
+    if (was?.state !== next.state) kept.since = clock.wall();
+    kept.judged = next;
+    const { hook } = kept.known;
+    if (hook?.state === "needs_input" && next.state === "working") {
+      // The answer was given; what follows is work until a hook says otherwise.
+      kept.known = { ...kept.known, hook: { state: "working", source: "program", why: next.why, at: now } };
+    }
+    return next;
+  }
+
+  /** Reports what is new. */
+  private tell(): void {
+    const { info } = this;
+    const told = info === null ? "" : `${info.pid} ${info.name} ${info.state} ${info.source} ${info.message ?? ""}`;
+    if (told === this.lastTold) return;
+    this.lastTold = told;
+    this.port.changed(info);
+  }
+}
+
+function withAttention(known: AgentKnowledge, attention: Attention, at: number): AgentKnowledge {
+  if (attention.kind === "notification") {
+    return { ...known, notification: { by: attention.by, message: agentMessage(attention.text), at } };
+  }
+  const { state } = attention;
+  // Repeated while it lasts; and cleared without having been shown, as at a start, it says nothing.
+  if (known.progress === null ? state === "cleared" : known.progress.state === state) return known;
+  return { ...known, progress: { state, at } };
+}
+
+function isTerminalReport(bytes: Uint8Array): boolean {
+  if (bytes.length < 3 || bytes.length > MAX_REPORT_BYTES || bytes[0] !== 0x1b) return false;
+  return terminalReport.test(String.fromCharCode(...bytes));
+}

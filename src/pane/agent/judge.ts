@@ -1,0 +1,157 @@
+/**
+ * What an agent does, judged from what is known of it. Pure: the same knowledge at the same time gives the same answer,
+ * which names its source. The best source decides: the agent's own hooks, then what it announces to its terminal, then
+ * whether it prints. Words on the screen are never looked at.
+ *
+ * Each source is blind to something. Hooks report no rejected permission and no interrupt: a hook's `needs_input` is over
+ * when the person has typed and the agent works on, a hook's `working` when it was typed to and rests. A program
+ * alone does not say whether it has finished or asks: at rest it is `needs_input`, never `idle` and never `done`.
+ */
+import type { AgentSource, AgentState } from "../../protocol/agent.ts";
+
+/** Output that goes on this long after input, or after a pause, is work and no echo, in ms. */
+const WORK_MS = 1_500;
+/** Output counts as going on across pauses up to this, in ms: counters of seconds redraw once a second. */
+const PAUSE_MS = 1_200;
+/** Silence after which an agent of which only output is known may be at rest, in ms: spinners turn faster. */
+export const REST_MS = 3_000;
+/** The same for one whose hooks reported work, in ms: what it was typed to may have ended that. */
+const INTERRUPTED_MS = 5_000;
+
+/** What an agent's hook reported last, or what followed from it. */
+export interface Told {
+  readonly state: AgentState;
+  readonly source: AgentSource;
+  readonly why: string;
+  readonly message?: string | undefined;
+  readonly at: number;
+}
+
+/** Times are of the pane's clock; -Infinity for never. */
+export interface AgentKnowledge {
+  /** The newest report of its hooks. */
+  readonly hook: Told | null;
+  readonly notification: { readonly by: string; readonly message: string; readonly at: number } | null;
+  readonly progress: { readonly state: "active" | "cleared" | "stopped"; readonly at: number } | null;
+  /** Somebody typed or sent something. */
+  readonly inputAt: number;
+  readonly outputAt: number;
+  /** When the output that goes on began. */
+  readonly burstAt: number;
+  /** The kernel sees it wait for a key, or does not tell; false while it computes or waits for something else. */
+  readonly isAtRest: boolean;
+}
+
+export const nothingKnown: AgentKnowledge = {
+  hook: null,
+  notification: null,
+  progress: null,
+  inputAt: Number.NEGATIVE_INFINITY,
+  outputAt: Number.NEGATIVE_INFINITY,
+  burstAt: Number.NEGATIVE_INFINITY,
+  isAtRest: false,
+};
+
+export interface Judgement {
+  readonly state: AgentState;
+  readonly source: AgentSource;
+  readonly why: string;
+  readonly message?: string | undefined;
+  /** When the answer may change though nothing happens; Infinity for never. */
+  readonly until: number;
+}
+
+/** Knowledge after output at `now`. Runs per chunk. */
+export function afterOutput(known: AgentKnowledge, now: number): AgentKnowledge {
+  const goesOn = now - known.outputAt <= PAUSE_MS;
+  return { ...known, outputAt: now, burstAt: goesOn ? known.burstAt : now };
+}
+
+/** @param was by the program alone it stays what it was while what it prints may be an echo */
+export function judge(known: AgentKnowledge, now: number, was: AgentState): Judgement {
+  const { hook } = known;
+  const announced = judgeAnnounced(known, now, was);
+  if (hook === null) return announced ?? judgeProgram(known, now, was);
+  const { state, source, why, message, at } = hook;
+  const told = { state, source, why, message };
+  const isNews = announced !== null && announced.at > at;
+  switch (state) {
+    case "needs_input":
+      // Until work shows that the answer was one: the first key may only have moved the choice.
+      if (known.inputAt > at && worksOn(known, known.inputAt)) {
+        return { state: "working", source: "program", why: "it was typed to and works on", until: Infinity };
+      }
+      return { ...told, until: known.inputAt > at ? now + WORK_MS : Infinity };
+    case "done":
+      if (isNews && announced.state === "working") return announced;
+      // Notified again after somebody typed, it asks; else it only repeats that it has finished.
+      if (isNews && known.inputAt > at && announced.state === "needs_input") return announced;
+      if (known.inputAt > at) return seenTo(known, told, now);
+      return { ...told, ...(isNews && announced.message ? { message: announced.message } : {}), until: Infinity };
+    case "idle":
+      return isNews && announced.state !== "done" ? announced : { ...told, until: Infinity };
+    case "working": {
+      if (isNews && announced.state !== "working") return announced;
+      const restAt = Math.max(known.inputAt, known.outputAt) + INTERRUPTED_MS;
+      if (known.inputAt <= at) return { ...told, until: Infinity };
+      if (now < restAt || !known.isAtRest) return { ...told, until: Math.max(restAt, now + WORK_MS) };
+      const seen = "its hooks reported work; it was typed to since, and rests";
+      return { state: "needs_input", source: "program", why: seen, until: Infinity };
+    }
+  }
+}
+
+/** Somebody typed to an agent that had finished; what it does then, its hooks report with the next prompt. */
+function seenTo(known: AgentKnowledge, told: Omit<Judgement, "until">, now: number): Judgement {
+  const working = judgeProgram(known, now, "idle");
+  if (working.state === "working") return working;
+  return { ...told, state: "idle", why: `${told.why}; typed to since`, until: now + WORK_MS };
+}
+
+/** By notifications and progress; null when there is none, or it is over. */
+function judgeAnnounced(
+  known: AgentKnowledge,
+  now: number,
+  was: AgentState,
+): (Judgement & { readonly at: number }) | null {
+  const { notification, progress, inputAt } = known;
+  if (notification !== null && notification.at >= (progress?.at ?? Number.NEGATIVE_INFINITY)) {
+    const { by, message, at } = notification;
+    const source = "notification";
+    if (inputAt <= at)
+      return { state: "needs_input", source, why: `it notified by ${by}`, message, at, until: Infinity };
+    return progress?.state === "active" ? { ...judgeProgram(known, now, was), at: inputAt } : null;
+  }
+  if (progress === null) return null;
+  const { state, at } = progress;
+  const source = "progress";
+  if (state === "active") {
+    return { state: "working", source, why: "it shows progress (OSC 9;4)", at, until: Infinity };
+  }
+  if (inputAt > at) return null;
+  return state === "cleared"
+    ? { state: "done", source, why: "its progress (OSC 9;4) has ended", at, until: Infinity }
+    : { state: "needs_input", source, why: "its progress (OSC 9;4) shows an error or a pause", at, until: Infinity };
+}
+
+function judgeProgram(known: AgentKnowledge, now: number, was: AgentState): Judgement {
+  const source = "program";
+  const restAt = Math.max(known.outputAt, known.inputAt) + REST_MS;
+  if (now >= restAt && known.isAtRest) {
+    return {
+      state: "needs_input",
+      source,
+      why: "it rests and waits for a key; what for, only hooks tell",
+      until: Infinity,
+    };
+  }
+  if (now >= restAt) return { state: "working", source, why: "it is busy, without output", until: now + REST_MS };
+  const working = { state: "working", source, why: "it prints", until: restAt } as const;
+  if (worksOn(known, known.inputAt)) return working;
+  return was === "working" ? working : { state: was, source, why: "it may only echo what is typed", until: restAt };
+}
+
+/** Whether output has gone on longer than the answer to input does. */
+function worksOn({ burstAt, outputAt }: AgentKnowledge, inputAt: number): boolean {
+  return outputAt - Math.max(burstAt, inputAt) >= WORK_MS;
+}

@@ -1,0 +1,119 @@
+/**
+ * Which agent a process is, by its name, its script or its command line. Pure. The table knows the agents that are in
+ * use; settings add to it (`agents = ["NAME=PATTERN"]`), and theirs are looked at first.
+ *
+ * Agents are often scripts: `node /usr/bin/claude` is claude, as is a shell script of that name. Such a process is a
+ * *wrapper* when what it starts is the same agent again.
+ */
+
+/** What is compared of a process. */
+export interface ProcessNames {
+  /** As the kernel has it, cut short. */
+  readonly name: string;
+  readonly args: readonly string[];
+}
+
+export interface AgentMatch {
+  readonly name: string;
+  /** An interpreter runs it. */
+  readonly isScript: boolean;
+}
+
+interface AgentRule {
+  readonly name: string;
+  /** Names of its program, or of its script without suffix. */
+  readonly programs: readonly string[];
+  /** Part of its script's path, where the script has a common name. */
+  readonly paths: readonly string[];
+}
+
+const rule = (name: string, programs: readonly string[] = [], paths: readonly string[] = []): AgentRule => ({
+  name,
+  programs: [name, ...programs],
+  paths,
+});
+
+const builtIn: readonly AgentRule[] = [
+  rule("claude", ["claude-code"], ["/@anthropic-ai/claude-code/"]),
+  rule("codex", [], ["/@openai/codex/"]),
+  rule("gemini", ["gemini-cli"], ["/@google/gemini-cli/"]),
+  rule("opencode", [".opencode"], ["/opencode-ai/"]),
+  rule("aider", [], ["/aider/__main__.py"]),
+  rule("cursor-agent", [], ["/cursor-agent/"]),
+  rule("copilot", [], ["/@github/copilot/"]),
+  rule("goose"),
+  rule("amp", [], ["/@sourcegraph/amp/"]),
+  rule("qwen", ["qwen-code"], ["/@qwen-code/qwen-code/"]),
+  rule("crush"),
+  rule("droid"),
+  rule("auggie", [], ["/@augmentcode/auggie/"]),
+  rule("kimi", ["kimi-cli"]),
+  rule("kiro-cli", ["kiro-cli-chat"]),
+];
+
+const interpreters =
+  /^(?:node|nodejs|bun|deno|tsx|ruby|python[\d.]*|pypy[\d.]*|sh|bash|dash|zsh|ksh|node-MainThread|MainThread)$/;
+/** Options of interpreters that take the next argument. */
+const valued: ReadonlySet<string> = new Set(["-r", "--require", "--import", "--loader", "-X", "-W", "--env-file"]);
+const suffix = /\.(?:[cm]?js|[cm]?ts|py|sh|rb)$/;
+
+export type AgentTable = (process: ProcessNames) => AgentMatch | null;
+
+/**
+ * The table with a person's own entries: `NAME=PATTERN`. A pattern without blank or slash is a program's name, else the
+ * whole command line; `*` stands for anything.
+ */
+export function agentTable(own: readonly string[] = []): AgentTable {
+  const added = own.map((entry) => {
+    const equals = entry.indexOf("=");
+    const pattern = entry.slice(equals + 1);
+    return { name: entry.slice(0, equals), matches: glob(pattern), wholeLine: /[\s/]/.test(pattern) };
+  });
+  return (process) => {
+    const words = wordsOf(process);
+    const line = process.args.join(" ");
+    for (const { name, matches, wholeLine } of added) {
+      if (wholeLine ? matches.test(line) : words.programs.some((program) => matches.test(program))) {
+        return { name, isScript: words.script !== null };
+      }
+    }
+    for (const { name, programs, paths } of builtIn) {
+      if (programs.some((program) => words.programs.includes(program)))
+        return { name, isScript: words.script !== null };
+      if (words.script !== null && paths.some((part) => words.script?.includes(part))) return { name, isScript: true };
+    }
+    return null;
+  };
+}
+
+function glob(pattern: string): RegExp {
+  const parts = pattern.split("*").map((part) => part.replace(/[\\^$.|?+()[\]{}]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s");
+}
+
+/** The names by which a process goes, and the path of its script if an interpreter runs it. */
+function wordsOf({ name, args }: ProcessNames): { programs: readonly string[]; script: string | null } {
+  // A login shell's own name begins with a dash.
+  const program = baseName(args[0] ?? "").replace(/^-/, "");
+  if (!interpreters.test(program)) return { programs: [program, name], script: null };
+  const script = scriptOf(args);
+  if (script === null) return { programs: [name], script: null };
+  return { programs: [baseName(script).replace(suffix, ""), ...(interpreters.test(name) ? [] : [name])], script };
+}
+
+/** The script that an interpreter was given; null for a command (`-c`, `-e`), or none. */
+function scriptOf(args: readonly string[]): string | null {
+  for (let at = 1; at < args.length; at++) {
+    const arg = args[at] ?? "";
+    if (arg === "-m") return args[at + 1] ?? null;
+    if (/^(?:-[a-z]*[ce]|--eval|--print|-p)$/.test(arg)) return null;
+    if (valued.has(arg)) at++;
+    // `bun run SCRIPT`, `deno run SCRIPT`.
+    else if (!arg.startsWith("-") && !(arg === "run" && at === 1)) return arg;
+  }
+  return null;
+}
+
+function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,90 @@
+/**
+ * Which process of a pane is its agent, and whose report a hook's is, by who started whom. Pure over the port that says
+ * what a process is.
+ *
+ * The outermost agent counts. A wrapper (`node …/codex` that starts the program `codex`) and what it starts directly are
+ * one agent; an agent that another one runs through a shell is nested.
+ */
+import type { ForegroundFacts } from "../../platform/foreground.ts";
+import type { AgentMatch, ProcessNames } from "./known-agents.ts";
+
+/** Processes between a hook and the pane's program; a deeper descent is not looked at. */
+const MAX_DEPTH = 32;
+const shellName = /^-?(?:ba|z|fi|da|a|k|mk)?sh$|^(?:busybox|env|timeout|wsh)$/;
+
+export interface ProcessIdentity extends ProcessNames {
+  readonly pid: number;
+  readonly ppid: number;
+  /** The same as long as the process lives, and no other's after it. */
+  readonly key: string;
+}
+
+/** What a process is; null when it has ended. */
+export type Lineage = (pid: number) => ProcessIdentity | null;
+
+export interface AgentProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly key: string;
+}
+
+/** From the pane's program down to the process that reports. */
+export interface Chain {
+  readonly processes: readonly ProcessIdentity[];
+  /** Who reports if no process of the chain is a known agent: the nearest that is no shell. */
+  readonly unknown: ProcessIdentity | null;
+}
+
+type Match = (process: ProcessNames & { readonly pid: number }) => AgentMatch | null;
+
+/** The agent among those that hold the terminal, the pane's own program and what stands between. */
+export function findAgent(
+  facts: ForegroundFacts,
+  program: number,
+  lineage: Lineage,
+  match: Match,
+): AgentProcess | null {
+  const own = facts.members.some(({ pid }) => pid === program) ? null : lineage(program);
+  const outermostFirst = [...(own === null ? [] : [own]), ...facts.ancestors.toReversed(), ...facts.members];
+  for (const process of outermostFirst) {
+    const found = match(process);
+    const identity = found === null ? null : lineage(process.pid);
+    if (found !== null && identity !== null) return { name: found.name, pid: process.pid, key: identity.key };
+  }
+  return null;
+}
+
+/** The descent of `pid` from the pane's program; null when it does not descend from it. */
+export function lineageOf(lineage: Lineage, pid: number, program: number): Chain | null {
+  const processes: ProcessIdentity[] = [];
+  for (let at = pid, depth = 0; at > 1 && depth < MAX_DEPTH; depth++) {
+    const process = lineage(at);
+    if (process === null) return null;
+    processes.unshift(process);
+    if (at === program) return { processes, unknown: processes.findLast((each) => !isShell(each)) ?? null };
+    at = process.ppid;
+  }
+  return null;
+}
+
+/** The agent that a chain's last process reports for; null when none is known on it. */
+export function reporter({ processes }: Chain, match: Match): AgentProcess | "nested" | null {
+  let agent: AgentProcess | null = null;
+  /** Whether the process before is that agent and may only wrap it. */
+  let wraps = false;
+  for (const process of processes) {
+    const found = match(process);
+    if (found === null) wraps = false;
+    else if (agent === null) {
+      agent = { name: found.name, pid: process.pid, key: process.key };
+      wraps = found.isScript;
+    } else if (wraps && found.name === agent.name) wraps = found.isScript;
+    else return "nested";
+  }
+  return agent;
+}
+
+function isShell({ name, args }: ProcessIdentity): boolean {
+  const program = args[0] ?? name;
+  return shellName.test(program.slice(program.lastIndexOf("/") + 1)) || shellName.test(name);
+}

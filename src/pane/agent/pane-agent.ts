@@ -1,0 +1,45 @@
+/** The agent of a pane, joined to what the pane knows of its program and to what the kernel says of processes. */
+import type { Clock } from "../../base/clock.ts";
+import type { Emitter } from "../../base/emitter.ts";
+import { platform } from "../../platform/platform.ts";
+import type { Commands } from "../commands/commands.ts";
+import type { PaneEvents, PaneOptions } from "../types.ts";
+import { AgentWatch } from "./agent-watch.ts";
+import { agentTable } from "./known-agents.ts";
+import type { ProcessIdentity } from "./lineage.ts";
+
+export interface PaneAgentPort {
+  readonly clock: Clock;
+  readonly events: Emitter<PaneEvents>;
+  readonly program: {
+    readonly pid: number | null;
+    readonly pty: { foreground(): number | null } | null;
+  };
+  readonly commands: () => Commands;
+}
+
+export function agentOf(
+  { agents = [] }: Pick<PaneOptions, "agents">,
+  { clock, events, program, commands }: PaneAgentPort,
+): AgentWatch {
+  return new AgentWatch({
+    clock,
+    table: agentTable(agents),
+    lineage: identityOf,
+    pid: () => program.pid,
+    foreground: () => program.pty?.foreground() ?? null,
+    look: () => void commands().state(),
+    changed: (agent) => {
+      commands().agentChanged(agent);
+      events.emit("agent", agent);
+    },
+  });
+}
+
+function identityOf(pid: number): ProcessIdentity | null {
+  const { processes } = platform();
+  const stat = processes.stat(pid);
+  if (stat === null || stat.state === "ended") return null;
+  const { ppid, name, started } = stat;
+  return { pid, ppid, name, args: processes.args(pid), key: `${pid}:${started}` };
+}

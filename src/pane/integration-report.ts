@@ -1,0 +1,25 @@
+/** Whether the shell of a pane reports where commands begin and end, and if not, why. */
+import { shellKind } from "../shell/plan.ts";
+import type { Commands } from "./commands/commands.ts";
+import type { PaneShell } from "./types.ts";
+
+export interface IntegrationReport {
+  readonly active: boolean;
+  readonly shell: string | null;
+  readonly reason?: string;
+}
+
+export function integrationReport({ kind, integration }: PaneShell, commands: Commands): IntegrationReport {
+  const shell = kind === "other" ? null : kind;
+  if (!integration.active) return { active: false, shell, reason: integration.reason };
+  const { log, replacedBy, inactiveReason, child } = commands;
+  if (child !== null) return { active: true, shell: child.kind };
+  if (inactiveReason !== null) return { active: false, shell, reason: inactiveReason };
+  if (replacedBy !== null) {
+    const name = shellKind(replacedBy);
+    const present = name === "other" ? null : name;
+    return { active: log.active, shell: present, reason: `the shell has become '${replacedBy}'` };
+  }
+  if (log.active || log.verified) return { active: true, shell };
+  return { active: false, shell, reason: "the shell has shown no prompt of its own yet" };
+}

@@ -1,0 +1,58 @@
+/** An AI agent that runs in a pane, in the form of every transport (docs/protocol.md, Agents). */
+import * as v from "valibot";
+
+/** What an agent does, the most urgent first. */
+export const agentStates = ["needs_input", "done", "idle", "working"] as const;
+export const AgentStateSchema = v.pipe(
+  v.picklist(agentStates),
+  v.description(
+    "working; needs_input: it waits for a person; done: it has finished and nobody has typed since; idle: it was seen to since",
+  ),
+);
+export type AgentState = v.InferOutput<typeof AgentStateSchema>;
+
+export const AgentSourceSchema = v.pipe(
+  v.picklist(["hook", "notification", "progress", "program"]),
+  v.description(
+    "what the state rests on: the agent's own hooks; a notification (OSC 9, 99, 777) or the progress (OSC 9;4) that it " +
+      "printed; or only whether it prints or waits for a key, and then needs_input does not say what for",
+  ),
+);
+export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
+
+/** Characters of what an agent says of itself that are kept. */
+export const MAX_AGENT_MESSAGE = 200;
+
+/** Name of an agent: `claude`, or one that settings or hooks add. */
+export const agentNamePattern = /^[a-z0-9][a-z0-9._-]{0,31}$/;
+
+export const AgentInfoSchema = v.object({
+  name: v.string(),
+  pid: v.number(),
+  state: AgentStateSchema,
+  source: AgentSourceSchema,
+  why: v.pipe(v.string(), v.description("what was seen, in words")),
+  since: v.pipe(v.number(), v.description("when the state began, Unix time in ms")),
+  message: v.optional(v.pipe(v.string(), v.description("the agent's own words: data, of whatever it read"))),
+});
+export type AgentInfo = v.InferOutput<typeof AgentInfoSchema>;
+
+/** A text of an agent on one line, without control characters, of a length that a list can show. */
+export function agentMessage(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+  return line.length <= MAX_AGENT_MESSAGE ? line : `${line.slice(0, MAX_AGENT_MESSAGE - 1).toWellFormed()}…`;
+}
+
+/** How a person's terminal is told that an agent needs somebody. */
+export const agentAlerts = ["off", "bell", "notify"] as const;
+export type AgentAlert = (typeof agentAlerts)[number];
+
+/** What to write to a person's terminal: nothing, BEL, or a notification (OSC 9). */
+export function alertFor(alert: AgentAlert, session: string, { name, state, message }: AgentInfo): string {
+  if (alert === "off") return "";
+  if (alert === "bell") return "\x07";
+  const words = state === "done" ? "is done" : "needs input";
+  const text = agentMessage(`${session}: ${name} ${words}${message === undefined ? "" : `: ${message}`}`);
+  // A number first would be another sequence of the same family.
+  return `\x1b]9;wsh ${text}\x1b\\`;
+}

@@ -1,0 +1,356 @@
+/** Which agent runs, and what it does, from recorded hooks and announcements. */
+import { describe, expect, test } from "bun:test";
+import { readHook } from "../../../src/cli/hooks/events.ts";
+import { AgentWatch } from "../../../src/pane/agent/agent-watch.ts";
+import { agentTable } from "../../../src/pane/agent/known-agents.ts";
+import type { ProcessIdentity } from "../../../src/pane/agent/lineage.ts";
+import type { ProgramState } from "../../../src/pane/state/classify.ts";
+import type { AgentInfo, AgentState } from "../../../src/protocol/agent.ts";
+import { KittyNotifications, parseOsc9, parseOsc777 } from "../../../src/terminal/attention.ts";
+import { manualClock } from "../../support/manual-clock.ts";
+
+const process = (pid: number, ppid: number, ...args: string[]): ProcessIdentity => ({
+  pid,
+  ppid,
+  name: (args[0] ?? "").split("/").at(-1)?.slice(0, 15) ?? "",
+  args,
+  key: `${pid}:1`,
+});
+
+describe("the table knows an agent", () => {
+  const table = agentTable(["mine=my-agent", "lab=python3 */lab/run.py*"]);
+  const cases: readonly (readonly [string, string | undefined])[] = [
+    ["claude", "claude"],
+    ["/opt/bin/codex --full-auto", "codex"],
+    ["node /usr/lib/node_modules/.bin/gemini", "gemini"],
+    ["node --no-warnings=X /usr/lib/node_modules/@google/gemini-cli/dist/index.js", "gemini"],
+    ["node /usr/lib/node_modules/@openai/codex/bin/codex.js", "codex"],
+    ["/usr/bin/python3.12 /home/me/.local/bin/aider --yes", "aider"],
+    ["python3 -m aider", "aider"],
+    ["bash /home/me/bin/claude", "claude"],
+    [
+      "/home/me/.local/share/cursor-agent/versions/1/node /home/me/.local/share/cursor-agent/versions/1/index.js",
+      "cursor-agent",
+    ],
+    ["my-agent", "mine"],
+    ["python3 /srv/lab/run.py --fast", "lab"],
+    ["vim claude", undefined],
+    ["bash -c claude", undefined],
+    ["node server.js claude", undefined],
+    ["-bash", undefined],
+    ["grep -r codex .", undefined],
+  ];
+  for (const [line, name] of cases) {
+    test(`${line}: ${name ?? "none"}`, () => expect(table(process(9, 1, ...line.split(" ")))?.name).toBe(name));
+  }
+});
+
+/** A pane whose shell (pid 10) runs programs, in time that passes when told. */
+class FakePane {
+  readonly clock = manualClock();
+  readonly told: (AgentInfo | null)[] = [];
+  readonly watch: AgentWatch;
+  processes = new Map<number, ProcessIdentity>([[10, process(10, 1, "bash")]]);
+  foreground = [10];
+  ancestors: number[] = [];
+  doing: ProgramState["doing"] = "ready";
+  looks = 0;
+
+  constructor() {
+    this.watch = new AgentWatch({
+      clock: this.clock,
+      table: agentTable(),
+      lineage: (pid) => this.processes.get(pid) ?? null,
+      pid: () => 10,
+      foreground: () => this.foreground[0] ?? null,
+      look: () => this.look(),
+      changed: (agent) => void this.told.push(agent),
+    });
+  }
+
+  look(): void {
+    this.looks++;
+    const facts = (pid: number) => {
+      const found = this.processes.get(pid) ?? process(pid, 1, "gone");
+      return { ...found, group: this.foreground[0] ?? 0, activity: "reading_tty" as const };
+    };
+    const members = this.foreground.filter((pid) => this.processes.has(pid)).map(facts);
+    this.watch.observed(
+      { group: this.foreground[0] ?? 0, shellGroup: 10, members, ancestors: this.ancestors.map(facts), unread: 0 },
+      {
+        state: "waiting_for_input",
+        why: "",
+        decidedFrom: "kernel",
+        doing: this.doing,
+        settled: true,
+        relay: null,
+        foreground: null,
+      },
+    );
+  }
+
+  run(...started: ProcessIdentity[]): void {
+    for (const each of started) this.processes.set(each.pid, each);
+    this.foreground = started.map(({ pid }) => pid);
+    this.print(600);
+  }
+
+  /** The program prints for so long. */
+  print(ms: number): void {
+    for (let at = 0; at < ms; at += 200) {
+      this.watch.output();
+      this.clock.pass(200);
+    }
+  }
+
+  type(text: string): void {
+    this.watch.input(new TextEncoder().encode(text));
+  }
+
+  hook(agent: string, event: string, payload: object = {}, pid = 30): unknown {
+    const { state, message } = readHook(agent, event, payload);
+    this.processes.set(pid, this.processes.get(pid) ?? process(pid, 20, "sh", "-c", "wsh hook"));
+    return this.watch.report({ agent, event, state, message, pid });
+  }
+
+  get state(): AgentState | undefined {
+    return this.watch.info?.state;
+  }
+}
+
+const claude = process(20, 10, "claude");
+
+describe("hooks", () => {
+  test("a turn of Claude Code: asks, is answered, works on, is done, is seen to", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    expect(pane.hook("claude", "SessionStart", { source: "startup" })).toEqual({ accepted: true });
+    expect(pane.watch.info).toMatchObject({ name: "claude", pid: 20, state: "idle", source: "hook" });
+    pane.hook("claude", "UserPromptSubmit");
+    pane.clock.pass(60_000);
+    // However quiet: a long tool.
+    expect(pane.state).toBe("working");
+    pane.hook("claude", "Notification", {
+      notification_type: "permission_prompt",
+      message: "Claude needs\x07 your\npermission",
+    });
+    expect(pane.watch.info).toMatchObject({ state: "needs_input", message: "Claude needs your permission" });
+    // Output alone answers nothing, nor does one key that moves the choice.
+    pane.print(5_000);
+    pane.type("\x1b[B");
+    pane.print(400);
+    pane.clock.pass(20_000);
+    expect(pane.state).toBe("needs_input");
+    pane.type("\r");
+    pane.print(4_000);
+    expect(pane.watch.info).toMatchObject({ state: "working", source: "program" });
+    pane.clock.pass(30_000);
+    expect(pane.state).toBe("working");
+    pane.hook("claude", "Stop");
+    expect(pane.state).toBe("done");
+    pane.clock.pass(60_000);
+    expect(pane.state).toBe("done");
+    pane.watch.announced({ kind: "notification", by: "OSC 9", text: "waiting for your input" });
+    pane.clock.pass(1_000);
+    expect(pane.state).toBe("done");
+    pane.type("t");
+    expect(pane.state).toBe("idle");
+    expect(pane.told.map((agent) => agent?.state)).toEqual([
+      ...["working", "idle", "working", "needs_input", "working", "done", "done"].map((state) => state as AgentState),
+    ]);
+  });
+
+  test("a rejected permission or an interrupt, which no hook reports, does not leave it working", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.hook("claude", "UserPromptSubmit");
+    pane.print(3_000);
+    pane.type("\x1b");
+    pane.print(400);
+    pane.clock.pass(4_000);
+    expect(pane.state).toBe("working");
+    pane.clock.pass(3_000);
+    expect(pane.watch.info).toMatchObject({ state: "needs_input", source: "program" });
+  });
+
+  test("what the mouse and focus report is no answer", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.hook("claude", "Stop");
+    for (const report of ["\x1b[I", "\x1b[O", "\x1b[<35;10;5M"]) pane.type(report);
+    expect(pane.state).toBe("done");
+  });
+
+  test("an event that nobody knows says nothing", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.hook("claude", "Stop");
+    expect(pane.hook("claude", "SomethingNew", { message: "x" })).toEqual({ accepted: true });
+    expect(pane.state).toBe("done");
+    expect(readHook("claude", "constructor", {})).toEqual({ state: null });
+    expect(readHook("gemini", "Notification", { notification_type: 7 })).toEqual({ state: "needs_input" });
+  });
+});
+
+describe("whose report it is", () => {
+  test("an agent that another runs through a shell neither reports nor takes the name", () => {
+    const pane = new FakePane();
+    pane.run(claude, process(21, 20, "bash", "-c", "codex exec"), process(22, 21, "codex", "exec"));
+    pane.hook("claude", "UserPromptSubmit");
+    pane.processes.set(31, process(31, 22, "sh", "-c", "wsh hook"));
+    expect(pane.hook("codex", "Stop", {}, 31)).toEqual({ accepted: false, reason: "nested" });
+    expect(pane.watch.info).toMatchObject({ name: "claude", pid: 20, state: "working" });
+  });
+
+  test("a wrapper and the program that it starts are one agent", () => {
+    const pane = new FakePane();
+    pane.run(process(20, 10, "node", "/usr/bin/codex"), process(21, 20, "/opt/codex/bin/codex"));
+    pane.processes.set(31, process(31, 21, "sh", "-c", "wsh hook"));
+    expect(pane.hook("codex", "Stop", {}, 31)).toEqual({ accepted: true });
+    expect(pane.watch.info).toMatchObject({ name: "codex", pid: 20, state: "done" });
+  });
+
+  test("a process that only inherited WSH_PANE says nothing about the pane", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.processes.set(40, process(40, 1, "claude"));
+    pane.processes.set(41, process(41, 40, "sh"));
+    expect(pane.hook("claude", "Stop", {}, 41)).toEqual({ accepted: false, reason: "not_in_pane" });
+    expect(pane.state).toBe("working");
+  });
+
+  test("an agent that no table knows is known once its hooks report", () => {
+    const pane = new FakePane();
+    pane.run(process(20, 10, "brandnew"));
+    expect(pane.watch.info).toBeNull();
+    pane.processes.set(30, process(30, 20, "sh"));
+    expect(pane.watch.report({ agent: "brandnew", event: "x", state: "needs_input", pid: 30 })).toEqual({
+      accepted: true,
+    });
+    expect(pane.watch.info).toMatchObject({ name: "brandnew", state: "needs_input" });
+  });
+
+  test("stopped and continued it is as it was; ended it is forgotten, and a successor begins anew", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.hook("claude", "Stop");
+    pane.foreground = [10];
+    pane.print(600);
+    expect(pane.watch.info).toBeNull();
+    pane.foreground = [20];
+    pane.print(600);
+    expect(pane.state).toBe("done");
+    // Behind an editor that it started, it is still the agent.
+    pane.processes.set(25, process(25, 20, "vim"));
+    pane.foreground = [25];
+    pane.ancestors = [20];
+    pane.print(600);
+    expect(pane.state).toBe("done");
+    pane.processes.delete(20);
+    pane.processes.delete(25);
+    pane.ancestors = [];
+    pane.foreground = [10];
+    pane.print(600);
+    expect(pane.watch.info).toBeNull();
+    pane.run({ ...claude, key: "20:2" });
+    expect(pane.state).toBe("working");
+    expect(pane.told.filter((agent) => agent === null).length).toBe(2);
+  });
+});
+
+describe("without hooks", () => {
+  test("it works while it prints, and rests as needs_input, never as idle or done", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.print(4_000);
+    expect(pane.watch.info).toMatchObject({ state: "working", source: "program" });
+    pane.clock.pass(4_000);
+    expect(pane.watch.info).toMatchObject({ state: "needs_input", source: "program" });
+    // An echo is no work.
+    pane.type("h");
+    pane.print(200);
+    expect(pane.state).toBe("needs_input");
+    pane.type("\r");
+    pane.print(3_000);
+    expect(pane.state).toBe("working");
+  });
+
+  test("at rest there is no timer, and no look", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.print(4_000);
+    for (let n = 0; n < 20; n++) pane.clock.pass(1_000);
+    const { looks } = pane;
+    expect(pane.clock.timers()).toBe(0);
+    for (let n = 0; n < 60; n++) pane.clock.pass(1_000);
+    expect(pane.looks).toBe(looks);
+  });
+
+  test("busy without output it works, and is looked at ever more rarely", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    pane.doing = "working";
+    pane.look();
+    for (let n = 0; n < 120; n++) pane.clock.pass(1_000);
+    expect(pane.state).toBe("working");
+    expect(pane.looks).toBeLessThan(25);
+    pane.doing = "ready";
+    for (let n = 0; n < 40; n++) pane.clock.pass(1_000);
+    expect(pane.state).toBe("needs_input");
+  });
+
+  test("a notification asks, progress works, and its end is done", () => {
+    const pane = new FakePane();
+    pane.run(claude);
+    const announce = (data: string): void => {
+      const attention = parseOsc9(data);
+      if (attention !== null) pane.watch.announced(attention);
+      pane.clock.pass(0);
+    };
+    // Cleared at the start: says nothing.
+    announce("4;0");
+    expect(pane.watch.info?.source).toBe("program");
+    announce("4;3");
+    pane.clock.pass(60_000);
+    expect(pane.watch.info).toMatchObject({ state: "working", source: "progress" });
+    announce("Claude needs your permission");
+    expect(pane.watch.info).toMatchObject({
+      state: "needs_input",
+      source: "notification",
+      message: "Claude needs your permission",
+    });
+    pane.clock.pass(1_000);
+    pane.type("1");
+    pane.print(4_000);
+    expect(pane.state).toBe("working");
+    announce("4;0;");
+    expect(pane.watch.info).toMatchObject({ state: "done", source: "progress" });
+  });
+
+  test("what it announces before it was looked at counts", () => {
+    const pane = new FakePane();
+    pane.processes.set(20, claude);
+    pane.foreground = [20];
+    pane.watch.announced({ kind: "notification", by: "OSC 777", text: "trust this folder?" });
+    pane.clock.pass(0);
+    expect(pane.watch.info).toMatchObject({ name: "claude", state: "needs_input", source: "notification" });
+  });
+});
+
+test("notifications and progress are read in all their forms", () => {
+  expect(parseOsc9("hello; world")).toEqual({ kind: "notification", by: "OSC 9", text: "hello; world" });
+  expect(parseOsc9("4;1;50")).toEqual({ kind: "progress", state: "active" });
+  expect(parseOsc9("4;0")).toEqual({ kind: "progress", state: "cleared" });
+  expect(parseOsc9("4")).toEqual({ kind: "progress", state: "cleared" });
+  expect(parseOsc9("4;2;50")).toEqual({ kind: "progress", state: "stopped" });
+  for (const other of ["9;/tmp", "1;500", "4;x", "", "12"]) expect(parseOsc9(other)).toBeNull();
+  expect(parseOsc777("notify;Codex;approve; please")).toMatchObject({ text: "Codex: approve; please" });
+  expect(parseOsc777("precmd")).toBeNull();
+  const kitty = new KittyNotifications();
+  expect(kitty.parse("i=1:d=0;Hello ")).toBeNull();
+  expect(kitty.parse("i=1:p=body;wor")).toMatchObject({ text: "Hello : wor" });
+  expect(kitty.parse(`i=2:e=1;${btoa("done")}`)).toMatchObject({ by: "OSC 99", text: "done" });
+  expect(kitty.parse("i=2:p=close;")).toBeNull();
+  expect(kitty.parse("i=a:p=?;")).toBeNull();
+  expect(kitty.parse(";plain")).toMatchObject({ text: "plain" });
+});
