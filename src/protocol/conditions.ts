@@ -6,7 +6,7 @@
  * (command_finished, text, regex, bell) consider only output after `since`.
  */
 import * as v from "valibot";
-import { AgentInfoSchema, type AgentState, AgentStateSchema } from "./agent.ts";
+import { AgentInfoSchema, type AgentState, agentStates } from "./agent.ts";
 import { CommandRecordSchema } from "./commands.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -55,7 +55,7 @@ export const ConditionSchema = v.union(
       pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
       flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
     }),
-    v.object({ type: v.literal("agent"), state: AgentStateSchema }),
+    v.object({ type: v.literal("agent"), state: v.picklist(agentStates) }),
     v.object({
       type: v.literal("port"),
       port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
