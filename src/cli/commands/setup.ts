@@ -9,8 +9,10 @@ import { Argument, type Command, Option } from "commander";
 import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { print, say, table } from "../print.ts";
+import { hookHosts } from "../setup/agent-hooks.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
+import { applyHooks, planHooks } from "../setup/hook-change.ts";
 import { launchFor } from "../setup/mcp-command.ts";
 import { type Place, placeOf } from "../setup/place.ts";
 
@@ -21,6 +23,7 @@ interface SetupOptions {
   readonly readOnly?: boolean;
   readonly dryRun?: boolean;
   readonly remove?: boolean;
+  readonly hooks?: boolean;
   /** Global option -L. */
   readonly serverName?: string;
   /** Global option --socket. */
@@ -34,7 +37,7 @@ export function setupCommand(program: Command): void {
     .description(
       "Write wsh into an AI host's configuration. Without HOST, list the hosts found on this machine and those set up.",
     )
-    .addArgument(new Argument("[host]", "the host to configure").choices(aiHosts.map((host) => host.id)))
+    .addArgument(new Argument("[host]", "the host to configure").choices(hostIds))
     .addOption(
       new Option("--scope <scope>", "user: for all projects; project: a file in this directory")
         .choices(["user", "project"])
@@ -44,13 +47,48 @@ export function setupCommand(program: Command): void {
     .option("--session <name>", "session that tools use when none is named")
     .option("--read-only", "serve only tools that change nothing")
     .option("--dry-run", "show the change and write nothing")
+    .option("--hooks", "write the hooks by which the host's agent tells wsh what it does (wsh agents)")
     .option("--remove", "take wsh out of the configuration")
     .action(async (id: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<SetupOptions>();
       const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
+      if (options.hooks === true || (id !== undefined && host === undefined)) {
+        return say(configureHooks(id, options, places));
+      }
       await (host === undefined ? print(overview(places)) : say(configure(host, options, places)));
     });
+}
+
+/** Hosts with a place for wsh, for its hooks, or both. */
+const hostIds = [...new Set([...aiHosts, ...hookHosts].map((host) => ("id" in host ? host.id : host.host)))];
+
+function configureHooks(id: string | undefined, options: SetupOptions, places: Places): string {
+  const host = hookHosts.find((candidate) => candidate.host === id);
+  const withHooks = `Hosts with hooks: ${hookHosts.map((each) => each.host).join(", ")}.`;
+  if (options.hooks !== true) {
+    throw new WshError("invalid_request", `wsh sets up only the hooks of '${id}'`, { hint: "Add --hooks." });
+  }
+  if (host === undefined) {
+    const what = id === undefined ? "--hooks needs a host" : `wsh knows no hooks of '${id}'`;
+    throw new WshError("invalid_request", what, { hint: withHooks });
+  }
+  if (options.scope === "project") {
+    throw new WshError("invalid_request", "hooks are written for the user only", { hint: "Leave out --scope." });
+  }
+  const change = planHooks(host, places, options.remove === true);
+  if (change.kind === "none") {
+    return `${shown(change.place)} ${options.remove === true ? "holds no hooks of wsh" : "holds the hooks already"}.\n`;
+  }
+  if (options.dryRun === true) {
+    const difference = describeDifference(change.before ?? "", change.after ?? "");
+    return `Would ${change.kind} in ${shown(change.place)}:\n${difference}\n`;
+  }
+  const backup = applyHooks(change);
+  const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
+  const verb = { create: "Created", add: "Added to", update: "Updated in", remove: "Removed from" }[change.kind];
+  const after = options.remove === true ? "" : `${host.after}\n`;
+  return `${verb} ${shown(change.place)}\n${kept}${after}`;
 }
 
 /** `wsh mcp` with the options that were given to setup. */

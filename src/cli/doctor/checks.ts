@@ -19,6 +19,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { oldBash } from "../../shell/plan.ts";
 import type { Finding } from "./finding.ts";
+import { agentHooks } from "./hooks.ts";
 import { sessionShells, startupFiles } from "./shells.ts";
 import { keychain, noTerminalsAdvice, productVersion, utf8Advice } from "./system-words.ts";
 
@@ -41,6 +42,7 @@ export const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["shells", shells],
   ["startup files", startupFiles],
   ["session's shell", sessionShells],
+  ["agents' hooks", agentHooks],
   ["terminal", terminal],
   ["inside", nested],
   ["login keychain", () => keychain(platform, process.env)],

@@ -66,6 +66,37 @@ export function removeFromJsonc(text: string, path: readonly string[]): string {
   return verified(edited(text, path, undefined, formatOf(text)), withValue(root, path, undefined));
 }
 
+/**
+ * The text with items of a list changed (undefined: taken out) and others added at its end; comments beside the rest
+ * stay. A list that is empty then is removed.
+ */
+export function changeListInJsonc(
+  text: string,
+  path: readonly string[],
+  change: (item: unknown) => unknown,
+  added: readonly unknown[],
+): string {
+  const formattingOptions = formatOf(text);
+  let result = text.trim() === "" ? `{}${formattingOptions.eol}` : text;
+  const root = readJsonc(result);
+  checkPath(root, result, path);
+  const before = at(root, path);
+  const found: readonly unknown[] = Array.isArray(before) ? before : [];
+  const wanted = [...found.map(change).filter((item) => item !== undefined), ...added];
+  if (wanted.length === 0 || !Array.isArray(before)) {
+    const value = wanted.length === 0 ? undefined : wanted;
+    return verified(edited(result, path, value, formattingOptions), withValue(root, path, value));
+  }
+  for (const [index, item] of [...found.entries()].reverse()) {
+    const next = change(item);
+    if (next !== item) result = applyEdits(result, modify(result, [...path, index], next, { formattingOptions }));
+  }
+  for (const item of added) {
+    result = applyEdits(result, modify(result, [...path, -1], item, { formattingOptions, isArrayInsertion: true }));
+  }
+  return verified(result, withValue(root, path, wanted));
+}
+
 function edited(text: string, path: readonly string[], value: unknown, formattingOptions: FormattingOptions): string {
   return applyEdits(text, modify(text, [...path], value, { formattingOptions }));
 }

@@ -1,0 +1,39 @@
+/** Hooks of agents that were set up and have never run: a host may wait for trust, or does not find `wsh`. */
+
+import { statSync } from "node:fs";
+import { homedir } from "node:os";
+import type { Instance } from "../../instance/paths.ts";
+import { system } from "../../platform/system.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { lastFired } from "../hooks/fired.ts";
+import { type HookHost, hookHosts } from "../setup/agent-hooks.ts";
+import type { Places } from "../setup/ai-hosts.ts";
+import { hasHooks } from "../setup/hook-change.ts";
+import type { Finding } from "./finding.ts";
+
+export function agentHooks(instance: Instance): Finding[] {
+  const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
+  const findings = hookHosts.flatMap((host) => checkHost(host, instance, places));
+  if (findings.length > 0 && Bun.which("wsh") === null) {
+    const advice = "The hooks call it by name: put its directory into the PATH that your agents have.";
+    findings.push({ subject: "agents' hooks", state: "wrong", text: "wsh is not on PATH", advice });
+  }
+  return findings;
+}
+
+function checkHost(host: HookHost, instance: Instance, places: Places): Finding[] {
+  const subject = "agents' hooks";
+  try {
+    if (!hasHooks(host, places)) return [];
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    return [{ subject, state: "note", text: `${host.file(places)}: ${error.message}`, advice: error.hintAt("cli") }];
+  }
+  const fired = lastFired(instance, host.agent);
+  const written = statSync(host.file(places), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (fired !== null) {
+    const since = fired < written ? ", not since the file was changed" : "";
+    return [{ subject, state: "ok", text: `those of ${host.host} have run${since}` }];
+  }
+  return [{ subject, state: "note", text: `those of ${host.host} have never run in a session`, advice: host.after }];
+}
