@@ -59,9 +59,7 @@ export const ConditionSchema = v.union(
     v.object({
       type: v.literal("port"),
       port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
-      any_owner: v.optional(
-        v.pipe(v.boolean(), v.description("whoever listens, such as docker; else only the command's own processes")),
-      ),
+      any_owner: v.optional(v.pipe(v.boolean(), v.description("anybody's, such as docker's; else the command's own"))),
     }),
   ],
   `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`,

@@ -108,9 +108,9 @@ export const wait = tool({
   title: "Wait for a condition",
   description:
     "Wait for the first of any_of: command_finished, prompt, waiting_for_input, password, exited, bell, or " +
-    '{"type":"text","text"}, {"type":"regex","pattern"}, {"type":"idle","ms"}, {"type":"port","port"} (the command\'s ' +
-    "own server listens; any_owner: true: anybody does). In one session, several, or a tag. " +
-    "text, regex, bell and command_finished count only after since (default: now). " +
+    '{"type":"text","text"}, {"type":"regex","pattern"}, {"type":"idle","ms"}, {"type":"port","port"}, ' +
+    '{"type":"agent","state"}. In one session, several, or a tag. ' +
+    "text, regex, bell and command_finished count only after since. " +
     "decided_by says which; timeout is an ordinary answer.",
   core: true,
   access: "observe",
