@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { keyNames } from "../src/keys/names.ts";
 import { tools } from "../src/mcp/tools/tools.ts";
 import { agentOperations } from "../src/operations/agents.ts";
+import { askingOperations } from "../src/operations/asking.ts";
 import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
 import { elementOperations } from "../src/operations/drawing.ts";
@@ -34,6 +35,7 @@ const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["Agents", agentOperations],
   ["Overlays, panels and the keyboard", elementOperations],
   ["Windows and panes", [...windowOperations, ...paneOperations]],
+  ["Questions", askingOperations],
 ];
 
 /** Operations that only the gateway and the command line call have no binding and are left out. */

@@ -155,7 +155,7 @@ class Client {
       detach: () => this.leave({ kind: "detached" }),
       help: (shown) => this.tell("host.help", { shown }),
       bound: (key) => this.tell("host.command", { key }),
-      release: () => this.tell("input.release", {}),
+      release: () => void ["input.release", "host.give_back"].map((each) => this.tell(each, {})),
     });
   }
 

@@ -161,6 +161,12 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/wait.ts")).register,
       },
       {
+        name: "ask",
+        usage: "QUESTION",
+        summary: "ask the person at an attached terminal",
+        load: async () => (await import("./commands/ask.ts")).register,
+      },
+      {
         name: "commands",
         usage: "NAME",
         summary: "list the commands that ran, with exit codes",

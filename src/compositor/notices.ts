@@ -4,8 +4,12 @@
  * Pure. What must stay true: the sign always says how to take the keyboard back; foreign text
  * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
  */
+import { type Grid, INVERSE, plainStyle } from "../protocol/grid.ts";
+import { Canvas } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 
+/** Cells of what a person was asked to do; a longer one would cover what they work at. */
+const LONGEST_TASK = 24;
 /** Cells of a holder's name; a longer one would push the way out off a terminal of 80 columns. */
 const LONGEST_HOLDER = 24;
 
@@ -34,4 +38,28 @@ export function keyboardHeldSign(holder: string, prefix: string): string {
 /** Shown on prefix `?` until the next key. */
 export function prefixHelpSign(prefix: string): string {
   return ` ${prefix} again: detach · l: send ${prefix} itself · ?: this help · other keys: send both `;
+}
+
+/**
+ * Shown while the person works at the program in place of an agent.
+ * @param task what they were asked, in the agent's words
+ * @param prefix label of the key that gives it back
+ */
+export function handedOverNotice(task: string, prefix: string): string {
+  const words = cut(task, LONGEST_TASK);
+  return ` ${prefix} gives back${words === "" ? "" : `: ${words}`} `;
+}
+
+/** Draws a notice in the upper right corner; in the lower one while the cursor is in the first row. */
+export function drawNotice<T extends Grid>(frame: T, notice: string): T {
+  const canvas = new Canvas(frame.rows, frame.cols);
+  frame.lines.forEach((line, row) => {
+    canvas.putRow(row, line);
+  });
+  const text = clusters(notice);
+  const width = text.reduce((sum, each) => sum + each.width, 0);
+  const row = frame.cursor.row === 0 ? frame.rows - 1 : 0;
+  const box = { row, col: Math.max(0, frame.cols - width), height: 1, width };
+  canvas.text(row, box.col, text, { ...plainStyle, flags: INVERSE }, box);
+  return { ...frame, lines: canvas.finish() };
 }

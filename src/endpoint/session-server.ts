@@ -34,6 +34,7 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.keys",
   "host.command",
   "host.release",
+  "host.give_back",
   "host.colors",
   "host.served",
 ]);
@@ -146,6 +147,7 @@ export class SessionServer implements PeerHandler {
       case "host.keys":
       case "host.command":
       case "host.release":
+      case "host.give_back":
       case "host.colors":
       case "host.client":
       case "host.subscribe":
@@ -208,6 +210,7 @@ export class SessionServer implements PeerHandler {
       stream.takeKeys();
       peer.rest();
     } else if (request.op === "host.release") stream.release();
+    else if (request.op === "host.give_back") stream.giveBack();
     else stream.learnColors(request.input);
     return {};
   }

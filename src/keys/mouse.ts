@@ -51,7 +51,7 @@ export function encodeReport(report: MouseReport): Uint8Array {
 }
 
 /** Reads one mouse event; null when the bytes are something else. */
-function parseMouse(bytes: Uint8Array): MouseReport | null {
+export function parseMouse(bytes: Uint8Array): MouseReport | null {
   const text = latin1.decode(bytes);
   if (text.startsWith("\x1b[M")) return parseX10(bytes.subarray(3));
   const match = /^\x1b\[(<?)(\d{1,9});(\d{1,9});(\d{1,9})([Mm])$/.exec(text);

@@ -97,6 +97,9 @@ export class Content implements PaneRef {
     this.arrangement.resize(area);
   }
 
+  /** What a pane reads is known in its own process: a secret is refused while there are several. */
+  readonly secrets = { prompt: () => null, type: async () => false };
+
   flags(): null {
     return null;
   }

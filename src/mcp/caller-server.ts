@@ -5,6 +5,7 @@
  */
 import {
   type CallToolResult,
+  type InputRequiredResult,
   McpServer,
   type McpServerOptions,
   ProtocolError,
@@ -12,13 +13,16 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Call, CallContext } from "../operations/call.ts";
+import type { AskResult } from "../protocol/ask-result.ts";
 import type { Access } from "../protocol/caller.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
 import { VERSION } from "../protocol/version.ts";
+import { askClient, askedState, clientAnswer, mayElicit } from "./elicitation.ts";
 import { instructionsFor } from "./instructions.ts";
 import { speakClearly } from "./parameter-errors.ts";
 import { registerResources } from "./resources/resources.ts";
 import { type Skill, skills } from "./skills/skills.ts";
+import { askUser } from "./tools/asking.ts";
 import { describing } from "./tools/json-schema.ts";
 import { DEFAULT_PROGRESS_MS, reportProgress } from "./tools/progress.ts";
 import { badResult, goodResult, unknownParameterWarnings } from "./tools/results.ts";
@@ -77,6 +81,7 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
         completions: {},
         ...(settings.extend === undefined ? {} : { logging: {} }),
       },
+      requestState: { verify: askedState.verify },
       ...settings.extend?.options,
       instructions: instructionsFor(new Set(served.map((tool) => tool.name))),
     },
@@ -142,7 +147,9 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
       outputSchema: schemas.output,
     },
     (args: unknown, context: ServerContext) =>
-      callTool(tool, args, asker(server, settings, caller, context.mcpReq.signal), context, settings, caller),
+      callTool(tool, args, asker(server, settings, caller, context.mcpReq.signal), context, settings, caller, () =>
+        mayElicit(context, server.server.getClientCapabilities()),
+      ),
   );
 }
 
@@ -161,7 +168,8 @@ async function callTool(
   context: ServerContext,
   settings: McpSettings,
   caller: McpCaller,
-): Promise<CallToolResult> {
+  elicits: () => boolean,
+): Promise<CallToolResult | InputRequiredResult> {
   const { parameters, unknown } = sortParameters(tool, args);
   if (tool.needsSession && parameters.session === undefined && caller.session !== undefined) {
     parameters.session = caller.session;
@@ -169,7 +177,13 @@ async function callTool(
   if (tool.waits) parameters.max_wait_ms ??= settings.maxWaitMs ?? DEFAULT_WAIT_MS;
   using _progress = progressOf(tool, parameters, ask, context, settings);
   try {
-    return goodResult(await tool.call(parameters, ask), unknownParameterWarnings(unknown));
+    const warnings = unknownParameterWarnings(unknown);
+    if (tool !== askUser) return goodResult(await tool.call(parameters, ask), warnings);
+    const answered = clientAnswer(parameters, caller.id, context);
+    if (answered !== null) return goodResult(answered, warnings);
+    const result = (await tool.call(parameters, ask)) as AskResult;
+    const asks = result.decided_by === "nobody_attached" && elicits();
+    return (asks ? await askClient(parameters, caller.id, context) : null) ?? goodResult(result, warnings);
   } catch (thrown) {
     return badResult(thrown);
   }

@@ -32,6 +32,10 @@ const parts: readonly { readonly about: readonly string[]; readonly text: string
       "renames or resizes one. Kill what you made when you are done, and nothing else.",
   },
   {
+    about: ["wsh_ask_user"],
+    text: "To ask the person, or have them type a password or take over: wsh_ask_user.",
+  },
+  {
     about: ["wsh_overlay", "wsh_panel", "wsh_input_mode"],
     text:
       "To show something to an attached person: wsh_overlay (a box) or wsh_panel (a strip); wsh_input_mode captures keys for " +

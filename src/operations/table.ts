@@ -1,6 +1,7 @@
 /** The operation table: every operation of wsh, and the types that transports and handlers derive from it. */
 import type * as v from "valibot";
 import { agentOperations } from "./agents.ts";
+import { askingOperations } from "./asking.ts";
 import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
@@ -17,6 +18,7 @@ const all = [
   ...terminalOperations,
   ...commandOperations,
   ...elementOperations,
+  ...askingOperations,
   ...historyOperations,
   ...windowOperations,
   ...paneOperations,

@@ -23,6 +23,7 @@ import { type IntegrationReport, integrationReport } from "./integration-report.
 import { PaneLifetime } from "./lifetime.ts";
 import { Program } from "./program.ts";
 import { QueryAnswers } from "./query-answers.ts";
+import { SecretInput } from "./secret-input.ts";
 import type { Lasting } from "./state/lasting.ts";
 import { PaneText } from "./text/terminal-text.ts";
 import type { Chunk, PaneEvents, PaneOptions } from "./types.ts";
@@ -40,6 +41,7 @@ export class Pane {
   readonly silence: Silence;
   readonly commands: Commands;
   /** How the program ends, and starts again. */
+  readonly secrets: SecretInput;
   readonly lifetime: PaneLifetime;
   readonly terminal: TerminalModel;
   /** The AI agent that runs here, if one does. */
@@ -98,6 +100,7 @@ export class Pane {
     });
     const { killGraceMs } = options;
     const startAgain = (): Promise<void> => this.launch(() => program.restart());
+    this.secrets = new SecretInput(program, () => commands.state());
     this.lifetime = new PaneLifetime({ program, commands, silence, clock, events, killGraceMs, startAgain });
   }
 

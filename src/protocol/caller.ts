@@ -19,3 +19,16 @@ const accessOrder: readonly Access[] = ["observe", "operate", "admin"];
 export function accessCovers(held: Access, needed: Access): boolean {
   return accessOrder.indexOf(held) >= accessOrder.indexOf(needed);
 }
+
+/** The name shown for a caller that gave none. */
+const nameless: Readonly<Record<Caller["kind"], string>> = {
+  http: "an HTTP client",
+  ws: "a WebSocket client",
+  mcp: "an MCP client",
+  cli: "wsh",
+};
+
+/** What people are told of a caller. */
+export function callerLabel({ kind, name }: Caller): string {
+  return name ?? nameless[kind];
+}

@@ -7,6 +7,7 @@
  */
 import * as v from "valibot";
 import { AgentInfoSchema, type AgentState, agentStates } from "./agent.ts";
+import { AskResultSchema } from "./ask-result.ts";
 import { CommandRecordSchema } from "./commands.ts";
 import { SessionStateSchema } from "./session.ts";
 
@@ -44,28 +45,39 @@ export const simpleConditions = [
 const SimpleConditionSchema = v.picklist(simpleConditions);
 type SimpleCondition = v.InferOutput<typeof SimpleConditionSchema>;
 
-export const ConditionSchema = v.union(
-  [
-    SimpleConditionSchema,
-    v.object({ type: SimpleConditionSchema }),
-    v.object({ type: v.literal("idle"), ms: v.optional(WaitMsSchema, DEFAULT_IDLE_MS) }),
-    v.object({ type: v.literal("text"), text: PatternSchema }),
-    v.object({
-      type: v.literal("regex"),
-      pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
-      flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
-    }),
-    v.object({ type: v.literal("agent"), state: v.picklist(agentStates) }),
-    v.object({
-      type: v.literal("port"),
-      port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
-      any_owner: v.optional(v.pipe(v.boolean(), v.description("anybody's, such as docker's; else the command's own"))),
-    }),
-  ],
-  `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`,
-);
+const options = [
+  SimpleConditionSchema,
+  v.object({ type: SimpleConditionSchema }),
+  v.object({ type: v.literal("idle"), ms: v.optional(WaitMsSchema, DEFAULT_IDLE_MS) }),
+  v.object({ type: v.literal("text"), text: PatternSchema }),
+  v.object({
+    type: v.literal("regex"),
+    pattern: v.pipe(PatternSchema, v.description("RE2 syntax: no look-around and no backreferences")),
+    flags: v.optional(v.pipe(v.string(), v.regex(/^[imsu]*$/), v.description("any of i, m, s, u"))),
+  }),
+  v.object({ type: v.literal("agent"), state: v.picklist(agentStates) }),
+  v.object({
+    type: v.literal("port"),
+    port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
+    any_owner: v.optional(
+      v.pipe(v.boolean(), v.description("anybody's, such as docker's; else the command's own")),
+    ),
+  }),
+] as const;
+const faults = `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`;
+
+export const ConditionSchema = v.union(options, faults);
 /** A condition as a caller writes it: a name, or an object with a type. */
 export type ConditionInput = v.InferOutput<typeof ConditionSchema>;
+
+/** The answer to a question, which the session keeps: not a condition on the program. */
+const AnswerConditionSchema = v.object({
+  type: v.literal("answer"),
+  ask_id: v.pipe(v.string(), v.description("of a question that is pending")),
+});
+const WaitConditionSchema = v.union([...options, AnswerConditionSchema], faults);
+/** What a wait may name besides the conditions on a program. */
+export type WaitConditionInput = v.InferOutput<typeof WaitConditionSchema>;
 
 /** A condition as the domain uses it: always an object. */
 export type Condition =
@@ -84,6 +96,18 @@ export function condition(input: ConditionInput): Condition {
   return input;
 }
 
+type AnswerCondition = v.InferOutput<typeof AnswerConditionSchema>;
+
+/** The conditions on the program, and the ids of the questions whose end is waited for. */
+export function splitConditions<T extends string | { readonly type: string }>(
+  anyOf: readonly (T | AnswerCondition)[],
+): { readonly program: readonly Exclude<T, AnswerCondition>[]; readonly asked: readonly string[] } {
+  const isAnswer = (each: T | AnswerCondition): each is AnswerCondition =>
+    typeof each === "object" && each.type === "answer";
+  const program = anyOf.filter((each): each is Exclude<T, AnswerCondition> => !isAnswer(each));
+  return { program, asked: anyOf.filter(isAnswer).map(({ ask_id }) => ask_id) };
+}
+
 const DecidedBySchema = v.picklist([
   ...simpleConditions,
   "idle",
@@ -93,6 +117,7 @@ const DecidedBySchema = v.picklist([
   "port",
   "port_in_use",
   "unsupported",
+  "answer",
   "timeout",
   "cancelled",
 ]);
@@ -106,7 +131,12 @@ export const AnyOfSchema = v.pipe(
 );
 
 export const WaitSchema = v.object({
-  any_of: AnyOfSchema,
+  any_of: v.pipe(
+    v.array(WaitConditionSchema),
+    v.minLength(1),
+    v.maxLength(MAX_CONDITIONS),
+    v.description("the wait ends with the first that holds"),
+  ),
   command_id: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("the command to wait for"))),
   since: v.optional(
     v.pipe(
@@ -155,6 +185,7 @@ export const WaitResultSchema = v.object({
   output_cursors: v.optional(v.record(v.string(), OutputCursorSchema)),
   /** The record, when a command ended the wait. */
   command: v.optional(CommandRecordSchema),
+  ask: v.optional(v.pipe(AskResultSchema, v.description("the question that is over, when that ended the wait"))),
   /** What the wait could not see. */
   warnings: v.optional(v.array(v.string())),
 });

@@ -29,6 +29,11 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
     mcp: "wsh_overlay with list: true shows",
   },
   panels: { http: "GET …/panels shows", cli: "A list of the panels shows", mcp: "wsh_panel with list: true shows" },
+  asks: {
+    http: "GET …/ask lists",
+    cli: "`wsh ask --list` shows",
+    mcp: "the person's terminal shows",
+  },
   methods: {
     http: "/docs lists the methods",
     cli: "--help lists the commands",

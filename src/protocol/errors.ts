@@ -23,6 +23,10 @@ const kinds = {
   overlay_not_found: { status: 404, hint: "{overlays} which exist." },
   panel_not_found: { status: 404, hint: "{panels} which exist." },
   command_not_found: { status: 404, hint: "{commands}." },
+  question_not_found: {
+    status: 404,
+    hint: "An ask_id is kept for its session's next 64 questions; {asks} those that are not answered.",
+  },
   server_not_found: { status: 404, hint: "Leave 'server' out, or name this server's own hostname." },
   no_sessions: { status: 404, hint: "Create a session first, or use another tag." },
   invalid_request: { status: 400, hint: "Correct the request; {fields}." },
@@ -61,6 +65,10 @@ const kinds = {
     hint: "Nothing was run. Look at the screen: what reads there may hide what is typed, or be no shell.",
   },
   no_shell_integration: { status: 409, hint: "Use {run}, which judges the end by what it sees." },
+  no_password_prompt: {
+    status: 409,
+    hint: "A secret goes only to a program that reads one now: wait for the condition password with {wait}, then ask.",
+  },
   input_captured: { status: 409, hint: "Another owner holds the keyboard; wait until it releases it." },
   moved: {
     status: 421,

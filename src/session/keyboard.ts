@@ -7,9 +7,9 @@
 
 import type { Clock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
-import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../keys/decode.ts";
 import type { InputEvent, ParsedKey } from "../keys/types.ts";
 import { WshError } from "../protocol/errors.ts";
+import { ViewerKeys } from "./viewer-keys.ts";
 
 /** Captured keys kept for readers (docs/protocol.md, Keyboard). */
 const RING = 256;
@@ -17,8 +17,6 @@ const RING = 256;
 const READERS = 256;
 /** How long a capture outlives its connection, in ms: time for a restarted server to claim it again. */
 const RECLAIM_MS = 5_000;
-/** How long a lone Escape may be the beginning of a sequence, in ms. */
-const ESCAPE_MS = 25;
 
 export type InputMode = "passthrough" | "capture";
 
@@ -77,23 +75,19 @@ interface Holding {
   lost: boolean;
 }
 
-/** The unfinished key that a terminal has sent so far. */
-interface Decoder {
-  state: KeyState;
-  timer: Disposable | null;
-}
-
 export class Keyboard {
   private holding: Holding | null = null;
   private readonly ring: CapturedKey[] = [];
   private lastSeq = 0;
   private leaseMs = 0;
-  private readonly decoders = new Map<number, Decoder>();
+  private readonly decoded: ViewerKeys;
   private readonly readers = new Set<() => void>();
   /** Where each caller last read, least recent reader first. */
   private readonly cursors = new Map<string, number>();
 
-  constructor(private readonly port: KeyboardPort) {}
+  constructor(private readonly port: KeyboardPort) {
+    this.decoded = new ViewerKeys(port.clock, (events) => this.tell(events));
+  }
 
   get mode(): InputMode {
     return this.holding === null ? "passthrough" : "capture";
@@ -159,34 +153,15 @@ export class Keyboard {
   type(viewer: number, bytes: Uint8Array, secret: boolean): boolean {
     const captured = this.holding !== null;
     if (!captured && (secret || !this.port.overheard())) {
-      this.decoders.delete(viewer);
+      this.decoded.forget(viewer);
       return true;
     }
-    const decoder = this.decoders.get(viewer) ?? { state: initialKeyState, timer: null };
-    this.decoders.set(viewer, decoder);
-    decoder.timer?.[Symbol.dispose]();
-    const { events, state } = decodeKeys(decoder.state, bytes);
-    decoder.state = state;
-    this.tell(events);
-    this.arm(decoder);
+    this.decoded.push(viewer, bytes);
     return !captured;
   }
 
-  /** Something unfinished waits for its end, but not forever. */
-  private arm(decoder: Decoder): void {
-    decoder.timer = !isWaiting(decoder.state)
-      ? null
-      : this.port.clock.after(ESCAPE_MS, () => {
-          const { events, state } = flushKeys(decoder.state);
-          decoder.state = state;
-          this.tell(events);
-          this.arm(decoder);
-        });
-  }
-
   viewerGone(viewer: number): void {
-    this.decoders.get(viewer)?.timer?.[Symbol.dispose]();
-    this.decoders.delete(viewer);
+    this.decoded.forget(viewer);
   }
 
   /** Where a caller that names no position continues to read. */
@@ -255,7 +230,7 @@ export class Keyboard {
   dispose(): void {
     this.holding?.end?.[Symbol.dispose]();
     this.holding = null;
-    for (const viewer of [...this.decoders.keys()]) this.viewerGone(viewer);
+    this.decoded.dispose();
     for (const wake of this.readers) wake();
   }
 

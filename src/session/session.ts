@@ -16,6 +16,7 @@ import { isSecret, type PtyExit } from "../pty/port.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
+import { Questions } from "./questions/questions.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, Typed } from "./types.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
@@ -25,6 +26,8 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly viewers: Viewers;
   readonly elements: ElementStore;
   readonly keyboard: Keyboard;
+  /** What the person is asked. */
+  readonly questions: Questions;
   readonly window: Window;
   /** How the session ends. */
   readonly lifetime: Lifetime;
@@ -45,7 +48,10 @@ export class Session<P extends PaneRef = PaneRef> {
   ) {
     const clock = options.clock ?? systemClock;
     const { events } = this;
-    this.viewers = new Viewers(options.settings.sizePolicy, () => events.emit("listed", undefined));
+    this.viewers = new Viewers(options.settings.sizePolicy, () => {
+      events.emit("listed", undefined);
+      this.questions.peopleChanged();
+    });
     this.createdAt = options.createdAt ?? clock.wall();
     this.number = options.id;
     this.currentName = options.name;
@@ -53,10 +59,12 @@ export class Session<P extends PaneRef = PaneRef> {
     this.keptPrivate = options.private ?? false;
     this.elements = this.drawing(clock);
     this.keyboard = this.keys(clock);
+    this.questions = this.asking(clock);
     this.window = new Window(
       { id: windowId(options.windowId), pane, place: (outer) => this.elements.layout(outer) },
       { rows: options.rows, cols: options.cols },
     );
+    events.on("exited", () => this.questions.end());
     pane.events.on("alternate", (active) => this.elements.setChildAlternate(active));
     this.lifetime = new Lifetime({
       pane,
@@ -69,6 +77,7 @@ export class Session<P extends PaneRef = PaneRef> {
       over: (gone) => {
         this.elements.dispose();
         this.keyboard.dispose();
+        this.questions.dispose();
         pane.release(gone);
       },
     });
@@ -104,6 +113,19 @@ export class Session<P extends PaneRef = PaneRef> {
         this.events.emit("drawn", undefined);
       },
       focused: () => this.elements.focused,
+    });
+  }
+
+  private asking(clock: Clock): Questions {
+    const { pane } = this;
+    return new Questions({
+      clock,
+      newId: () => crypto.randomUUID(),
+      people: () => this.viewers.people,
+      secrets: pane.secrets,
+      programState: () => pane.state(),
+      releaseKeyboard: () => this.keyboard.release(),
+      changed: () => this.events.emit("drawn", undefined),
     });
   }
 

@@ -5,6 +5,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { Emitter } from "../base/emitter.ts";
+import type { SecretPrompt } from "../pane/secret-prompt.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
@@ -82,6 +83,12 @@ export interface PaneRef extends Typed {
   windows?(): WindowInfo[];
   state(): SessionState;
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting };
+  readonly secrets: {
+    /** Who reads a password; null when nobody does. */
+    prompt(): SecretPrompt | null;
+    /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
+    type(prompt: SecretPrompt, secret: Uint8Array): Promise<boolean>;
+  };
   resize(rows: number, cols: number): Promise<void>;
   /** The session is over: pending waits fail with `gone`. */
   release(gone: WshError): void;

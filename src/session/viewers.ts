@@ -46,6 +46,11 @@ export class Viewers {
     return this.viewers.size;
   }
 
+  /** Terminals at which a person can type. */
+  get people(): number {
+    return this.order.length;
+  }
+
   get all(): readonly Viewer[] {
     return [...this.viewers.values()];
   }

@@ -114,6 +114,7 @@ describe("docs/keys.md", () => {
       "prefix, `c`, `n`, `p`, `0` to `9`",
       "prefix, any other key",
       "prefix, while an agent holds the keyboard",
+      "prefix, after you took a program over for an agent",
     ]);
     expect([after("prefix"), after("?"), after("l"), after("y"), after("", true)]).toEqual([
       "detach",

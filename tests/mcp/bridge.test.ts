@@ -1,7 +1,8 @@
 /** `wsh mcp` as an AI host meets it: lines in, lines out, whatever happens in between. */
+
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { tools } from "../../src/mcp/tools/tools.ts";
+import { servedTools, tools } from "../../src/mcp/tools/tools.ts";
 import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
@@ -54,14 +55,14 @@ describe("starting", () => {
   test("--tools core, --read-only and --session are the server's to know", async () => {
     await using mcp = new McpInstance();
     const core = await mcp.client({ args: ["--tools", "core"] });
-    expect((await core.listTools()).tools).toHaveLength(10);
+    expect((await core.listTools()).tools).toHaveLength(servedTools("core", "admin").length);
     expect(core.getInstructions()).not.toContain("wsh_overlay");
 
     await call(core, "wsh_create_session", { name: "dev" });
     const at = await mcp.client({ args: ["--session", "dev"] });
     expect((await call(at, "wsh_get_screen", { format: "plain" })).value.rows).toBe(24);
-    const { tools } = await at.listTools();
-    expect(tools.find((tool) => tool.name === "wsh_get_screen")?.inputSchema).not.toHaveProperty("required");
+    const { tools: listed } = await at.listTools();
+    expect(listed.find((tool) => tool.name === "wsh_get_screen")?.inputSchema).not.toHaveProperty("required");
 
     const looking = await mcp.client({ args: ["--read-only"] });
     expect((await looking.listTools()).tools.map((tool) => tool.name)).not.toContain("wsh_exec");

@@ -1,11 +1,12 @@
 /** `wsh wait`: waits for a condition and says which one held. */
 import type { Command } from "commander";
 import { type AgentState, agentStates } from "../../protocol/agent.ts";
-import { type ConditionInput, simpleConditions } from "../../protocol/conditions.ts";
+import { simpleConditions, type WaitConditionInput } from "../../protocol/conditions.ts";
 import { seconds, UsageError, wholeNumber } from "../arguments.ts";
 import { agentState, conditionOf } from "../conditions.ts";
 import { instanceOf } from "../instance.ts";
 import { complain, print, printJson } from "../print.ts";
+import { exitCodeOf, printAnswer } from "../session/answer.ts";
 import { SessionClient } from "../session/client.ts";
 
 /** Exit code when the time ran out first, as in timeout(1). */
@@ -20,6 +21,7 @@ interface WaitOptions {
   readonly agent?: AgentState;
   readonly port?: number;
   readonly anyOwner?: boolean;
+  readonly answer?: string;
   readonly commandId?: number;
   readonly since?: number;
   readonly timeout?: number;
@@ -44,6 +46,7 @@ export function register(program: Command): void {
       wholeNumber(1),
     )
     .option("--any-owner", "with --port: until anybody does, such as docker")
+    .option("--answer <ask-id>", "until that question is answered, or otherwise over")
     .option("--command-id <id>", "with command_finished and --port: that command", wholeNumber(1))
     .option("--since <cursor>", "count what came after this output cursor (default: now)", wholeNumber(0))
     .option("--timeout <seconds>", "longest wait (default: 30, at most 300)", seconds)
@@ -61,15 +64,18 @@ export function register(program: Command): void {
       if (result.decided_by === "port_in_use" || result.decided_by === "unsupported") process.exitCode = NEVER;
       if (result.reason !== undefined) complain(result.reason);
       for (const warning of result.warnings ?? []) complain(warning);
+      if (result.ask !== undefined && options.json !== true) return printAnswer(result.ask);
+      if (result.ask !== undefined) process.exitCode = exitCodeOf(result.ask);
       return options.json === true ? printJson(result) : print(`${result.decided_by}\n`);
     });
 }
 
 /** @throws UsageError */
-function conditionsOf(words: readonly string[], options: WaitOptions): ConditionInput[] {
-  const { text, regex, idle, agent, port, anyOwner, commandId } = options;
+function conditionsOf(words: readonly string[], options: WaitOptions): WaitConditionInput[] {
+  const { answer, text, regex, idle, agent, port, anyOwner, commandId } = options;
   if (anyOwner === true && port === undefined) throw new UsageError("--any-owner needs --port");
-  const conditions: ConditionInput[] = [
+  const conditions: WaitConditionInput[] = [
+    ...(answer === undefined ? [] : [{ type: "answer", ask_id: answer } as const]),
     ...words.map(conditionOf),
     ...(text === undefined ? [] : [{ type: "text", text } as const]),
     ...(regex === undefined ? [] : [{ type: "regex", pattern: regex } as const]),

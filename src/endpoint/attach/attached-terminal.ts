@@ -109,6 +109,7 @@ export class TerminalStream implements Viewer {
       release: () => {
         session.keyboard.release();
         session.elements.unfocus();
+        this.giveBack();
       },
     });
   }
@@ -207,6 +208,11 @@ export class TerminalStream implements Viewer {
     this.shown.learnColors(v.parse(TerminalColorsSchema, input));
   }
 
+  /** The person is done with what they took over. */
+  giveBack(): void {
+    if (!this.readOnly && !this.over) this.session.questions.giveBack();
+  }
+
   sizeChanged(): void {
     this.presentation.reconsider();
   }
@@ -248,6 +254,7 @@ export class TerminalStream implements Viewer {
     this.terminal?.close();
     this.session.viewers.remove(this.id);
     this.session.keyboard.viewerGone(this.id);
+    this.session.questions.viewerGone(this.id);
     if (this.session.exit === null) void this.session.resize();
   }
 
@@ -266,7 +273,10 @@ export class TerminalStream implements Viewer {
         bell: () => presentation.painter.rang(),
         clipboard: (copied) => this.copied(copied),
       }),
-      events.on("drawn", () => presentation.drawn()),
+      events.on("drawn", () => {
+        this.tellKeyboard();
+        presentation.drawn();
+      }),
       events.on("inputMode", () => this.tellKeyboard()),
     );
     this.peer.onDrain = () => this.drained();
@@ -342,7 +352,9 @@ export class TerminalStream implements Viewer {
 
   /** A client that falls behind is told once it reads again. */
   private tellKeyboard(): void {
-    const captured = this.session.keyboard.mode === "capture";
+    const { keyboard, questions } = this.session;
+    // One press of the prefix key ends both.
+    const captured = keyboard.mode === "capture" || questions.handedOver !== null;
     // A read-only terminal has no keyboard to take back.
     this.keys.captured = captured && !this.readOnly;
     if (captured === this.toldCaptured || this.peer.outbox.pending > 0 || this.over) return;
@@ -357,6 +369,7 @@ export class TerminalStream implements Viewer {
       return;
     }
     if (this.session.viewers.acted(this.id)) void this.session.resize();
+    if (this.session.questions.type(this.id, bytes, this.size)) return;
     const { mode, painter } = this.presentation;
     const typed = mode === "paint" ? this.shown.place(bytes, painter.offset) : bytes;
     if (typed.length > 0) this.session.typed(this.id, typed, this.shown.typed);

@@ -5,8 +5,9 @@
  */
 
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
+import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
-import { keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
+import { drawNotice, handedOverNotice, keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
@@ -27,6 +28,18 @@ export interface PainterOptions {
   /** The person wants overlays and panels without colours. */
   readonly plainElements: boolean;
 }
+
+/** What a terminal sends while a dialog is open: plain keys, clicks, pastes. */
+const dialogModes = {
+  bracketedPaste: true,
+  mouse: 1000,
+  mouseEncoding: 1006,
+  focus: false,
+  applicationCursor: false,
+  applicationKeypad: false,
+  modifyOtherKeys: 0,
+  kittyFlags: 0,
+} as const;
 
 export interface Showing {
   readonly size: Size;
@@ -139,11 +152,21 @@ export class Painter {
     const sign = bare ? null : this.sign(help);
     const { offset, ...frame } = this.frame(screen.grid(), { outer: size, sign, bare, note });
     this.offset = offset;
-    return {
-      ...frame,
-      modes: screen.modes,
-      title: this.options.titles && screen.title !== "" ? screen.title : null,
-    };
+    const title = this.options.titles && screen.title !== "" ? screen.title : null;
+    const shown = { ...frame, modes: screen.modes, title };
+    return bare ? shown : this.asking(shown);
+  }
+
+  /** What the person is asked, above everything. Keys and clicks are then for it, not for the program. */
+  private asking(frame: Frame): Frame {
+    const { questions } = this.session;
+    const { dialog, handedOver } = questions;
+    if (dialog === null && handedOver === null) return frame;
+    // Echoes are not written ahead of the picture.
+    this.kept.forget();
+    if (dialog === null) return drawNotice(frame, handedOverNotice(handedOver ?? "", this.options.prefix));
+    const modes = { ...frame.modes, ...dialogModes };
+    return { ...drawDialog(frame, layoutDialog(dialog, frame)), modes };
   }
 
   private frame(

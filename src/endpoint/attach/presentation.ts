@@ -210,6 +210,7 @@ export class Presentation {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
     if (program === null || !this.options.mayRelay || outer.help || session.keyboard.owner !== null) return false;
+    if (session.questions.isShown) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
   }
 

@@ -1,7 +1,7 @@
 /** Session operations on overlays, panels, focus, captured keys and screen mode. */
 
 import type { OperationOutput } from "../../operations/table.ts";
-import type { Caller } from "../../protocol/caller.ts";
+import { type Caller, callerLabel } from "../../protocol/caller.ts";
 import type { KeyboardOwner } from "../../session/keyboard.ts";
 import type { Session } from "../../session/session.ts";
 import type { SessionHandlers } from "./context.ts";
@@ -82,16 +82,8 @@ function done(_nothing: unknown): Record<string, never> {
   return {};
 }
 
-/** The name shown for a caller that gave none. */
-const nameless: Readonly<Record<Caller["kind"], string>> = {
-  http: "an HTTP client",
-  ws: "a WebSocket client",
-  mcp: "an MCP client",
-  cli: "wsh",
-};
-
 function ownerOf(caller: Caller): KeyboardOwner {
-  return { id: caller.id, label: caller.name ?? nameless[caller.kind], connected: caller.connected };
+  return { id: caller.id, label: callerLabel(caller), connected: caller.connected };
 }
 
 function inputMode({ keyboard }: Session): OperationOutput<"input.mode"> {

@@ -1,4 +1,5 @@
 /** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
+import { askingHandlers } from "./asking.ts";
 import type { SessionHandlers } from "./context.ts";
 import { elementHandlers } from "./drawing.ts";
 
@@ -23,4 +24,5 @@ export const sessionHandlers: SessionHandlers = {
     return session.info();
   },
   ...elementHandlers,
+  ...askingHandlers,
 };

@@ -10,9 +10,10 @@ import { cutOutput } from "../../pane/text/cut-output.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
 import { type CommandRecord, type StepResult, stepsOf } from "../../protocol/commands.ts";
-import { condition, type WaitResult } from "../../protocol/conditions.ts";
+import { type ConditionInput, condition, splitConditions, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
+import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { PaneHandlers } from "./context.ts";
 import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
@@ -55,9 +56,33 @@ export const commandHandlers: Pick<
 };
 
 async function wait(pane: Pane, input: ParsedInput<"wait">, context: HandlerContext): Promise<OperationOutput<"wait">> {
+  const { program, asked } = splitConditions(input.any_of);
+  if (asked.length === 0) return waitForProgram(pane, program, input, context);
+  const { questions, session } = context;
+  const first = await waitForAnswer(questions, {
+    ...{ ids: asked, maxWaitMs: input.max_wait_ms, signal: context.signal, session },
+    others:
+      program.length === 0
+        ? null
+        : async (signal) => {
+            const found = await waitForProgram(pane, program, input, { ...context, session, signal });
+            return found.decided_by === "timeout" || found.decided_by === "cancelled" ? null : found;
+          },
+  });
+  if (first !== null && "other" in first) return first.other;
+  const decision = first === null ? { decided_by: "timeout" as const } : { decided_by: "answer" as const, ...first };
+  return { session, ...decision, state: pane.state(), output_cursor: pane.giveCursor() };
+}
+
+async function waitForProgram(
+  pane: Pane,
+  program: readonly ConditionInput[],
+  input: ParsedInput<"wait">,
+  context: HandlerContext,
+): Promise<OperationOutput<"wait">> {
   const { since } = input;
   const outcome = await pane.commands.wait({
-    anyOf: input.any_of.map(condition),
+    anyOf: program.map(condition),
     commandId: input.command_id,
     since: typeof since === "object" ? (since[context.session] ?? since[pane.id] ?? since[context.sessionId]) : since,
     maxWaitMs: input.max_wait_ms,

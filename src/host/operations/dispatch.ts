@@ -63,5 +63,6 @@ export async function operate(
     },
     sessionId: session.id,
     ...(target === undefined ? {} : { target }),
+    questions: session.questions,
   });
 }

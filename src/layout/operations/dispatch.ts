@@ -7,8 +7,11 @@ import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { sessionHandlers } from "../../endpoint/operations/handlers.ts";
 import { parseInput, requireAccess } from "../../operations/call.ts";
 import { addressesPane, isForPane } from "../../operations/routing.ts";
-import { findOperation } from "../../operations/table.ts";
+import { findOperation, inputSchema } from "../../operations/table.ts";
+import { splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parse } from "../../protocol/parse.ts";
+import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { Session } from "../../session/session.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { Split } from "../split.ts";
@@ -34,10 +37,12 @@ export async function operate(split: Split, request: PeerRequest, view?: WindowV
   const { session } = split;
   const { signal, caller, access, target } = request;
   requireAccess(operation, access);
+  const answered = request.op === "wait" ? await answerOf(session, request) : null;
+  if (answered !== null) return answered;
   if (isForPane(operation.name, target)) throw split.elsewhere(target);
   const input = parseInput(operation, request.input);
   const context: HandlerContext = {
-    ...{ signal, caller, access, session: session.name, sessionId: session.id },
+    ...{ signal, caller, access, session: session.name, sessionId: session.id, questions: session.questions },
     ...(target === undefined ? {} : { target }),
   };
   if (operation.scope === "session") {
@@ -52,6 +57,16 @@ export async function operate(split: Split, request: PeerRequest, view?: WindowV
   const handler = ofLayout[request.op];
   if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
   return handler(call, input, context);
+}
+
+/** A wait for answers alone is the session's; null for every other. */
+async function answerOf(session: Session, { input, signal }: PeerRequest): Promise<object | null> {
+  const { any_of, max_wait_ms } = parse(inputSchema("wait"), input);
+  const { program, asked } = splitConditions(any_of);
+  if (asked.length === 0 || program.length > 0) return null;
+  const limits = { ids: asked, maxWaitMs: max_wait_ms, signal, session: session.name, others: null };
+  const first = await waitForAnswer(session.questions, limits);
+  return { session: session.name, decided_by: first === null ? "timeout" : "answer", ...first };
 }
 
 /** Whoever names a pane among others may not mean all of them. @throws WshError invalid_request */

@@ -15,6 +15,7 @@ import { MAX_HELLO_BYTES, MAX_LINE_BYTES, MCP_SOCKET_VERSION } from "../socket/h
 import { type FittedHello, fitHello } from "./hello.ts";
 import { answeredId, Link } from "./link.ts";
 import { type ClientMessage, errorLine, OpenRequests, parseLine, type RequestId } from "./open-requests.ts";
+import { ServerRequests } from "./server-requests.ts";
 import { Output } from "./stdout.ts";
 
 /** Longest wait of requests for a server, in ms. */
@@ -75,6 +76,7 @@ function shownId(id: RequestId): string {
 
 class Bridge {
   private readonly open = new OpenRequests();
+  private readonly asked = new ServerRequests();
   private readonly stopped = new AbortController();
   private readonly ended = Promise.withResolvers<void>();
   private readonly output = new Output(MAX_WAITING_BYTES, {
@@ -139,13 +141,18 @@ class Bridge {
       return;
     }
     const { message } = parsed;
+    if (message.method === null) {
+      const answer = message.id === null ? null : this.asked.answer(message.id, line);
+      if (answer !== null) this.link?.write(`${answer}\n`);
+      return;
+    }
     if (message.method === "notifications/cancelled") this.forget(message.params.requestId);
-    if (message.method !== null && message.id !== null && this.open.has(message.id)) {
+    if (message.id !== null && this.open.has(message.id)) {
       // An error with this id would be taken for the other request's answer.
       this.say(errorLine(null, -32600, `Invalid Request: the id ${shownId(message.id)} is that of an open request`));
       return;
     }
-    if (message.method !== null) this.open.add(message);
+    this.open.add(message);
     if (this.link !== null) {
       this.send(this.link, message);
       return;
@@ -287,7 +294,7 @@ class Bridge {
       const request = this.open.close(id);
       if (request !== null && request === this.initialize) this.isInitialized = true;
     }
-    this.say(line);
+    this.say(id === null ? this.asked.pass(line) : line);
     this.settle();
   }
 
@@ -300,7 +307,7 @@ class Bridge {
       message: "the wsh server ended before it answered",
       hint: "Sessions go on without it; the next request finds or starts a server.",
     };
-    for (const line of this.open.fail("sent", failure)) this.say(line);
+    for (const line of [...this.asked.lost(), ...this.open.fail("sent", failure)]) this.say(line);
     this.settle();
   }
 

@@ -163,11 +163,21 @@ export class Link {
 
 /** The id of an answer, null for notifications and requests of the server. Relies on hello.ts, MESSAGE_START. */
 export function answeredId(line: Uint8Array): RequestId | null {
+  return idBefore(line, [',"result":', ',"error":']);
+}
+
+/** The id of a request of the server, null for everything else. Relies on hello.ts, MESSAGE_START. */
+export function requestedId(line: Uint8Array): RequestId | null {
+  return idBefore(line, [',"method":']);
+}
+
+/** The id at a line's start, where one of these keys follows it. */
+function idBefore(line: Uint8Array, keys: readonly string[]): RequestId | null {
   const bytes = Buffer.from(line.buffer, line.byteOffset, line.length);
   if (!bytes.subarray(0, MESSAGE_START.length).equals(messageStart)) return null;
   const end = idEnd(bytes, MESSAGE_START.length);
   const next = bytes.toString("latin1", end, end + LONGEST_KEY);
-  if (!next.startsWith(',"result":') && !next.startsWith(',"error":')) return null;
+  if (!keys.some((key) => next.startsWith(key))) return null;
   try {
     const id: unknown = JSON.parse(bytes.toString("utf8", MESSAGE_START.length, end));
     return isRequestId(id) ? id : null;

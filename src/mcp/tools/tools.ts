@@ -2,6 +2,7 @@
 
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
+import { askUser } from "./asking.ts";
 import { exec, getOutput, getStatus, wait } from "./commands.ts";
 import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
 import { history } from "./history.ts";
@@ -22,6 +23,7 @@ export const tools: readonly Tool[] = [
   createSession,
   listSessions,
   manageSession,
+  askUser,
   getScrollback,
   awaitQuiesce,
   history,

@@ -26,6 +26,7 @@ const sections: readonly (readonly [tag: string, description: string, names: rea
     "What is drawn over and beside the terminal.",
     ["overlay", "panel", "element", "screen_mode"],
   ],
+  ["Questions", "Asking the person at a terminal.", ["ask"]],
   ["Keyboard", "Who gets the keys that people type.", ["input", "focus"]],
   ["Streams", "WebSockets, MCP and documents.", []],
 ];

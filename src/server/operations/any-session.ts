@@ -1,6 +1,7 @@
 /** Waits over several sessions: asks every candidate, returns the first answer that decides, and cancels the rest. */
 import type { CallContext } from "../../operations/call.ts";
-import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { OperationInput, OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { splitConditions } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import type { Host } from "../hosts/session-host.ts";
@@ -40,7 +41,7 @@ export async function waitAny(
       const { name, id, pane_id } = host.info;
       const own = typeof since === "object" ? (given?.get(name) ?? given?.get(pane_id) ?? given?.get(id)) : since;
       const from = own === undefined ? {} : { since: own };
-      const result = (await host.request("wait", { ...wait, ...from }, race)) as OperationOutput<"wait">;
+      const result = await waitIn(host, { ...wait, ...from }, race);
       if (result.output_cursor !== undefined) cursors.set(host.info.name, result.output_cursor);
       return { ...result, session: host.info.name };
     },
@@ -48,6 +49,21 @@ export async function waitAny(
   );
   if (first.decided_by !== "timeout" || candidates.length === 1) return first;
   return { session: null, decided_by: "timeout", output_cursors: Object.fromEntries(cursors) };
+}
+
+/** A question is one session's: the others wait for what else was named. */
+async function waitIn(
+  host: Host,
+  input: OperationInput<"wait">,
+  race: Pick<CallContext, "access" | "caller" | "signal">,
+): Promise<OperationOutput<"wait">> {
+  try {
+    return (await host.request("wait", input, race)) as OperationOutput<"wait">;
+  } catch (thrown) {
+    const { program } = splitConditions(input.any_of);
+    if (WshError.from(thrown).code !== "question_not_found" || program.length === 0) throw thrown;
+    return (await host.request("wait", { ...input, any_of: [...program] }, race)) as OperationOutput<"wait">;
+  }
 }
 
 function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readonly Host[] {

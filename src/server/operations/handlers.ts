@@ -9,6 +9,7 @@ import { askWorker } from "../../store/history/start-worker.ts";
 import type { HistoryWork } from "../../store/history/worker.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { hasTag, idleAny, waitAny } from "./any-session.ts";
+import { askAny } from "./ask-any.ts";
 import { createSession } from "./create-session.ts";
 import type { ServerHandlers } from "./dispatch.ts";
 import { execFresh } from "./exec-fresh.ts";
@@ -54,6 +55,7 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
     "server.stop": async () => ({ sessions: await state.stop() }),
     "idle.any": (input, context) => idleAny(hosts, input, context),
     "wait.any": (input, context) => waitAny(hosts, input, context),
+    "ask.any": (input, context) => askAny(hosts, input, context),
     "history.search": (input, { signal }) => askHistory(state, { do: "search", input }, signal),
     "history.delete": (input, { signal }) => askHistory(state, { do: "delete", input }, signal),
     "exec.fresh": (input, context) => execFresh(hosts, create, input, context),

@@ -60,6 +60,8 @@ class FarPane implements PaneRef {
     this.done.push(`typed ${new TextDecoder().decode(bytes)}`);
   }
 
+  readonly secrets = { prompt: () => null, type: async () => false };
+
   release(): void {
     this.done.push("released");
   }

@@ -1,0 +1,166 @@
+/** `wsh ask`: asks the person at an attached terminal, and prints the answer. */
+import { type Command, Option } from "commander";
+import { orUntil } from "../../base/deadline.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { listSessions } from "../../instance/registry/registry.ts";
+import type { OperationInput } from "../../operations/table.ts";
+import type { AskResult } from "../../protocol/ask-result.ts";
+import { type QuestionKind, questionKinds } from "../../protocol/asking.ts";
+import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { paneId } from "../../protocol/names.ts";
+import { collect, seconds, UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { print, printJson, say, table } from "../print.ts";
+import { exitCodeOf, printAnswer } from "../session/answer.ts";
+import { SessionClient } from "../session/client.ts";
+
+/** Longest wait for a session process to answer, in ms: one that hangs has no dialog to show. */
+const PATIENCE_MS = 900;
+
+interface AskOptions {
+  readonly session?: string;
+  readonly kind?: QuestionKind;
+  readonly choice?: readonly string[];
+  readonly multiple?: boolean;
+  readonly detail?: string;
+  readonly default?: readonly string[];
+  readonly timeout?: number;
+  readonly wait?: number;
+  readonly waitForPerson?: boolean;
+  readonly cancel?: string;
+  readonly list?: boolean;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("ask [question]")
+    .description(
+      "Ask the person at an attached terminal, in a dialog there, and print the answer. Without --session: wherever " +
+        "somebody is attached, at the terminal used last. Interrupting the command leaves the question.\n" +
+        "Exit code 0 for an answer, 1 for no, dismissed, or nobody attached, 124 when the time is over first.",
+    )
+    .option("--session <name>", "ask in this session")
+    .addOption(new Option("--kind <kind>", "default: choice with --choice, else text").choices([...questionKinds]))
+    .option("--choice <text>", "something to choose from, repeatable", collect)
+    .option("--multiple", "several may be chosen")
+    .option("--detail <text>", "more to know, below the question")
+    .option("--default <answer>", "what is prepared as the answer (confirm: yes or no), repeatable", collect)
+    .option("--timeout <seconds>", "life of the question (default: 600)", seconds)
+    .option("--wait <seconds>", "wait only this long; the question stays (default: its life)", seconds)
+    .option("--wait-for-person", "ask even if nobody is attached yet (needs --session)")
+    .option("--list", "show the questions that are not answered yet")
+    .option("--cancel <ask-id>", "end a question without an answer")
+    .option("--json", "print the whole result as JSON")
+    .action(async (question: string | undefined, options: AskOptions, command: Command) => {
+      const instance = instanceOf(command);
+      if (options.list === true) return list(instance, options);
+      if (options.cancel !== undefined) return cancel(instance, options.cancel, options);
+      if (question === undefined) throw new UsageError("the question is missing");
+      const result = await ask(instance, inputOf(question, options), options);
+      if (options.json !== true) return printAnswer(result);
+      process.exitCode = exitCodeOf(result);
+      return printJson(result);
+    });
+}
+
+function inputOf(question: string, options: AskOptions): OperationInput<"ask"> {
+  const { kind, choice, multiple, detail, timeout, waitForPerson, default: given } = options;
+  return {
+    question,
+    ...(kind === undefined ? {} : { kind }),
+    ...(choice === undefined ? {} : { choices: [...choice] }),
+    ...(multiple === undefined ? {} : { multiple }),
+    ...(detail === undefined ? {} : { detail }),
+    ...(given === undefined ? {} : { default: preparedOf(kind, given) }),
+    ...(timeout === undefined ? {} : { timeout_ms: timeout }),
+    ...(waitForPerson === undefined ? {} : { wait_for_person: waitForPerson }),
+  };
+}
+
+/** @throws UsageError */
+function preparedOf(kind: QuestionKind | undefined, given: readonly string[]): string | string[] | boolean {
+  const [first = ""] = given;
+  if (kind !== "confirm") return given.length === 1 ? first : [...given];
+  if (first !== "yes" && first !== "no") throw new UsageError(`'${first}' is neither yes nor no`);
+  return first === "yes";
+}
+
+async function ask(instance: Instance, input: OperationInput<"ask">, options: AskOptions): Promise<AskResult> {
+  using session = await sessionOf(instance, options, input.kind === "secret");
+  if (session === null) return { session: null, state: "closed", decided_by: "nobody_attached" };
+  const until = performance.now() + (options.wait ?? Number.POSITIVE_INFINITY);
+  const left = (): number => Math.max(0, Math.min(MAX_WAIT_MS, Math.round(until - performance.now())));
+  let result = await session.call("ask", { ...input, max_wait_ms: left() });
+  while (result.state === "pending" && result.ask_id !== undefined && left() > 0) {
+    const waited = await session.call("wait", {
+      any_of: [{ type: "answer", ask_id: result.ask_id }],
+      max_wait_ms: left(),
+    });
+    result = waited.ask ?? result;
+  }
+  return result;
+}
+
+/** Null when nobody is attached anywhere. @throws UsageError, WshError session_not_found */
+async function sessionOf(instance: Instance, options: AskOptions, isSecret: boolean): Promise<SessionClient | null> {
+  if (options.session !== undefined) return SessionClient.open(instance, options.session);
+  if (isSecret || options.waitForPerson === true) throw new UsageError("name the session with --session");
+  let best: { readonly session: SessionClient; readonly acted: number } | null = null;
+  for (const session of await openSessions(instance)) {
+    const { people, acted_ms } = await session.call("ask.person", {}).catch(() => ({ people: 0, acted_ms: null }));
+    const acted = acted_ms ?? Number.POSITIVE_INFINITY;
+    if (people === 0 || (best !== null && best.acted <= acted)) session[Symbol.dispose]();
+    else {
+      best?.session[Symbol.dispose]();
+      best = { session, acted };
+    }
+  }
+  return best?.session ?? null;
+}
+
+/** Those that answer; the caller closes them. */
+async function openSessions(instance: Instance): Promise<SessionClient[]> {
+  const opened = await Promise.all(
+    listSessions(instance).map(({ id }) => {
+      const opening = SessionClient.open(instance, paneId(id)).catch(() => null);
+      return orUntil(opening, { ms: PATIENCE_MS }, () => {
+        void opening.then((late) => late?.[Symbol.dispose]());
+        return null;
+      });
+    }),
+  );
+  return opened.filter((each) => each !== null);
+}
+
+async function list(instance: Instance, { session: name, json }: AskOptions): Promise<void> {
+  const sessions = name === undefined ? await openSessions(instance) : [await SessionClient.open(instance, name)];
+  const found = [];
+  for (const session of sessions) {
+    using open = session;
+    for (const each of await open.call("ask.list", {}).catch(() => [])) found.push({ session: open.name, ...each });
+  }
+  if (json === true) return printJson(found);
+  if (found.length === 0) return say("no question waits for an answer\n");
+  const rows = found.map((each) => [each.session, each.kind, each.state, each.asked_by, each.ask_id, each.question]);
+  return print(table([["SESSION", "KIND", "STATE", "ASKED BY", "ASK_ID", "QUESTION"], ...rows]));
+}
+
+async function cancel(instance: Instance, askId: string, { session: name, json }: AskOptions): Promise<void> {
+  const sessions = name === undefined ? await openSessions(instance) : [await SessionClient.open(instance, name)];
+  let refused = new WshError("question_not_found", `'${askId}' is no question of a session`);
+  let ended: AskResult | null = null;
+  for (const session of sessions) {
+    using open = session;
+    if (ended !== null) continue;
+    try {
+      ended = await open.call("ask.cancel", { ask_id: askId });
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      if (error.code !== "question_not_found" || name !== undefined || error.message.includes("over")) refused = error;
+    }
+  }
+  if (ended === null) throw refused;
+  if (json === true) await printJson(ended);
+}

@@ -1,0 +1,46 @@
+/** Prints how a question to a person ended, and sets the exit code by it. */
+import type { AskResult } from "../../protocol/ask-result.ts";
+import { complain, say } from "../print.ts";
+
+/** No: to a yes or no, and to the question as a whole. */
+const NO = 1;
+/** The time was over first, as in timeout(1). */
+const TIMED_OUT = 124;
+
+const ends: Readonly<Record<NonNullable<AskResult["decided_by"]>, string>> = {
+  answered: "answered",
+  dismissed: "the person dismissed the question",
+  timeout: "nobody answered in time",
+  cancelled: "the question was cancelled",
+  nobody_attached: "nobody is attached: --wait-for-person asks all the same",
+  secret_not_taken: "the secret was not typed",
+  session_ended: "the session has ended",
+};
+
+/** The answer on standard output, everything else on standard error. */
+export async function printAnswer(result: AskResult): Promise<void> {
+  process.exitCode = exitCodeOf(result);
+  const { state, decided_by, ask_id, answer, reason, program_state } = result;
+  if (state === "pending") {
+    complain(`not answered yet; wait with: wsh wait ${result.session ?? "NAME"} --answer ${ask_id}`);
+    return;
+  }
+  if (decided_by !== "answered") {
+    complain(`${ends[decided_by ?? "cancelled"]}${reason === undefined ? "" : `: ${reason}`}`);
+    return;
+  }
+  if (typeof answer === "boolean") await say(answer ? "yes\n" : "no\n");
+  else if (answer !== undefined)
+    await say(
+      [answer]
+        .flat()
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
+  else if (program_state !== undefined) await say(`${program_state}\n`);
+}
+
+export function exitCodeOf({ state, decided_by, answer }: AskResult): number {
+  if (state === "pending" || decided_by === "timeout") return TIMED_OUT;
+  return decided_by !== "answered" || answer === false ? NO : 0;
+}

@@ -1,0 +1,284 @@
+/**
+ * A dialog of ours above a whole terminal: a question's text, what can be chosen or typed, and how to answer. What is
+ * behind it is dimmed.
+ *
+ * Pure, except for rows kept dimmed while they stay the same objects. What must stay true: the dialog fits any
+ * terminal, and what answers it is the last thing to be left out; foreign text is cleaned and can neither hide that nor
+ * leave its box; it needs no colours. Runs once per frame while a dialog is open.
+ */
+import { BOLD, type Cell, FAINT, type Grid, INVERSE, plainStyle, type Row, type Style } from "../protocol/grid.ts";
+import type { Size } from "../protocol/size.ts";
+import { type Box, Canvas } from "./canvas.ts";
+import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+
+/** Widest text, in cells: longer lines are hard to read. */
+const WIDEST = 68;
+/** Narrowest text of a dialog with a border, in cells: its hints fit. */
+const NARROWEST = 34;
+/** Cells beside the text of a dialog with a border: the line and a blank on both sides. */
+const BESIDE = 4;
+/** Rows above and below it. */
+const BORDERS = 2;
+/** Terminals below this have no border: every cell is needed. */
+const FRAMED: Size = { rows: 10, cols: NARROWEST + BESIDE };
+/** Rows of choices that a long text leaves. */
+const LEAST_ITEMS = 3;
+
+export interface DialogContent {
+  /** Who asks. */
+  readonly title: string;
+  /** May be scrolled. */
+  readonly body: string;
+  /** Lines that are never scrolled away, each cut to the width. */
+  readonly facts: readonly string[];
+  /** Choices below each other. */
+  readonly items: readonly { readonly mark: string; readonly text: string }[];
+  /** The item, or without items the button, that Enter means; -1: none. */
+  readonly focus: number;
+  readonly input: { readonly before: string; readonly after: string } | null;
+  readonly buttons: readonly string[];
+  /** Lines of the body above what is shown. */
+  readonly scroll: number;
+  readonly hint: string;
+}
+
+/** What a click at a place means. */
+export interface DialogTarget {
+  readonly row: number;
+  readonly col: number;
+  readonly width: number;
+  readonly part: "item" | "button";
+  readonly index: number;
+}
+
+export interface DialogLayout {
+  readonly box: Box;
+  readonly targets: readonly DialogTarget[];
+  /** Lines by which the body can be scrolled. */
+  readonly lastScroll: number;
+  readonly texts: readonly {
+    readonly row: number;
+    readonly col: number;
+    readonly text: string;
+    readonly style: Style;
+  }[];
+  readonly cursor: { readonly row: number; readonly col: number } | null;
+  readonly framed: boolean;
+}
+
+const bold: Style = { ...plainStyle, flags: BOLD };
+const faint: Style = { ...plainStyle, flags: FAINT };
+const inverse: Style = { ...plainStyle, flags: INVERSE };
+
+function widthOf(line: readonly Cluster[]): number {
+  return line.reduce((sum, { width }) => sum + width, 0);
+}
+
+function textOf(line: readonly Cluster[]): string {
+  return line.map(({ text }) => text).join("");
+}
+
+/** A clean line, cut to its place with an ellipsis. */
+function cut(text: string, cells: number): string {
+  const line = clusters(text);
+  if (widthOf(line) <= cells) return text;
+  let width = 0;
+  let kept = "";
+  for (const { text: grapheme, width: wide } of line) {
+    if (width + wide > cells - 1) break;
+    width += wide;
+    kept += grapheme;
+  }
+  return `${kept}…`;
+}
+
+/** Clean text in lines of at most `cells`, broken between words where there are any. */
+export function wrap(text: string, cells: number): string[] {
+  return text.split("\n").flatMap((paragraph) => {
+    const lines: string[] = [];
+    let line: Cluster[] = [];
+    let width = 0;
+    for (const cluster of clusters(paragraph)) {
+      if (width + cluster.width > cells && line.length > 0) {
+        const blank = line.findLastIndex(({ text: each }) => each === " ");
+        const rest = blank > 0 && cluster.text !== " " ? line.slice(blank + 1) : [];
+        lines.push(textOf(rest.length > 0 || blank === line.length - 1 ? line.slice(0, blank) : line).trimEnd());
+        line = rest;
+        width = widthOf(rest);
+        if (cluster.text === " " && line.length === 0) continue;
+      }
+      line.push(cluster);
+      width += cluster.width;
+    }
+    return [...lines, textOf(line).trimEnd()];
+  });
+}
+
+/** How many rows each part gets. */
+function share(
+  height: number,
+  parts: { title: number; body: number; facts: number; items: number; input: number; buttons: number; hint: number },
+) {
+  const rows = { ...parts };
+  const used = (): number =>
+    rows.title + rows.facts + rows.input + rows.buttons + rows.hint + Math.min(1, rows.body) + Math.min(1, rows.items);
+  if (used() > height) rows.hint = 0;
+  if (used() > height) rows.title = 0;
+  if (used() > height && rows.input + Math.min(1, rows.items) > 0) rows.buttons = 0;
+  while (used() > height && rows.facts > 0) rows.facts--;
+  if (used() > height) rows.body = 0;
+  const free = Math.max(0, height - (used() - Math.min(1, rows.body) - Math.min(1, rows.items)));
+  if (rows.body + rows.items > free) {
+    const least = Math.min(rows.items, LEAST_ITEMS, Math.max(1, free - 1));
+    const body = Math.min(rows.body, Math.max(Math.min(1, rows.body), free - least));
+    rows.items = Math.min(rows.items, free - body);
+    rows.body = Math.min(rows.body, free - rows.items);
+  }
+  return rows;
+}
+
+export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
+  const framed = size.rows >= FRAMED.rows && size.cols >= FRAMED.cols;
+  const clean = (text: string): string => cleanText(text).replaceAll("\n", " ");
+  const widest = framed ? Math.min(WIDEST, size.cols - BESIDE) : size.cols;
+  const needed = Math.max(
+    ...[content.body, ...content.facts, ...content.items.map(({ mark, text }) => mark + text), content.hint].flatMap(
+      (text) =>
+        cleanText(text)
+          .split("\n")
+          .map((line) => widthOf(clusters(line))),
+    ),
+  );
+  const width = framed ? Math.max(NARROWEST, Math.min(widest, needed)) : widest;
+  const body = wrap(cleanText(content.body).trimEnd(), width);
+  const items = content.items.flatMap(({ mark, text }, index) => {
+    const beside = widthOf(clusters(mark));
+    const lines = wrap(clean(text), Math.max(1, width - beside));
+    return lines.map((line, at) => ({ index, text: (at === 0 ? mark : " ".repeat(beside)) + line }));
+  });
+  const rows = share(framed ? size.rows - BORDERS : size.rows, {
+    title: framed ? 0 : 1,
+    body: body.length,
+    facts: content.facts.length,
+    items: items.length,
+    input: content.input === null ? 0 : 1,
+    buttons: content.buttons.length === 0 ? 0 : 1,
+    hint: 1,
+  });
+  const whole = rows.title + rows.body + rows.facts + rows.items + rows.input + rows.buttons + rows.hint;
+  // Blank rows above the answer and above the hints, where nothing has to be left out for them.
+  const gap = framed && whole + BORDERS + 2 <= size.rows ? 1 : 0;
+  const height = whole + 2 * gap;
+  const box = framed
+    ? {
+        row: Math.floor((size.rows - height - BORDERS) / 2),
+        col: Math.floor((size.cols - width - BESIDE) / 2),
+        height: height + BORDERS,
+        width: width + BESIDE,
+      }
+    : { row: 0, col: 0, height: size.rows, width: size.cols };
+  const left = framed ? box.col + BESIDE / 2 : 0;
+  const texts: { row: number; col: number; text: string; style: Style }[] = [];
+  const targets: DialogTarget[] = [];
+  let row = framed ? box.row + 1 : 0;
+  const put = (text: string, style: Style, col = left): void => void texts.push({ row, col, text, style });
+
+  const title = cut(` ${clean(content.title)} `, width);
+  if (framed) texts.push({ row: box.row, col: left, text: title, style: bold });
+  else if (rows.title > 0) {
+    put(title.trim(), bold);
+    row++;
+  }
+  const hidden = body.length - rows.body;
+  // The arrows stand beside the text.
+  const shownBody = hidden > 0 ? wrap(cleanText(content.body).trimEnd(), Math.max(1, width - 2)) : body;
+  const lastScroll = shownBody.length - rows.body;
+  const from = Math.min(content.scroll, lastScroll);
+  for (let at = 0; at < rows.body; at++) {
+    const line = shownBody[from + at] ?? "";
+    put(line, plainStyle);
+    const up = at === 0 && from > 0;
+    const down = at === rows.body - 1 && from < lastScroll;
+    if (up || down) put(up && down ? "↕" : up ? "↑" : "↓", plainStyle, left + width - 1);
+    row++;
+  }
+  row += gap;
+  for (const fact of content.facts.slice(0, rows.facts)) {
+    put(cut(clean(fact), width), bold);
+    row++;
+  }
+  const focused = items.findIndex(({ index }) => index === content.focus);
+  const after = items.findLastIndex(({ index }) => index === content.focus) + 1;
+  const first = Math.max(0, Math.min(focused, items.length - rows.items, Math.max(0, after - rows.items)));
+  for (const { index, text } of items.slice(first, first + rows.items)) {
+    put(
+      text.padEnd(text.length + Math.max(0, width - widthOf(clusters(text)))),
+      index === content.focus ? inverse : plainStyle,
+    );
+    targets.push({ row, col: left, width, part: "item", index });
+    row++;
+  }
+  let cursor: DialogLayout["cursor"] = null;
+  if (content.input !== null) {
+    const shown = visibleInput(content.input, width - 2);
+    put(`> ${shown.text}`, plainStyle);
+    cursor = { row, col: Math.min(left + 2 + shown.caret, size.cols - 1) };
+    row++;
+  }
+  if (rows.buttons > 0) {
+    let col = left;
+    for (const [index, label] of content.buttons.entries()) {
+      const text = width < NARROWEST ? `[${label}]` : `[ ${label} ]`;
+      put(text, content.items.length === 0 && index === content.focus ? inverse : plainStyle, col);
+      targets.push({ row, col, width: text.length, part: "button", index });
+      col += text.length + 1;
+    }
+    row++;
+  }
+  row += gap;
+  if (rows.hint > 0) put(cut(content.hint, width), faint);
+  return { box, targets, lastScroll, texts, cursor, framed };
+}
+
+/** The part of a line around its caret. */
+function visibleInput({ before, after }: { readonly before: string; readonly after: string }, cells: number) {
+  const ahead = clusters(before);
+  let width = widthOf(ahead);
+  while (width > cells - 1) width -= ahead.shift()?.width ?? width;
+  return { text: textOf(ahead) + textOf(clusters(after)), caret: width };
+}
+
+/** Dimmed copies of rows, which stay the same objects while a program prints nothing there. */
+const dimmed = new WeakMap<Row, Row>();
+
+function dim(row: Row): Row {
+  const known = dimmed.get(row);
+  if (known !== undefined) return known;
+  const made = row.map((cell): Cell => ({ ...cell, style: { ...cell.style, flags: cell.style.flags | FAINT } }));
+  dimmed.set(row, made);
+  return made;
+}
+
+export function drawDialog<T extends Grid>(frame: T, { box, texts, cursor, framed }: DialogLayout): T {
+  const canvas = new Canvas(frame.rows, frame.cols);
+  frame.lines.forEach((line, row) => {
+    canvas.putRow(row, dim(line));
+  });
+  canvas.fill(box, plainStyle);
+  const inside: Box = framed
+    ? { row: box.row, col: box.col + 1, height: box.height, width: box.width - 2 }
+    : { row: box.row, col: box.col, height: box.height, width: box.width };
+  if (framed) {
+    const across = "─".repeat(box.width - 2);
+    const screen: Box = { row: 0, col: 0, height: frame.rows, width: frame.cols };
+    canvas.text(box.row, box.col, clusters(`╭${across}╮`), plainStyle, screen);
+    for (let row = box.row + 1; row < box.row + box.height - 1; row++) {
+      canvas.text(row, box.col, clusters("│"), plainStyle, screen);
+      canvas.text(row, box.col + box.width - 1, clusters("│"), plainStyle, screen);
+    }
+    canvas.text(box.row + box.height - 1, box.col, clusters(`╰${across}╯`), plainStyle, screen);
+  }
+  for (const { row, col, text, style } of texts) canvas.text(row, col, clusters(text), style, inside);
+  const at = cursor ?? { row: box.row, col: box.col };
+  return { ...frame, lines: canvas.finish(), cursor: { ...at, visible: cursor !== null, shape: "bar", blink: true } };
+}

@@ -1,0 +1,150 @@
+/**
+ * Asks through the MCP client where nobody is at a terminal: the tool returns what the SDK calls input required, and the
+ * client comes back with an answer, or the SDK fetches it in the eras before.
+ *
+ * What must stay true: never a secret; an answer counts only with the state that was signed for the very question, by
+ * this process, for this caller; a client may answer without a person, so the result says that it was the client.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import {
+  CLIENT_CAPABILITIES_META_KEY,
+  createRequestStateCodec,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import type { Answer, AskResult } from "../protocol/ask-result.ts";
+import { AskSchema, type Question, questionOf } from "../protocol/asking.ts";
+import { WshError } from "../protocol/errors.ts";
+import { parse } from "../protocol/parse.ts";
+
+/** Longest time for an answer, in s: the default life of a question. */
+const TTL_SECONDS = 600;
+const ANSWER = "answer";
+
+/** Signed for the question and the caller. */
+interface AskedState {
+  readonly caller: string;
+  readonly question: string;
+}
+
+/** Another process of the server takes no answers to this one's questions. */
+export const askedState = createRequestStateCodec<AskedState>({ key: randomBytes(32), ttlSeconds: TTL_SECONDS });
+
+/** What the client shows for one value. */
+type Field = Parameters<typeof inputRequired.elicit>[0]["requestedSchema"];
+
+/**
+ * Whether the client can be asked.
+ * @param known what it said of itself when it connected; in the era without sessions each request says it
+ */
+export function mayElicit({ mcpReq }: ServerContext, known: object | undefined): boolean {
+  const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
+  const capabilities = envelope[CLIENT_CAPABILITIES_META_KEY] ?? known;
+  if (typeof capabilities !== "object" || capabilities === null || !("elicitation" in capabilities)) return false;
+  const { elicitation } = capabilities;
+  // Without a mode, forms are meant; a client may offer addresses alone.
+  return (
+    typeof elicitation === "object" &&
+    elicitation !== null &&
+    (Object.keys(elicitation).length === 0 || "form" in elicitation)
+  );
+}
+
+/** What the client is to ask; null where only a person at the terminal can do it. */
+export async function askClient(
+  parameters: Readonly<Record<string, unknown>>,
+  caller: string,
+  context: ServerContext,
+): Promise<InputRequiredResult | null> {
+  const question = questionIn(parameters);
+  const requestedSchema = formOf(question);
+  if (requestedSchema === null) return null;
+  const message = question.detail === "" ? question.question : `${question.question}\n\n${question.detail}`;
+  return inputRequired({
+    inputRequests: { [ANSWER]: inputRequired.elicit({ message, requestedSchema }) },
+    requestState: await askedState.mint({ caller, question: digestOf(parameters) }, context),
+  });
+}
+
+/**
+ * The client's answer; null when this call has none yet.
+ * @throws WshError invalid_request for an answer to another question, or one that does not fit
+ */
+export function clientAnswer(
+  parameters: Readonly<Record<string, unknown>>,
+  caller: string,
+  { mcpReq }: ServerContext,
+): AskResult | null {
+  const response = inputResponse(mcpReq.inputResponses, ANSWER);
+  if (response.kind !== "elicit") return null;
+  const state = mcpReq.requestState<AskedState>();
+  if (state?.caller !== caller || state.question !== digestOf(parameters)) {
+    throw new WshError("invalid_request", "the answer belongs to another question", { hint: "Ask again." });
+  }
+  const by = { session: null, answered_by: "mcp_client" } as const;
+  if (response.action !== "accept") return { ...by, state: "closed", decided_by: "dismissed" };
+  const answer = fitting(questionIn(parameters), response.content?.[ANSWER]);
+  return { ...by, state: "answered", decided_by: "answered", answer };
+}
+
+function questionIn(parameters: Readonly<Record<string, unknown>>): Question {
+  const { session: _session, ...ask } = parameters;
+  return questionOf(parse(AskSchema, ask));
+}
+
+function digestOf(parameters: Readonly<Record<string, unknown>>): string {
+  const sorted = Object.entries(parameters).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256").update(JSON.stringify(sorted)).digest("base64url");
+}
+
+function formOf(question: Question): Field | null {
+  const form = (field: object): Field =>
+    ({ type: "object", properties: { [ANSWER]: field }, required: [ANSWER] }) as Field;
+  switch (question.kind) {
+    case "choice": {
+      const { choices, chosen, multiple } = question;
+      if (multiple)
+        return form({
+          type: "array",
+          title: "Answer",
+          items: { type: "string", enum: [...choices] },
+          default: [...chosen],
+        });
+      const [prepared] = chosen;
+      return form({
+        type: "string",
+        title: "Answer",
+        enum: [...choices],
+        ...(prepared === undefined ? {} : { default: prepared }),
+      });
+    }
+    case "text":
+      return form({
+        type: "string",
+        title: "Answer",
+        ...(question.prepared === "" ? {} : { default: question.prepared }),
+      });
+    case "confirm":
+      return form({ type: "boolean", title: "Yes", default: question.prepared });
+    case "secret":
+    case "hand_over":
+      return null;
+  }
+}
+
+/** @throws WshError invalid_request */
+function fitting(question: Question, given: unknown): Answer {
+  if (question.kind === "confirm" && typeof given === "boolean") return given;
+  if (question.kind === "text" && typeof given === "string") return given;
+  if (question.kind === "choice") {
+    const { choices, multiple } = question;
+    const known = [given].flat().filter((each) => typeof each === "string" && choices.includes(each));
+    const chosen = known.map(String);
+    if (multiple && Array.isArray(given) && chosen.length === given.length) return chosen;
+    const [only] = chosen;
+    if (!multiple && !Array.isArray(given) && only !== undefined) return only;
+  }
+  throw new WshError("invalid_request", `the client's answer does not fit the question: ${JSON.stringify(given)}`);
+}

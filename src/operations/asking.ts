@@ -1,0 +1,64 @@
+/** Operations on questions to the person at a terminal (docs/protocol.md, Questions). */
+import * as v from "valibot";
+import { AskResultSchema } from "../protocol/ask-result.ts";
+import { AskIdSchema, AskSchema, PendingQuestionSchema } from "../protocol/asking.ts";
+import { operation } from "./define.ts";
+import { NothingSchema } from "./sessions.ts";
+
+export const askingOperations = [
+  operation({
+    name: "ask",
+    scope: "session",
+    access: "operate",
+    summary: "Ask the person at the session's terminals: a choice, a text, yes or no, a secret, or to take over",
+    input: AskSchema,
+    output: AskResultSchema,
+    errors: ["session_ended", "no_password_prompt", "resource_limit_reached"],
+    http: [{ method: "POST", path: "/sessions/:name/ask" }],
+    ws: ["ask"],
+  }),
+  operation({
+    name: "ask.list",
+    scope: "session",
+    access: "observe",
+    summary: "Questions of the session that are not answered yet, in the order in which they are shown",
+    input: NothingSchema,
+    output: v.array(PendingQuestionSchema),
+    errors: [],
+    http: [{ method: "GET", path: "/sessions/:name/ask" }],
+    ws: ["list_asks"],
+  }),
+  operation({
+    name: "ask.cancel",
+    scope: "session",
+    access: "operate",
+    summary: "End a question without an answer",
+    input: v.object({ ask_id: AskIdSchema }),
+    output: AskResultSchema,
+    errors: ["question_not_found"],
+    http: [{ method: "DELETE", path: "/sessions/:name/ask/:ask_id" }],
+    ws: ["cancel_ask"],
+  }),
+  operation({
+    name: "ask.person",
+    scope: "session",
+    access: "observe",
+    summary: "How many people can answer at the session's terminals, and when one of them last acted",
+    input: NothingSchema,
+    output: v.object({ people: v.number(), acted_ms: v.nullable(v.number()) }),
+    errors: [],
+    http: [],
+    ws: [],
+  }),
+  operation({
+    name: "ask.any",
+    scope: "server",
+    access: "operate",
+    summary: "Ask the person wherever one is attached, at the terminal used last",
+    input: AskSchema,
+    output: AskResultSchema,
+    errors: ["no_password_prompt", "resource_limit_reached"],
+    http: [{ method: "POST", path: "/ask" }],
+    ws: ["ask_any"],
+  }),
+] as const;

@@ -1,0 +1,48 @@
+/**
+ * Hands a secret to the program that reads a password, and to no other: the group that holds the terminal and the
+ * hidden echo are looked at again in the turn of the write. The bytes pass by everything that remembers input, and
+ * are overwritten afterwards.
+ */
+import { isSecret } from "../pty/port.ts";
+import type { Program } from "./program.ts";
+import type { SecretPrompt } from "./secret-prompt.ts";
+import type { ProgramState } from "./state/classify.ts";
+
+/** The program that reads it. */
+type SecretProgram = Pick<Program, "pty" | "input" | "exit">;
+
+export class SecretInput {
+  constructor(
+    private readonly program: SecretProgram,
+    private readonly state: () => ProgramState,
+  ) {}
+
+  /** Null when no program reads a password now, or its group is unknown. */
+  prompt(): SecretPrompt | null {
+    if (this.program.exit !== null) return null;
+    const { state, foreground } = this.state();
+    const group = this.program.pty?.foreground() ?? null;
+    if (state !== "password" || group === null) return null;
+    return {
+      group,
+      pid: foreground?.pid ?? null,
+      program: foreground?.name ?? "a program",
+      commandLine: foreground?.args.join(" ") ?? "",
+    };
+  }
+
+  /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
+  async type({ group }: SecretPrompt, secret: Uint8Array): Promise<boolean> {
+    const { pty, input } = this.program;
+    try {
+      if (pty === null || input.isWriting || !isSecret(pty.flags()) || pty.foreground() !== group) return false;
+      using hold = input.hold();
+      await hold.write(secret);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      secret.fill(0);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** How a question to a person stands or has ended (docs/protocol.md, Questions). */
+import * as v from "valibot";
+import { SessionStateSchema } from "./session.ts";
+
+export const AnswerSchema = v.union([v.string(), v.array(v.string()), v.boolean()]);
+export type Answer = v.InferOutput<typeof AnswerSchema>;
+
+/** How a question ended. */
+const AskEndSchema = v.picklist([
+  "answered",
+  "dismissed",
+  "timeout",
+  "cancelled",
+  "nobody_attached",
+  "secret_not_taken",
+  "session_ended",
+]);
+export type AskEnd = v.InferOutput<typeof AskEndSchema>;
+
+export const AskResultSchema = v.object({
+  session: v.nullable(v.string()),
+  ask_id: v.optional(v.pipe(v.string(), v.description("names the question"))),
+  state: v.picklist(["answered", "pending", "closed"]),
+  decided_by: v.optional(AskEndSchema),
+  answer: v.optional(
+    v.pipe(AnswerSchema, v.description("the text, the choice or choices, or yes or no; never a secret")),
+  ),
+  answered_by: v.optional(
+    v.pipe(v.picklist(["terminal", "mcp_client"]), v.description("mcp_client may answer by itself")),
+  ),
+  program_state: v.optional(
+    v.pipe(SessionStateSchema, v.description("with hand_over: what the program does when the person is done")),
+  ),
+  /** Why it ended so, where that is no plain answer. */
+  reason: v.optional(v.string()),
+});
+export type AskResult = v.InferOutput<typeof AskResultSchema>;

@@ -1,0 +1,120 @@
+/**
+ * A question to the person at a terminal, and its answer (docs/protocol.md, Questions). A question belongs to a session
+ * and outlives the call that asked it: `ask_id` names it until it is over, and its result for a while after.
+ */
+import * as v from "valibot";
+import { DEFAULT_WAIT_MS, WaitMsSchema } from "./conditions.ts";
+import { WshError } from "./errors.ts";
+
+/** Life of a question unless the caller says otherwise, in ms. */
+const DEFAULT_LIFE_MS = 600_000;
+/** Longest life of a question, in ms: a day. */
+const MAX_LIFE_MS = 86_400_000;
+/** Longest question, choice and prepared answer, in characters: what fits on a screen. */
+const MAX_QUESTION = 1_000;
+/** Longest detail, in characters: some screens, which the person scrolls. */
+const MAX_DETAIL = 8_000;
+/** Most choices; a longer list is for a program of its own. */
+const MAX_CHOICES = 100;
+
+export const questionKinds = ["choice", "text", "confirm", "secret", "hand_over"] as const;
+export type QuestionKind = (typeof questionKinds)[number];
+
+const LineSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_QUESTION));
+const clampLife = (ms: number): number => Math.min(MAX_LIFE_MS, ms);
+
+export const AskIdSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.description("ask_id of a question"));
+
+export const AskSchema = v.object({
+  question: v.pipe(LineSchema, v.description("what to ask")),
+  detail: v.optional(v.pipe(v.string(), v.maxLength(MAX_DETAIL), v.description("more to know, below the question"))),
+  kind: v.optional(v.pipe(v.picklist(questionKinds), v.description("default: choice with choices, else text"))),
+  choices: v.optional(
+    v.pipe(v.array(LineSchema), v.minLength(1), v.maxLength(MAX_CHOICES), v.description("to choose from")),
+  ),
+  multiple: v.optional(v.pipe(v.boolean(), v.description("several may be chosen")), false),
+  default: v.optional(
+    v.pipe(
+      v.union([v.pipe(v.string(), v.maxLength(MAX_QUESTION)), v.array(LineSchema), v.boolean()]),
+      v.description("what is prepared as the answer"),
+    ),
+  ),
+  timeout_ms: v.optional(
+    v.pipe(
+      v.number(),
+      v.integer(),
+      v.minValue(1),
+      v.transform(clampLife),
+      v.description("life of the question, at most a day"),
+    ),
+    DEFAULT_LIFE_MS,
+  ),
+  max_wait_ms: v.optional(
+    v.pipe(WaitMsSchema, v.description("longest wait of this call; then pending")),
+    DEFAULT_WAIT_MS,
+  ),
+  wait_for_person: v.optional(v.pipe(v.boolean(), v.description("ask even if nobody is attached yet")), false),
+});
+export type Ask = v.InferOutput<typeof AskSchema>;
+
+export const PendingQuestionSchema = v.object({
+  ask_id: v.pipe(v.string(), v.description("names the question")),
+  kind: v.pipe(v.picklist(questionKinds), v.description("how it is answered")),
+  question: v.pipe(v.string(), v.description("what is asked")),
+  asked_by: v.pipe(v.string(), v.description("who asks")),
+  /** queued: another is shown, or nobody is attached. open: shown. handed_over: the person works at the program. */
+  state: v.picklist(["queued", "open", "handed_over"]),
+  remaining_ms: v.pipe(v.nullable(v.number()), v.description("rest of its life; null without an end")),
+});
+export type PendingQuestion = v.InferOutput<typeof PendingQuestionSchema>;
+
+interface Common {
+  readonly question: string;
+  readonly detail: string;
+}
+/** What is asked, checked: each kind with what belongs to it. */
+export type Question =
+  | (Common & {
+      readonly kind: "choice";
+      readonly choices: readonly string[];
+      readonly multiple: boolean;
+      readonly chosen: readonly string[];
+    })
+  | (Common & { readonly kind: "text"; readonly prepared: string })
+  | (Common & { readonly kind: "confirm"; readonly prepared: boolean })
+  | (Common & { readonly kind: "secret" | "hand_over" });
+
+/** @throws WshError invalid_request where the parts do not fit together */
+export function questionOf(ask: Ask): Question {
+  const { question, detail = "", choices, multiple, default: prepared } = ask;
+  const kind = ask.kind ?? (choices === undefined ? "text" : "choice");
+  const common = { question, detail };
+  if (kind !== "choice" && choices !== undefined) throw misfit("choices", `cannot be used with kind '${kind}'`);
+  if (kind !== "choice" && multiple) throw misfit("multiple", `cannot be used with kind '${kind}'`);
+  switch (kind) {
+    case "choice": {
+      if (choices === undefined) throw misfit("choices", "is missing: a choice needs something to choose from");
+      if (new Set(choices).size < choices.length) throw misfit("choices", "has the same choice twice");
+      const chosen = prepared === undefined ? [] : [prepared].flat();
+      const unknown = chosen.find((each) => typeof each !== "string" || !choices.includes(each));
+      if (unknown !== undefined) throw misfit("default", `is not one of the choices: ${JSON.stringify(unknown)}`);
+      if (!multiple && chosen.length > 1) throw misfit("default", "names several choices, where one may be chosen");
+      return { ...common, kind, choices, multiple, chosen: chosen.map(String) };
+    }
+    case "text":
+      if (prepared !== undefined && typeof prepared !== "string")
+        throw misfit("default", "must be a text for kind 'text'");
+      return { ...common, kind, prepared: prepared ?? "" };
+    case "confirm":
+      if (prepared !== undefined && typeof prepared !== "boolean")
+        throw misfit("default", "must be true or false for kind 'confirm'");
+      return { ...common, kind, prepared: prepared ?? false };
+    default:
+      if (prepared !== undefined) throw misfit("default", `cannot be used with kind '${kind}'`);
+      return { ...common, kind };
+  }
+}
+
+function misfit(field: string, what: string): WshError {
+  return new WshError("invalid_request", `'${field}' ${what}`, { field });
+}

@@ -1,0 +1,280 @@
+/**
+ * One open question as a dialog: what it shows, and what a key or a click does. One state for all terminals, so that
+ * each shows what was typed at another.
+ *
+ * Pure. What must stay true: a secret is never part of what is shown; only Enter, a click, or y and n for a yes or no
+ * answer, and only Escape, Ctrl+C or a click dismiss.
+ */
+import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
+import { cleanText } from "../../compositor/graphemes.ts";
+import { parseMouse } from "../../keys/mouse.ts";
+import type { InputEvent, ParsedKey } from "../../keys/types.ts";
+import type { SecretPrompt } from "../../pane/secret-prompt.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
+
+/** Longest answer that can be typed, in characters: below what a terminal takes as one line (4,096 bytes). */
+const MAX_TYPED = 1_000;
+/** Lines that a page key scrolls. */
+const PAGE = 5;
+const WHEEL_UP = 64;
+const WHEEL_DOWN = 65;
+
+export interface DialogState {
+  readonly focus: number;
+  readonly chosen: ReadonlySet<number>;
+  /** What was typed, in graphemes. */
+  readonly typed: readonly string[];
+  readonly caret: number;
+  readonly scroll: number;
+}
+
+export type DialogStep =
+  | { readonly type: "changed"; readonly state: DialogState }
+  | { readonly type: "answered"; readonly answer: Answer }
+  | { readonly type: "secret"; readonly typed: string }
+  | { readonly type: "taken_over" }
+  | { readonly type: "dismissed" }
+  | { readonly type: "nothing" };
+
+const nothing: DialogStep = { type: "nothing" };
+const dismissed: DialogStep = { type: "dismissed" };
+const segmenter = new Intl.Segmenter();
+
+function graphemes(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+export function dialogState(question: Question): DialogState {
+  const base = { focus: 0, chosen: new Set<number>(), typed: [], caret: 0, scroll: 0 };
+  if (question.kind === "choice") {
+    const chosen = question.chosen.map((choice) => question.choices.indexOf(choice));
+    return { ...base, focus: chosen[0] ?? 0, chosen: new Set(question.multiple ? chosen : []) };
+  }
+  if (question.kind === "text") {
+    const typed = graphemes(oneLine(question.prepared));
+    return { ...base, typed, caret: typed.length };
+  }
+  return question.kind === "confirm" ? { ...base, focus: question.prepared ? 0 : 1 } : base;
+}
+
+export interface DialogFrame {
+  readonly title: string;
+  /** Keys answer: not for a moment after the dialog came, since they were meant for what it covers. */
+  readonly live: boolean;
+  readonly secret: SecretPrompt | null;
+}
+
+export function dialogContent(
+  question: Question,
+  state: DialogState,
+  { title, live, secret }: DialogFrame,
+): DialogContent {
+  const text = question.detail === "" ? question.question : `${question.question}\n\n${question.detail}`;
+  const hint = (words: string): string => (live ? words : "…");
+  const content: DialogContent = {
+    ...{ title, body: text, facts: [], items: [], focus: state.focus, input: null, scroll: state.scroll },
+    buttons: ["OK", "Dismiss"],
+    hint: hint("Enter answers · Esc dismisses"),
+  };
+  switch (question.kind) {
+    case "choice":
+      return {
+        ...content,
+        items: question.choices.map((choice, index) => ({
+          mark: markOf(question.multiple, state, index),
+          text: choice,
+        })),
+        buttons: question.multiple ? content.buttons : ["Dismiss"],
+        hint: hint(
+          question.multiple ? "Space chooses · Enter answers · Esc dismisses" : "↑ ↓ · Enter answers · Esc dismisses",
+        ),
+      };
+    case "confirm":
+      return { ...content, buttons: ["Yes", "No"], hint: hint("y · n · Enter answers · Esc dismisses") };
+    case "hand_over":
+      return {
+        ...content,
+        facts: ["You work at the program yourself, then give it back."],
+        buttons: ["Take over", "Dismiss"],
+        hint: hint("Enter takes over · Esc dismisses"),
+      };
+    case "text":
+      return { ...content, focus: -1, input: around(state, state.typed) };
+    case "secret":
+      return {
+        ...content,
+        focus: -1,
+        facts:
+          secret === null
+            ? []
+            : [`Only for ${secret.program}, pid ${secret.pid ?? "unknown"}:`, `  ${secret.commandLine}`],
+        input: around(
+          state,
+          state.typed.map(() => "•"),
+        ),
+        hint: hint("Enter types it there · Esc dismisses"),
+      };
+  }
+}
+
+function markOf(multiple: boolean, { chosen, focus }: DialogState, index: number): string {
+  const number = index < 9 ? `${index + 1} ` : "  ";
+  if (multiple) return `${number}[${chosen.has(index) ? "x" : " "}] `;
+  return `${number}${index === focus ? ">" : " "} `;
+}
+
+function around({ caret }: DialogState, shown: readonly string[]): { before: string; after: string } {
+  return { before: shown.slice(0, caret).join(""), after: shown.slice(caret).join("") };
+}
+
+/** What an event does. @param layout of the dialog at the terminal where it happened */
+export function act(question: Question, state: DialogState, event: InputEvent, layout: DialogLayout): DialogStep {
+  if (event.kind === "mouse") return clicked(question, state, event.raw, layout);
+  if (event.kind === "paste") return typesInto(question) ? insert(state, pasted(event.raw)) : nothing;
+  if (event.kind !== "key" || event.parsed === null) return nothing;
+  const { key, modifiers } = event.parsed;
+  const ctrl = modifiers.includes("ctrl");
+  if ((key === "Escape" && modifiers.length === 0) || (ctrl && key === "c")) return dismissed;
+  if (key === "PageUp") return scrolled(state, layout, -PAGE);
+  if (key === "PageDown") return scrolled(state, layout, PAGE);
+  if (typesInto(question)) return edited(question, state, event.parsed);
+  if (ctrl || modifiers.includes("alt")) return nothing;
+  if (key === "Enter") return entered(question, state);
+  if (question.kind === "choice") return chose(question, state, key);
+  if (question.kind === "confirm" && (key === "y" || key === "Y")) return { type: "answered", answer: true };
+  if (question.kind === "confirm" && (key === "n" || key === "N")) return { type: "answered", answer: false };
+  if (["ArrowLeft", "ArrowRight", "Tab"].includes(key)) return changed(state, { focus: 1 - state.focus });
+  return nothing;
+}
+
+function typesInto({ kind }: Question): boolean {
+  return kind === "text" || kind === "secret";
+}
+
+function changed(state: DialogState, change: Partial<DialogState>): DialogStep {
+  return { type: "changed", state: { ...state, ...change } };
+}
+
+function scrolled(state: DialogState, { lastScroll }: DialogLayout, by: number): DialogStep {
+  return changed(state, { scroll: Math.max(0, Math.min(lastScroll, state.scroll + by)) });
+}
+
+function entered(question: Question, state: DialogState): DialogStep {
+  switch (question.kind) {
+    case "choice": {
+      const answer = question.choices.filter((_, index) => state.chosen.has(index));
+      if (question.multiple) return { type: "answered", answer };
+      const choice = question.choices[state.focus];
+      return choice === undefined ? nothing : { type: "answered", answer: choice };
+    }
+    case "text":
+      return { type: "answered", answer: state.typed.join("") };
+    case "secret":
+      return { type: "secret", typed: state.typed.join("") };
+    case "confirm":
+      return { type: "answered", answer: state.focus === 0 };
+    case "hand_over":
+      return state.focus === 0 ? { type: "taken_over" } : dismissed;
+  }
+}
+
+function chose(question: Extract<Question, { kind: "choice" }>, state: DialogState, key: string): DialogStep {
+  const { length } = question.choices;
+  const to = (index: number): DialogStep => changed(state, { focus: Math.max(0, Math.min(length - 1, index)) });
+  if (key === "ArrowUp" || key === "k") return to(state.focus - 1);
+  if (key === "ArrowDown" || key === "j" || key === "Tab") return to(state.focus + 1);
+  if (key === "Home") return to(0);
+  if (key === "End") return to(length - 1);
+  if (question.multiple && key === " ") return toggled(state, state.focus);
+  const number = /^[1-9]$/.test(key) ? Number(key) - 1 : length;
+  if (number >= length) return nothing;
+  return question.multiple ? toggled(state, number) : to(number);
+}
+
+function toggled(state: DialogState, index: number): DialogStep {
+  const chosen = new Set(state.chosen);
+  if (!chosen.delete(index)) chosen.add(index);
+  return changed(state, { chosen, focus: index });
+}
+
+function edited(question: Question, state: DialogState, { key, modifiers }: ParsedKey): DialogStep {
+  const { typed, caret } = state;
+  if (modifiers.includes("alt")) return nothing;
+  const named = modifiers.includes("ctrl") ? controls[key] : key;
+  switch (named) {
+    case undefined:
+      return nothing;
+    case "Enter":
+      return entered(question, state);
+    case "Backspace":
+      return caret === 0 ? nothing : changed(state, { typed: typed.toSpliced(caret - 1, 1), caret: caret - 1 });
+    case "Delete":
+      return changed(state, { typed: typed.toSpliced(caret, 1) });
+    case "ArrowLeft":
+      return changed(state, { caret: Math.max(0, caret - 1) });
+    case "ArrowRight":
+      return changed(state, { caret: Math.min(typed.length, caret + 1) });
+    case "Home":
+      return changed(state, { caret: 0 });
+    case "End":
+      return changed(state, { caret: typed.length });
+    case "clear":
+      return changed(state, { typed: typed.slice(caret), caret: 0 });
+  }
+  return graphemes(named).length === 1 ? insert(state, named) : nothing;
+}
+
+/** Keys with Ctrl that edit a line, as in readline. */
+const controls: Readonly<Record<string, string>> = {
+  ...{
+    a: "Home",
+    e: "End",
+    b: "ArrowLeft",
+    f: "ArrowRight",
+    h: "Backspace",
+    d: "Delete",
+    u: "clear",
+    j: "Enter",
+    m: "Enter",
+  },
+};
+
+function insert(state: DialogState, text: string): DialogStep {
+  const added = graphemes(oneLine(text));
+  if (added.length === 0 || state.typed.length + added.length > MAX_TYPED) return nothing;
+  return changed(state, { typed: state.typed.toSpliced(state.caret, 0, ...added), caret: state.caret + added.length });
+}
+
+function oneLine(text: string): string {
+  return cleanText(text).replace(/[\n\t]+/g, " ");
+}
+
+/** The text of a bracketed paste; a newline at its end is no answer. */
+function pasted(raw: Uint8Array): string {
+  const text = new TextDecoder().decode(raw);
+  return text
+    .replace(/^\x1b\[200~/, "")
+    .replace(/\x1b\[201~$/, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/\n+$/, "");
+}
+
+function clicked(question: Question, state: DialogState, raw: Uint8Array, layout: DialogLayout): DialogStep {
+  const report = parseMouse(raw);
+  if (report === null || report.release) return nothing;
+  if (report.button === WHEEL_UP) return scrolled(state, layout, -1);
+  if (report.button === WHEEL_DOWN) return scrolled(state, layout, 1);
+  if (report.button !== 0) return nothing;
+  const [row, col] = [report.row - 1, report.col - 1];
+  const hit = layout.targets.find((each) => each.row === row && col >= each.col && col < each.col + each.width);
+  if (hit === undefined) return nothing;
+  if (hit.part === "item") {
+    if (question.kind !== "choice") return nothing;
+    return question.multiple ? toggled(state, hit.index) : entered(question, { ...state, focus: hit.index });
+  }
+  if (question.kind === "confirm" || question.kind === "hand_over")
+    return entered(question, { ...state, focus: hit.index });
+  const isDismiss = hit.index === 1 || (question.kind === "choice" && !question.multiple);
+  return isDismiss ? dismissed : entered(question, state);
+}

@@ -1,0 +1,39 @@
+/** Waits for the answers to questions beside what else a wait names: the first that comes decides, the rest ends. */
+import type { AskResult } from "../../protocol/ask-result.ts";
+import type { Questions } from "./questions.ts";
+
+export interface AnswerWait<T> {
+  readonly ids: readonly string[];
+  readonly maxWaitMs: number;
+  readonly signal: AbortSignal;
+  /** The session's name, as answers repeat it. */
+  readonly session: string;
+  /** Waits for the other conditions; null when there are none. @returns null when none of them came */
+  readonly others: ((signal: AbortSignal) => Promise<T | null>) | null;
+}
+
+/**
+ * @returns the question that is over, or what else came; null when the time was
+ * @throws WshError question_not_found, and what the other wait throws
+ */
+export async function waitForAnswer<T>(
+  questions: Questions,
+  { ids, maxWaitMs, signal, session, others }: AnswerWait<T>,
+): Promise<{ readonly ask: AskResult } | { readonly other: T } | null> {
+  const rest = new AbortController();
+  const both = AbortSignal.any([signal, rest.signal]);
+  try {
+    const answers = ids.map(async (id) => {
+      const result = await questions.answer(id, maxWaitMs, both);
+      return result.state === "pending" ? null : { ask: { session, ...result } };
+    });
+    const other = others === null ? [] : [others(both).then((each) => (each === null ? null : { other: each }))];
+    const all = [...answers, ...other];
+    const first = Promise.withResolvers<{ ask: AskResult } | { other: T } | null>();
+    for (const each of all) each.then((found) => found !== null && first.resolve(found), first.reject);
+    Promise.all(all).then(() => first.resolve(null), first.reject);
+    return await first.promise;
+  } finally {
+    rest.abort();
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Splits what people type at several terminals into keys: one unfinished key for each terminal, which waits for its end,
+ * but not forever. Ends with `dispose`, or for one terminal with `forget`.
+ */
+import type { Clock } from "../base/clock.ts";
+import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../keys/decode.ts";
+import type { InputEvent } from "../keys/types.ts";
+
+/** How long a lone Escape may be the beginning of a sequence, in ms. */
+const ESCAPE_MS = 25;
+
+/** The unfinished key that a terminal has sent so far. */
+interface Decoder {
+  state: KeyState;
+  timer: Disposable | null;
+}
+
+export class ViewerKeys {
+  private readonly decoders = new Map<number, Decoder>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly tell: (events: readonly InputEvent[], viewer: number) => void,
+  ) {}
+
+  push(viewer: number, bytes: Uint8Array): void {
+    const decoder = this.decoders.get(viewer) ?? { state: initialKeyState, timer: null };
+    this.decoders.set(viewer, decoder);
+    decoder.timer?.[Symbol.dispose]();
+    const { events, state } = decodeKeys(decoder.state, bytes);
+    decoder.state = state;
+    this.arm(viewer, decoder);
+    this.tell(events, viewer);
+  }
+
+  /** Drops what a terminal has sent of a key. */
+  forget(viewer: number): void {
+    this.decoders.get(viewer)?.timer?.[Symbol.dispose]();
+    this.decoders.delete(viewer);
+  }
+
+  dispose(): void {
+    for (const viewer of [...this.decoders.keys()]) this.forget(viewer);
+  }
+
+  private arm(viewer: number, decoder: Decoder): void {
+    decoder.timer = !isWaiting(decoder.state)
+      ? null
+      : this.clock.after(ESCAPE_MS, () => {
+          const { events, state } = flushKeys(decoder.state);
+          decoder.state = state;
+          this.arm(viewer, decoder);
+          this.tell(events, viewer);
+        });
+  }
+}

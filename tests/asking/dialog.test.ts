@@ -1,0 +1,288 @@
+/** Questions to the person: dialogs at attached terminals, answered by keys and by mouse. */
+import { describe, expect, test } from "bun:test";
+import type { AskResult } from "../../src/protocol/ask-result.ts";
+import { Http } from "../support/http.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+/** Shown once a dialog takes keys. */
+const READY = /Esc dismisses/;
+
+async function scene(sizes: readonly { rows?: number; cols?: number; flags?: string[] }[] = [{}]) {
+  const wsh = new Wsh();
+  const [server] = await Promise.all([wsh.server(), wsh.session("s")]);
+  const terminals: EmulatorTerminal[] = [];
+  for (const size of sizes) terminals.push(await EmulatorTerminal.attach(wsh, "s", { ...size, seen: "$" }));
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  return {
+    wsh,
+    server,
+    http,
+    terminals,
+    get terminal(): EmulatorTerminal {
+      const [first] = terminals;
+      if (first === undefined) throw new Error("there is no terminal");
+      return first;
+    },
+    ask: async (question: Readonly<Record<string, unknown>>): Promise<AskResult> =>
+      http.expect(200, http.post("/sessions/s/ask", question)),
+    wait: async (ask_id: string | undefined): Promise<{ decided_by: string; ask?: AskResult }> =>
+      http.expect(200, http.post("/sessions/s/wait", { any_of: [{ type: "answer", ask_id }], max_wait_ms: 20_000 })),
+    async [Symbol.asyncDispose]() {
+      for (const each of terminals) await each[Symbol.asyncDispose]();
+      await wsh[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Where a text is shown, as SGR mouse coordinates. */
+function placeOf(text: string, wanted: string): string {
+  const lines = text.split("\n");
+  const row = lines.findIndex((line) => line.includes(wanted));
+  return `${(lines[row]?.indexOf(wanted) ?? 0) + 2};${row + 1}`;
+}
+
+describe("a question", () => {
+  test("is shown at every terminal; one answers, the others close, and the program got nothing", async () => {
+    await using the = await scene([{}, { rows: 30, cols: 100 }]);
+    const [one, two] = the.terminals;
+    if (one === undefined || two === undefined) throw new Error("two terminals");
+    const asked = the.ask({ question: "Which colour?", choices: ["red", "green", "blue"], default: "green" });
+    await Promise.all([one.sees(READY), two.sees(READY)]);
+    two.type("\x1b[B\r");
+    expect(await asked).toMatchObject({ session: "s", state: "answered", answer: "blue", answered_by: "terminal" });
+    await Promise.all([one.sees((text) => !text.includes("colour")), two.sees((text) => !text.includes("colour"))]);
+    one.type("echo a''b\r");
+    const text = await one.sees(/^ab$/m);
+    expect(text).not.toContain("colour");
+    expect(text).not.toContain("not found");
+  });
+
+  test("is answered by a click: a choice, several, yes or no, a dismissal", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    const click = async (wanted: string): Promise<void> => {
+      const at = placeOf(await terminal.sees((text) => READY.test(text) && text.includes(wanted)), wanted);
+      terminal.type(`\x1b[<0;${at}M\x1b[<0;${at}m`);
+    };
+    const choice = the.ask({ question: "Which?", choices: ["red", "green"] });
+    await click("green");
+    expect(await choice).toMatchObject({ answer: "green" });
+    const several = the.ask({ question: "Several?", choices: ["salt", "pepper", "dill"], multiple: true });
+    await click("[ ] dill");
+    await terminal.sees("[x] dill");
+    await click("[ OK ]");
+    expect(await several).toMatchObject({ answer: ["dill"] });
+    const confirm = the.ask({ question: "Really?", kind: "confirm" });
+    await click("[ Yes ]");
+    expect(await confirm).toMatchObject({ answer: true });
+    const text = the.ask({ question: "Name?" });
+    await click("[ Dismiss ]");
+    expect(await text).toMatchObject({ state: "closed", decided_by: "dismissed" });
+  });
+
+  test("takes a text with corrections and a paste; y and n answer a yes or no, Escape dismisses", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    const text = the.ask({ question: "Branch?", default: "main" });
+    await terminal.sees(READY);
+    terminal.type("\x15fix\x7fx\x1b[200~ it ü\r\n\x1b[201~");
+    await terminal.sees("> fix it ü");
+    terminal.type("\r");
+    expect(await text).toMatchObject({ answer: "fix it ü" });
+    const no = the.ask({ question: "Push?", kind: "confirm", default: true });
+    await terminal.sees((shown) => READY.test(shown) && shown.includes("Push?"));
+    terminal.type("n");
+    expect(await no).toMatchObject({ answer: false });
+    const gone = the.ask({ question: "Once more?", kind: "confirm" });
+    await terminal.sees((shown) => READY.test(shown) && shown.includes("Once more?"));
+    terminal.type("\x1b");
+    expect(await gone).toMatchObject({ decided_by: "dismissed" });
+  });
+
+  test("is answered at once where nobody is attached, and waits for a person where that is wanted", async () => {
+    await using the = await scene([]);
+    expect(await the.ask({ question: "Anybody?" })).toEqual({
+      session: "s",
+      state: "closed",
+      decided_by: "nobody_attached",
+    });
+    const pending = await the.ask({ question: "Later?", wait_for_person: true, max_wait_ms: 0 });
+    expect(pending).toMatchObject({ state: "pending" });
+    await using terminal = await EmulatorTerminal.attach(the.wsh, "s", { seen: READY });
+    terminal.type("ok\r");
+    expect(await the.wait(pending.ask_id)).toMatchObject({ decided_by: "answer", ask: { answer: "ok", session: "s" } });
+  });
+
+  test("is not for a terminal that only looks on", async () => {
+    await using the = await scene([{ flags: ["--read-only"] }]);
+    expect(await the.ask({ question: "Anybody?" })).toMatchObject({ decided_by: "nobody_attached" });
+  });
+
+  test("outlives its call, its caller and the server; a killed server's successor waits for it", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    const gone = new AbortController();
+    const asked = the.http
+      .post("/sessions/s/ask", { question: "Still here?" }, { signal: gone.signal })
+      .catch(() => null);
+    await terminal.sees(READY);
+    const [listed] = (await the.http.get("/sessions/s/ask")).body as { ask_id: string; state: string }[];
+    expect(listed).toMatchObject({ state: "open", kind: "text" });
+    gone.abort();
+    await asked;
+    await the.server.kill("SIGKILL");
+    expect(await terminal.text()).toContain("Still here?");
+    await the.wsh.server();
+    terminal.type("yes\r");
+    expect(await the.wait(listed?.ask_id)).toMatchObject({ ask: { answer: "yes" } });
+  });
+
+  test("queues behind another; ends when its life is over, or when it is cancelled", async () => {
+    await using the = await scene();
+    const { terminal, wsh } = the;
+    const first = the.ask({ question: "First?" });
+    await terminal.sees(READY);
+    const second = the.ask({ question: "Second?", max_wait_ms: 20_000 });
+    await terminal.sees("(1 of 2)");
+    terminal.type("one\r");
+    expect(await first).toMatchObject({ answer: "one" });
+    await terminal.sees("Second?");
+    const [open] = (await the.http.get("/sessions/s/ask")).body as { ask_id: string }[];
+    await wsh.ok("ask", "--cancel", open?.ask_id ?? "");
+    expect(await second).toMatchObject({ state: "closed", decided_by: "cancelled" });
+    expect(await wsh.run("ask", "--cancel", open?.ask_id ?? "")).toMatchObject({ code: 1 });
+    expect(await the.ask({ question: "Short?", timeout_ms: 500 })).toMatchObject({ decided_by: "timeout" });
+    await terminal.sees((text) => !text.includes("Short?"));
+  });
+
+  test("opens only once the person pauses: what is typed meanwhile is the program's", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    terminal.type("echo one");
+    await terminal.sees("echo one");
+    const asked = the.ask({ question: "Now?", kind: "confirm", default: true });
+    terminal.type(" two\r");
+    await terminal.sees(/^one two$/m);
+    await terminal.sees(READY);
+    terminal.type("y");
+    expect(await asked).toMatchObject({ answer: true });
+  });
+
+  test("is refused with what is wrong with it", async () => {
+    await using the = await scene();
+    const refuse = async (input: object): Promise<unknown> => (await the.http.post("/sessions/s/ask", input)).body;
+    expect(await refuse({ question: "?", kind: "choice" })).toMatchObject({
+      error: { code: "invalid_request", field: "choices" },
+    });
+    expect(await refuse({ question: "?", choices: ["a"], default: "b" })).toMatchObject({
+      error: { field: "default" },
+    });
+    expect(await refuse({ question: "?", kind: "confirm", default: "yes" })).toMatchObject({
+      error: { field: "default" },
+    });
+    expect(await refuse({ question: "?", kind: "secret" })).toMatchObject({ error: { code: "no_password_prompt" } });
+    expect((await the.http.post("/sessions/s/wait", { any_of: [{ type: "answer", ask_id: "x" }] })).body).toMatchObject(
+      {
+        error: { code: "question_not_found" },
+      },
+    );
+  });
+});
+
+describe("a dialog", () => {
+  test("fits a terminal of 20 by 5", async () => {
+    await using the = await scene([{ rows: 5, cols: 20 }]);
+    const { terminal } = the;
+    const asked = the.ask({ question: "Which of these long things?", choices: ["one", "two", "three", "four"] });
+    await terminal.sees("1 > one");
+    await until("the guard", async () => (await terminal.text()).includes("Enter"));
+    terminal.type("\x1b[B\x1b[B\x1b[B");
+    await terminal.sees("4 > four");
+    terminal.type("\r");
+    expect(await asked).toMatchObject({ answer: "four" });
+  });
+
+  test("lies over a full-screen program, which is whole again afterwards and got no key", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    terminal.type("printf 'l%s\\n' $(seq 1 200) | less\r");
+    await terminal.sees(/^:$/m);
+    const before = await terminal.rows();
+    const asked = the.ask({ question: "Go on?", kind: "confirm" });
+    await terminal.sees(READY);
+    terminal.type("y");
+    expect(await asked).toMatchObject({ answer: true });
+    await terminal.sees((text) => !text.includes("Go on?"));
+    expect(await terminal.rows()).toEqual(before);
+  });
+
+  test("stays over a flood, and is answered there", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    terminal.type("yes\r");
+    await terminal.sees(/^y$/m);
+    const asked = the.ask({ question: "Enough?", kind: "confirm" });
+    await terminal.sees(READY);
+    terminal.type("y");
+    expect(await asked).toMatchObject({ answer: true });
+    terminal.type("\x03");
+    await terminal.sees(/\^C/);
+  });
+
+  test("needs no colour, dims what it covers, and shows no escape sequence of the question", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    const asked = the.ask({ question: "a\x1b[31mb\x1b]0;t\x07c\u202ed" });
+    expect(await terminal.sees(READY)).toContain("abcd");
+    terminal.type("\r");
+    expect(await asked).toMatchObject({ answer: "" });
+  });
+});
+
+describe("a hand-over", () => {
+  test("is taken, worked at and given back by one press of the prefix key; the answer says the program's state", async () => {
+    await using the = await scene();
+    const { terminal } = the;
+    const asked = the.ask({ question: "Please log in", kind: "hand_over", timeout_ms: 20_000 });
+    await terminal.sees(/Enter takes over/);
+    terminal.type("\r");
+    await terminal.sees("Ctrl+\\ gives back: Please log in");
+    terminal.type("cat\r");
+    const state = async () => (await the.http.get("/sessions/s/status")).body as { state?: string };
+    await until("cat", async () => (await state()).state === "waiting_for_input");
+    terminal.type("\x1c");
+    expect(await asked).toMatchObject({
+      state: "answered",
+      answered_by: "terminal",
+      program_state: "waiting_for_input",
+    });
+    terminal.type("typed\r");
+    expect(await terminal.sees(/^typed$/m)).not.toContain("gives back");
+  });
+});
+
+describe("the command line", () => {
+  test("asks wherever a person is, prints the answer, and exits by it", async () => {
+    await using the = await scene();
+    const { terminal, wsh } = the;
+    await wsh.session("other");
+    const yes = wsh.run("ask", "Deploy?", "--kind", "confirm");
+    await terminal.sees(READY);
+    terminal.type("y");
+    expect(await yes).toMatchObject({ code: 0, stdout: "yes\n" });
+    const no = wsh.run("ask", "Sure?", "--kind", "confirm");
+    await terminal.sees((text) => READY.test(text) && text.includes("Sure?"));
+    terminal.type("n");
+    expect(await no).toMatchObject({ code: 1, stdout: "no\n" });
+    expect(await wsh.run("ask", "Anybody?", "--session", "other")).toMatchObject({ code: 1, stdout: "" });
+    const later = await wsh.run("ask", "Later?", "--wait", "0", "--json");
+    expect(later.code).toBe(124);
+    const { ask_id } = JSON.parse(later.stdout) as { ask_id: string };
+    expect(await wsh.ok("ask", "--list")).toContain(ask_id);
+    await terminal.sees((text) => READY.test(text) && text.includes("Later?"));
+    terminal.type("now\r");
+    expect(await wsh.ok("wait", "s", "--answer", ask_id)).toBe("now\n");
+  });
+});

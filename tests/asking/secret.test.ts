@@ -1,0 +1,128 @@
+/** Secrets: what a person types for a program reaches that program, and nothing of wsh keeps it. */
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import type { AskResult } from "../../src/protocol/ask-result.ts";
+import { Http } from "../support/http.ts";
+import { testWith } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const SECRET = "qZ7-correct-horse-4711";
+const READY = /Enter types it there/;
+
+/** Files below a directory that contain a text, byte by byte. */
+function holding(directory: string, text: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return holding(path, text);
+    if (!entry.isFile() || statSync(path).size === 0) return [];
+    return readFileSync(path).includes(text) ? [path] : [];
+  });
+}
+
+async function scene(command?: string) {
+  const wsh = new Wsh();
+  await wsh.server();
+  await wsh.session("s", ...(command === undefined ? [] : ["--", "bash", "-c", command]));
+  const terminal = await EmulatorTerminal.attach(wsh, "s", { seen: command === undefined ? "$" : /./ });
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const heard: string[] = [];
+  const socket = new WebSocket(`ws+unix://${wsh.instance.httpSocket}:/sessions/s/ws/json`);
+  socket.onmessage = ({ data }) => void heard.push(String(data));
+  await new Promise((resolve) => {
+    socket.onopen = resolve;
+  });
+  const events = ["lines", "cursor", "mode", "diffs", "input", "activity", "chars", "overlay", "commands"];
+  socket.send(JSON.stringify({ id: 1, method: "subscribe", params: { events } }));
+  await until("the subscription", () => heard.length > 0);
+  return {
+    ...{ wsh, terminal, http, heard },
+    password: () =>
+      until(
+        "a password prompt",
+        async () => ((await http.get("/sessions/s/status")).body as { state: string }).state === "password",
+      ),
+    ask: async (): Promise<AskResult> =>
+      http.expect(200, http.post("/sessions/s/ask", { question: "Passphrase", kind: "secret", max_wait_ms: 60_000 })),
+    async [Symbol.asyncDispose]() {
+      socket.close();
+      await terminal[Symbol.asyncDispose]();
+      await wsh[Symbol.asyncDispose]();
+    },
+  };
+}
+
+testWith("ssh-keygen")(
+  "a passphrase for ssh-keygen is in no file, reply, event, screen or history of wsh",
+  async () => {
+    await using the = await scene();
+    const { terminal, wsh, http } = the;
+    terminal.type("ssh-keygen -q -t ed25519 -f key; echo done=$?\r");
+    for (const prompt of ["Enter passphrase", "Enter same passphrase"]) {
+      await terminal.sees(prompt);
+      await the.password();
+      const asked = the.ask();
+      const shown = await terminal.sees(READY);
+      expect(shown).toMatch(/Only for ssh-keygen, pid \d+:/);
+      expect(shown).toContain("ssh-keygen -q -t ed25519 -f key");
+      terminal.type(SECRET);
+      await terminal.sees("•".repeat(SECRET.length));
+      terminal.type("\r");
+      const result = await asked;
+      expect(result).toEqual({
+        ...{ session: "s", ask_id: result.ask_id, state: "answered", decided_by: "answered", answered_by: "terminal" },
+      } as AskResult);
+    }
+    await terminal.sees("done=0");
+    const { code } = await wsh.run("exec", "s", "--", `ssh-keygen -y -P '' -f key`);
+    expect(code).not.toBe(0);
+    const places = ["", "/screen", "/scrollback", "/commands", "/output?lines=100", "/status", "/ask", "/overlays"];
+    const replies = await Promise.all(
+      places.map(async (place) => JSON.stringify(await http.get(`/sessions/s${place}`))),
+    );
+    expect(replies.filter((reply) => reply.includes(SECRET))).toEqual([]);
+    expect(the.heard.filter((message) => message.includes(SECRET))).toEqual([]);
+    expect(terminal.bytes).not.toContain(SECRET);
+    expect(holding(wsh.dir, SECRET)).toEqual([]);
+    expect(holding(wsh.dir, Buffer.from(SECRET).toString("base64").slice(0, -2))).toEqual([]);
+  },
+);
+
+testWith("sudo", "setpriv")("sudo gets what was typed for it", async () => {
+  await using the = await scene();
+  const { terminal } = the;
+  // Root is not asked; nobody is, and has no password that fits.
+  const as = process.getuid?.() === 0 ? "setpriv --reuid=65534 --clear-groups " : "";
+  terminal.type(`${as}sudo -k -p 'PASSWORD: ' true\r`);
+  await terminal.sees(/^PASSWORD:/m);
+  await the.password();
+  const asked = the.ask();
+  expect(await terminal.sees(READY)).toContain("sudo");
+  terminal.type(`${SECRET}\r`);
+  expect(await asked).toMatchObject({ state: "answered" });
+  await terminal.sees(/try again|incorrect|not in the sudoers/i);
+  terminal.type("\x03");
+  expect(holding(the.wsh.dir, SECRET)).toEqual([]);
+});
+
+test("a program that stopped reading a password meanwhile gets nothing, and another in its place neither", async () => {
+  await using the = await scene();
+  const { terminal } = the;
+  terminal.type("read -t 4 -rs -p 'first: ' A; clear; stty -echo; cat -v\r");
+  await terminal.sees("first: ");
+  await the.password();
+  const asked = the.ask();
+  await terminal.sees(READY);
+  // The shell's read is over, and cat reads without echo in its place.
+  await until("the other program", async () => {
+    const { foreground } = (await the.http.get("/sessions/s/status")).body as { foreground: { name: string } | null };
+    return foreground?.name === "cat";
+  });
+  terminal.type(`${SECRET}\r`);
+  expect(await asked).toMatchObject({ state: "closed", decided_by: "secret_not_taken" });
+  terminal.type("plain\r");
+  expect(await terminal.sees(/^plain$/m)).not.toContain(SECRET);
+  expect(holding(the.wsh.dir, SECRET)).toEqual([]);
+});
