@@ -59,9 +59,7 @@ const options = [
   v.object({
     type: v.literal("port"),
     port: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(65_535), v.description("TCP")),
-    any_owner: v.optional(
-      v.pipe(v.boolean(), v.description("anybody's, such as docker's; else the command's own")),
-    ),
+    any_owner: v.optional(v.pipe(v.boolean(), v.description("anybody's, such as docker's; else the command's own"))),
   }),
 ] as const;
 const faults = `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`;

@@ -53,6 +53,6 @@ function storedOf(pane: Pane, { command_id: id, output, omitted_lines: omitted }
   const lines = output === "" ? [] : output.split("\n");
   const why = "no command was recorded, and only both ends of what came after the input were kept";
   if (omitted === 0) return new StoredOutput({ head: lines, tail: [], omitted }, null, 0, why);
-  const cut = lines.findIndex((line) => line === `[${omitted} lines omitted]`);
+  const cut = lines.indexOf(`[${omitted} lines omitted]`);
   return new StoredOutput({ head: lines.slice(0, cut), tail: lines.slice(cut + 1), omitted }, null, 0, why);
 }
