@@ -16,6 +16,13 @@ export const history = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ query, session, cwd, failed, since, limit, before, output }),
+  described: {
+    failed: { type: "boolean", description: "only those" },
+    since: { type: "string", description: "90m, 2d (ago), or a date" },
+    limit: { type: "integer", default: 20 },
+    before: { type: "integer", description: "id; for older ones" },
+    output: { type: "boolean", default: false, description: "what they printed, too, if kept" },
+  },
   output: v.object({
     commands: v.array(v.looseObject({ id: v.number(), command: v.string() })),
     more: v.boolean(),
