@@ -19,7 +19,7 @@ export const history = tool({
   described: {
     failed: { type: "boolean", description: "only those" },
     since: { type: "string", description: "90m, 2d (ago), or a date" },
-    limit: { type: "integer", default: 20 },
+    limit: { type: "integer", default: 20, description: "of a page" },
     before: { type: "integer", description: "id; for older ones" },
     output: { type: "boolean", default: false, description: "what they printed, too, if kept" },
   },

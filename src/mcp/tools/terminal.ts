@@ -126,6 +126,21 @@ export const runCommand = tool({
     include: v.optional(v.pipe(include.wrapped, v.description("what to return instead of the one that fits"))),
     format: PlainField,
   }),
+  described: {
+    steps: {
+      type: "array",
+      items: {
+        type: "object",
+        properties: {
+          expect: { anyOf: [{ type: "string" }, { type: "object" }] },
+          input: { type: "string" },
+          keys: { type: "array", items: { type: "string" } },
+          submit: { type: "boolean" },
+        },
+      },
+      description: "a dialog: each is typed when its expect (text, or a condition of wsh_wait) is there",
+    },
+  },
   output: v.object({ ...ran, screen: ShownScreen }),
   waits: true,
   run: async ({ session, include, format, ...rest }, ask) => {
