@@ -45,6 +45,8 @@ describe("methods of a session", () => {
     ["get_output", { lines: 5 }, { text: expect.any(String), output_cursor: expect.any(Number) }],
     ["get_status", {}, { alive: true }],
     ["list_commands", {}, []],
+    ["ask", { question: "Go on?", kind: "confirm" }, { decided_by: "nobody_attached" }],
+    ["list_asks", {}, []],
     ["resize", { rows: 30, cols: 100 }, { rows: 30, cols: 100 }],
     ["resize", { rows: 24, cols: 80 }, { rows: 24, cols: 80 }],
     ["create_overlay", { x: 1, y: 1, width: 9, height: 1, spans: [{ id: "a", text: "hi" }] }, { id: "$id" }],
@@ -101,7 +103,8 @@ describe("methods of a session", () => {
   });
 
   test("none of the table is forgotten above or in the tests of commands", () => {
-    const elsewhere = ["exec", "get_command", "get_command_output"];
+    // A question is cancelled in the tests of questions: here nobody is attached, so none is open.
+    const elsewhere = ["exec", "get_command", "get_command_output", "cancel_ask"];
     const tested = new Set([...calls.map(([method]) => method), ...elsewhere]);
     const all = operations.filter(({ scope }) => scope === "session").flatMap(({ ws }) => ws);
     expect(all.filter((method) => !tested.has(method))).toEqual([]);
