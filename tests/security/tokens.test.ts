@@ -28,9 +28,10 @@ describe("wsh token", () => {
     expect(listed.find((one: { name: string }) => one.name === "once")).toMatchObject({ access: "operate" });
     expect(await gateway.ok("token", "list")).toMatch(/^once +operate +all/m);
     const state = `${gateway.env.HOME}/.local/state/wsh`;
-    for (const name of fs.readdirSync(state)) {
-      expect(fs.readFileSync(`${state}/${name}`, "utf8"), name).not.toContain(token);
-      expect(fs.statSync(`${state}/${name}`).mode & 0o077, name).toBe(0);
+    for (const name of fs.readdirSync(state, { recursive: true, encoding: "utf8" })) {
+      const found = fs.statSync(`${state}/${name}`);
+      if (found.isFile()) expect(fs.readFileSync(`${state}/${name}`, "utf8"), name).not.toContain(token);
+      expect(found.mode & 0o077, name).toBe(0);
     }
     expect(await gateway.log()).not.toContain(token);
   });

@@ -68,12 +68,12 @@ describe("targets", () => {
     expect(parseTarget("@7")).toEqual({ kind: "pane", id: 7 });
     expect(parseTarget("@w5")).toEqual({ kind: "window_id", id: 5 });
     expect(parseTarget("@s3")).toEqual({ kind: "session_id", id: 3 });
-    for (const text of ["dev", "dev:0", "dev:logs.1", "@7", "@w5", "@s3"])
+    for (const text of ["dev", "dev:0", "dev:logs.1", "@7", "@w5", "@s3", "dev:"])
       expect(formatTarget(parseTarget(text))).toBe(text);
   });
 
   test("that name nothing are not found, never another session", () => {
-    const wrong = ["", "@", "@-1", "@07", "@1x", "@99999999999", "dev:", ":0", "dev:0.", "dev:.0", "dev:0.x", "a b"];
+    const wrong = ["", "@", "@-1", "@07", "@1x", "@99999999999", ":0", "dev:0.", "dev:.0", "dev:0.x", "a b"];
     const ids = ["@s", "@w", "@x3", "@s07", "@S3", "@s-1", "@s3.w5", "@sw3", "@s99999999999", "@s3:0", "@w5.0"];
     for (const text of [...ids, ...wrong, "dev:0:1", "dev:0.-1", "../x", "dev~7", "dev\n"]) {
       expect(() => parseTarget(text)).toThrow(code("session_not_found"));
