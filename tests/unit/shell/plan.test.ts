@@ -140,7 +140,11 @@ describe("a command", () => {
         unset: [],
         kind: "bash",
         login: false,
-        integration: { active: false, reason: "it was created with a command, which wsh starts as it is; created with shell instead, a shell is integrated" },
+        integration: {
+          active: false,
+          reason:
+            "it was created with a command, which wsh starts as it is; created with shell instead, a shell is integrated",
+        },
         displayCommand: command,
       });
     }
