@@ -10,6 +10,8 @@ const fresh = inputSchema("exec.fresh").entries;
 const { mode, cwd, env, stdin, asking_ms: _asking, ...execFields } = fresh;
 /** How long a command may wait for input until its caller is told, in ms: longer than another caller takes to answer. */
 const ASKING_MS = 5_000;
+/** The forms of a condition are said once, in the description of wsh_wait. */
+const conditions = { type: "array", items: { anyOf: [{ type: "string" }, { type: "object" }] } } as const;
 const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
 const { clear_line, create, typed, integrate } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, line_numbers: _numbers, ...outputFields } = inputSchema("output.get").entries;
@@ -49,8 +51,7 @@ export const exec = tool({
   }),
   described: {
     until: {
-      type: "array",
-      items: { anyOf: [{ type: "string" }, { type: "object" }] },
+      ...conditions,
       description: "background: answer when the first of these holds (any_of of wsh_wait), or the command ends",
     },
   },
@@ -116,6 +117,17 @@ export const wait = tool({
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({ session: v.optional(SessionField), ...inputSchema("wait.any").entries }),
+  described: {
+    any_of: { ...conditions, description: "what to wait for" },
+    since: {
+      anyOf: [{ type: "integer" }, { type: "object" }],
+      description: "output_cursor, or one per session {name: cursor}: only later output counts (default: now)",
+    },
+    tag: {
+      anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }],
+      description: "sessions with this tag, or one of these",
+    },
+  },
   output: v.object({ session: v.nullable(v.string()), ...waitOutput }),
   waits: true,
   run: async ({ session, sessions, tag, ...rest }, ask) => {

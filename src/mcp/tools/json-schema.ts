@@ -1,7 +1,8 @@
 /**
  * JSON Schemas for tools/list, made from valibot schemas. They only describe: parsing is the operation's, so that its
  * failures carry code and hint. Every model pays for the list in tokens, so inputs are reduced to what helps in
- * calling, and outputs to their top-level shape. Pure; called once per tool, when the module loads.
+ * calling, and outputs to the names of what comes back, with the types of what always does. Pure; called once per tool,
+ * when the module loads.
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type * as v from "valibot";
@@ -23,7 +24,7 @@ export function describeInput(
   return { ...json, properties: Object.fromEntries(described) };
 }
 
-/** What comes back: names and types, nested values by type alone. */
+/** What comes back: names, and types of what always does, nested values by type alone. */
 export function describeOutput(schema: v.GenericSchema): JsonSchema {
   return reduceOutput(inputJsonSchema(schema), 0);
 }
@@ -96,10 +97,11 @@ function reduceOutput(schema: JsonSchema, depth: number): JsonSchema {
   if (depth > 1 || (depth > 0 && type === "object")) return { type };
   if (type === "array") return isRecord(items) && depth === 0 ? { type, items: reduceOutput(items, 1) } : { type };
   if (type !== "object" || !isRecord(properties)) return { type };
+  const always = new Set(Array.isArray(required) ? required : []);
   const inner = Object.entries(properties).map(([key, value]) => [
     key,
-    isRecord(value) ? reduceOutput(value, depth + 1) : {},
+    isRecord(value) && always.has(key) ? reduceOutput(value, depth + 1) : {},
   ]);
-  const must = Array.isArray(required) && required.length > 0 ? { required } : {};
+  const must = always.size > 0 ? { required } : {};
   return { type, properties: Object.fromEntries(inner), ...must };
 }
