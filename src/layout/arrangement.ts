@@ -158,7 +158,7 @@ export class Arrangement {
    * @throws WshError of the process
    */
   async connect(pane: string, socket: string, size: Size, isView = false): Promise<void> {
-    const link = await PaneLink.open(pane, socket, size, {
+    const link = await PaneLink.open(pane, socket, size, isView, {
       painted: () => this.events.emit("painted", pane),
       rang: () => this.events.emit("rang", pane),
       copied: (clipboard) => this.events.emit("copied", { pane, ...clipboard }),

@@ -12,6 +12,9 @@ import { activeWindow, oldestFirst, panesIn, type WindowEntry } from "../session
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { WindowView } from "./view.ts";
 
+/** The end of a view, which has no program. */
+const EXIT_UNKNOWN: Exit = { code: null, signal: null };
+
 interface ContentEvents {
   alternate: boolean;
   exited: Exit;
@@ -189,7 +192,10 @@ export class Content implements PaneRef {
   private async end(): Promise<void> {
     if (this.exit !== null || this.ending) return;
     this.ending = true;
-    const links = [...this.arrangement.links.values()];
-    await Promise.allSettled(links.map((link) => link.request("host.end", { reason: "killed" })));
+    const { links } = this.arrangement;
+    await this.arrangement.change(() => {
+      for (const { id, isView } of [...links.values()]) if (isView) this.arrangement.remove(id, EXIT_UNKNOWN);
+    });
+    await Promise.all([...links.values()].map((link) => link.endProgram()));
   }
 }

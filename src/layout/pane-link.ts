@@ -52,6 +52,8 @@ export class PaneLink {
     info: SessionInfo,
     /** The size that it was told. */
     private told: Size,
+    /** It is shown here and belongs to another session. */
+    readonly isView: boolean,
     private readonly port: PaneLinkPort,
   ) {
     this.info = info;
@@ -59,13 +61,13 @@ export class PaneLink {
   }
 
   /** @throws WshError of the pane's process */
-  static async open(id: string, socket: string, size: Size, port: PaneLinkPort): Promise<PaneLink> {
+  static async open(id: string, socket: string, size: Size, isView: boolean, port: PaneLinkPort): Promise<PaneLink> {
     const { connection, hello } = await Connection.open(socket, "layout");
     if (hello.info === undefined) {
       connection.close();
       throw new WshError("host_unavailable", `pane '${id}' is being started`);
     }
-    const link = new PaneLink(id, socket, connection, hello.info, size, port);
+    const link = new PaneLink(id, socket, connection, hello.info, size, isView, port);
     try {
       const attach = {
         ...size,
@@ -108,6 +110,12 @@ export class PaneLink {
   /** @throws what the pane's process answered */
   request(op: string, input: unknown, context: RequestContext = OWN_CONTEXT): Promise<unknown> {
     return this.connection.request(op, input, context);
+  }
+
+  /** Ends the pane's program; a view is only shown no more. Resolves when it has ended, or cannot be asked. */
+  async endProgram(): Promise<void> {
+    if (this.isView) this.close();
+    else await this.request("host.end", { reason: "killed" }).catch(() => {});
   }
 
   /** Time since something happened in the pane, in ms. */

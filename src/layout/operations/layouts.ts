@@ -98,10 +98,7 @@ async function setLayout(call: LayoutCall, wanted: Wanted) {
       throw error;
     }
     for (const pane of left) {
-      arrangement.links
-        .get(pane)
-        ?.request("host.end", { reason: "killed" })
-        .catch(() => {});
+      void arrangement.links.get(pane)?.endProgram();
       arrangement.forget(pane);
     }
     const [about = call.place.pane] = [...started.map(({ entry }) => entry.id), ...listed];

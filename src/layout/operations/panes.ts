@@ -8,15 +8,15 @@ import type { Size } from "../../protocol/size.ts";
 import { replacePane } from "../../session/layout/tree.ts";
 import { breakOut, join, resize, show, split, swap, zoom } from "../../session/windows/changes.ts";
 import {
-  findPlace,
   paneEntry,
+  panesIn,
   placementOf,
   putPane,
   putWindow,
   type Windows,
   windowWith,
 } from "../../session/windows/state.ts";
-import { amount, answer, change, type LayoutCall, otherPane, PROVISIONAL, startPane } from "./subject.ts";
+import { amount, answer, change, isElsewhere, type LayoutCall, otherPane, PROVISIONAL, startPane } from "./subject.ts";
 
 type PaneOperation = Extract<OperationNameOf<"layout">, `pane.${string}`>;
 
@@ -41,16 +41,14 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
       return answer(call.split, entry.id);
     });
   },
-  "pane.close": async ({ split: { arrangement, session }, place: { pane } }) => {
+  "pane.close": async ({ split: { arrangement, session }, place: { pane, window } }, _, { target }) => {
+    requireOne("pane", target, Object.keys(arrangement.state.panes), panesIn(window));
     if (Object.keys(arrangement.state.panes).length === 1) {
       await session.lifetime.kill("killed");
       return { closed: pane };
     }
     await arrangement.change(() => {
-      arrangement
-        .linkOf(pane)
-        .request("host.end", { reason: "killed" })
-        .catch(() => {});
+      void arrangement.linkOf(pane).endProgram();
       arrangement.remove(pane, EXIT_UNKNOWN, true);
     });
     return { closed: pane };
@@ -79,7 +77,7 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
   "pane.swap": (call, { with: other }) => change(call, (state) => swap(state, call.place.pane, otherPane(call, other))),
   "pane.move": (call, { to, direction, cells, percent, whole, index, name, focus }) => {
     const { split, place } = call;
-    const { arrangement, session } = split;
+    const { arrangement } = split;
     const { pane } = place;
     return arrangement.change(async () => {
       const { state } = arrangement;
@@ -92,14 +90,13 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
         arrangement.commit(breakOut(arrangement.state, pane, id, area, options));
         return answer(split, pane);
       }
-      const target = parseTarget(to);
-      if (target.kind === "session" && target.name !== session.name) {
+      if (isElsewhere(split, parseTarget(to))) {
         const { moveAway } = await import("../moving.ts");
         await moveAway(split, pane, to, { direction, whole, focus, cells, percent });
         return answer(split, pane);
       }
       const size = amount(cells, percent);
-      const beside = findPlace(state, target, (each) => arrangement.isLiving(each)).pane;
+      const beside = split.place(to).pane;
       const change = { pane: beside, side: direction, whole, focus, ...(size === undefined ? {} : { size }) };
       arrangement.commit(join(state, pane, change, arrangement.sizeOf(windowWith(state, beside))));
       return answer(split, pane);
@@ -121,6 +118,9 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
     return arrangement.change(async () => {
       const window = windowWith(arrangement.state, pane);
       const isSame = Object.values(program).every((value) => value === undefined);
+      if (isSame && arrangement.links.get(pane)?.isView === true) {
+        throw new WshError("invalid_layout", `pane '${pane}' is a view: it has no program of its own`);
+      }
       if (isSame && arrangement.isLiving(pane)) {
         await arrangement.linkOf(pane).request("session.restart", {});
         return answer(split, pane);
@@ -140,12 +140,34 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
       );
       const before = arrangement.links.get(pane);
       commitOrUndo(() => arrangement.commit(next), undo);
-      before?.request("host.end", { reason: "killed" }).catch(() => {});
+      void before?.endProgram();
       arrangement.forget(pane);
       return answer(split, entry.id);
     });
   },
 };
+
+/**
+ * What ends must be named: the oldest pane of a session, or the active one of a window, may be a person's.
+ * @throws WshError invalid_request
+ */
+export function requireOne(
+  kind: "pane" | "window",
+  target: string | undefined,
+  all: readonly string[],
+  inWindow: readonly string[] = [],
+): void {
+  const parsed = target === undefined ? null : parseTarget(target);
+  const isWhole =
+    parsed === null || parsed.kind === "session_id" || (parsed.kind === "session" && parsed.window === undefined);
+  const isWindow =
+    parsed?.kind === "window_id" || (parsed?.kind === "session" && parsed.window !== "" && parsed.pane === undefined);
+  const candidates = isWhole ? all : kind === "pane" && isWindow ? inWindow : [];
+  if (candidates.length < 2) return;
+  throw new WshError("invalid_request", `'${target ?? "the session"}' has ${candidates.length} ${kind}s: name one`, {
+    hint: `Name one of ${candidates.join(", ")}.`,
+  });
+}
 
 /** A pane that has been started and cannot be put into the layout is ended again. */
 export function commitOrUndo(commit: () => void, undo: () => void): void {

@@ -2,11 +2,10 @@
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Arrangement as Answer, PaneProgram } from "../../protocol/layout.ts";
-import { parseTarget, windowId } from "../../protocol/names.ts";
+import { formatTarget, parseTarget, type Target, windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { type Amount, paneBeside, windowBeside } from "../../session/windows/changes.ts";
 import {
-  findPlace,
   type PaneEntry,
   type Place,
   paneEntry,
@@ -56,6 +55,20 @@ export function change(
   });
 }
 
+/** Whether a target names something outside the session. */
+export function isElsewhere({ session, number, arrangement: { state } }: Split, target: Target): boolean {
+  switch (target.kind) {
+    case "session":
+      return target.name !== session.name;
+    case "session_id":
+      return target.id !== number;
+    case "window_id":
+      return state.windows.every(({ id }) => id !== target.id);
+    case "pane":
+      return state.panes[formatTarget(target)] === undefined;
+  }
+}
+
 /** Another pane of the session: as a target, or as seen from this one. @throws WshError pane_not_found */
 export function otherPane({ split, place }: Pick<LayoutCall, "split" | "place">, text: string): string {
   const { arrangement } = split;
@@ -70,7 +83,8 @@ export function otherPane({ split, place }: Pick<LayoutCall, "split" | "place">,
     case "last":
       return paneBeside(state, place.pane, text, arrangement.sizeOf(place.window));
     default:
-      return findPlace(state, parseTarget(text), (pane) => arrangement.isLiving(pane)).pane;
+      if (!isElsewhere(split, parseTarget(text))) return split.place(text).pane;
+      throw new WshError("pane_not_found", `session '${split.session.name}' has no pane '${text}'`);
   }
 }
 
@@ -121,12 +135,7 @@ function drop({ arrangement }: Split, pane: string): void {
   const link = arrangement.links.get(pane);
   arrangement.links.delete(pane);
   if (link === undefined) return;
-  if (arrangement.state.panes[pane]?.view != null) link.close();
-  else
-    void link
-      .request("host.end", { reason: "killed" })
-      .catch(() => {})
-      .finally(() => link.close());
+  void link.endProgram().finally(() => link.close());
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   requireFree,
   windowById,
 } from "../../session/windows/state.ts";
-import { commitOrUndo } from "./panes.ts";
+import { commitOrUndo, requireOne } from "./panes.ts";
 import { answer, change, type LayoutCall, PROVISIONAL, startPane } from "./subject.ts";
 
 type WindowOperation = Extract<OperationNameOf<"layout">, `window.${string}`>;
@@ -36,17 +36,19 @@ export const windowHandlers: Pick<Handlers<"layout", LayoutCall>, WindowOperatio
       return answer(call.split, entry.id);
     });
   },
-  "window.close": async ({ split: { arrangement, session }, place: { window } }) => {
+  "window.close": async ({ split: { arrangement, session }, place: { window } }, _, { target }) => {
+    requireOne(
+      "window",
+      target,
+      arrangement.state.windows.map(({ id }) => windowId(id)),
+    );
     if (arrangement.state.windows.length === 1) {
       await session.lifetime.kill("killed");
       return { closed: windowId(window.id) };
     }
     await arrangement.change(() => {
       for (const pane of panesIn(windowById(arrangement.state, window.id))) {
-        arrangement.links
-          .get(pane)
-          ?.request("host.end", { reason: "killed" })
-          .catch(() => {});
+        void arrangement.links.get(pane)?.endProgram();
         arrangement.remove(pane, { code: null, signal: null }, true);
       }
     });

@@ -7,6 +7,7 @@ import { isForPane } from "../../operations/routing.ts";
 import {
   getOperation,
   inputSchema,
+  type OperationName,
   type OperationOutput,
   type ParsedInput,
   type ServerOperationName,
@@ -34,8 +35,8 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
       return (await handler(parseInput(operation, input), context)) as never;
     }
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
-    if (context.only !== undefined) requireOwnBusiness(name, input);
     requireUsable(input);
+    if (context.only !== undefined) await requireOwnBusiness(hosts, name, input, context.only);
     const made = name === "exec" && (await createMissing(hosts, handlers, input, context, context.session));
     const found = await hosts.find(context.session, context.only);
     const target = context.session;
@@ -83,8 +84,23 @@ export function requireOpenTo(name: string, only: string | undefined): void {
   throw new WshError("access_denied", `'${name}' concerns more than session '${only}', the only one of this token`);
 }
 
-/** Whether a name is free would tell which other sessions exist. @throws WshError access_denied */
-function requireOwnBusiness(name: string, input: unknown): void {
-  if (name !== "session.update" || typeof input !== "object" || input === null || !("name" in input)) return;
-  throw new WshError("access_denied", "a token for one session does not rename it");
+/**
+ * Whether a name is free would tell which other sessions exist; a view would show them, and a move would change them.
+ * @throws WshError access_denied, session_not_found
+ */
+async function requireOwnBusiness(hosts: Hosts, name: OperationName, input: unknown, only: string): Promise<void> {
+  if (typeof input !== "object" || input === null) return;
+  if (name === "session.update" && "name" in input) {
+    throw new WshError("access_denied", "a token for one session does not rename it");
+  }
+  if (getOperation(name).scope !== "layout") return;
+  const named = [...viewsIn(input), ...(name === "pane.move" && "to" in input ? [input.to] : [])];
+  for (const target of named) if (typeof target === "string") await hosts.find(target, only);
+}
+
+/** Targets that a pane is to show, in an input of windows and panes. */
+function viewsIn(input: unknown): unknown[] {
+  if (typeof input !== "object" || input === null) return [];
+  const own = "view" in input ? [input.view] : [];
+  return [...own, ...Object.entries(input).flatMap(([key, value]) => (key === "env" ? [] : viewsIn(value)))];
 }

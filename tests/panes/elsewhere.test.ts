@@ -1,0 +1,127 @@
+/** Panes of one session and what is outside of it: views, moves, and targets that name another session. */
+import { describe, expect, test } from "bun:test";
+import { Http } from "../support/http.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Pane {
+  readonly id: string;
+  readonly view?: string;
+}
+
+async function twoSessions() {
+  const wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const [one, two] = [await wsh.session("one"), await wsh.session("two")];
+  const panes = async (target: string): Promise<Pane[]> => (await http.get(`/sessions/${target}/panes`)).body as Pane[];
+  return { wsh, http, one, two, panes, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
+}
+
+describe("a view of another session", () => {
+  test("is closed without ending what it shows", async () => {
+    await using all = await twoSessions();
+    const { wsh, http, panes } = all;
+    await http.post("/sessions/one/panes", { view: "two" });
+    expect(await panes("one")).toHaveLength(2);
+    expect(await http.send("DELETE", "/sessions/one:0.1/pane")).toMatchObject({ status: 200 });
+    expect(await panes("one")).toHaveLength(1);
+    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+  });
+
+  test("goes with its window, and with its session", async () => {
+    await using all = await twoSessions();
+    const { wsh, http } = all;
+    await http.post("/sessions/one/windows", { view: "two", name: "other" });
+    expect(await http.send("DELETE", "/sessions/one:other/window")).toMatchObject({ status: 200 });
+    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+    await http.post("/sessions/one/panes", { view: "two" });
+    await wsh.ok("kill", "one");
+    await until("one session to be left", async () => (await wsh.list()).length === 1);
+    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+  });
+
+  test("is not restarted in its place: that would end another session's program", async () => {
+    await using all = await twoSessions();
+    const { wsh, http, two } = all;
+    await http.post("/sessions/one/panes", { view: "two" });
+    expect(await http.post("/sessions/one:0.1/pane/respawn", {})).toMatchObject({
+      body: { error: { code: "invalid_layout" } },
+    });
+    expect(await wsh.list()).toMatchObject([{ name: "one" }, { name: "two", pid: two.pid }]);
+  });
+});
+
+describe("what ends must be named", () => {
+  test("a bare name, or a window, closes no pane of several", async () => {
+    await using all = await twoSessions();
+    const { http, panes, one } = all;
+    const made = (await http.post("/sessions/one/panes", {})).body as { pane: string; window: string };
+    for (const target of ["one", one.id, made.window, "one:0"]) {
+      expect(await http.send("DELETE", `/sessions/${target}/pane`), target).toMatchObject({
+        body: { error: { code: "invalid_request", message: expect.stringContaining("2 panes") } },
+      });
+    }
+    expect(await panes("one")).toHaveLength(2);
+    await http.post("/sessions/one/windows", {});
+    expect(await http.send("DELETE", "/sessions/one/window")).toMatchObject({
+      body: { error: { code: "invalid_request", message: expect.stringContaining("2 windows") } },
+    });
+    expect((await http.send("DELETE", `/sessions/${made.pane}/pane`)).status).toBe(200);
+    expect((await http.send("DELETE", "/sessions/one:1/window")).status).toBe(200);
+    expect(await panes("one")).toMatchObject([{ id: one.pane_id }]);
+  });
+});
+
+describe("another session's panes", () => {
+  test("are no partners of a swap, whatever names them", async () => {
+    await using all = await twoSessions();
+    const { http, panes, two } = all;
+    await http.post("/sessions/one/panes", {});
+    const before = (await panes("one")).map(({ id }) => id);
+    for (const other of ["two", "two:0.0", two.id, two.pane_id, two.windows[0]?.id ?? ""]) {
+      expect(await http.post("/sessions/one:0.1/pane/swap", { with: other }), other).toMatchObject({ status: 404 });
+    }
+    expect((await panes("one")).map(({ id }) => id)).toEqual(before);
+  });
+
+  test.each(["two", "id", "pane", "window"])("take a pane in by name and by every id (%s)", async (form) => {
+    await using all = await twoSessions();
+    const { wsh, http, panes, two } = all;
+    const { pane } = (await http.post("/sessions/one/panes", {})).body as { pane: string };
+    const forms: Record<string, string> = { id: two.id, pane: two.pane_id, window: two.windows[0]?.id ?? "" };
+    const to = forms[form] ?? "two";
+    expect(await http.post(`/sessions/${pane}/pane/move`, { to })).toMatchObject({ status: 200 });
+    expect((await panes("two")).map(({ id }) => id)).toEqual([two.pane_id, pane]);
+    expect(await panes("one")).toHaveLength(1);
+    expect(await wsh.ok("exec", pane, "--", "echo moved")).toBe("moved\n");
+  });
+
+  test("do not exist for a token of one session", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("one");
+    const two = await wsh.session("two");
+    const child = wsh.spawn(["server", "--bind", "127.0.0.1:0"]);
+    const address = await until("the server's address", async () => {
+      const info = await Bun.file(wsh.instance.infoFile)
+        .json()
+        .catch(() => ({}));
+      return info.pid === child.pid ? (info.addresses?.[0] as string | undefined) : null;
+    });
+    const token = (await wsh.ok("token", "create", "mine", "--session", "one")).trim();
+    const post = async (path: string, body: object): Promise<number> =>
+      (
+        await fetch(`${address}${path}`, {
+          method: "POST",
+          body: JSON.stringify(body),
+          headers: { "content-type": "application/json", authorization: `Bearer ${token}` },
+        })
+      ).status;
+    expect(await post("/sessions/one/panes", { env: { view: "two" } })).toBe(201);
+    expect(await post("/sessions/one/panes", { view: "two" })).toBe(404);
+    expect(await post("/sessions/one/windows", { view: two.pane_id })).toBe(404);
+    expect(await post("/sessions/one:0.1/pane/respawn", { view: "two" })).toBe(404);
+    expect(await post("/sessions/one:0.1/pane/move", { to: two.id })).toBe(404);
+    expect(await post("/sessions/one:0.1/pane/move", {})).toBe(200);
+  });
+});
