@@ -25,6 +25,7 @@ import {
 } from "../protocol/messages.ts";
 import { VERSION } from "../protocol/version.ts";
 import { Outbox } from "./outbox.ts";
+import { patience } from "./patience.ts";
 import { Wire } from "./socket.ts";
 
 export interface ConnectionEvents {
@@ -86,20 +87,17 @@ export class Connection {
       throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
     }
     connection.send(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
-    const timer = setTimeout(() => {
-      const error = new WshError(
-        "host_unavailable",
-        `the session process at ${path} did not answer within ${timeoutMs} ms`,
-      );
+    const answered = patience(path, timeoutMs, () => {
+      const error = new WshError("host_unavailable", `the session process at ${path} does not answer`);
       connection.helloWaiter?.reject(error);
-    }, timeoutMs);
+    });
     try {
       return { connection, hello: await hello };
     } catch (error) {
       connection.close();
       throw error;
     } finally {
-      clearTimeout(timer);
+      answered();
     }
   }
 

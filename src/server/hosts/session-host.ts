@@ -10,6 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
 import { type EndReason, type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import type { Connection, RequestContext } from "../../wire/connection.ts";
+import { patience } from "../../wire/patience.ts";
 
 /** Time without an answer after which a request is followed by a ping, in ms: half of the limit for the answer. */
 const PING_AFTER_MS = PEER_TIMEOUT_MS / 2;
@@ -66,12 +67,14 @@ export class Host {
     const hung = Promise.withResolvers<never>();
     hung.promise.catch(() => {});
     let timer = setTimeout(ping, PING_AFTER_MS);
+    let answered = (): void => {};
     const over = (): void => hung.reject(unavailable(this.info.name));
     function ping(): void {
-      timer = setTimeout(over, PEER_TIMEOUT_MS - PING_AFTER_MS);
-      connection?.request("host.ping", {}, CONTEXT).then(
+      if (connection === null) return;
+      answered = patience(connection.path, PEER_TIMEOUT_MS - PING_AFTER_MS, over);
+      connection.request("host.ping", {}, CONTEXT).then(
         () => {
-          clearTimeout(timer);
+          answered();
           if (waiting) timer = setTimeout(ping, PING_AGAIN_MS);
         },
         () => {}, // the connection has ended, and with it the request
@@ -85,6 +88,7 @@ export class Host {
     } finally {
       waiting = false;
       clearTimeout(timer);
+      answered();
     }
   }
 

@@ -1,0 +1,35 @@
+/**
+ * How long the silence of another process of wsh may last before it counts as hanging. One that is stopped, or asleep
+ * with a message unread, does after PEER_TIMEOUT_MS. One that is at work is late, not hanging: a crowded machine gives
+ * a processor to nobody in time, and to say that it does not answer would be wrong.
+ */
+import { platform } from "../platform/platform.ts";
+
+/** Longest silence of a process that is at work, in ms: one that never rests in that time is in an endless loop. */
+const BUSY_TIMEOUT_MS = 30_000;
+/** Interval between two looks at the process, in ms. Its answer may have arrived and wait to be read: look twice. */
+const LOOK_MS = 250;
+
+/**
+ * Calls `over` once the silence has lasted too long.
+ * @param path socket at which the process listens
+ * @param timeoutMs silence before the first look, in ms
+ * @returns ends the wait: the process has answered
+ */
+export function patience(path: string, timeoutMs: number, over: () => void): () => void {
+  const started = performance.now();
+  let quiet = 0;
+  let timer = setTimeout(look, timeoutMs);
+  function look(): void {
+    quiet = isAtWork(path) ? 0 : quiet + 1;
+    if (quiet === 2 || performance.now() - started >= Math.max(timeoutMs, BUSY_TIMEOUT_MS)) over();
+    else timer = setTimeout(look, LOOK_MS);
+  }
+  return () => clearTimeout(timer);
+}
+
+function isAtWork(path: string): boolean {
+  const outcome = platform().sockets.connect(path);
+  if (outcome.kind !== "connected" || outcome.pid === null) return false;
+  return platform().processes.stat(outcome.pid)?.state === "running";
+}
