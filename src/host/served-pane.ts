@@ -68,6 +68,10 @@ export function servedPane(session: Session, place: PanePlace): Served {
     },
     between: async ({ op, input, caller, access, signal }, peer) => {
       if (op === "host.served") return place.recovery.served(input, peer);
+      if (op === "host.restart") {
+        await session.lifetime.restart();
+        return session.info();
+      }
       // A pane is put beside this one: there are several then.
       if (op === "host.adopt") return place.promotion.forward(op, input, { caller, access, signal, target: pane.id });
       throw new WshError("unknown_method", `this session process knows no request '${op}'`);

@@ -19,7 +19,8 @@ import {
   type Windows,
   windowWith,
 } from "../session/windows/state.ts";
-import { PaneLink } from "./pane-link.ts";
+import { Connection } from "../wire/connection.ts";
+import { OWN_CONTEXT, PaneLink } from "./pane-link.ts";
 
 /** How a program ended. */
 export interface Exit {
@@ -166,7 +167,8 @@ export class Arrangement {
       ended: (end) => void this.change(() => this.paneEnded(pane, end)).catch(() => {}),
     });
     this.links.set(pane, link);
-    if (!isView) link.request("host.served", this.port.served()).catch(() => {});
+    // Known before anybody is told of the pane, who may ask it at once for what is the session's.
+    if (!isView) await link.request("host.served", this.port.served()).catch(() => {});
   }
 
   /**
@@ -190,6 +192,30 @@ export class Arrangement {
   forget(pane: string): void {
     this.links.delete(pane);
     this.ended.delete(pane);
+  }
+
+  /**
+   * Restarts a pane's program in its place: one that runs, or one that has ended and is kept, or was the last one. Call
+   * within `change`. @throws WshError invalid_layout for a view, session_ended when its process is gone
+   */
+  async restart(pane: string): Promise<unknown> {
+    const link = this.linkOf(pane);
+    if (link.isView) throw new WshError("invalid_layout", `pane '${pane}' is a view: restart what it shows`);
+    if (!link.isOver) return link.request("host.restart", {});
+    const { connection } = await Connection.open(link.socket, "layout").catch((cause) => {
+      throw new WshError("session_ended", `the process of pane '${pane}' is gone`, {}, { cause });
+    });
+    try {
+      const info = await connection.request("host.restart", {}, OWN_CONTEXT);
+      await this.connect(pane, link.socket, link.size);
+      this.ended.delete(pane);
+      this.isOver = false;
+      this.place();
+      this.events.emit("listed", undefined);
+      return info;
+    } finally {
+      connection.close();
+    }
   }
 
   /** Whether a window is looked at. */

@@ -186,7 +186,9 @@ export class Content implements PaneRef {
 
   /** The program of the oldest pane starts again in its place. */
   private async restart(): Promise<void> {
-    await this.arrangement.linkOf(this.id).request("session.restart", {});
+    const { arrangement } = this;
+    await arrangement.change(() => arrangement.restart(this.id));
+    this.exit = null;
   }
 
   private async end(): Promise<void> {

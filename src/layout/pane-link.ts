@@ -60,7 +60,10 @@ export class PaneLink {
     connection.listen({ message: (message) => this.receive(message), close: () => this.end(null) });
   }
 
-  /** @throws WshError of the pane's process */
+  /**
+   * A program that has ended meanwhile is no failure: its end is reported as that of any other.
+   * @throws WshError of the pane's process
+   */
   static async open(id: string, socket: string, size: Size, isView: boolean, port: PaneLinkPort): Promise<PaneLink> {
     const { connection, hello } = await Connection.open(socket, "layout");
     if (hello.info === undefined) {
@@ -82,9 +85,15 @@ export class PaneLink {
       link.learn(await connection.request("host.watch", {}, OWN_CONTEXT));
       return link;
     } catch (error) {
+      if (link.isOver) return link;
       link.close();
       throw error;
     }
+  }
+
+  /** The stream has ended: nothing comes from the process, and nothing reaches it. */
+  get isOver(): boolean {
+    return this.over;
   }
 
   get size(): Size {

@@ -1,38 +1,11 @@
 /** A person splits a session, an agent works in the panes, and each program notices nothing of the other. */
 import { describe, expect, test } from "bun:test";
-import { Http } from "../support/http.ts";
+import { columns, type Pane, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
-interface Pane {
-  readonly id: string;
-  readonly window: string;
-  readonly row?: number;
-  readonly col?: number;
-  readonly rows: number;
-  readonly cols: number;
-  readonly active: boolean;
-  readonly hidden?: boolean;
-}
-
 const PREFIX = "\x1c";
-
-async function served(options: ConstructorParameters<typeof Wsh>[0] = {}) {
-  const wsh = new Wsh(options);
-  await wsh.server();
-  const http = new Http({ unix: wsh.instance.httpSocket });
-  const panes = async (target: string): Promise<Pane[]> => (await http.get(`/sessions/${target}/panes`)).body as Pane[];
-  return { wsh, http, panes, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
-}
-
-/** Columns of a screen from one on, without trailing blanks. */
-function columns(text: string, from: number, to = 1000): string {
-  return text
-    .split("\n")
-    .map((line) => line.slice(from, to).trimEnd())
-    .join("\n");
-}
 
 describe("by keys", () => {
   test("prefix % puts a shell beside the first one; each has its own screen, size and focus", async () => {
@@ -86,7 +59,7 @@ describe("by keys", () => {
 
 describe("by calls", () => {
   test("a pane beside the person's: their focus stays, and every call reaches the pane that was meant", async () => {
-    await using all = await served();
+    await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
     await using person = await EmulatorTerminal.attach(wsh, "dev");
@@ -115,7 +88,7 @@ describe("by calls", () => {
   });
 
   test("listed as one session with its windows and panes; members are no sessions", async () => {
-    await using all = await served();
+    await using all = await splitServer();
     const { wsh, http } = all;
     const before = await wsh.session("dev");
     await http.post("/sessions/dev/panes", {});
@@ -139,7 +112,7 @@ describe("by calls", () => {
   });
 
   test("a pane that cannot start leaves everything as it was", async () => {
-    await using all = await served();
+    await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
     for (const body of [
@@ -161,7 +134,7 @@ describe("by calls", () => {
   });
 
   test("a limit of panes, a whole tree, presets, and tmux's layouts", async () => {
-    await using all = await served({ config: "max_panes = 4\n" });
+    await using all = await splitServer({ config: "max_panes = 4\n" });
     const { wsh, http, panes } = all;
     await wsh.session("dev");
     const [own] = await panes("dev");
@@ -188,7 +161,7 @@ describe("by calls", () => {
   });
 
   test("closing the last pane of a window, and a session asked to end by a part of it", async () => {
-    await using all = await served();
+    await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("dev");
     const made = await http.post("/sessions/dev/windows", {});
@@ -203,7 +176,7 @@ describe("by calls", () => {
   });
 
   test("a pane moves into another session, and one session is shown in another", async () => {
-    await using all = await served();
+    await using all = await splitServer();
     const { wsh, http, panes } = all;
     await wsh.session("one");
     await wsh.session("two");

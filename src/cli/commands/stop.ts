@@ -4,6 +4,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
 import { isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { paneId, sessionId } from "../../protocol/names.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { askServer } from "../server-client.ts";
@@ -49,7 +50,10 @@ async function untilGone(instance: Instance): Promise<void> {
  */
 async function endSessions(instance: Instance): Promise<number> {
   const ends = await Promise.allSettled(
-    listSessions(instance).map(({ id }) => endSession(instance, `@${id}`, "server_stopped")),
+    listSessions(instance).map(({ id, session }) =>
+      // By the session's own id: the process that serves several panes is none of them.
+      endSession(instance, session === null ? paneId(id) : sessionId(session), "server_stopped"),
+    ),
   );
   await cleanStale(instance);
   const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));

@@ -48,6 +48,10 @@ export async function operate(split: Split, request: PeerRequest, view?: WindowV
   if (operation.scope === "session") {
     if (request.op === "session.kill") refusePart(split, target);
     if (request.op === "session.get") await split.content.refresh();
+    if (request.op === "session.restart" && session.exit === null) {
+      const { pane } = split.place(target);
+      return split.arrangement.change(() => split.arrangement.restart(pane));
+    }
     const handler = ofSession[request.op];
     if (handler === undefined) throw new WshError("internal_error", `no handler for ${request.op}`);
     return handler(session, input, context);

@@ -117,12 +117,8 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
     const { pane } = place;
     return arrangement.change(async () => {
       const window = windowWith(arrangement.state, pane);
-      const isSame = Object.values(program).every((value) => value === undefined);
-      if (isSame && arrangement.links.get(pane)?.isView === true) {
-        throw new WshError("invalid_layout", `pane '${pane}' is a view: it has no program of its own`);
-      }
-      if (isSame && arrangement.isLiving(pane)) {
-        await arrangement.linkOf(pane).request("session.restart", {});
+      if (Object.values(program).every((value) => value === undefined)) {
+        await arrangement.restart(pane);
         return answer(split, pane);
       }
       const size = arrangement.links.get(pane)?.size ?? arrangement.sizeOf(window);
@@ -138,7 +134,6 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
           recent: window.recent.map(other),
         },
       );
-      const before = arrangement.links.get(pane);
       commitOrUndo(() => arrangement.commit(next), undo);
       void before?.endProgram();
       arrangement.forget(pane);

@@ -113,7 +113,7 @@ export async function startPane(
   try {
     await arrangement.connect(id, socket, size);
   } catch (error) {
-    throw new WshError("session_create_failed", `pane '${id}' ended before it was shown`, {}, { cause: error });
+    throw new WshError("session_create_failed", `what was to run in pane '${id}' ended at once`, {}, { cause: error });
   }
   return { entry: paneEntry(id, { title, keep }), undo: () => drop(split, id) };
 }

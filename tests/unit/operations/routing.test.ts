@@ -6,9 +6,7 @@ import { operations } from "../../../src/operations/table.ts";
 test("what a scope says of an operation, its name says, too", () => {
   for (const { name, scope } of operations) {
     if (scope === "server") continue;
-    // A restart concerns one program, whoever keeps its session.
-    const expected = scope === "pane" || name === "session.restart";
-    expect([name, isForPane(name)]).toEqual([name, expected]);
+    expect([name, isForPane(name)]).toEqual([name, scope === "pane"]);
   }
 });
 

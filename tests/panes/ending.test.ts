@@ -1,0 +1,100 @@
+/** Panes end, by themselves or by a call: what ends with them, what stays, and what starts again. */
+import { expect, test } from "bun:test";
+import { splitServer } from "../support/panes.ts";
+import { until } from "../support/until.ts";
+
+test("stop ends a session of several panes without a server, and leaves no process", async () => {
+  await using all = await splitServer();
+  const { wsh, http, server } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { command: "sleep 1000" });
+  await server.kill("SIGTERM");
+  expect(await wsh.ok("stop")).toContain("1 session ended");
+  await until("no process", async () =>
+    wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
+  );
+  expect(await wsh.list()).toEqual([]);
+});
+
+test("a session that got a pane from another one ends whole, with a server and without", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("one");
+  await wsh.session("two");
+  await http.post("/sessions/one/panes", {});
+  const [, made] = await panes("one");
+  await http.post(`/sessions/${made?.id}/pane/move`, { to: "two" });
+  await wsh.ok("kill", "two");
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(["one"]);
+  await until("two's processes to be gone", async () => {
+    const kinds = wsh.processes().map(({ command }) => command.split(" ").at(-1));
+    return kinds.filter((kind) => kind === "layout-process").length === 1;
+  });
+  await wsh.ok("stop");
+  await until("no process", async () =>
+    wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
+  );
+});
+
+test("a view that is closed, or whose session ends, leaves what it shows", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("shown");
+  await wsh.session("dev");
+  for (const end of [
+    (view: string) => http.send("DELETE", `/sessions/${view}/pane`),
+    (view: string) => http.post(`/sessions/${view}/pane/respawn`, { command: "sleep 1000" }),
+    () => http.send("DELETE", "/sessions/dev"),
+  ]) {
+    expect((await http.post("/sessions/dev/panes", { view: "shown" })).status).toBe(201);
+    const view = (await panes("dev")).find((pane) => pane.view !== undefined);
+    expect((await end(`dev:0.${view?.index}`)).status).toBeLessThan(300);
+    expect(await wsh.ok("exec", "shown", "--", "echo lives")).toBe("lives\n");
+  }
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(["shown"]);
+});
+
+test("a pane whose new program ends at once closes, or stays with its exit code, and is started again", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  for (let round = 0; round < 5; round++) {
+    await http.post("/sessions/dev/panes", {});
+    expect((await http.post("/sessions/dev:0.1/pane/respawn", { command: "exit 3" })).status).toBe(200);
+    await until("one pane", async () => (await panes("dev")).length === 1);
+  }
+  const kept = { command: "echo once; exit 3", keep_after_exit: true };
+  const made = await http.post("/sessions/dev/panes", kept);
+  const { pane } = made.body as { pane: string };
+  await until("its end", async () => (await panes("dev"))[1]?.exit_code === 3);
+  expect((await http.post(`/sessions/dev:0.1/pane/respawn`, {})).status).toBe(200);
+  await until(
+    "its second end",
+    async () => (await wsh.screen(pane)).includes("once") && (await panes("dev"))[1]?.exit_code === 3,
+  );
+  expect((await http.post(`/sessions/dev:0.1/pane/respawn`, { command: "cat", keep_after_exit: false })).status).toBe(
+    200,
+  );
+  await until("another program", async () => (await panes("dev"))[1]?.command === "cat");
+});
+
+test("restart after the last pane has ended: the session goes on with that pane", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", {});
+  await wsh.ok("send", "dev:0.0", "--enter", "exit");
+  await until("one pane", async () => (await panes("dev")).length === 1);
+  await wsh.ok("send", "dev", "--enter", "exit 5");
+  await until("its end", async () => (await wsh.list()).length === 0);
+  await wsh.ok("restart", "dev");
+  expect((await wsh.list()).map(({ name, running }) => [name, running])).toEqual([["dev", true]]);
+  expect(await wsh.ok("exec", "dev", "--", "echo again")).toBe("again\n");
+  await http.post("/sessions/dev/panes", { focus: true });
+  expect(await panes("dev")).toHaveLength(2);
+  const [first] = await panes("dev");
+  await wsh.ok("restart", first?.id ?? "");
+  const [restarted] = await panes("dev");
+  expect(restarted?.id).toBe(first?.id);
+  expect(restarted?.pid).not.toBe(first?.pid);
+});

@@ -1,0 +1,35 @@
+/** A server with sessions of several panes, as tests of them see it. */
+import { Http } from "./http.ts";
+import { Wsh } from "./wsh.ts";
+
+export interface Pane {
+  readonly id: string;
+  readonly index: number;
+  readonly window: string;
+  readonly pid: number;
+  readonly command: string;
+  readonly row?: number;
+  readonly col?: number;
+  readonly rows: number;
+  readonly cols: number;
+  readonly active: boolean;
+  readonly hidden?: boolean;
+  readonly view?: string;
+  readonly exit_code?: number | null;
+}
+
+export async function splitServer(options: ConstructorParameters<typeof Wsh>[0] = {}) {
+  const wsh = new Wsh(options);
+  const server = await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const panes = async (target: string): Promise<Pane[]> => (await http.get(`/sessions/${target}/panes`)).body as Pane[];
+  return { wsh, server, http, panes, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
+}
+
+/** Columns of a screen from one on, without trailing blanks. */
+export function columns(text: string, from: number, to = 1000): string {
+  return text
+    .split("\n")
+    .map((line) => line.slice(from, to).trimEnd())
+    .join("\n");
+}
