@@ -135,7 +135,7 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
         },
       );
       commitOrUndo(() => arrangement.commit(next), undo);
-      void before?.endProgram();
+      void arrangement.links.get(pane)?.endProgram();
       arrangement.forget(pane);
       return answer(split, entry.id);
     });
