@@ -19,6 +19,8 @@ const SCHEMA = 1;
 const BUSY_MS = 5_000;
 /** Ids per ms of time: more commands than begin in one. An id stays an exact number until the year 2109. */
 const IDS_PER_MS = 2048;
+/** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few batches of taking in. */
+const CHECKPOINT_PAGES = 8_000;
 /** Cache of pages, in KiB. */
 const CACHE_KIB = 32 * 1024;
 
@@ -97,6 +99,7 @@ function migrate(db: Database, path: string): void {
   db.run("PRAGMA journal_mode = WAL");
   db.run("PRAGMA synchronous = NORMAL");
   db.run("PRAGMA secure_delete = ON");
+  db.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 }
 
 function versionOf(db: Database): number {

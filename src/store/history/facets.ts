@@ -23,10 +23,12 @@ export function actorFacet(by: HistoryRecord["by"]): string {
 }
 
 export function facetsOf(record: HistoryRecord): string {
-  const facets = [actorFacet(record.by)];
+  // Nearly every command is a person's: nobody looks for those by the index.
+  const facets = record.by === "person" ? [] : [actorFacet(record.by)];
   if (hasFailed(record)) facets.push(failedFacet);
-  if (record.session !== null) facets.push(sessionFacet(record.session));
-  if (record.cwd !== null) facets.push(directoryFacets(record.cwd));
+  const { session, cwd } = record;
+  if (session !== null) facets.push(remembered(`s${session}`, () => sessionFacet(session)));
+  if (cwd !== null) facets.push(remembered(`d${cwd}`, () => pathAndParents(cwd).map(directoryFacet).join(" ")));
   return facets.join(" ");
 }
 
@@ -34,16 +36,16 @@ export function hasFailed({ exit_code, signal }: Pick<HistoryRecord, "exit_code"
   return signal !== null || (exit_code !== null && exit_code !== 0);
 }
 
-/** Directories whose facets are remembered: most commands run in a few. */
+/** Directories and sessions whose facets are remembered: most commands run in a few. */
 const MAX_KNOWN = 1_000;
 const known = new Map<string, string>();
 
-function directoryFacets(path: string): string {
-  const before = known.get(path);
+function remembered(key: string, make: () => string): string {
+  const before = known.get(key);
   if (before !== undefined) return before;
-  const facets = pathAndParents(path).map(directoryFacet).join(" ");
+  const facets = make();
   if (known.size >= MAX_KNOWN) known.clear();
-  known.set(path, facets);
+  known.set(key, facets);
   return facets;
 }
 

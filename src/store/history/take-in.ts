@@ -1,6 +1,7 @@
 /**
- * Takes journals into the database: new lines of each, in batches, then removes those that are complete. Any number of
- * processes may do so at once; SQLite's lock puts them in order, and each looks at the progress again when it has it.
+ * Takes journals into the database: new lines of several, in batches ordered by time, then removes those that are
+ * complete. Any number of processes may do so at once; SQLite's lock puts them in order, and each looks at the progress
+ * again when it has it. Rows and words that are written in the order of their ids cost half of what they cost otherwise.
  *
  * What must stay true: lines and progress are one transaction; a journal is removed only when everything in it is in the
  * database and nobody can append to it. Text that is no line is passed over: it was cut off and written again.
@@ -11,13 +12,15 @@ import fs from "node:fs";
 import { basename } from "node:path";
 import { idAt, openHistory } from "./database.ts";
 import { facetsOf } from "./facets.ts";
-import { journalsIn, openJournal } from "./journal.ts";
+import { journalsIn, type OpenJournal, openJournal } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
 import { type HistoryRecord, readLine } from "./record.ts";
 import { keepWithin, type Retention } from "./retention.ts";
 
-/** Bytes of a journal that one transaction takes in: some 20,000 commands, a fifth of a second. */
-const BATCH_BYTES = 4 * 1024 * 1024;
+/** Bytes of journals that one transaction takes in: some 30,000 commands, less than half a second. */
+const BATCH_BYTES = 8 * 1024 * 1024;
+/** Journals that are read side by side: those of sessions that ran at the same time. */
+const GROUP = 16;
 /** Longest line of a journal, in bytes: a command and its output, escaped. */
 const MAX_LINE_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
@@ -43,71 +46,116 @@ export function takeIn(places: HistoryPlaces, retention: Retention): TakenIn {
 export function takeInto(db: Database, journals: readonly string[], retention: Retention): TakenIn {
   const taken = { records: 0, journals: 0 };
   const failures: unknown[] = [];
-  for (const path of journals) {
-    try {
-      takeJournal(db, path, taken);
-    } catch (error) {
-      // A journal that cannot be read holds up no other; a database that cannot be written holds up all.
-      if (error instanceof SQLiteError) throw error;
-      failures.push(error);
-    }
-  }
+  for (let at = 0; at < journals.length; at += GROUP) takeGroup(db, journals.slice(at, at + GROUP), taken, failures);
   keepWithin(db, retention, journals);
   if (failures.length > 0) throw failures[0];
   return taken;
 }
 
-function takeJournal(db: Database, path: string, sum: { records: number; journals: number }): void {
-  using journal = openJournal(path);
-  if (journal === null) return;
-  for (;;) {
-    const { records, atEnd } = takeBatch(db, basename(path), journal.fd);
+/** @param failures gets why a journal cannot be read: it holds up no other; a database that cannot be written holds up all */
+function takeGroup(
+  db: Database,
+  paths: readonly string[],
+  sum: { records: number; journals: number },
+  failures: unknown[],
+): void {
+  using opened = new DisposableStack();
+  const journals = paths.flatMap((path) => {
+    const journal = openJournal(path);
+    return journal === null ? [] : [{ path, name: basename(path), journal: opened.use(journal), failed: false }];
+  });
+  let open = journals;
+  while (open.length > 0) {
+    const share = Math.ceil(BATCH_BYTES / open.length);
+    const { records, unfinished } = takeBatch(db, open, share, failures);
     sum.records += records;
-    if (atEnd) break;
+    open = unfinished;
   }
-  if (!journal.complete) return;
-  fs.rmSync(path, { force: true });
-  db.query("DELETE FROM journals WHERE name = ?").run(basename(path));
-  sum.journals++;
+  const forget = db.query("DELETE FROM journals WHERE name = ?");
+  for (const { path, name, journal, failed } of journals) {
+    if (!journal.complete || failed) continue;
+    fs.rmSync(path, { force: true });
+    forget.run(name);
+    sum.journals++;
+  }
 }
 
-function takeBatch(db: Database, name: string, fd: number): { readonly records: number; readonly atEnd: boolean } {
+interface Source {
+  readonly name: string;
+  readonly journal: OpenJournal;
+  /** It could not be read. */
+  failed: boolean;
+}
+
+/** The next lines of each journal, up to a share of bytes, in one transaction. */
+function takeBatch<S extends Source>(
+  db: Database,
+  sources: readonly S[],
+  share: number,
+  failures: unknown[],
+): { readonly records: number; readonly unfinished: S[] } {
   return db
     .transaction(() => {
-      db.query("INSERT OR IGNORE INTO journals (name, offset, seq) VALUES (?, 0, 0)").run(name);
-      const known = db
-        .query<{ id: number; offset: number; seq: number }, [string]>(
-          "SELECT id, offset, seq FROM journals WHERE name = ?",
-        )
-        .get(name);
-      if (known === null) return { records: 0, atEnd: true };
-      const { lines, end, atEnd } = readLines(fd, known.offset);
-      let { seq } = known;
-      let records = 0;
-      const writer = new RowWriter(db);
-      for (const text of lines) {
-        const line = readLine(text);
-        // Written again after a failure: the first writing had succeeded after all.
-        if (line === null || line.seq <= seq) continue;
-        writer.write(line.record, { journal: known.id, seq: line.seq });
-        seq = line.seq;
-        records++;
+      const begin = db.query("INSERT OR IGNORE INTO journals (name, offset, seq) VALUES (?, 0, 0)");
+      const progress = db.query<{ id: number; offset: number; seq: number }, [string]>(
+        "SELECT id, offset, seq FROM journals WHERE name = ?",
+      );
+      const proceed = db.query("UPDATE journals SET offset = ?, seq = ? WHERE id = ?");
+      const batch: { readonly record: HistoryRecord; readonly from: Place; readonly at: number }[] = [];
+      const unfinished: S[] = [];
+      for (const source of sources) {
+        begin.run(source.name);
+        const known = progress.get(source.name);
+        if (known === null) continue;
+        try {
+          const { lines, end, atEnd } = readLines(source.journal.fd, known.offset, share);
+          let { seq } = known;
+          for (const text of lines) {
+            const line = readLine(text);
+            // Written again after a failure: the first writing had succeeded after all.
+            if (line === null || line.seq <= seq) continue;
+            seq = line.seq;
+            const from = { journal: known.id, seq };
+            batch.push({ record: line.record, from, at: line.record.started_at ?? 0 });
+          }
+          if (end > known.offset) proceed.run(end, seq, known.id);
+          if (!atEnd) unfinished.push(source);
+        } catch (error) {
+          if (error instanceof SQLiteError) throw error;
+          source.failed = true;
+          failures.push(error);
+        }
       }
-      db.query("UPDATE journals SET offset = ?, seq = ? WHERE id = ?").run(end, seq, known.id);
-      return { records, atEnd };
+      batch.sort((one, other) => one.at - other.at);
+      const writer = new RowWriter(db);
+      for (const { record, from } of batch) writer.write(record, from);
+      return { records: batch.length, unfinished };
     })
     .immediate();
 }
 
 /** Whole lines from an offset on. A line without end is left for later, unless it is longer than any can be. */
-function readLines(fd: number, offset: number): { lines: string[]; end: number; atEnd: boolean } {
-  const bytes = Buffer.alloc(BATCH_BYTES);
+function readLines(
+  fd: number,
+  offset: number,
+  most: number,
+): { readonly lines: readonly string[]; readonly end: number; readonly atEnd: boolean } {
+  const bytes = Buffer.allocUnsafe(most);
   const count = fs.readSync(fd, bytes, 0, bytes.length, offset);
   const last = bytes.subarray(0, count).lastIndexOf(NEWLINE);
   const atEnd = count < bytes.length;
-  if (last === -1) return { lines: [], end: count > MAX_LINE_BYTES ? offset + count : offset, atEnd };
+  if (last === -1) {
+    if (!atEnd && most <= MAX_LINE_BYTES) return readLines(fd, offset, MAX_LINE_BYTES + 1);
+    return { lines: [], end: count > MAX_LINE_BYTES ? offset + count : offset, atEnd };
+  }
   const lines = bytes.toString("utf8", 0, last).split("\n");
   return { lines, end: offset + last + 1, atEnd };
+}
+
+/** The line that a command comes from. */
+interface Place {
+  readonly journal: number;
+  readonly seq: number;
 }
 
 /** Writes commands as rows, and their words into the index. */
@@ -131,7 +179,7 @@ export class RowWriter {
    * @param from the line that it comes from; null for an imported command
    * @param at orders a command that does not say when it began, in ms of Unix time
    */
-  write(record: HistoryRecord, from: { readonly journal: number; readonly seq: number } | null, at = 0): void {
+  write(record: HistoryRecord, from: Place | null, at = 0): void {
     const { command, cwd, started_at, duration_ms, exit_code, signal, session, session_id, pane_id, shell, by } =
       record;
     const begun = [started_at, duration_ms, exit_code, signal, session, session_id, pane_id, shell, by] as const;
