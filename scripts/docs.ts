@@ -3,6 +3,7 @@
  * `bun scripts/docs.ts` writes each between its two marks; a test compares the files with what this makes.
  */
 import { join } from "node:path";
+import { bindingRows, defaultBindings } from "../src/keys/bindings.ts";
 import { keyNames } from "../src/keys/names.ts";
 import { tools } from "../src/mcp/tools/tools.ts";
 import { agentOperations } from "../src/operations/agents.ts";
@@ -121,11 +122,21 @@ function keyTable(): string {
   return table(["key", "also"], rows);
 }
 
+/** What keys do after the prefix. */
+function bindingTable(): string {
+  const rows = bindingRows(defaultBindings).map(({ keys, says }) => {
+    const bound = [...defaultBindings.values()].filter((binding) => binding.says === says);
+    const names = [...new Set(bound.map(({ operation }) => code(operation)))].join(" ");
+    return [keys.map(code).join(" "), `${says}${bound.some(({ repeat }) => repeat === true) ? " ↻" : ""}`, names];
+  });
+  return table(["key", "what it does", "operation"], rows);
+}
+
 /** What stands between the marks, by file and mark. */
 export const generated: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "docs/protocol.md": { operations: operationTables, errors: errorTable, messages: messageTable },
   "docs/mcp-tools.md": { tools: toolTable, parameters: toolSections },
-  "docs/keys.md": { keys: keyTable },
+  "docs/keys.md": { bindings: bindingTable, keys: keyTable },
 };
 
 /** The file's text with every generated part written anew. @throws Error when a mark is missing */

@@ -15,24 +15,19 @@
  * repainting remains.
  */
 import * as v from "valibot";
+import { type Binding, changedBindings } from "../keys/bindings.ts";
 import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
-import {
-  type Attach,
-  AttachEventSchema,
-  type PersonDevice,
-  personVariables,
-  type ScrollbackChoice,
-} from "../protocol/attach.ts";
+import { AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
 import { StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
 import { type Answers, Probe } from "./color-probe.ts";
 import { endSignals, type Outcome, outcomeOf } from "./outcome.ts";
-import { outerName } from "./outer-name.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
-import { type ColorSetting, capsFor, showsUtf8, takesControlStrings } from "./paint/modes.ts";
+import { type ColorSetting, capsFor, takesControlStrings } from "./paint/modes.ts";
+import { attachRequest } from "./request.ts";
 import { SessionView } from "./view.ts";
 
 /** Bytes pending for the terminal above which the session process is not read. */
@@ -62,6 +57,8 @@ export interface AttachOptions {
   readonly copies: boolean;
   readonly readOnly: boolean;
   readonly prefix: Prefix | null;
+  /** Changes to the table of bindings; null binds a key to nothing. */
+  readonly bindings: Readonly<Record<string, Binding | null>>;
   readonly colors: ColorSetting;
   /** The end of standard input detaches, except with a command whose end is awaited. */
   readonly detachAtEof: boolean;
@@ -99,11 +96,6 @@ export async function attach(options: AttachOptions): Promise<AttachResult> {
     terminalTakes = await client.end();
   }
   return { ...ended, terminalTakes };
-}
-
-function outerField(device: PersonDevice | null): { readonly outer?: string } {
-  const outer = device === null ? null : outerName(device);
-  return outer === null ? {} : { outer };
 }
 
 /** What was typed before the session moved, and is to be typed behind it. */
@@ -149,7 +141,7 @@ class Client {
     this.copier = options.copies && !options.readOnly ? Copier.for(process.env) : null;
     const caps = capsFor(process.env, options.colors);
     this.view = new SessionView(this.terminal, { ...caps, altScreen: options.altScreen });
-    this.keys = new KeyReader(options.prefix, {
+    this.keys = new KeyReader(options.prefix, changedBindings(options.bindings), {
       forward: (bytes) => this.typed(bytes),
       reply: (bytes) => this.probe.reply(bytes),
       detach: () => this.leave({ kind: "detached" }),
@@ -198,29 +190,9 @@ class Client {
         if (connection === this.connection) this.lost();
       },
     });
-    const attached = connection.request(
-      "host.attach",
-      {
-        ...terminal.size,
-        scrollback,
-        independent: options.independent === true,
-        utf8: showsUtf8(process.env),
-        environment: Object.fromEntries(
-          personVariables.flatMap((name) => (process.env[name] ? [[name, process.env[name] ?? ""]] : [])),
-        ),
-        read_only: options.readOnly,
-        paint_only: options.altScreen,
-        // A program's own bytes may use any colour.
-        relay: options.colors === "auto" || options.colors === "truecolor",
-        no_color: (process.env.NO_COLOR ?? "") !== "",
-        copies: this.copier !== null,
-        prefix: options.prefix?.label ?? null,
-        ...(terminal.device === null ? {} : { terminal: terminal.device }),
-        ...outerField(terminal.device),
-        ...(options.around === null ? {} : { around: options.around }),
-      } satisfies Attach,
-      this.context,
-    );
+    const copies = this.copier !== null;
+    const input = attachRequest({ ...options, scrollback, copies, size: terminal.size, device: terminal.device });
+    const attached = connection.request("host.attach", input, this.context);
     // Refusals matter; the end of a lost connection is reported elsewhere.
     attached.catch((error) => {
       if (!connection.isClosed && connection === this.connection) this.over.reject(error);
@@ -270,6 +242,7 @@ class Client {
   /** @returns whether the terminal has taken everything */
   async end(): Promise<boolean> {
     this.connection.close();
+    this.keys.dispose();
     this.view.paintLatest();
     await this.probe.settled();
     return await this.terminal.restore();

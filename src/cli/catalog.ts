@@ -93,6 +93,12 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/detach.ts")).register,
       },
       {
+        name: "keys",
+        usage: "[--json]",
+        summary: "show what keys do in a session",
+        load: async () => (await import("./commands/keys.ts")).register,
+      },
+      {
         name: "rename",
         usage: "NAME NEW",
         summary: "give a session another name",

@@ -1,5 +1,5 @@
 /**
- * The few lines that wsh itself shows above everything: who holds the keyboard, and help on the prefix key.
+ * The few lines that wsh itself shows above everything: who holds the keyboard, and messages.
  *
  * Pure. What must stay true: the sign always says how to take the keyboard back; foreign text
  * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
@@ -35,9 +35,9 @@ export function keyboardHeldSign(holder: string, prefix: string): string {
   return ` keyboard held by ${name === "" ? "an agent" : name} — ${prefix} takes it back `;
 }
 
-/** Shown on prefix `?` until the next key. */
-export function prefixHelpSign(prefix: string): string {
-  return ` ${prefix} again: detach · l: send ${prefix} itself · ?: this help · other keys: send both `;
+/** A line that says something for a moment. */
+export function message(text: string): string {
+  return ` ${cleanText(text).replace(/\s+/g, " ").trim()} `;
 }
 
 /**

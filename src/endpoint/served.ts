@@ -3,6 +3,7 @@
  * and the layout process of a session with several panes. Types only.
  */
 
+import type { Binding } from "../keys/bindings.ts";
 import type { Message } from "../protocol/messages.ts";
 import type { Session } from "../session/session.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
@@ -51,7 +52,7 @@ export interface Served {
   /** What a terminal that attaches is shown. */
   shown(request: PeerRequest, peer: Peer): Shown;
   /** A person pressed a key that is bound to an operation. @throws WshError of the operation */
-  bound(key: string, shown: Shown): Promise<void>;
+  bound(binding: Binding, shown: Shown): Promise<void>;
   /** Brings what `session.info()` says up to date, where that takes asking others. */
   refresh?(): Promise<void>;
   /** Handles a request between processes (`host.…`) that only one kind of process knows. @throws WshError unknown_method */

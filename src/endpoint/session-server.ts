@@ -251,7 +251,7 @@ export class SessionServer implements PeerHandler {
     const policy = { ...this.policy, known: code.known };
     const shown = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
-    stream.onBound = (key) => serving.bound(key, shown);
+    stream.onBound = (binding) => serving.bound(binding, shown);
     // Registered before it has begun: keys, a new size and the end may come at once.
     this.streams.set(peer, stream);
     await stream.start();

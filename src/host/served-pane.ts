@@ -1,6 +1,5 @@
 /** A session of one pane, as its socket serves it: its operations, its streams, and its place beside other floods. */
 import type { Served } from "../endpoint/served.ts";
-import { bindings } from "../keys/bindings.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import { FloodPace } from "./fairness/pacing.ts";
@@ -54,9 +53,7 @@ export function servedPane(session: Session, place: PanePlace): Served {
       pane.events.on("endTold", () => tell("session_end_told"));
     },
     shown: () => shown,
-    async bound(key) {
-      const binding = bindings.get(key);
-      if (binding === undefined) return;
+    async bound(binding) {
       await operate({
         op: binding.operation,
         input: binding.input,

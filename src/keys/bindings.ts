@@ -1,62 +1,166 @@
 /**
  * What keys do after the prefix key: each is bound to an operation by its name, with an input, as a call would make it.
- * The target is the pane that has the focus. Pure.
+ * The target is the pane that has the focus. Operations that begin with `view.` concern the terminal at which the key
+ * was pressed, and nobody else. Pure; what a person's settings change is read by configured.ts.
  */
 import type { ParsedKey } from "./types.ts";
 
 export interface Binding {
-  /** An operation on windows and panes. */
   readonly operation: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** What it does, in a few words. */
+  /** What it does, in a few words; keys that do much the same say the same, and share a row of every list. */
+  readonly says: string;
+  /** For a moment, the key does it again without the prefix. */
+  readonly repeat?: boolean | undefined;
+}
+
+/** By the key's name in events: `x`, `ctrl+ArrowLeft`. */
+export type Bindings = ReadonlyMap<string, Binding>;
+
+/** What the terminal itself does, by operation. */
+export const viewOperations = {
+  "view.detach": "detach",
+  "view.keys": "all keys",
+  "view.send_prefix": "type the prefix itself",
+} as const;
+export type ViewOperation = keyof typeof viewOperations;
+
+export function isViewOperation(name: string): name is ViewOperation {
+  return Object.hasOwn(viewOperations, name);
+}
+
+/** Cells by which Alt and an arrow move a border. */
+const FAR = 5;
+
+const arrows = ["left", "right", "up", "down"] as const;
+
+function arrowKey(side: (typeof arrows)[number]): string {
+  return `Arrow${side[0]?.toUpperCase()}${side.slice(1)}`;
+}
+
+function bind(
+  says: string,
+  operation: string,
+  keys: readonly (readonly [string, Readonly<Record<string, unknown>>])[],
+  repeat = false,
+): [string, Binding][] {
+  return keys.map(([key, input]) => [key, { operation, input, says, ...(repeat ? { repeat } : {}) }]);
+}
+
+const right = { direction: "right", focus: true };
+const down = { direction: "down", focus: true };
+const presets = ["even-horizontal", "even-vertical", "main-horizontal", "main-vertical", "tiled"];
+
+export const defaultBindings: Bindings = new Map([
+  ...bind("split to the right", "pane.split", [
+    ["%", right],
+    ["|", right],
+  ]),
+  ...bind("split below", "pane.split", [
+    ['"', down],
+    ["-", down],
+  ]),
+  ...bind(
+    "pane in that direction",
+    "pane.select",
+    arrows.map((to) => [arrowKey(to), { to }]),
+  ),
+  ...bind("next pane", "pane.select", [["o", { to: "next" }]]),
+  ...bind("pane used before", "pane.select", [[";", { to: "last" }]]),
+  ...bind(
+    "move a border",
+    "pane.resize",
+    arrows.map((direction) => [`ctrl+${arrowKey(direction)}`, { direction, by: 1 }]),
+    true,
+  ),
+  ...bind(
+    "move a border by 5",
+    "pane.resize",
+    arrows.map((direction) => [`alt+${arrowKey(direction)}`, { direction, by: FAR }]),
+    true,
+  ),
+  ...bind("whole window, or not", "pane.zoom", [["z", {}]]),
+  ...bind("close the pane", "pane.close", [["x", {}]]),
+  ...bind("pane to a new window", "pane.move", [["!", { focus: true }]]),
+  ...bind("swap with a neighbour", "pane.swap", [
+    ["{", { with: "previous" }],
+    ["}", { with: "next" }],
+  ]),
+  ...bind("rotate the panes", "layout.rotate", [
+    ["ctrl+o", {}],
+    ["alt+o", { backwards: true }],
+  ]),
+  ...bind("equal shares", "layout.equalise", [["E", {}]]),
+  ...bind("next layout", "layout.preset", [[" ", { preset: "next" }]]),
+  ...bind(
+    "one of five layouts",
+    "layout.preset",
+    presets.map((preset, index) => [`alt+${index + 1}`, { preset }]),
+  ),
+  ...bind("new window", "window.create", [["c", { focus: true }]]),
+  ...bind("next window", "window.select", [["n", { to: "next" }]]),
+  ...bind("window before", "window.select", [["p", { to: "previous" }]]),
+  ...bind("window used before", "window.select", [["l", { to: "last" }]]),
+  ...bind(
+    "window by its number",
+    "window.select",
+    Array.from({ length: 10 }, (_, index) => [String(index), { index }]),
+  ),
+  ...bind("close the window", "window.close", [["&", {}]]),
+  ...bind(viewOperations["view.detach"], "view.detach", [["d", {}]]),
+  ...bind(viewOperations["view.send_prefix"], "view.send_prefix", [["\\", {}]]),
+  ...bind(viewOperations["view.keys"], "view.keys", [["?", {}]]),
+]);
+
+/** A person's changes, then the default bindings: what is null is bound to nothing. */
+export function changedBindings(changes: Readonly<Record<string, Binding | null>>): Bindings {
+  const own = Object.entries(changes);
+  if (own.length === 0) return defaultBindings;
+  const bound = own.filter((entry): entry is [string, Binding] => entry[1] !== null);
+  return new Map([...bound, ...[...defaultBindings].filter(([key]) => !Object.hasOwn(changes, key))]);
+}
+
+/** Returns a key's name in a table of bindings; null for what has none. */
+export function keyName(parsed: ParsedKey | null): string | null {
+  return parsed === null ? null : [...parsed.modifiers, parsed.key].join("+");
+}
+
+const labels: Readonly<Record<string, string>> = {
+  ArrowLeft: "Left",
+  ArrowRight: "Right",
+  ArrowUp: "Up",
+  ArrowDown: "Down",
+  " ": "Space",
+};
+
+/** Returns a key of the table as people and the settings write it: `Ctrl+Left`, `Space`, `%`. */
+export function keyLabel(name: string): string {
+  const parts = /^((?:(?:ctrl|alt|shift)\+)*)(.+)$/s.exec(name);
+  const [, modifiers = "", key = name] = parts ?? [];
+  const shown = labels[key] ?? key;
+  return modifiers.replace(/[a-z]+/g, (word) => word[0]?.toUpperCase() + word.slice(1)) + shown;
+}
+
+export interface BindingRow {
+  /** Labels of the keys, shortened where they are a series. */
+  readonly keys: readonly string[];
   readonly says: string;
 }
 
-const right: Binding = { operation: "pane.split", input: { direction: "right", focus: true }, says: "split right" };
-const down: Binding = { operation: "pane.split", input: { direction: "down", focus: true }, says: "split down" };
+const digits = "0123456789";
+const fourArrows = ["Left", "Right", "Up", "Down"];
 
-function select(to: string): Binding {
-  return { operation: "pane.select", input: { to }, says: `pane: ${to}` };
+/** The table as a person reads it: keys that do much the same in one row. */
+export function bindingRows(bindings: Bindings): BindingRow[] {
+  const rows = new Map<string, string[]>();
+  for (const [name, { says }] of bindings) rows.set(says, [...(rows.get(says) ?? []), keyLabel(name)]);
+  return [...rows].map(([says, keys]) => ({ says, keys: shortened(keys) }));
 }
 
-function grow(direction: string): Binding {
-  return { operation: "pane.resize", input: { direction, by: 1 }, says: `border: ${direction}` };
-}
-
-export const bindings: ReadonlyMap<string, Binding> = new Map<string, Binding>([
-  ["%", right],
-  ["|", right],
-  ['"', down],
-  ["-", down],
-  ["ArrowLeft", select("left")],
-  ["ArrowRight", select("right")],
-  ["ArrowUp", select("up")],
-  ["ArrowDown", select("down")],
-  ["o", select("next")],
-  [";", select("last")],
-  ["ctrl+ArrowLeft", grow("left")],
-  ["ctrl+ArrowRight", grow("right")],
-  ["ctrl+ArrowUp", grow("up")],
-  ["ctrl+ArrowDown", grow("down")],
-  ["z", { operation: "pane.zoom", input: {}, says: "zoom" }],
-  ["x", { operation: "pane.close", input: {}, says: "close pane" }],
-  ["!", { operation: "pane.move", input: { focus: true }, says: "pane to a new window" }],
-  ["{", { operation: "pane.swap", input: { with: "previous" }, says: "swap with the pane before" }],
-  ["}", { operation: "pane.swap", input: { with: "next" }, says: "swap with the next pane" }],
-  [" ", { operation: "layout.preset", input: { preset: "next" }, says: "next layout" }],
-  ["c", { operation: "window.create", input: { focus: true }, says: "new window" }],
-  ["n", { operation: "window.select", input: { to: "next" }, says: "next window" }],
-  ["p", { operation: "window.select", input: { to: "previous" }, says: "window before" }],
-  ["&", { operation: "window.close", input: {}, says: "close window" }],
-  ...Array.from({ length: 10 }, (_, index): [string, Binding] => [
-    String(index),
-    { operation: "window.select", input: { index }, says: `window ${index}` },
-  ]),
-]);
-
-/** Returns the name of a key in the table, null for a key that is bound to nothing. */
-export function boundKey(parsed: ParsedKey | null): string | null {
-  if (parsed === null) return null;
-  const name = [...parsed.modifiers, parsed.key].join("+");
-  return bindings.has(name) ? name : null;
+function shortened(keys: readonly string[]): readonly string[] {
+  if (keys.join("") === digits) return ["0–9"];
+  const front = /^(?:(?:Ctrl|Alt|Shift)\+)*/.exec(keys[0] ?? "")?.[0] ?? "";
+  const rest = keys.map((key) => (key.startsWith(front) ? key.slice(front.length) : key));
+  if (rest.join() === fourArrows.join()) return [`${front}arrow`];
+  return rest.length > 2 && /^\d+$/.test(rest.join("")) ? [`${front}${rest[0]}–${rest.at(-1)}`] : keys;
 }

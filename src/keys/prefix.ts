@@ -2,12 +2,12 @@
  * The prefix key: the person's way out of a session and out of an agent's capture.
  *
  * Pure state machine, one per attached terminal, fed with decoded events. What must stay true: while the keyboard is
- * captured one press takes it back, always (the default key does when the person has set none); nothing that the person
- * typed is lost: an unused prefix is sent on with the key after it. Mouse reports, focus changes, replies, key releases
- * and modifier keys by themselves pass by between the two presses.
+ * captured one press takes it back, always (the default key does when the person has set none); a key after the prefix
+ * that is bound to nothing goes nowhere, and this is said. Mouse reports, focus changes, replies, key releases and
+ * modifier keys by themselves pass by between the two presses.
  */
 import { WshError } from "../protocol/errors.ts";
-import { boundKey } from "./bindings.ts";
+import { type Bindings, keyName } from "./bindings.ts";
 import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
 import type { InputEvent, ParsedKey } from "./types.ts";
 
@@ -19,10 +19,17 @@ export interface Prefix {
 
 export const defaultPrefix: Prefix = { key: { key: "\\", modifiers: ["ctrl"] }, label: "Ctrl+\\" };
 
-/** The bytes of a pressed prefix that waits for the next key. */
-export type PrefixState = { readonly pending: Uint8Array | null };
+/** How long the keys of a repeatable binding need no prefix after it, in ms. */
+export const REPEAT_MS = 500;
 
-export const initialPrefixState: PrefixState = { pending: null };
+export interface PrefixState {
+  /** The bytes of a pressed prefix that waits for the next key. */
+  readonly pending: Uint8Array | null;
+  /** Until when repeatable bindings need no prefix, on the caller's clock in ms. */
+  readonly repeatUntil: number;
+}
+
+export const initialPrefixState: PrefixState = { pending: null, repeatUntil: Number.NEGATIVE_INFINITY };
 
 export type PrefixAction =
   /** Treat as input: to the program, or to the caller that captured the keyboard. */
@@ -34,7 +41,18 @@ export type PrefixAction =
   | { readonly type: "detach" }
   /** A key of the table of bindings was pressed. */
   | { readonly type: "bound"; readonly key: string }
-  | { readonly type: "help" };
+  /** The key after the prefix is bound to nothing: its name; null for Escape, and what has no name. */
+  | { readonly type: "unbound"; readonly key: string | null };
+
+export interface PrefixContext {
+  /** A caller holds the keyboard now. */
+  readonly captured: boolean;
+  /** Null: there is no prefix key. */
+  readonly prefix: Prefix | null;
+  readonly bindings: Bindings;
+  /** Time in ms, on a clock that never goes back. */
+  readonly now: number;
+}
 
 /**
  * Reads the setting `prefix_key`: a key name with Ctrl or Alt, a function key, or `none`.
@@ -88,14 +106,11 @@ function isPrefix({ parsed, raw }: InputEvent, { key }: Prefix): boolean {
   return parsed !== null && parsed.key === key.key && parsed.modifiers.join() === key.modifiers.join();
 }
 
-/**
- * One event of the person's terminal.
- * @param context `captured`: a caller holds the keyboard now; `prefix` null: there is no prefix key
- */
+/** One event of the person's terminal. */
 export function prefixKey(
   state: PrefixState,
   event: InputEvent,
-  { captured, prefix }: { readonly captured: boolean; readonly prefix: Prefix | null },
+  { captured, prefix, bindings, now }: PrefixContext,
 ): { state: PrefixState; action: PrefixAction } {
   const forward = { type: "forward", raw: event.raw } as const;
   if (event.kind !== "key" && event.kind !== "paste") return { state, action: forward };
@@ -104,17 +119,21 @@ export function prefixKey(
     return { state: initialPrefixState, action: taken ? { type: "release" } : forward };
   }
   const pressed = prefix !== null && event.kind === "key" && isPrefix(event, prefix);
+  const name = event.kind === "key" ? keyName(event.parsed) : null;
+  const binding = name === null ? undefined : bindings.get(name);
+  const repeating = { pending: null, repeatUntil: now + REPEAT_MS };
   if (state.pending === null) {
-    return pressed ? { state: { pending: event.raw }, action: { type: "wait" } } : { state, action: forward };
+    if (pressed) return { state: { ...initialPrefixState, pending: event.raw }, action: { type: "wait" } };
+    if (now < state.repeatUntil && binding?.repeat === true && name !== null)
+      return { state: repeating, action: { type: "bound", key: name } };
+    return { state: initialPrefixState, action: forward };
   }
-  if (pressed) return { state: initialPrefixState, action: { type: "detach" } };
-  const typed = event.parsed?.modifiers.length === 0 ? event.parsed.key : null;
-  if (typed === "?") return { state: initialPrefixState, action: { type: "help" } };
-  if (typed === "l") return { state: initialPrefixState, action: { type: "forward", raw: state.pending } };
-  const bound = event.kind === "key" ? boundKey(event.parsed) : null;
-  if (bound !== null) return { state: initialPrefixState, action: { type: "bound", key: bound } };
-  const both = new Uint8Array(state.pending.length + event.raw.length);
-  both.set(state.pending);
-  both.set(event.raw, state.pending.length);
-  return { state: initialPrefixState, action: { type: "forward", raw: both } };
+  if (pressed || binding?.operation === "view.detach") return { state: initialPrefixState, action: { type: "detach" } };
+  if (binding?.operation === "view.send_prefix")
+    return { state: initialPrefixState, action: { type: "forward", raw: state.pending } };
+  if (binding !== undefined && name !== null)
+    return { state: binding.repeat === true ? repeating : initialPrefixState, action: { type: "bound", key: name } };
+  // What was pasted is text, whatever was pressed before.
+  if (event.kind === "paste") return { state: initialPrefixState, action: forward };
+  return { state: initialPrefixState, action: { type: "unbound", key: name === "Escape" ? null : name } };
 }

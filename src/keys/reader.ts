@@ -3,6 +3,7 @@
  * own questions; everything else passes unchanged and in order, one piece per read. Runs once per read; text without
  * control characters, such as a large paste, is passed on unread.
  */
+import type { Bindings } from "./bindings.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting } from "./decode.ts";
 import { initialPrefixState, type Prefix, prefixKey } from "./prefix.ts";
 import type { InputEvent } from "./types.ts";
@@ -11,15 +12,17 @@ import type { InputEvent } from "./types.ts";
 const ESCAPE_MS = 10;
 /** The same for a longer beginning, which came apart on its way (ssh). */
 const SEQUENCE_MS = 50;
+/** Time after the prefix key, without another one, until a map of the keys is shown, in ms: who knows them is faster. */
+const MAP_MS = 400;
 
 export interface KeyActions {
   forward(bytes: Uint8Array): void;
   /** A report of the terminal's own; the session process answers programs' questions, so this answers ours. */
   reply(bytes: Uint8Array): void;
   detach(): void;
-  /** Show what the prefix key can do; `false`: some key was pressed since. */
+  /** Show what may follow the prefix key; `false`: a key did. */
   help(shown: boolean): void;
-  /** A key was pressed after the prefix that is bound to an operation (bindings.ts). */
+  /** A key was pressed after the prefix: one of the table of bindings, or one that is bound to nothing. */
   bound(key: string): void;
   /** Take the keyboard back from the caller that captured it. */
   release(): void;
@@ -31,16 +34,18 @@ export class KeyReader {
   private keys = initialKeyState;
   private pressed = initialPrefixState;
   private timer: Timer | null = null;
+  private mapTimer: Timer | null = null;
   private helping = false;
 
   constructor(
     private readonly prefix: Prefix | null,
+    private readonly bindings: Bindings,
     private readonly actions: KeyActions,
   ) {}
 
   /** Whether no key press waits for more bytes, so that another reader can take over. */
   get isAtRest(): boolean {
-    return !isWaiting(this.keys) && this.pressed.pending === null && !this.helping;
+    return !isWaiting(this.keys) && this.pressed.pending === null;
   }
 
   push(bytes: Uint8Array): void {
@@ -54,6 +59,12 @@ export class KeyReader {
     this.keys = state;
     this.act(events);
     this.arm();
+  }
+
+  /** Ends its timers: nothing is read any more. */
+  dispose(): void {
+    clearTimeout(this.timer ?? undefined);
+    clearTimeout(this.mapTimer ?? undefined);
   }
 
   /** Sends on the pending beginning of a sequence. */
@@ -75,7 +86,7 @@ export class KeyReader {
     if (!this.isAtRest) return false;
     const { prefix } = this;
     const typed = prefix !== null && prefix.key.modifiers.length === 0;
-    return !typed && bytes.every(isText);
+    return !typed && performance.now() >= this.pressed.repeatUntil && bytes.every(isText);
   }
 
   private act(events: readonly InputEvent[]): void {
@@ -89,25 +100,22 @@ export class KeyReader {
         this.actions.reply(event.raw);
         continue;
       }
-      if (this.helping && event.kind === "key") {
-        this.showHelp(false);
-        // Escape dismisses the help and is not for the program; any other key is the next one typed.
-        if (event.parsed?.key === "Escape" && event.parsed.modifiers.length === 0) continue;
-      }
-      const { captured, prefix } = this;
-      const { state, action } = prefixKey(this.pressed, event, { captured, prefix });
+      const { captured, prefix, bindings } = this;
+      const { state, action } = prefixKey(this.pressed, event, { captured, prefix, bindings, now: performance.now() });
       this.pressed = state;
+      if (state.pending === null) this.showMap(false);
       if (action.type === "forward") {
         forward.push(action.raw);
-      } else if (action.type !== "wait") {
+      } else if (action.type === "wait") this.mapTimer ??= setTimeout(() => this.showMap(true), MAP_MS);
+      else {
         send();
         if (action.type === "detach") {
           this.actions.detach();
           return;
         }
-        if (action.type === "help") this.showHelp(true);
-        else if (action.type === "bound") this.actions.bound(action.key);
-        else {
+        if (action.type === "bound" || action.type === "unbound") {
+          if (action.key !== null) this.actions.bound(action.key);
+        } else {
           // At once, not when the session process reports it: the next press is already meant for what follows.
           this.captured = false;
           this.actions.release();
@@ -117,7 +125,10 @@ export class KeyReader {
     send();
   }
 
-  private showHelp(shown: boolean): void {
+  private showMap(shown: boolean): void {
+    clearTimeout(this.mapTimer ?? undefined);
+    this.mapTimer = null;
+    if (shown === this.helping) return;
     this.helping = shown;
     this.actions.help(shown);
   }

@@ -5,7 +5,6 @@
 import type { ClientStreams, Served, Watchers } from "../endpoint/served.ts";
 import type { Instance } from "../instance/paths.ts";
 import { linkWindow } from "../instance/registry/members.ts";
-import { bindings } from "../keys/bindings.ts";
 import { WshError } from "../protocol/errors.ts";
 import { formatTarget, parseTarget, type Target } from "../protocol/names.ts";
 import type { Session } from "../session/session.ts";
@@ -106,20 +105,19 @@ export class SplitSession implements Split {
       },
       shown: (request, peer) => this.shown(request, peer),
       refresh: () => content.refresh(),
-      async bound(key, shown) {
-        const binding = bindings.get(key);
-        if (binding === undefined || !(shown instanceof WindowView)) return;
+      async bound({ operation: op, input }, shown) {
+        if (!(shown instanceof WindowView)) return;
+        const { isForPane } = await import("../operations/routing.ts");
+        const target = shown.active;
+        if (isForPane(op, target)) {
+          await self.arrangement.linkOf(target).request(op, input);
+          return;
+        }
         const { operate } = await self.load();
+        const caller = { kind: "cli", id: "keys", connected: true } as const;
         await operate(
           self,
-          {
-            op: binding.operation,
-            input: binding.input,
-            target: shown.active,
-            caller: { kind: "cli", id: "keys", connected: true },
-            access: "admin",
-            signal: new AbortController().signal,
-          },
+          { op, input, target, caller, access: "admin", signal: new AbortController().signal },
           shown,
         );
       },

@@ -27,6 +27,17 @@ export type PersonDevice = v.InferOutput<typeof PersonDeviceSchema>;
 /** Variables that a new pane gets from the newest viewer: the session's own may be of a login that is over. */
 export const personVariables = ["SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY"] as const;
 
+/** Most keys that a person binds, and the longest name of one. */
+const MAX_BOUND = 512;
+const KeyNameSchema = v.pipe(v.string(), v.maxLength(64));
+/** What a key does after the prefix (docs/keys.md). */
+const BindingSchema = v.object({
+  operation: v.pipe(v.string(), v.maxLength(64)),
+  input: v.record(v.string(), v.unknown()),
+  says: v.pipe(v.string(), v.maxLength(256)),
+  repeat: v.optional(v.boolean()),
+});
+
 export const AttachSchema = v.object({
   rows: SideSchema,
   cols: SideSchema,
@@ -47,6 +58,14 @@ export const AttachSchema = v.object({
   copies: v.optional(v.boolean(), false),
   /** The prefix key's name as the person knows it; null when there is none. */
   prefix: v.nullable(v.string()),
+  /** The person's changes to the table of bindings; null binds a key to nothing. */
+  bindings: v.optional(
+    v.pipe(
+      v.record(KeyNameSchema, v.nullable(BindingSchema)),
+      v.check((table) => Object.keys(table).length <= MAX_BOUND),
+    ),
+    {},
+  ),
   /** By the layout process that composes what it gets: sizes are applied at once, and keys have been read already. */
   composed: v.optional(v.boolean(), false),
   /** Where the person's agents and screens are: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */
@@ -65,7 +84,7 @@ export type Attach = v.InferInput<typeof AttachSchema>;
 
 export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema });
 
-/** The person asked for help on the prefix key, or has dismissed it. */
+/** The person hesitates after the prefix key, or has pressed another one. */
 export const HelpSchema = v.object({ shown: v.boolean() });
 
 const LevelSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(255));
@@ -109,5 +128,5 @@ export const AttachEventSchema = v.variant("event", [
   }),
 ]);
 
-/** A person pressed the prefix key and then one that is bound to operations. */
-export const BoundKeySchema = v.object({ key: v.pipe(v.string(), v.maxLength(64)) });
+/** A person pressed the prefix key and then this one, by its name in the table of bindings. */
+export const BoundKeySchema = v.object({ key: KeyNameSchema });

@@ -3,6 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseColor } from "../../src/attach/color-probe.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
@@ -256,18 +257,21 @@ withTmux("what lives on", () => {
 });
 
 withTmux("keys", () => {
-  test("the prefix key is not lost on programs: l sends it, any other key sends both", async () => {
+  test("the prefix key is not lost on programs; a key that is bound to nothing goes nowhere, and a line says so", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.run("wsh");
     await person.sees(PROMPT);
-    await person.type("stty -icanon -echo -isig min 1; echo raw; dd bs=1 count=4 2>/dev/null | od -An -tx1");
+    await person.type("stty -icanon -echo -isig min 1; echo raw; dd bs=1 count=2 2>/dev/null | od -An -tx1");
     await person.sees(/^raw$/m);
-    await person.keys("C-\\", "l", "C-\\", "y", "q");
-    await person.sees("1c 1c 79 71");
+    await person.keys("C-\\", "y");
+    await person.sees("Ctrl+\\ y is bound to nothing");
+    await person.keys("C-\\", "\\", "q");
+    await person.sees("1c 71");
+    await until("the line to go", async () => !(await person.screen()).includes("bound to nothing"));
   });
 
-  test("prefix ? shows help until the next key, which is not lost", async () => {
+  test("prefix ? shows all keys until the next key, which is not lost", async () => {
     await using wsh = new Wsh();
     await using person = await PersonTerminal.open(wsh);
     await person.run("wsh");
@@ -275,10 +279,66 @@ withTmux("keys", () => {
     await person.type("echo here");
     await person.sees(/^here$/m);
     await person.keys("C-\\", "?");
-    await person.sees("detach");
+    await person.sees("Keys after Ctrl+\\");
     await person.keys("x");
-    await until("the help to go", async () => !(await person.screen()).includes("detach"));
+    await until("the keys to go", async () => !(await person.screen()).includes("Keys after"));
     expect(await person.sees(/^\$ x$/m)).toContain("here");
+  });
+
+  test("who hesitates after the prefix sees what may follow; then the key does it, and nothing is left", async () => {
+    await using wsh = new Wsh();
+    await using person = await PersonTerminal.open(wsh);
+    await person.run("wsh");
+    await person.sees(PROMPT);
+    await person.type("echo here");
+    await person.sees(/^here$/m);
+    await person.keys("C-\\");
+    const map = await person.sees("split to the right");
+    expect(map).toContain("Ctrl+\\ and");
+    expect(map).toMatch(/^here$/m);
+    await person.keys("Escape");
+    await until("the map to go", async () => !(await person.screen()).includes("split"));
+    await person.keys("C-\\");
+    await person.sees("split to the right");
+    await person.keys("d");
+    await person.sees("[detached from session 'default']");
+    expect(await person.screen()).not.toContain("split");
+  });
+
+  test("keys are bound by the settings, and by a flag for the prefix; a mistake names its line and key", async () => {
+    const keys = '[keys]\n"g" = "pane.split direction=right focus=true"\n"z" = "none"\n"M-v" = "view.keys"\n';
+    await using wsh = new Wsh({ config: keys });
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev", { flags: ["--prefix", "C-a"] });
+    person.type("\x01z");
+    await person.sees("Ctrl+A z is bound to nothing");
+    person.type("\x01g");
+    await person.sees(/│/);
+    person.type("\x01\x1bv");
+    await person.sees(/g +pane\.split direction=r…/);
+    const told = JSON.parse(await wsh.ok("keys", "--json"));
+    expect(told.keys.find((each: { key: string }) => each.key === "g")).toMatchObject({
+      operation: "pane.split",
+      changed: true,
+    });
+    expect(told.keys.some((each: { key: string }) => each.key === "z")).toBe(false);
+
+    for (const [entry, wrong] of [
+      ['"g" = "pane.spilt"', "there is no operation 'pane.spilt'"],
+      ['"gg" = "pane.zoom"', 'unknown key "gg"'],
+      ['"g" = "pane.split direction=sideways"', "direction"],
+      ['"g" = "pane.zoom onn=true"', "'pane.zoom' takes no 'onn'"],
+      ['"g" = 3', "is neither text nor a table"],
+      ['"g" = "sessions.create"', "is not about one session"],
+      ['"C-a" = "pane.zoom"\n"^A" = "pane.close"', "is the key of line 4"],
+    ] as const) {
+      const lines = entry.split("\n").length;
+      await Bun.write(join(wsh.dir, "keys.toml"), `# mine\n\n[keys]\n${entry}\n`);
+      const failed = await wsh.run("keys", "--config", join(wsh.dir, "keys.toml"));
+      expect(failed.code).not.toBe(0);
+      expect(failed.stderr).toContain(`keys.toml:${3 + lines}: [keys] `);
+      expect(failed.stderr).toContain(wrong);
+    }
   });
 
   test("another prefix key, or none, is a setting", async () => {

@@ -5,11 +5,14 @@ import { dirname, join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { generated, withGenerated } from "../../scripts/docs.ts";
 import { settingNames } from "../../src/instance/settings/table.ts";
+import { defaultBindings, isViewOperation, viewOperations } from "../../src/keys/bindings.ts";
+import { configuredBindings } from "../../src/keys/configured.ts";
 import { parseKeyName } from "../../src/keys/names.ts";
 import { defaultPrefix, initialPrefixState, parsePrefix, prefixKey } from "../../src/keys/prefix.ts";
 import type { InputEvent } from "../../src/keys/types.ts";
 import { tools } from "../../src/mcp/tools/tools.ts";
-import { operations } from "../../src/operations/table.ts";
+import { parseInput } from "../../src/operations/call.ts";
+import { findOperation, operations } from "../../src/operations/table.ts";
 import { ExecStateSchema } from "../../src/protocol/commands.ts";
 import { simpleConditions } from "../../src/protocol/conditions.ts";
 import { errorCodes } from "../../src/protocol/errors.ts";
@@ -91,7 +94,7 @@ describe("docs/keys.md", () => {
   });
   /** What the second key after the prefix does. */
   const after = (name: string, captured = false): string => {
-    const context = { captured, prefix: defaultPrefix };
+    const context = { captured, prefix: defaultPrefix, bindings: defaultBindings, now: 0 };
     const first = prefixKey(initialPrefixState, typed("prefix"), context);
     if (captured) return first.action.type;
     const { action } = prefixKey(first.state, typed(name), context);
@@ -102,27 +105,31 @@ describe("docs/keys.md", () => {
     const rows = [...section(keys, "## In a session").matchAll(/^\| (prefix.*) \| (.*) \|$/gm)];
     expect(rows.map(([, press]) => press)).toEqual([
       "prefix, prefix",
-      "prefix, `?`",
-      "prefix, `l`",
-      "prefix, `%` or `\\|`",
-      'prefix, `"` or `-`',
-      "prefix, an arrow, `o`, `;`",
-      "prefix, Ctrl and an arrow",
-      "prefix, `z`",
-      "prefix, `x`, `&`",
-      "prefix, `!`, `{`, `}`, Space",
-      "prefix, `c`, `n`, `p`, `0` to `9`",
+      "prefix, and nothing for 0.4 seconds",
+      "prefix, a key of the table below",
       "prefix, any other key",
       "prefix, while an agent holds the keyboard",
       "prefix, after you took a program over for an agent",
     ]);
-    expect([after("prefix"), after("?"), after("l"), after("y"), after("", true)]).toEqual([
+    expect([after("prefix"), after("?"), after("\\"), after("y"), after("", true)]).toEqual([
       "detach",
-      "help",
+      "bound",
       "prefix",
-      "prefixy",
+      "unbound",
       "release",
     ]);
+  });
+
+  test("every key of the table is bound to an operation that exists and takes its input", () => {
+    for (const { operation, input } of defaultBindings.values()) {
+      if (isViewOperation(operation)) continue;
+      const found = findOperation(operation);
+      if (found === undefined) throw new Error(`there is no operation ${operation}`);
+      expect(parseInput(found, input)).toMatchObject(input);
+    }
+    expect([...quoted(keys)].filter((word) => word.startsWith("view.")).toSorted()).toEqual(
+      Object.keys(viewOperations).toSorted(),
+    );
   });
 
   test("every example of a name is one", () => {
@@ -133,6 +140,39 @@ describe("docs/keys.md", () => {
     for (const twin of ["Ctrl+I", "Ctrl+M", "Ctrl+["]) expect(() => parsePrefix(twin)).toThrow();
   });
 });
+
+describe("docs/coming-from-tmux.md", () => {
+  const text = read("docs/coming-from-tmux.md");
+  const name = (key: string): string =>
+    Object.keys(configuredBindings([{ key, value: "none", path: "", line: 1 }], () => {}))[0] ?? "";
+
+  test("every key that is the same is bound to the operation that the page names", () => {
+    const rows = [...section(text, "## Keys").matchAll(/^\| (`.*?`) \| .* \| the same: `([a-z_.]+)`.* \|$/gm)];
+    expect(rows.length).toBeGreaterThan(15);
+    for (const [, keys = "", operation = ""] of rows) {
+      for (const key of keys.split(" ")) {
+        const bound = defaultBindings.get(name(key.slice(1, -1)));
+        expect(`${key} ${bound?.operation}`).toBe(`${key} ${operation}`);
+      }
+    }
+  });
+
+  test("every key of the table that tmux has stands in the page", () => {
+    const ours = ["|", "-", "\\"];
+    const named = new Set(
+      [...section(text, "## Keys").matchAll(/`([^`]+)`/g)].flatMap(([, key = ""]) => (isKey(key) ? name(key) : [])),
+    );
+    expect([...defaultBindings.keys()].filter((key) => !named.has(key) && !ours.includes(key))).toEqual([]);
+  });
+});
+
+function isKey(text: string): boolean {
+  try {
+    return parseKeyName(text) !== undefined;
+  } catch {
+    return false;
+  }
+}
 
 /** A heading's anchor as GitHub makes it. */
 function anchors(markdown: string): Set<string> {

@@ -13,13 +13,14 @@ interface AttachFlags {
   readonly altScreen?: boolean;
   readonly readOnly?: boolean;
   readonly independent?: boolean;
+  readonly prefix?: string;
 }
 
 export function register(program: Command): void {
   program
     .command("attach <name>")
     .description(
-      "Show a session in this terminal and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows help.\n" +
+      "Show a session in this terminal and type into it. The prefix key (Ctrl+\\) twice detaches, with ? it shows all keys.\n" +
         "Exit code: 0 after detaching, the program's own when it ended.",
     )
     .option(
@@ -29,6 +30,7 @@ export function register(program: Command): void {
     )
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
     .option("--independent", "look at windows and panes by yourself: others keep theirs")
+    .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--read-only", "watch only: send no keys, never decide the size")
     .action(async (name: string, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
@@ -42,6 +44,7 @@ export function register(program: Command): void {
       const { exitCode } = await attachHere(instance, {
         name: entry.name ?? name,
         session: entry.session,
+        prefixKey: flags.prefix,
         independent: flags.independent === true,
         socket: entry.socket,
         scrollback,

@@ -23,6 +23,7 @@ interface OpenFlags {
   readonly cwd?: string;
   readonly altScreen?: boolean;
   readonly nested?: boolean;
+  readonly prefix?: string;
   readonly bind?: string;
   readonly token?: string;
 }
@@ -44,6 +45,7 @@ export function configureOpen(program: Command): void {
     .option("--tag <tag>", "label the session (repeatable)", collect)
     .option("--cwd <dir>", "directory to start in (default: this one)")
     .option("--alt-screen", "draw on the alternate screen, leaving this one as it is")
+    .option("--prefix <key>", "prefix key instead of Ctrl+\\ (WSH_PREFIX)")
     .option("--nested", "start it inside a session of wsh")
     .option("--bind <address>", "TCP address for a server that has to be started (default: none)")
     .addOption(new Option("--token <token>", "token of such a server").env("WSH_TOKEN"))
@@ -83,6 +85,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     name: info.name,
     session: Number(info.id.slice(2)),
     socket,
+    prefixKey: flags.prefix,
     scrollback: "none",
     altScreen: flags.altScreen === true,
     readOnly: false,

@@ -5,6 +5,7 @@ import type { Instance } from "../../instance/paths.ts";
 import { parsePrefix } from "../../keys/prefix.ts";
 import { visible } from "../../protocol/visible.ts";
 import { settingsOf } from "../instance.ts";
+import { bindingsOf } from "./bindings.ts";
 import { refuseMirror, sessionAround } from "./mirrors.ts";
 
 export interface Ended {
@@ -14,21 +15,24 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "prefix" | "colors" | "titles" | "copies" | "around" | "again"> & {
+  options: Omit<AttachOptions, "prefix" | "bindings" | "colors" | "titles" | "copies" | "around" | "again"> & {
     readonly name: string;
     /** The session's number, if it is known. */
     readonly session: number | null;
+    /** The prefix key, where a flag names it. */
+    readonly prefixKey?: string | undefined;
   },
 ): Promise<Ended> {
   const around = sessionAround(process.env);
   if (around !== null) await refuseMirror(around, options);
-  const settings = await settingsOf(instance);
+  const settings = await settingsOf(instance, { prefix_key: options.prefixKey });
   const { prefix_key, colours: colors, title, clipboard_command } = settings.values;
   const { outcome, name, terminalTakes } = await attach({
     ...options,
     again: () => servedAt(instance, options.session),
     around,
     prefix: parsePrefix(prefix_key),
+    bindings: await bindingsOf(settings),
     colors,
     titles: title === "on",
     copies: clipboard_command === "auto",

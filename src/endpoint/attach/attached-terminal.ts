@@ -5,8 +5,18 @@
  * prefix key. After the end, the terminal decides no size and holds no keyboard.
  */
 import * as v from "valibot";
+import { systemClock } from "../../base/clock.ts";
+import {
+  type Binding,
+  type Bindings,
+  bindingRows,
+  changedBindings,
+  isViewOperation,
+  keyLabel,
+} from "../../keys/bindings.ts";
 import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyReader } from "../../keys/reader.ts";
+import type { InputEvent } from "../../keys/types.ts";
 import {
   AttachSchema,
   BoundKeySchema,
@@ -17,11 +27,16 @@ import {
   WrittenSchema,
 } from "../../protocol/attach.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
+import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Peer } from "../../wire/peer.ts";
+import { Above, type AbovePicture } from "./above.ts";
+import { allKeys } from "./all-keys.ts";
+import { BoundKeys } from "./bound-keys.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
 import { Presentation } from "./presentation.ts";
@@ -33,8 +48,6 @@ const LAST_BYTES_MS = 1_000;
 const RESIZE_MS = 16;
 /** Selections of OSC 52 that mean the clipboard: none, `c`, `s`; not X11's primary one alone. */
 const CLIPBOARDS = /^$|[cs]/;
-/** Most reads of keys that wait for what an earlier key is bound to: more than anybody types meanwhile. */
-const MAX_WAITING = 4096;
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -50,11 +63,14 @@ export class TerminalStream implements Viewer {
   /** Socket of the session that its client runs in. */
   readonly around: string | undefined;
   size: Size;
-  help = false;
-  /** Called for a key that is bound to an operation. */
-  onBound: (key: string) => Promise<void> = async () => {};
-  /** What was typed after such a key, until what it is bound to is done; a string is another such key. */
-  private waiting: (Uint8Array | string)[] | null = null;
+  /** Called for a key that is bound to an operation of the session. */
+  onBound: (binding: Binding) => Promise<void> = async () => {};
+  private readonly bindings: Bindings;
+  private readonly prefix: string;
+  private readonly boundKeys: BoundKeys;
+  private readonly own: Above;
+  /** Splits what is typed while a dialog of this terminal is open. */
+  private readonly dialogKeys: ViewerKeys;
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
@@ -93,14 +109,27 @@ export class TerminalStream implements Viewer {
     this.copies = attach.copies && !attach.read_only;
     this.size = { rows: attach.rows, cols: attach.cols };
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
+    this.bindings = changedBindings(attach.bindings);
+    this.prefix = attach.prefix ?? defaultPrefix.label;
+    this.own = new Above(this.prefix, this.bindings, () => this.presentation.reconsider());
+    this.dialogKeys = new ViewerKeys(systemClock, (events) => this.pressed(events));
+    const self = this;
+    this.boundKeys = new BoundKeys({
+      get isOver() {
+        return self.over;
+      },
+      perform: (key) => this.perform(key),
+      failed: (error) => this.refused(error),
+      typed: (bytes) => this.typed(bytes),
+    });
     this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
       mayRelay: attach.relay && !attach.paint_only,
-      prefix: attach.prefix ?? defaultPrefix.label,
+      prefix: this.prefix,
       titles: policy.titles,
       scrollback: !attach.paint_only,
       plainElements: attach.no_color,
     });
-    this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), {
+    this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), this.bindings, {
       forward: (bytes) => this.typed(bytes),
       reply: () => {},
       detach: () => this.end({ reason: "detached" }),
@@ -135,48 +164,45 @@ export class TerminalStream implements Viewer {
     }
   }
 
-  /** The person asked for the list of prefix keys, or has seen it. */
+  /** The person hesitates after the prefix key, or has pressed another one. */
   showHelp(input: unknown): void {
-    this.help = v.parse(HelpSchema, input).shown;
-    this.presentation.reconsider();
+    if (!this.over) this.own.showMap(v.parse(HelpSchema, input).shown);
   }
 
-  /** The person pressed a key that is bound to an operation. */
+  get above(): AbovePicture | null {
+    return this.own.isShown ? this.own : null;
+  }
+
+  /** The person pressed a key after the prefix. */
   bound(input: unknown): void {
     const { key } = v.parse(BoundKeySchema, input);
-    if (this.readOnly || this.over) return;
-    if (this.waiting !== null) this.waiting.push(key);
-    else this.perform(key, []);
+    if (!this.over) this.boundKeys.press(key);
   }
 
-  /** What follows is typed where the key leads to. */
-  private perform(key: string, following: (Uint8Array | string)[]): void {
-    this.waiting = following;
-    void this.onBound(key)
-      .catch(() => this.refused())
-      .finally(() => {
-        const rest = this.waiting ?? [];
-        this.waiting = null;
-        for (let next = rest.shift(); next !== undefined && !this.over; next = rest.shift()) {
-          if (typeof next === "string") {
-            this.perform(next, rest);
-            return;
-          }
-          this.typed(next);
-        }
-      });
+  private async perform(key: string): Promise<void> {
+    const binding = this.bindings.get(key);
+    this.own.hide();
+    if (binding === undefined) this.own.say(`${this.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
+    else if (isViewOperation(binding.operation)) this.own.show(allKeys(this.prefix, bindingRows(this.bindings)));
+    else if (!this.readOnly) await this.onBound(binding);
   }
 
   /** What a key is bound to could not be done. */
-  private refused(): void {
-    if (!this.over) this.presentation.painter.rang();
-    this.presentation.reconsider();
+  private refused(error: unknown): void {
+    if (this.over) return;
+    this.presentation.painter.rang();
+    this.own.say(WshError.from(error).message);
+  }
+
+  /** Something was typed while a dialog of this terminal was open. */
+  private pressed(events: readonly InputEvent[]): void {
+    for (const bytes of this.own.pressed(events, this.size)) this.typed(bytes);
   }
 
   /** The session is served at another socket: the client goes on there. Nothing of the terminal is read or drawn here. */
   move(socket: string): void {
     if (this.over) return;
-    const typed = (this.waiting ?? []).map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
+    const typed = this.boundKeys.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
     this.close();
     this.peer.send(messageTypes.event, { event: "moved", socket, typed });
     this.peer.finish();
@@ -250,6 +276,9 @@ export class TerminalStream implements Viewer {
     this.over = true;
     this.presentation.close();
     clearTimeout(this.resizeTimer ?? undefined);
+    this.own.close();
+    this.dialogKeys.dispose();
+    this.keys.dispose();
     for (const end of this.ends) end();
     this.terminal?.close();
     this.session.viewers.remove(this.id);
@@ -363,11 +392,12 @@ export class TerminalStream implements Viewer {
   }
 
   private typed(bytes: Uint8Array): void {
-    if (this.readOnly || this.over) return;
-    if (this.waiting !== null) {
-      if (this.waiting.length < MAX_WAITING) this.waiting.push(new Uint8Array(bytes));
+    if (this.over || this.boundKeys.hold(bytes)) return;
+    if (this.own.dialog !== null && !this.session.questions.isShown) {
+      this.dialogKeys.push(this.id, bytes);
       return;
     }
+    if (this.readOnly) return;
     if (this.session.viewers.acted(this.id)) void this.session.resize();
     if (this.session.questions.type(this.id, bytes, this.size)) return;
     const { mode, painter } = this.presentation;

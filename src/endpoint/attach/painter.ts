@@ -7,7 +7,7 @@
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
 import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
-import { drawNotice, handedOverNotice, keyboardHeldSign, prefixHelpSign } from "../../compositor/notices.ts";
+import { drawNotice, handedOverNotice, keyboardHeldSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
@@ -15,6 +15,7 @@ import type { Grid } from "../../protocol/grid.ts";
 import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
+import type { AbovePicture } from "./above.ts";
 import { ScrollbackFeed } from "./scrollback-feed.ts";
 import type { Shown } from "./shown.ts";
 
@@ -43,8 +44,8 @@ const dialogModes = {
 
 export interface Showing {
   readonly size: Size;
-  /** The list of prefix keys is shown. */
-  readonly help: boolean;
+  /** What this terminal alone shows; null: nothing. */
+  readonly above: AbovePicture | null;
   /** The session's size is shown where it differs from the client's. */
   readonly note: boolean;
   readonly flooding: boolean;
@@ -147,14 +148,17 @@ export class Painter {
     return { update, typed };
   }
 
-  private compose({ size, help, note, bare }: Showing): Frame {
+  private compose({ size, above, note, bare }: Showing): Frame {
     const { screen } = this;
-    const sign = bare ? null : this.sign(help);
+    const sign = bare ? null : this.sign(above);
     const { offset, ...frame } = this.frame(screen.grid(), { outer: size, sign, bare, note });
     this.offset = offset;
     const title = this.options.titles && screen.title !== "" ? screen.title : null;
     const shown = { ...frame, modes: screen.modes, title };
-    return bare ? shown : this.asking(shown);
+    if (bare) return shown;
+    // Echoes are not written ahead of the picture.
+    if (above !== null) this.kept.forget();
+    return this.asking(above === null ? shown : above.draw(shown));
   }
 
   /** What the person is asked, above everything. Keys and clicks are then for it, not for the program. */
@@ -188,10 +192,8 @@ export class Painter {
     return frame;
   }
 
-  private sign(help: boolean): string | null {
+  private sign(above: AbovePicture | null): string | null {
     const { owner } = this.session.keyboard;
-    const { prefix } = this.options;
-    if (help) return prefixHelpSign(prefix);
-    return owner === null ? null : keyboardHeldSign(owner.label, prefix);
+    return above?.sign ?? (owner === null ? null : keyboardHeldSign(owner.label, this.options.prefix));
   }
 }

@@ -16,6 +16,7 @@ import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
+import type { AbovePicture } from "./above.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
@@ -40,8 +41,8 @@ export interface PresentationOptions extends PainterOptions {
 /** The inputs to the decision besides the session: kept by the owner, who calls `reconsider` on a change. */
 export interface Outer {
   readonly size: Size;
-  /** The list of prefix keys is shown. */
-  readonly help: boolean;
+  /** What this terminal alone shows above the picture; null: nothing. */
+  readonly above: AbovePicture | null;
   /** A new size is about to be applied: nothing is painted until then. */
   readonly isResizing: boolean;
 }
@@ -209,7 +210,8 @@ export class Presentation {
   private isAlone(): boolean {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
-    if (program === null || !this.options.mayRelay || outer.help || session.keyboard.owner !== null) return false;
+    if (program === null || !this.options.mayRelay || outer.above !== null || session.keyboard.owner !== null)
+      return false;
     if (session.questions.isShown) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
   }
@@ -304,8 +306,8 @@ export class Presentation {
     this.pacer.began();
     const flooding = this.flood.isFlooding;
     const note = !bare && this.isNoting();
-    const { size, help } = this.outer;
-    const next = this.painter.next({ size, help, note, flooding, bare });
+    const { size, above } = this.outer;
+    const next = this.painter.next({ size, above, note, flooding, bare });
     if (next !== null) this.painted.show(next.update, next.typed);
     else if (this.painted.isAhead) {
       // What was written ahead did not come: the picture is unchanged, the terminal is not.

@@ -25,6 +25,8 @@ import {
 const largestConfigBytes = 256 * 1024;
 /** Shortest piece of a setting's name that counts as meant, in characters. */
 const shortestPart = 3;
+/** The table of what keys do. */
+const KEYS = "keys";
 /** Keys that the file may hold for several machines and that have no effect yet. */
 const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
 
@@ -34,9 +36,19 @@ export type SettingOrigin =
   | { readonly from: "file"; readonly path: string; readonly line: number }
   | { readonly from: "default" };
 
+/** An entry of the table [keys]. */
+export interface BoundInFile {
+  readonly key: string;
+  readonly value: unknown;
+  readonly path: string;
+  readonly line: number;
+}
+
 export interface LoadedSettings {
   readonly values: Settings;
   originOf(name: SettingName): SettingOrigin;
+  /** What the file's table [keys] binds, as it stands there. */
+  readonly keys: readonly BoundInFile[];
   /** What has no effect: the file, or what is allowed in it; one sentence each. */
   readonly warnings: readonly string[];
 }
@@ -66,6 +78,7 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
   return {
     values: v.parse(settingsSchema, given),
     originOf: (name) => origins.get(name) ?? { from: "default" },
+    keys: boundKeys(config, path),
     warnings,
   };
 }
@@ -168,12 +181,24 @@ function readConfig(path: string, isNamed: boolean): ReadConfig {
   return { kind: "text", config: parseConfig(text, path) };
 }
 
+function isTable(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whether the entries mean something is for who knows keys and operations. */
+function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
+  const table = config?.values[KEYS];
+  if (!isTable(table)) return [];
+  return Object.entries(table).map(([key, value]) => ({ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }));
+}
+
 /** WshError for the first key that is no setting; warnings for those that have no effect yet. */
 function checkKeys(config: ConfigText | null, path: string): string[] {
   const warnings: string[] = [];
   for (const key of Object.keys(config?.values ?? {})) {
     const line = config?.lineOf(key) ?? 1;
     if (isSettingName(key)) continue;
+    if (key === KEYS && isTable(config?.values[key])) continue;
     if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
     const stray = strayIn(config?.values[key]);
     if (stray !== undefined) {

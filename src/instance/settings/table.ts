@@ -101,7 +101,8 @@ export const settingsSchema = v.object({
     // Whether it is a key is for the attach client to say, which knows keys.
     /^\S{1,32}$/,
     "a key such as Ctrl+\\ or C-a, or none",
-    "Key that takes the keyboard back; twice detaches.",
+    "Key before the keys of wsh; twice detaches, and it takes the keyboard back. wsh --prefix KEY sets it, too.",
+    { env: "WSH_PREFIX" },
   ),
   clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
   clipboard_command: choice(

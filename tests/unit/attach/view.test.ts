@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { codeOf, describeOutcome, exitCodeOf, type Outcome, outcomeOf } from "../../../src/attach/outcome.ts";
 import { capsFromEnvironment } from "../../../src/attach/paint/modes.ts";
 import { SessionView } from "../../../src/attach/view.ts";
+import { defaultBindings } from "../../../src/keys/bindings.ts";
 import { parsePrefix } from "../../../src/keys/prefix.ts";
 import { KeyReader } from "../../../src/keys/reader.ts";
 import { TerminalOutput } from "../../../src/platform/terminal-writer.ts";
@@ -114,7 +115,7 @@ describe("bytes to a terminal that takes few at a time", () => {
 describe("keys", () => {
   function reader(setting = "Ctrl+\\") {
     const seen: string[] = [];
-    const keys = new KeyReader(parsePrefix(setting), {
+    const keys = new KeyReader(parsePrefix(setting), defaultBindings, {
       forward: (bytes) => seen.push(new TextDecoder().decode(bytes)),
       reply: () => seen.push("<reply>"),
       detach: () => seen.push("<detach>"),
@@ -145,12 +146,18 @@ describe("keys", () => {
     expect(seen).toEqual(["\x1b"]);
   });
 
-  test("help goes with the next key, which is typed, but for Escape", async () => {
+  test("a map of the keys is shown after a moment, until the next one; who is faster sees none", async () => {
     const { seen, push } = reader();
-    push("\x1c?x");
-    expect(seen.splice(0)).toEqual(["<help true>", "<help false>", "x"]);
-    push("\x1c?\x1b");
-    await until("the help to go", () => seen.includes("<help false>"));
+    push("\x1cz");
+    expect(seen.splice(0)).toEqual(["<bound z>"]);
+    push("\x1c");
+    await until("the map", () => seen.includes("<help true>"));
+    push("zx");
+    expect(seen.splice(0)).toEqual(["<help true>", "<help false>", "<bound z>", "x"]);
+    push("\x1c");
+    await until("the map", () => seen.includes("<help true>"));
+    push("\x1b");
+    await until("the map to go", () => seen.includes("<help false>"));
     push("y");
     expect(seen).toEqual(["<help true>", "<help false>", "y"]);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { composeFrame } from "../../../src/compositor/compose.ts";
 import { cleanText, clusters } from "../../../src/compositor/graphemes.ts";
-import { keyboardHeldSign, prefixHelpSign } from "../../../src/compositor/notices.ts";
+import { keyboardHeldSign, message } from "../../../src/compositor/notices.ts";
 import { layoutPanels } from "../../../src/compositor/panel-layout.ts";
 import type { Overlay, Panel } from "../../../src/protocol/drawing.ts";
 import type { Grid, Row } from "../../../src/protocol/grid.ts";
@@ -314,9 +314,10 @@ describe("signs of wsh itself", () => {
     expect(keyboardHeldSign("", "F12")).toContain("an agent");
   });
 
-  test("help, cut where the row ends", () => {
-    const frame = compose({ texts: ["a", "b"], cols: 24, sign: prefixHelpSign("Ctrl+A") });
-    expect(shown(frame)).toEqual(["a", " Ctrl+A again: detach ·"]);
+  test("a message, clean, and cut where the row ends", () => {
+    const sign = message("no pane\x1b[2J\n there: it has gone away");
+    const frame = compose({ texts: ["a", "b"], cols: 24, sign });
+    expect(shown(frame)).toEqual(["a", " no pane there: it has g"]);
   });
 });
 

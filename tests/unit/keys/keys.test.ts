@@ -1,5 +1,6 @@
 /** Keys by name reach the program as a terminal would send them, and keys of a terminal are read back by name. */
 import { describe, expect, test } from "bun:test";
+import { defaultBindings } from "../../../src/keys/bindings.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../../../src/keys/decode.ts";
 import { encodeKeys, type KeyModes } from "../../../src/keys/encode.ts";
 import { translateMouse } from "../../../src/keys/mouse.ts";
@@ -355,11 +356,13 @@ describe("reading keys", () => {
 describe("the prefix key", () => {
   const prefix = parsePrefix("Ctrl+\\");
 
+  const context = { captured: false, prefix, bindings: defaultBindings, now: 0 };
+
   /** What happens for each event of an input. */
   function actions(input: string, captured = false): string[] {
     let state = initialPrefixState;
     return decoded(input).map((event) => {
-      const result = prefixKey(state, event, { captured, prefix });
+      const result = prefixKey(state, event, { ...context, captured });
       state = result.state;
       const action: PrefixAction = result.action;
       return action.type === "forward"
@@ -368,11 +371,12 @@ describe("the prefix key", () => {
     });
   }
 
-  test("twice detaches, ? helps, l sends the key itself, any other key sends both", () => {
+  test("twice detaches, a key of the table acts, \\ sends the key itself, any other key is bound to nothing", () => {
     expect(actions("a\x1c\x1c")).toEqual(['send "a"', "wait", "detach"]);
-    expect(actions("\x1c?")).toEqual(["wait", "help"]);
-    expect(actions("\x1cl")).toEqual(["wait", 'send "\\u001c"']);
-    expect(actions("\x1cq")).toEqual(["wait", 'send "\\u001cq"']);
+    expect(actions("\x1cd")).toEqual(["wait", "detach"]);
+    expect(actions("\x1c?z")).toEqual(["wait", "bound", 'send "z"']);
+    expect(actions("\x1c\\")).toEqual(["wait", 'send "\\u001c"']);
+    expect(actions("\x1cqq")).toEqual(["wait", "unbound", 'send "q"']);
     expect(actions("\x1b[92;5u\x1b[27;5;92~")).toEqual(["wait", "detach"]);
   });
 
@@ -393,8 +397,25 @@ describe("the prefix key", () => {
   test("one press takes a captured keyboard back", () => {
     expect(actions("y\x1c", true)).toEqual(['send "y"', "release"]);
     const [event] = decoded("\x1c");
-    const unset = { captured: true, prefix: null };
+    const unset = { ...context, captured: true, prefix: null };
     expect(event && prefixKey(initialPrefixState, event, unset).action.type).toBe("release");
+  });
+
+  test("a repeatable key needs no prefix for half a second, and a plain one ends that", () => {
+    const [press, up, z] = ["\x1c", "\x1b[1;5A", "z"].map((text) => decoded(text)[0]);
+    if (press === undefined || up === undefined || z === undefined) throw new Error("three keys");
+    let state = initialPrefixState;
+    const at = (event: typeof up, now: number): string => {
+      const result = prefixKey(state, event, { ...context, now });
+      state = result.state;
+      return result.action.type;
+    };
+    expect([at(press, 0), at(up, 100), at(up, 500), at(up, 999), at(up, 1_499)]).toEqual([
+      ...["wait", "bound", "bound", "bound", "forward"],
+    ]);
+    expect([at(press, 2_000), at(up, 2_000), at(z, 2_100), at(up, 2_200)]).toEqual([
+      ...["wait", "bound", "forward", "forward"],
+    ]);
   });
 
   test("inside a paste it is text", () => {
@@ -412,7 +433,7 @@ describe("the prefix key", () => {
     }
     const space = parsePrefix("C-Space");
     const [event] = decoded("\0");
-    expect(event && prefixKey(initialPrefixState, event, { captured: false, prefix: space }).action.type).toBe("wait");
+    expect(event && prefixKey(initialPrefixState, event, { ...context, prefix: space }).action.type).toBe("wait");
   });
 });
 

@@ -1,0 +1,111 @@
+/**
+ * What may follow the prefix key, over the lower part of a terminal: keys and what they do, in as many columns as fit.
+ *
+ * Pure. What must stay true: at least one row of what is below stays in view where the terminal has several; a table
+ * that does not fit is cut between its rows, and this is said. Runs once per frame while it is shown.
+ */
+import { BOLD, type Grid, INVERSE, plainStyle, type Style } from "../protocol/grid.ts";
+import { type Box, Canvas } from "./canvas.ts";
+import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+
+export interface KeyMapRow {
+  readonly keys: readonly string[];
+  readonly says: string;
+}
+
+export interface KeyMapOptions {
+  /** Stands above the table. */
+  readonly title: string;
+  /** Stands at its end where not everything fits. */
+  readonly more: string;
+  /** Rows of the table above those shown. */
+  readonly from?: number;
+  /** The table may fill the terminal. */
+  readonly whole?: boolean;
+}
+
+/** Cells between two columns, and between a key and what it does. */
+const GAP = 2;
+/** Cells of the narrowest column that is worth a try. */
+const NARROWEST = 20;
+/** Cells of what a key does: two columns fit a terminal of 80. */
+const LONGEST = 24;
+const bold: Style = { ...plainStyle, flags: BOLD };
+const inverse: Style = { ...plainStyle, flags: INVERSE };
+
+function widthOf(text: readonly Cluster[]): number {
+  return text.reduce((sum, { width }) => sum + width, 0);
+}
+
+function cut(text: readonly Cluster[]): readonly Cluster[] {
+  if (widthOf(text) <= LONGEST) return text;
+  const kept: Cluster[] = [];
+  for (let width = 0; width < LONGEST - 2; ) {
+    const next = text[kept.length];
+    if (next === undefined) break;
+    kept.push(next);
+    width += next.width;
+  }
+  return [...kept, { text: "…", width: 1 }];
+}
+
+interface Entry {
+  readonly keys: readonly Cluster[];
+  readonly says: readonly Cluster[];
+}
+
+interface Column {
+  readonly entries: readonly Entry[];
+  readonly col: number;
+  /** Cells of its keys. */
+  readonly left: number;
+}
+
+/** How the rows of a table lie on a terminal: in as many columns as fit, each as wide as it must be. */
+export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly cols: number }) {
+  const entries = rows.map(
+    ({ keys, says }): Entry => ({
+      keys: clusters(cleanText(keys.join(" "))),
+      says: cut(clusters(cleanText(says).replaceAll("\n", " "))),
+    }),
+  );
+  for (let count = Math.max(1, Math.floor(cols / NARROWEST)); ; count--) {
+    const lines = Math.ceil(entries.length / count);
+    const columns: Column[] = [];
+    let col = 1;
+    for (let first = 0; first < entries.length; first += lines) {
+      const own = entries.slice(first, first + lines);
+      const left = Math.max(...own.map(({ keys }) => widthOf(keys)));
+      columns.push({ entries: own, col, left });
+      col += left + GAP + Math.max(...own.map(({ says }) => widthOf(says))) + GAP;
+    }
+    if (count === 1 || col - GAP <= cols) return { columns, lines };
+  }
+}
+
+export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[], options: KeyMapOptions): T {
+  const { columns, lines } = layoutKeyMap(rows, frame);
+  const room = Math.max(1, frame.rows - (options.whole === true ? 1 : 2));
+  const shown = Math.min(lines, room);
+  const from = Math.max(0, Math.min(options.from ?? 0, lines - shown));
+  const top = frame.rows - shown - 1;
+  const canvas = new Canvas(frame.rows, frame.cols);
+  frame.lines.forEach((line, row) => {
+    canvas.putRow(row, line);
+  });
+  const box: Box = { row: Math.max(0, top), col: 0, height: shown + 1, width: frame.cols };
+  canvas.fill(box, plainStyle);
+  if (top >= 0) {
+    canvas.fill({ ...box, height: 1 }, inverse);
+    const more = shown < lines ? ` · ${options.more}` : "";
+    canvas.text(top, 0, clusters(` ${options.title}${more}`), inverse, box);
+  }
+  // Down one column after the other, as tables of keys are read.
+  for (const { entries, col, left } of columns) {
+    for (const [line, { keys, says }] of entries.slice(from, from + shown).entries()) {
+      canvas.text(top + 1 + line, col, keys, bold, box);
+      canvas.text(top + 1 + line, col + left + GAP, says, plainStyle, box);
+    }
+  }
+  return { ...frame, lines: canvas.finish(), cursor: { ...frame.cursor, visible: false } };
+}

@@ -1,0 +1,126 @@
+/**
+ * What one attached terminal shows above the session's picture and no other terminal does: the map of keys after the
+ * prefix, a message for a moment, and at most one dialog of its own, which takes what is typed while it is open.
+ *
+ * Owns the timers of a message and of unfinished keys; both end with `close`.
+ */
+import { drawKeyMap } from "../../compositor/key-map.ts";
+import { message } from "../../compositor/notices.ts";
+import { type Bindings, bindingRows } from "../../keys/bindings.ts";
+import type { InputEvent } from "../../keys/types.ts";
+import type { Frame } from "../../protocol/frame.ts";
+import type { Size } from "../../protocol/size.ts";
+
+/** How long a message is shown, in ms: long enough to be read. */
+const MESSAGE_MS = 3_000;
+
+/** A dialog of one terminal. */
+export interface OwnDialog {
+  /** Draws it over what is below. */
+  draw(frame: Frame): Frame;
+  /**
+   * A key, a click or a paste.
+   * @returns whether it stays open, is done, or is done and the event is for what is below
+   */
+  pressed(event: InputEvent, size: Size): "open" | "closed" | "passed";
+  /** It is gone, by whatever way. */
+  closed?(): void;
+}
+
+/** What a painter draws for one terminal alone. */
+export interface AbovePicture {
+  /** The last row, in place of what stands there. */
+  readonly sign: string | null;
+  draw(frame: Frame): Frame;
+}
+
+export class Above implements AbovePicture {
+  private map = false;
+  private text: string | null = null;
+  private timer: Timer | null = null;
+  private open: OwnDialog | null = null;
+
+  constructor(
+    private readonly prefix: string,
+    private readonly bindings: Bindings,
+    private readonly changed: () => void,
+  ) {}
+
+  get isShown(): boolean {
+    return this.map || this.text !== null || this.open !== null;
+  }
+
+  get sign(): string | null {
+    return this.text === null || this.open !== null ? null : message(this.text);
+  }
+
+  /** The dialog that is open. */
+  get dialog(): OwnDialog | null {
+    return this.open;
+  }
+
+  showMap(shown: boolean): void {
+    this.map = shown;
+    this.changed();
+  }
+
+  /** Says something for a moment. */
+  say(text: string): void {
+    clearTimeout(this.timer ?? undefined);
+    this.text = text;
+    this.timer = setTimeout(() => this.unsay(), MESSAGE_MS);
+    this.changed();
+  }
+
+  show(dialog: OwnDialog): void {
+    const before = this.open;
+    this.open = dialog;
+    before?.closed?.();
+    this.unsay();
+  }
+
+  /** @param dialog closes only if it is this one that is open */
+  hide(dialog: OwnDialog | null = this.open): void {
+    if (this.open === null || this.open !== dialog) return;
+    this.open = null;
+    dialog.closed?.();
+    this.changed();
+  }
+
+  /**
+   * Something was typed while a dialog is open.
+   * @returns what is for the program after all
+   */
+  pressed(events: readonly InputEvent[], size: Size): Uint8Array[] {
+    const passed: Uint8Array[] = [];
+    for (const event of events) {
+      const { open } = this;
+      const result = open === null ? "passed" : open.pressed(event, size);
+      if (result === "passed") passed.push(event.raw);
+      if (result === "open") this.changed();
+      else this.hide(open);
+    }
+    return passed;
+  }
+
+  draw(frame: Frame): Frame {
+    if (this.open !== null) return this.open.draw(frame);
+    if (!this.map) return frame;
+    const title = `${this.prefix} and`;
+    return drawKeyMap(frame, bindingRows(this.bindings), { title, more: "? shows all keys" });
+  }
+
+  close(): void {
+    clearTimeout(this.timer ?? undefined);
+    const { open } = this;
+    this.open = null;
+    open?.closed?.();
+  }
+
+  private unsay(): void {
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.text = null;
+    this.changed();
+  }
+}
