@@ -1,20 +1,25 @@
 /** What the client says of itself and its terminal when it attaches. */
+import type { Binding } from "../keys/bindings.ts";
+import type { Prefix } from "../keys/prefix.ts";
 import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice } from "../protocol/attach.ts";
 import type { Size } from "../protocol/size.ts";
-import type { AttachOptions } from "./attach.ts";
 import { outerName } from "./outer-name.ts";
-import { showsUtf8 } from "./paint/modes.ts";
+import { type ColorSetting, showsUtf8 } from "./paint/modes.ts";
 
-type Options = Pick<
-  AttachOptions,
-  "independent" | "readOnly" | "altScreen" | "colors" | "prefix" | "bindings" | "around"
-> & {
+interface Options {
   readonly size: Size;
+  readonly device: PersonDevice | null;
   readonly scrollback: ScrollbackChoice;
   /** The client puts copies into the system's clipboard. */
   readonly copies: boolean;
-  readonly device: PersonDevice | null;
-};
+  readonly independent?: boolean;
+  readonly readOnly: boolean;
+  readonly altScreen: boolean;
+  readonly colors: ColorSetting;
+  readonly prefix: Prefix | null;
+  readonly bindings: Readonly<Record<string, Binding | null>>;
+  readonly around: string | null;
+}
 
 export function attachRequest(options: Options): Attach {
   const { env } = process;
