@@ -37,6 +37,8 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.give_back",
   "host.colors",
   "host.served",
+  "host.secret_prompt",
+  "host.secret",
 ]);
 
 export class SessionServer implements PeerHandler {

@@ -11,10 +11,17 @@ import type { SessionIds } from "../instance/registry/directories.ts";
 import { WshError } from "../protocol/errors.ts";
 import { Connection, type RequestContext } from "../wire/connection.ts";
 import type { Membership } from "./membership.ts";
+import { answersThere } from "./questions-there.ts";
 import type { Session } from "./session.ts";
 
 /** Longest time for a layout process to take over, in ms: 100 times what it needs. */
 const READY_MS = 10_000;
+
+/** Requests of this process itself. */
+const OWN_CONTEXT = {
+  caller: { kind: "cli", id: `pane:${process.pid}`, connected: true },
+  access: "admin",
+} as const satisfies RequestContext;
 
 const ReadySchema = v.looseObject({ socket: v.string() });
 
@@ -83,9 +90,13 @@ export class Promotion {
       membership.become(ids.session);
       this.socket = socket;
       session.becomePane();
+      session.questions.movedTo(answersThere(this, OWN_CONTEXT));
       this.port.moved(socket);
       for (const viewer of session.viewers.all) if (!viewer.composed) viewer.move(socket);
       return socket;
+    } catch (error) {
+      session.questions.resume();
+      throw error;
     } finally {
       session.isHandingOver = false;
     }
@@ -109,6 +120,7 @@ export class Promotion {
         pane: ids.id,
         drawing: session.elements.handOver(),
         keyboard: session.keyboard.handOver(),
+        questions: session.questions.handOver(),
       },
     };
     return startLayout(instance, spec);

@@ -1,6 +1,8 @@
 /** A session of one pane, as its socket serves it: its operations, its streams, and its place beside other floods. */
+import * as v from "valibot";
 import type { Served } from "../endpoint/served.ts";
 import { WshError } from "../protocol/errors.ts";
+import { SecretInputSchema } from "../protocol/secret.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import { FloodPace } from "./fairness/pacing.ts";
 import { FloodPriority } from "./fairness/priority.ts";
@@ -71,6 +73,12 @@ export function servedPane(session: Session, place: PanePlace): Served {
       }
       // A pane is put beside this one: there are several then.
       if (op === "host.adopt") return place.promotion.forward(op, input, { caller, access, signal, target: pane.id });
+      if (op === "host.secret_prompt") return { prompt: pane.secrets.prompt() };
+      if (op === "host.secret") {
+        const { group, typed, before } = v.parse(SecretInputSchema, input);
+        const inTime = Date.now() < before;
+        return { taken: inTime && (await pane.secrets.type({ group }, new TextEncoder().encode(typed))) };
+      }
       throw new WshError("unknown_method", `this session process knows no request '${op}'`);
     },
     operate,

@@ -7,6 +7,7 @@
  * or has ended and is kept; sizes of panes are told to their processes only here.
  */
 import { Emitter } from "../base/emitter.ts";
+import type { AgentInfo } from "../protocol/agent.ts";
 import type { StreamEnd } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Size } from "../protocol/size.ts";
@@ -37,6 +38,8 @@ export interface ArrangementEvents {
   placed: undefined;
   /** What lists show may have changed. */
   listed: undefined;
+  /** The AI agent of a pane of this session has changed; null: it is gone. */
+  agent: { readonly pane: string; readonly agent: AgentInfo | null };
   /** The layout is another value. */
   changed: { readonly before: Windows; readonly after: Windows };
   paneEnded: { readonly pane: string; readonly exit: Exit; readonly kept: boolean };
@@ -164,6 +167,8 @@ export class Arrangement {
       rang: () => this.events.emit("rang", pane),
       copied: (clipboard) => this.events.emit("copied", { pane, ...clipboard }),
       listed: () => this.events.emit("listed", undefined),
+      // That of a view is told by the session that it belongs to.
+      agent: (agent) => !isView && this.events.emit("agent", { pane, agent }),
       ended: (end) => void this.change(() => this.paneEnded(pane, end)).catch(() => {}),
     });
     this.links.set(pane, link);

@@ -3,17 +3,24 @@
  * are asked of the session as a whole (program, directory, state) are those of its oldest living pane, as everywhere
  * where a name alone is given.
  */
+import * as v from "valibot";
+import { orUntil } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
-import type { WshError } from "../protocol/errors.ts";
-import type { PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
+import { urgencyOf } from "../protocol/agent.ts";
+import { WshError } from "../protocol/errors.ts";
+import { FoundPromptSchema, type SecretInputSchema, type SecretPrompt, SecretTakenSchema } from "../protocol/secret.ts";
+import { type PaneInfo, type SessionState, SessionStateSchema, type WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PaneRef } from "../session/types.ts";
+import { show } from "../session/windows/changes.ts";
 import { activeWindow, oldestFirst, panesIn, type WindowEntry } from "../session/windows/state.ts";
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { WindowView } from "./view.ts";
 
 /** The end of a view, which has no program. */
 const EXIT_UNKNOWN: Exit = { code: null, signal: null };
+/** Longest wait for a pane's process to say what its program reads, or to type for it, in ms. */
+const PANE_MS = 2_000;
 
 interface ContentEvents {
   alternate: boolean;
@@ -81,8 +88,13 @@ export class Content implements PaneRef {
     endTold: (): void => {},
   };
 
+  /** The oldest pane; its agent is that of any pane which needs a person most. */
   info(): Omit<PaneInfo, "index" | "active"> {
-    return this.paneInfo(this.id);
+    const { agent: _, ...oldest } = this.paneInfo(this.id);
+    const own = Object.values(this.arrangement.state.panes).filter(({ view }) => view == null);
+    const agents = own.flatMap(({ id }) => this.paneInfo(id).agent ?? []);
+    const [first] = agents.toSorted((a, b) => urgencyOf(a) - urgencyOf(b) || a.since - b.since);
+    return first === undefined ? oldest : { ...oldest, agent: first };
   }
 
   state(): SessionState {
@@ -100,8 +112,34 @@ export class Content implements PaneRef {
     this.arrangement.resize(area);
   }
 
-  /** What a pane reads is known in its own process: a secret is refused while there are several. */
-  readonly secrets = { prompt: () => null, type: async () => false };
+  /** What a pane reads is known in its own process, and checked there again at the write. */
+  readonly secrets = {
+    prompt: async (pane: string): Promise<SecretPrompt | null> => {
+      const { prompt } = await this.ask(pane, "host.secret_prompt", {}, FoundPromptSchema);
+      return prompt === null || this.arrangement.links.size < 2 ? prompt : { ...prompt, pane };
+    },
+    type: async ({ group, pane }: SecretPrompt, secret: Uint8Array): Promise<boolean> => {
+      const typed = new TextDecoder().decode(secret);
+      secret.fill(0);
+      const input = { group, typed, before: Date.now() + PANE_MS } satisfies v.InferInput<typeof SecretInputSchema>;
+      const { taken } = await this.ask(pane ?? this.id, "host.secret", input, SecretTakenSchema);
+      return taken;
+    },
+    readers: async (): Promise<string[]> => {
+      await this.refresh();
+      return Object.keys(this.arrangement.state.panes).filter((pane) => this.paneInfo(pane).state === "password");
+    },
+  };
+
+  async stateIn(pane: string): Promise<SessionState> {
+    const { state } = await this.ask(pane, "status.get", {}, v.object({ state: SessionStateSchema }));
+    return state;
+  }
+
+  reveal(pane: string): void {
+    const { arrangement } = this;
+    void arrangement.change(() => arrangement.commit(show(arrangement.state, pane))).catch(() => {});
+  }
 
   flags(): null {
     return null;
@@ -134,6 +172,15 @@ export class Content implements PaneRef {
         .findLast((word) => word !== "") ??
       ""
     );
+  }
+
+  /** Asks a pane's process. @throws WshError pane_not_found, host_unavailable, and what it answers */
+  private async ask<T>(pane: string, op: string, input: unknown, answer: v.GenericSchema<unknown, T>): Promise<T> {
+    const asked = this.arrangement.linkOf(pane).request(op, input);
+    const late = (): never => {
+      throw new WshError("host_unavailable", `pane '${pane}' does not answer`);
+    };
+    return v.parse(answer, await orUntil(asked, { ms: PANE_MS }, late));
   }
 
   private windowInfo(window: WindowEntry, active: boolean): WindowInfo {

@@ -22,6 +22,7 @@ import { WshError } from "../protocol/errors.ts";
 import { paneId } from "../protocol/names.ts";
 import type { ElementState } from "../session/drawing/element.ts";
 import type { KeyboardState } from "../session/keyboard.ts";
+import type { QuestionsState } from "../session/questions/types.ts";
 import { Session } from "../session/session.ts";
 import { oldestFirst, oneWindow, paneEntry, type Windows } from "../session/windows/state.ts";
 import { Arrangement } from "./arrangement.ts";
@@ -148,7 +149,10 @@ async function begin() {
     session.elements.takeOver(start.elements);
     await session.layOut();
     await connectAll(arrangement, instance, logger);
-    if (handed !== null) session.keyboard.takeOver(handed.keyboard as KeyboardState);
+    if (handed !== null) {
+      session.keyboard.takeOver(handed.keyboard as KeyboardState);
+      session.questions.takeOver(handed.questions as QuestionsState);
+    }
     const starter = new PaneStarter({
       instance,
       session: number,

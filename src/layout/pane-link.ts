@@ -6,6 +6,7 @@
  * it; a picture is complete, and of the size that it says.
  */
 import * as v from "valibot";
+import { type AgentInfo, AgentInfoSchema } from "../protocol/agent.ts";
 import { type Attach, AttachEventSchema } from "../protocol/attach.ts";
 import { EventSchema, type StreamEnd, StreamEndSchema } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -26,6 +27,8 @@ export interface PaneLinkPort {
   copied(clipboard: { readonly selection: string; readonly base64: string }): void;
   /** What lists show of the pane may have changed. */
   listed(): void;
+  /** The AI agent in it has changed; null: there is none any more. */
+  agent(agent: AgentInfo | null): void;
   /** The stream is over: the program has ended, was killed, or the process is gone (null). */
   ended(end: StreamEnd | null): void;
 }
@@ -135,9 +138,10 @@ export class PaneLink {
   /** The pane as lists show it, without its place. */
   paneInfo(): Omit<PaneInfo, "index" | "active"> {
     const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
-    const { pid, command, cwd, title, state, exit_code, signal } = this.info;
+    const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;
     const { rows, cols } = this.frame ?? own ?? this.told;
-    return { id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal };
+    const has = agent === undefined ? {} : { agent };
+    return { id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal, ...has };
   }
 
   /** Asks for the info, if it may be out of date. */
@@ -173,7 +177,12 @@ export class PaneLink {
     if (event.output.event === "stale") {
       this.isStale = true;
       this.askSoon();
-    } else if (event.output.info !== undefined) this.learn(event.output.info);
+      return;
+    }
+    if (event.output.info !== undefined) this.learn(event.output.info);
+    if (event.output.event !== "agent_state") return;
+    const agent = v.safeParse(v.nullable(AgentInfoSchema), event.output.agent);
+    if (agent.success) this.port.agent(agent.output);
   }
 
   /** One that prints all the time is asked a few times a second. */

@@ -50,6 +50,7 @@ export class SplitSession implements Split {
     arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
       this.tell("pane_exited", { pane, exit_code: exit.code, signal: exit.signal, kept });
     });
+    arrangement.events.on("agent", ({ pane, agent }) => this.tell("agent_state", { pane_id: pane, agent }));
     session.events.on("renamed", ({ new_name }) => this.tellPanes({ name: new_name }));
     let wasPrivate = session.isPrivate;
     session.events.on("info", () => {

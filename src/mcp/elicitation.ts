@@ -14,8 +14,8 @@ import {
   inputResponse,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import type { Answer, AskResult } from "../protocol/ask-result.ts";
-import { AskSchema, type Question, questionOf } from "../protocol/asking.ts";
+import type { AskResult } from "../protocol/ask-result.ts";
+import { AskSchema, fittingAnswer, type Question, questionOf } from "../protocol/asking.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parse } from "../protocol/parse.ts";
 
@@ -85,7 +85,7 @@ export function clientAnswer(
   }
   const by = { session: null, answered_by: "mcp_client" } as const;
   if (response.action !== "accept") return { ...by, state: "closed", decided_by: "dismissed" };
-  const answer = fitting(questionIn(parameters), response.content?.[ANSWER]);
+  const answer = fittingAnswer(questionIn(parameters), response.content?.[ANSWER]);
   return { ...by, state: "answered", decided_by: "answered", answer };
 }
 
@@ -132,19 +132,4 @@ function formOf(question: Question): Field | null {
     case "hand_over":
       return null;
   }
-}
-
-/** @throws WshError invalid_request */
-function fitting(question: Question, given: unknown): Answer {
-  if (question.kind === "confirm" && typeof given === "boolean") return given;
-  if (question.kind === "text" && typeof given === "string") return given;
-  if (question.kind === "choice") {
-    const { choices, multiple } = question;
-    const known = [given].flat().filter((each) => typeof each === "string" && choices.includes(each));
-    const chosen = known.map(String);
-    if (multiple && Array.isArray(given) && chosen.length === given.length) return chosen;
-    const [only] = chosen;
-    if (!multiple && !Array.isArray(given) && only !== undefined) return only;
-  }
-  throw new WshError("invalid_request", `the client's answer does not fit the question: ${JSON.stringify(given)}`);
 }

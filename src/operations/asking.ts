@@ -1,7 +1,7 @@
 /** Operations on questions to the person at a terminal (docs/protocol.md, Questions). */
 import * as v from "valibot";
 import { AskResultSchema } from "../protocol/ask-result.ts";
-import { AskIdSchema, AskSchema, PendingQuestionSchema } from "../protocol/asking.ts";
+import { AnswerToSchema, AskIdSchema, AskSchema, PendingQuestionSchema } from "../protocol/asking.ts";
 import { operation } from "./define.ts";
 import { NothingSchema } from "./sessions.ts";
 
@@ -38,6 +38,18 @@ export const askingOperations = [
     errors: ["question_not_found"],
     http: [{ method: "DELETE", path: "/sessions/:name/ask/:ask_id" }],
     ws: ["cancel_ask"],
+  }),
+  operation({
+    name: "ask.answer",
+    scope: "session",
+    access: "admin",
+    summary:
+      "Answer a choice, a text or yes or no in place of the person at a terminal; the result says so, and who did it. Refused to who asked, and for secrets and hand-overs",
+    input: AnswerToSchema,
+    output: AskResultSchema,
+    errors: ["question_not_found", "access_denied"],
+    http: [{ method: "POST", path: "/sessions/:name/ask/:ask_id/answer" }],
+    ws: ["answer_ask"],
   }),
   operation({
     name: "ask.person",

@@ -3,9 +3,9 @@
  * hidden echo are looked at again in the turn of the write. The bytes pass by everything that remembers input, and
  * are overwritten afterwards.
  */
+import type { SecretPrompt } from "../protocol/secret.ts";
 import { isSecret } from "../pty/port.ts";
 import type { Program } from "./program.ts";
-import type { SecretPrompt } from "./secret-prompt.ts";
 import type { ProgramState } from "./state/classify.ts";
 
 /** The program that reads it. */
@@ -32,7 +32,7 @@ export class SecretInput {
   }
 
   /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
-  async type({ group }: SecretPrompt, secret: Uint8Array): Promise<boolean> {
+  async type({ group }: Pick<SecretPrompt, "group">, secret: Uint8Array): Promise<boolean> {
     const { pty, input } = this.program;
     try {
       if (pty === null || input.isWriting || !isSecret(pty.flags()) || pty.foreground() !== group) return false;

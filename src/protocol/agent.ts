@@ -20,6 +20,12 @@ export const AgentSourceSchema = v.pipe(
 );
 export type AgentSource = v.InferOutput<typeof AgentSourceSchema>;
 
+/** 0 is the most urgent. One that rests for a reason that nobody reported may ask, and comes after those that do. */
+export function urgencyOf({ state, source }: Pick<AgentInfo, "state" | "source">): number {
+  const rank = agentStates.indexOf(state) * 2;
+  return state === "needs_input" && source === "program" ? rank + 1 : rank;
+}
+
 /** Characters of what an agent says of itself that are kept. */
 export const MAX_AGENT_MESSAGE = 200;
 

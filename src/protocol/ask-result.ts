@@ -26,8 +26,12 @@ export const AskResultSchema = v.object({
     v.pipe(AnswerSchema, v.description("the text, the choice or choices, or yes or no; never a secret")),
   ),
   answered_by: v.optional(
-    v.pipe(v.picklist(["terminal", "mcp_client"]), v.description("mcp_client may answer by itself")),
+    v.pipe(
+      v.picklist(["terminal", "mcp_client", "call"]),
+      v.description("mcp_client may answer by itself; call: a program answered (answered_as)"),
+    ),
   ),
+  answered_as: v.optional(v.pipe(v.string(), v.description("with call: who called"))),
   program_state: v.optional(
     v.pipe(SessionStateSchema, v.description("with hand_over: what the program does when the person is done")),
   ),

@@ -3,6 +3,7 @@
  * and outlives the call that asked it: `ask_id` names it until it is over, and its result for a while after.
  */
 import * as v from "valibot";
+import { type Answer, AnswerSchema } from "./ask-result.ts";
 import { DEFAULT_WAIT_MS, WaitMsSchema } from "./conditions.ts";
 import { WshError } from "./errors.ts";
 
@@ -24,6 +25,11 @@ const LineSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(MAX_QUESTION))
 const clampLife = (ms: number): number => Math.min(MAX_LIFE_MS, ms);
 
 export const AskIdSchema = v.pipe(v.string(), v.minLength(1), v.maxLength(64), v.description("ask_id of a question"));
+
+export const AnswerToSchema = v.object({
+  ask_id: AskIdSchema,
+  answer: v.pipe(AnswerSchema, v.description("the text, the choice or choices, or true or false")),
+});
 
 export const AskSchema = v.object({
   question: v.pipe(LineSchema, v.description("what to ask")),
@@ -62,6 +68,11 @@ export const PendingQuestionSchema = v.object({
   kind: v.pipe(v.picklist(questionKinds), v.description("how it is answered")),
   question: v.pipe(v.string(), v.description("what is asked")),
   asked_by: v.pipe(v.string(), v.description("who asks")),
+  detail: v.optional(v.pipe(v.string(), v.description("more to know"))),
+  choices: v.optional(v.pipe(v.array(v.string()), v.description("what can be chosen"))),
+  multiple: v.optional(v.pipe(v.boolean(), v.description("several may be chosen"))),
+  default: v.optional(v.pipe(AnswerSchema, v.description("what is prepared as the answer"))),
+  pane_id: v.pipe(v.string(), v.description("the pane that it is about")),
   /** queued: another is shown, or nobody is attached. open: shown. handed_over: the person works at the program. */
   state: v.picklist(["queued", "open", "handed_over"]),
   remaining_ms: v.pipe(v.nullable(v.number()), v.description("rest of its life; null without an end")),
@@ -112,6 +123,51 @@ export function questionOf(ask: Ask): Question {
     default:
       if (prepared !== undefined) throw misfit("default", `cannot be used with kind '${kind}'`);
       return { ...common, kind };
+  }
+}
+
+/** A question as lists show it. */
+export function shownOf(
+  question: Question,
+): Pick<PendingQuestion, "kind" | "question" | "detail" | "choices" | "multiple" | "default"> {
+  const { kind, question: text, detail } = question;
+  const shown = { kind, question: text, ...(detail === "" ? {} : { detail }) };
+  switch (question.kind) {
+    case "choice": {
+      const { choices, multiple, chosen } = question;
+      const [first] = chosen;
+      const prepared = multiple ? { default: [...chosen] } : first === undefined ? {} : { default: first };
+      return { ...shown, choices: [...choices], multiple, ...prepared };
+    }
+    case "text":
+    case "confirm":
+      return { ...shown, default: question.prepared };
+    default:
+      return shown;
+  }
+}
+
+/** @param given from outside, as JSON @throws WshError invalid_request */
+export function fittingAnswer(question: Question, given: unknown): Answer {
+  switch (question.kind) {
+    case "confirm":
+      if (typeof given === "boolean") return given;
+      throw misfit("answer", "must be true or false");
+    case "text":
+      if (typeof given === "string" && given.length <= MAX_QUESTION) return given;
+      throw misfit("answer", `must be a text of at most ${MAX_QUESTION} characters`);
+    case "choice": {
+      const { choices, multiple } = question;
+      if (multiple !== Array.isArray(given)) {
+        throw misfit("answer", multiple ? "must be a list of the choices" : "must be one of the choices");
+      }
+      const unknown = [given].flat().find((each) => typeof each !== "string" || !choices.includes(each));
+      if (unknown !== undefined) throw misfit("answer", `is not one of the choices: ${JSON.stringify(unknown)}`);
+      if (multiple) return choices.filter((choice) => [given].flat().includes(choice));
+      return String(given);
+    }
+    default:
+      throw misfit("answer", `cannot be given to kind '${question.kind}'`);
   }
 }
 

@@ -28,6 +28,14 @@ const nameless: Readonly<Record<Caller["kind"], string>> = {
   cli: "wsh",
 };
 
+/** Tokens that any number of programs share: the Unix socket's callers, the instance's own token, none at all. */
+const sharedIds: ReadonlySet<string> = new Set(["http:socket", "http:own", "http:none"]);
+
+/** The id by which a caller is known again; null where others have the same. */
+export function callerIdentity({ id }: Caller): string | null {
+  return sharedIds.has(id) ? null : id;
+}
+
 /** What people are told of a caller. */
 export function callerLabel({ kind, name }: Caller): string {
   return name ?? nameless[kind];

@@ -123,8 +123,11 @@ export class Session<P extends PaneRef = PaneRef> {
       newId: () => crypto.randomUUID(),
       people: () => this.viewers.people,
       secrets: pane.secrets,
-      programState: () => pane.state(),
-      releaseKeyboard: () => this.keyboard.release(),
+      programState: (id) => pane.stateIn?.(id) ?? pane.state(),
+      takenOver: (id) => {
+        this.keyboard.release();
+        pane.reveal?.(id);
+      },
       changed: () => this.events.emit("drawn", undefined),
     });
   }

@@ -5,10 +5,10 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { Emitter } from "../base/emitter.ts";
-import type { SecretPrompt } from "../pane/secret-prompt.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
+import type { SecretPrompt } from "../protocol/secret.ts";
 import type { EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
@@ -84,11 +84,17 @@ export interface PaneRef extends Typed {
   state(): SessionState;
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting };
   readonly secrets: {
-    /** Who reads a password; null when nobody does. */
-    prompt(): SecretPrompt | null;
+    /** Who reads a password in a pane; null when nobody does. */
+    prompt(pane: string): SecretPrompt | null | Promise<SecretPrompt | null>;
+    /** Those of several panes in which one is read. */
+    readers?(): Promise<string[]>;
     /** Types a secret if that program still reads one; overwrites the bytes. @returns whether it got it */
     type(prompt: SecretPrompt, secret: Uint8Array): Promise<boolean>;
   };
+  /** State of the program in one of several panes, as it is now. */
+  stateIn?(pane: string): Promise<SessionState>;
+  /** Brings one of several panes into view: keys go there. */
+  reveal?(pane: string): void;
   resize(rows: number, cols: number): Promise<void>;
   /** The session is over: pending waits fail with `gone`. */
   release(gone: WshError): void;

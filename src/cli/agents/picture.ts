@@ -47,12 +47,12 @@ export function picture(agents: readonly AgentRow[], options: PictureOptions): s
   return lines.slice(0, rows);
 }
 
-function cellsOf({ session, cwd, agent }: AgentRow, { cols, now, home }: PictureOptions): string[] {
+function cellsOf({ target, cwd, agent }: AgentRow, { cols, now, home }: PictureOptions): string[] {
   const cells = [
     agentWords(agent),
     age(now - agent.since),
     shorten(visibleCell(agent.name), AGENT_CELLS),
-    shorten(visibleCell(session), SESSION_CELLS),
+    shorten(visibleCell(target), SESSION_CELLS),
   ];
   const where = cols >= WIDE_COLS ? [fromEnd(visibleCell(shortPath(cwd, home)), DIRECTORY_CELLS)] : [];
   return [...cells, [...where, visibleCell(reason(agent))].join("  ")];

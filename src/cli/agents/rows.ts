@@ -1,9 +1,11 @@
 /** The agents of all sessions as rows, the one that needs a person most first. Pure. */
-import type { AgentInfo, AgentState } from "../../protocol/agent.ts";
+import { type AgentInfo, type AgentState, urgencyOf } from "../../protocol/agent.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 
 export interface AgentRow {
   readonly session: string;
+  /** What names its pane: the session's name where that is enough, else `name:window.pane`. */
+  readonly target: string;
   readonly session_id: string;
   readonly pane_id: string;
   readonly cwd: string | null;
@@ -12,21 +14,18 @@ export interface AgentRow {
 
 /** Every agent in every pane of running sessions. */
 export function agentRows(sessions: readonly SessionInfo[]): AgentRow[] {
-  const rows = sessions.flatMap(({ id, name, running, windows }) =>
-    windows.flatMap(({ panes }) =>
-      panes.flatMap(({ id: pane_id, cwd, agent }) =>
-        agent === undefined || !running ? [] : [{ session: name, session_id: id, pane_id, cwd, agent }],
-      ),
-    ),
-  );
-  return rows.sort((a, b) => urgency(a.agent) - urgency(b.agent) || a.agent.since - b.agent.since);
-}
-
-const ranks: Readonly<Record<AgentState, number>> = { needs_input: 0, done: 2, idle: 3, working: 4 };
-
-/** 0 is the most urgent. One that rests for a reason that nobody reported may ask, and comes after those that do. */
-function urgency({ state, source }: AgentInfo): number {
-  return state === "needs_input" && source === "program" ? 1 : ranks[state];
+  const rows = sessions.flatMap(({ id: session_id, name: session, running, windows }) => {
+    const isAlone = windows.reduce((count, { panes }) => count + panes.length, 0) < 2;
+    return windows.flatMap((window) =>
+      window.panes.flatMap(({ id: pane_id, index, cwd, agent, view }) => {
+        // A view shows what is listed where it belongs.
+        if (agent === undefined || !running || view !== undefined) return [];
+        const target = isAlone ? session : `${session}:${window.index}.${index}`;
+        return [{ session, target, session_id, pane_id, cwd, agent }];
+      }),
+    );
+  });
+  return rows.sort((a, b) => urgencyOf(a.agent) - urgencyOf(b.agent) || a.agent.since - b.agent.since);
 }
 
 /** Whether a person should look. */

@@ -2,11 +2,13 @@
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { watchAgents } from "../agents/live.ts";
 import { type AgentRow, age, agentRows, agentWords, reason, shortPath } from "../agents/rows.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
+import { SessionClient } from "../session/client.ts";
 import { findAll } from "../session/listed.ts";
 
 interface AgentsOptions {
@@ -38,9 +40,20 @@ async function find(instance: Instance): Promise<AgentRow[]> {
   return agentRows(listed.flatMap((one) => ("info" in one ? [one.info] : [])));
 }
 
-function cellsOf({ session, cwd, agent }: AgentRow): string[] {
+function cellsOf({ target, cwd, agent }: AgentRow): string[] {
   const since = age(Date.now() - agent.since);
-  return [agentWords(agent), since, agent.name, session, shortPath(cwd, process.env.HOME), reason(agent)];
+  return [agentWords(agent), since, agent.name, target, shortPath(cwd, process.env.HOME), reason(agent)];
+}
+
+/** Brings a pane of several into view. One that is gone meanwhile leaves the session as it is. */
+async function select(instance: Instance, pane: string): Promise<void> {
+  try {
+    using session = await SessionClient.open(instance, pane);
+    await session.call("pane.select", {});
+  } catch (thrown) {
+    const { code } = WshError.from(thrown);
+    if (code !== "session_not_found" && code !== "pane_not_found") throw thrown;
+  }
 }
 
 /** The view comes back when the person has left the session. */
@@ -50,6 +63,7 @@ async function live(instance: Instance): Promise<void> {
     const row = await watchAgents({ find: () => find(instance), alert });
     if (row === null) return;
     const { attachHere } = await import("../session/attach-here.ts");
+    if (row.target !== row.session) await select(instance, row.pane_id);
     const { socket, session } = findSession(instance, parseTarget(row.session_id));
     const flags = { scrollback: "new", altScreen: true, readOnly: false, detachAtEof: true } as const;
     await attachHere(instance, { name: row.session, socket, session, ...flags });

@@ -8,7 +8,7 @@ import type { AskResult } from "../../protocol/ask-result.ts";
 import { type QuestionKind, questionKinds } from "../../protocol/asking.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { paneId } from "../../protocol/names.ts";
+import { paneId, sessionId } from "../../protocol/names.ts";
 import { collect, seconds, UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, table } from "../print.ts";
@@ -29,6 +29,7 @@ interface AskOptions {
   readonly wait?: number;
   readonly waitForPerson?: boolean;
   readonly cancel?: string;
+  readonly answer?: string;
   readonly list?: boolean;
   readonly json?: boolean;
 }
@@ -52,11 +53,21 @@ export function register(program: Command): void {
     .option("--wait-for-person", "ask even if nobody is attached yet (needs --session)")
     .option("--list", "show the questions that are not answered yet")
     .option("--cancel <ask-id>", "end a question without an answer")
+    .option(
+      "--answer <ask-id>",
+      "answer another's question: with the text, yes or no, or with --choice; the result says that a call did",
+    )
     .option("--json", "print the whole result as JSON")
     .action(async (question: string | undefined, options: AskOptions, command: Command) => {
       const instance = instanceOf(command);
       if (options.list === true) return list(instance, options);
-      if (options.cancel !== undefined) return cancel(instance, options.cancel, options);
+      const { cancel: unwanted, answer: wanted } = options;
+      if (unwanted !== undefined) {
+        return end(instance, options, (session) => session.call("ask.cancel", { ask_id: unwanted }));
+      }
+      if (wanted !== undefined) {
+        return end(instance, options, (session) => answer(session, wanted, question, options));
+      }
       if (question === undefined) throw new UsageError("the question is missing");
       const result = await ask(instance, inputOf(question, options), options);
       if (options.json !== true) return printAnswer(result);
@@ -123,8 +134,9 @@ async function sessionOf(instance: Instance, options: AskOptions, isSecret: bool
 /** Those that answer; the caller closes them. */
 async function openSessions(instance: Instance): Promise<SessionClient[]> {
   const opened = await Promise.all(
-    listSessions(instance).map(({ id }) => {
-      const opening = SessionClient.open(instance, paneId(id)).catch(() => null);
+    listSessions(instance).map(({ id, session }) => {
+      const target = session === null ? paneId(id) : sessionId(session);
+      const opening = SessionClient.open(instance, target).catch(() => null);
       return orUntil(opening, { ms: PATIENCE_MS }, () => {
         void opening.then((late) => late?.[Symbol.dispose]());
         return null;
@@ -147,16 +159,37 @@ async function list(instance: Instance, { session: name, json }: AskOptions): Pr
   return print(table([["SESSION", "KIND", "STATE", "ASKED BY", "ASK_ID", "QUESTION"], ...rows]));
 }
 
-async function cancel(instance: Instance, askId: string, { session: name, json }: AskOptions): Promise<void> {
+/** Answers as the question's kind wants it. @throws UsageError, WshError question_not_found */
+async function answer(
+  session: SessionClient,
+  ask_id: string,
+  text: string | undefined,
+  { choice = [] }: AskOptions,
+): Promise<AskResult> {
+  const asked = (await session.call("ask.list", {})).find((each) => each.ask_id === ask_id);
+  const given = text === undefined ? choice : [text, ...choice];
+  if (given.length === 0) throw new UsageError("the answer is missing");
+  const isList = asked?.kind === "choice" && asked.multiple === true;
+  const prepared = isList ? [...given] : preparedOf(asked?.kind, given);
+  return session.call("ask.answer", { ask_id, answer: prepared });
+}
+
+/** Ends a question in the session that has it. @throws WshError question_not_found, and what ending it throws */
+async function end(
+  instance: Instance,
+  { session: name, json, cancel: unwanted, answer: wanted }: AskOptions,
+  act: (session: SessionClient) => Promise<AskResult>,
+): Promise<void> {
   const sessions = name === undefined ? await openSessions(instance) : [await SessionClient.open(instance, name)];
-  let refused = new WshError("question_not_found", `'${askId}' is no question of a session`);
+  let refused = new WshError("question_not_found", `'${unwanted ?? wanted}' is no question of a session`);
   let ended: AskResult | null = null;
   for (const session of sessions) {
     using open = session;
     if (ended !== null) continue;
     try {
-      ended = await open.call("ask.cancel", { ask_id: askId });
+      ended = await act(open);
     } catch (thrown) {
+      if (thrown instanceof UsageError) throw thrown;
       const error = WshError.from(thrown);
       if (error.code !== "question_not_found" || name !== undefined || error.message.includes("over")) refused = error;
     }

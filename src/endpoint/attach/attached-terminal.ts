@@ -236,7 +236,7 @@ export class TerminalStream implements Viewer {
 
   /** The person is done with what they took over. */
   giveBack(): void {
-    if (!this.readOnly && !this.over) this.session.questions.giveBack();
+    if (!this.readOnly && !this.over) void this.session.questions.giveBack();
   }
 
   sizeChanged(): void {

@@ -6,7 +6,7 @@
 import type { Scope } from "../../operations/define.ts";
 import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Access, Caller } from "../../protocol/caller.ts";
-import type { Questions } from "../../session/questions/questions.ts";
+import type { Answers } from "../../session/questions/types.ts";
 import type { Session } from "../../session/session.ts";
 
 export interface HandlerContext {
@@ -17,8 +17,10 @@ export interface HandlerContext {
   readonly session: string;
   /** The session's id, `@s3`. */
   readonly sessionId: string;
-  /** What the session asks its person. */
-  readonly questions: Questions;
+  /** What the session asks its person, wherever it is asked. */
+  readonly questions: Answers;
+  /** The pane that the target means. @throws WshError pane_not_found */
+  readonly pane: () => string;
   /** The target as the caller wrote it; absent where the connection says it all. */
   readonly target?: string;
 }

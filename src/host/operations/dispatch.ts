@@ -14,6 +14,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { PeerRequest } from "../../wire/peer.ts";
 import type { Membership } from "../membership.ts";
 import type { Promotion } from "../promotion.ts";
+import { answersThere } from "../questions-there.ts";
 import type { Session } from "../session.ts";
 import { paneHandlers } from "./handlers.ts";
 import { isOfOnePane, onePaneHandlers } from "./one-pane.ts";
@@ -63,6 +64,7 @@ export async function operate(
     },
     sessionId: session.id,
     ...(target === undefined ? {} : { target }),
-    questions: session.questions,
+    questions: membership.isMember ? answersThere(promotion, { caller, access }) : session.questions,
+    pane: () => pane.id,
   });
 }

@@ -14,9 +14,10 @@ export const HandedSessionSchema = v.object({
   window: v.number(),
   /** Number of the pane that the session had so far, and its socket. */
   pane: v.number(),
-  /** Elements, screen mode and keyboard, as the session stores them. */
+  /** Elements, screen mode, keyboard and open questions, as the session stores them. */
   drawing: v.unknown(),
   keyboard: v.unknown(),
+  questions: v.unknown(),
 });
 export type HandedSession = v.InferOutput<typeof HandedSessionSchema>;
 

@@ -43,6 +43,7 @@ export async function operate(split: Split, request: PeerRequest, view?: WindowV
   const input = parseInput(operation, request.input);
   const context: HandlerContext = {
     ...{ signal, caller, access, session: session.name, sessionId: session.id, questions: session.questions },
+    pane: () => split.place(target).pane,
     ...(target === undefined ? {} : { target }),
   };
   if (operation.scope === "session") {

@@ -9,9 +9,9 @@ import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
 import { cleanText } from "../../compositor/graphemes.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
-import type { SecretPrompt } from "../../pane/secret-prompt.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
+import type { SecretPrompt } from "../../protocol/secret.ts";
 
 /** Longest answer that can be typed, in characters: below what a terminal takes as one line (4,096 bytes). */
 const MAX_TYPED = 1_000;
@@ -22,7 +22,8 @@ const WHEEL_DOWN = 65;
 
 export interface DialogState {
   readonly focus: number;
-  readonly chosen: ReadonlySet<number>;
+  /** Of several choices. */
+  readonly chosen: readonly number[];
   /** What was typed, in graphemes. */
   readonly typed: readonly string[];
   readonly caret: number;
@@ -46,10 +47,10 @@ function graphemes(text: string): string[] {
 }
 
 export function dialogState(question: Question): DialogState {
-  const base = { focus: 0, chosen: new Set<number>(), typed: [], caret: 0, scroll: 0 };
+  const base = { focus: 0, chosen: [], typed: [], caret: 0, scroll: 0 };
   if (question.kind === "choice") {
     const chosen = question.chosen.map((choice) => question.choices.indexOf(choice));
-    return { ...base, focus: chosen[0] ?? 0, chosen: new Set(question.multiple ? chosen : []) };
+    return { ...base, focus: chosen[0] ?? 0, chosen: question.multiple ? chosen : [] };
   }
   if (question.kind === "text") {
     const typed = graphemes(oneLine(question.prepared));
@@ -105,10 +106,7 @@ export function dialogContent(
       return {
         ...content,
         focus: -1,
-        facts:
-          secret === null
-            ? []
-            : [`Only for ${secret.program}, pid ${secret.pid ?? "unknown"}:`, `  ${secret.commandLine}`],
+        facts: secret === null ? [] : [`Only for ${whoReads(secret)}:`, `  ${secret.commandLine}`],
         input: around(
           state,
           state.typed.map(() => "•"),
@@ -118,9 +116,14 @@ export function dialogContent(
   }
 }
 
+function whoReads({ program, pid, pane }: SecretPrompt): string {
+  const place = pane === undefined ? "" : `, in pane ${pane}`;
+  return `${program}, pid ${pid ?? "unknown"}${place}`;
+}
+
 function markOf(multiple: boolean, { chosen, focus }: DialogState, index: number): string {
   const number = index < 9 ? `${index + 1} ` : "  ";
-  if (multiple) return `${number}[${chosen.has(index) ? "x" : " "}] `;
+  if (multiple) return `${number}[${chosen.includes(index) ? "x" : " "}] `;
   return `${number}${index === focus ? ">" : " "} `;
 }
 
@@ -163,7 +166,7 @@ function scrolled(state: DialogState, { lastScroll }: DialogLayout, by: number):
 function entered(question: Question, state: DialogState): DialogStep {
   switch (question.kind) {
     case "choice": {
-      const answer = question.choices.filter((_, index) => state.chosen.has(index));
+      const answer = question.choices.filter((_, index) => state.chosen.includes(index));
       if (question.multiple) return { type: "answered", answer };
       const choice = question.choices[state.focus];
       return choice === undefined ? nothing : { type: "answered", answer: choice };
@@ -193,8 +196,8 @@ function chose(question: Extract<Question, { kind: "choice" }>, state: DialogSta
 }
 
 function toggled(state: DialogState, index: number): DialogStep {
-  const chosen = new Set(state.chosen);
-  if (!chosen.delete(index)) chosen.add(index);
+  const { chosen: before } = state;
+  const chosen = before.includes(index) ? before.filter((each) => each !== index) : [...before, index];
   return changed(state, { chosen, focus: index });
 }
 

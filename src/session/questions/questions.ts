@@ -5,70 +5,48 @@
  * shown only while somebody is attached who can answer, and not while that person types: their keys are for the
  * program. For a moment after a dialog came, keys do nothing, since they were meant for what it covers. A hand-over has
  * no deadline once it was taken: nobody else may go on while the person works. A secret is dropped as soon as it was
- * typed; no result holds it. Pending questions, waits and kept results are limited.
+ * typed; no result holds it. An answer by a call is told as one, and never counts as the person's. When another process takes the session over, its questions go there: here they
+ * are frozen meanwhile, and waits that began here end with what was answered there.
  */
-import { Wait } from "../../base/deadline.ts";
+import { orUntil } from "../../base/deadline.ts";
 import { type DialogContent, layoutDialog } from "../../compositor/dialog.ts";
 import type { InputEvent } from "../../keys/types.ts";
-import type { SecretPrompt } from "../../pane/secret-prompt.ts";
-import type { Answer, AskEnd, AskResult } from "../../protocol/ask-result.ts";
-import { type Ask, type PendingQuestion, type Question, questionOf } from "../../protocol/asking.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import { type Ask, fittingAnswer, type PendingQuestion, questionOf, shownOf } from "../../protocol/asking.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { SecretPrompt } from "../../protocol/secret.ts";
 import type { Size } from "../../protocol/size.ts";
 import { ViewerKeys } from "../viewer-keys.ts";
-import { act, type DialogState, dialogContent, dialogState } from "./dialog.ts";
-import type { QuestionsPort } from "./types.ts";
+import { act, dialogContent, dialogState } from "./dialog.ts";
+import { PendingQuestions, type QuestionEnd } from "./pending.ts";
+import type { Answers, Entry, Open, Party, QuestionResult, QuestionsPort, QuestionsState } from "./types.ts";
 
-/** Questions that wait to be answered at once: more than a person goes through. */
-const MAX_PENDING = 32;
-/** Results kept for callers that ask again. */
-const MAX_KEPT = 64;
-/** Waits for answers at once. */
-const MAX_WAITS = 256;
 /** How long the person has typed nothing before a dialog opens, in ms: longer than the pause between two keys. */
 const PAUSE_MS = 600;
+/** Longest wait for what a program does after a hand-over, in ms: its process may hang. */
+const STATE_MS = 1_000;
 /** How long after a dialog opened keys and clicks do nothing, in ms: about the time to notice it. */
 const GUARD_MS = 300;
 
-/** A result without the session's name, which may change meanwhile. */
-export type QuestionResult = Omit<AskResult, "session">;
-
-interface Entry {
-  readonly id: string;
-  readonly question: Question;
-  readonly askedBy: string;
-  /** Ends its life; disposed of when a hand-over is taken. */
-  life: Disposable | null;
-  /** Clock time at which its life ends; null without a deadline. */
-  until: number | null;
-  readonly waits: Set<(result: QuestionResult) => void>;
-}
-
-interface Open {
-  readonly entry: Entry;
-  state: DialogState;
-  live: boolean;
-  /** Who reads the secret. */
-  readonly secret: SecretPrompt | null;
-  readonly timer: Disposable;
-}
-
-export class Questions {
-  private readonly pending: Entry[] = [];
-  private readonly results = new Map<string, QuestionResult>();
+export class Questions implements Answers {
+  private readonly pending: PendingQuestions;
   private open: Open | null = null;
   /** The hand-over during which the person works at the program. */
   private given: Entry | null = null;
   private opening: Disposable | null = null;
+  /** A question that is being decided: a secret on its way to the program, a hand-over that was given back. */
+  private busy: Entry | null = null;
+  /** Another process is taking the questions over. */
+  private frozen = false;
   private typedAt = Number.NEGATIVE_INFINITY;
   /** When somebody attached, typed or clicked last. */
   private actedAt = Number.NEGATIVE_INFINITY;
   private people = 0;
-  private waiting = 0;
   private readonly keys: ViewerKeys;
   private size: Size = { rows: 1, cols: 1 };
 
   constructor(private readonly port: QuestionsPort) {
+    this.pending = new PendingQuestions(port.clock, (entry) => this.ended(entry));
     this.keys = new ViewerKeys(port.clock, (events) => this.pressed(events));
   }
 
@@ -76,47 +54,61 @@ export class Questions {
    * Asks, and waits for the answer as long as the caller does. Aborting leaves the question.
    * @throws WshError invalid_request, no_password_prompt, resource_limit_reached
    */
-  async ask(ask: Ask, askedBy: string, signal: AbortSignal): Promise<QuestionResult> {
+  async ask(ask: Ask, asker: Party, pane: string, signal: AbortSignal): Promise<QuestionResult> {
     const question = questionOf(ask);
-    if (question.kind === "secret" && this.port.secrets.prompt() === null) {
-      throw new WshError("no_password_prompt", "no program in the session reads a password");
+    if (question.kind === "secret" && (await this.port.secrets.prompt(pane)) === null) {
+      throw await this.noPrompt(pane);
     }
     if (this.port.people() === 0 && !ask.wait_for_person) return { state: "closed", decided_by: "nobody_attached" };
-    if (this.pending.length >= MAX_PENDING) {
-      throw new WshError("resource_limit_reached", `${MAX_PENDING} questions wait for the person already`);
-    }
+    this.pending.requireRoom();
     const { clock } = this.port;
     const entry: Entry = {
-      ...{ id: this.port.newId(), question, askedBy, waits: new Set() },
-      life: clock.after(ask.timeout_ms, () => this.close(entry, { state: "closed", decided_by: "timeout" })),
+      ...{ id: this.port.newId(), question, asker, pane, draft: null, waits: new Set() },
+      life: null,
       until: clock.now() + ask.timeout_ms,
     };
-    this.pending.push(entry);
+    this.pending.add(entry);
     this.next();
     if (this.open !== null) this.port.changed();
-    return this.awaitEnd(entry, ask.max_wait_ms, signal);
+    return this.pending.awaitEnd(entry, ask.max_wait_ms, signal);
   }
 
   /** @throws WshError question_not_found, resource_limit_reached */
-  async answer(id: string, maxWaitMs: number, signal: AbortSignal): Promise<QuestionResult> {
-    const result = this.results.get(id);
-    return result ?? this.awaitEnd(this.find(id), maxWaitMs, signal);
+  answer(id: string, maxWaitMs: number, signal: AbortSignal): Promise<QuestionResult> {
+    return this.pending.answer(id, maxWaitMs, signal);
   }
 
   /** @throws WshError question_not_found for one that is over, too */
   cancel(id: string): QuestionResult {
-    const entry = this.find(id);
-    this.close(entry, { state: "closed", decided_by: "cancelled" });
-    return this.results.get(id) ?? { ask_id: id, state: "closed", decided_by: "cancelled" };
+    return this.pending.close(this.pending.find(id), { state: "closed", decided_by: "cancelled" });
+  }
+
+  /**
+   * A call answers, in place of the person at a terminal: the result says so, and who.
+   * @throws WshError question_not_found, access_denied for who asked, invalid_request where it does not fit
+   */
+  answerBy(id: string, given: unknown, by: Party): QuestionResult {
+    const entry = this.pending.find(id);
+    const { question, asker } = entry;
+    if (by.id !== null && by.id === asker.id) {
+      throw new WshError("access_denied", "who asks a question does not answer it");
+    }
+    if (question.kind === "secret" || question.kind === "hand_over") {
+      const why = question.kind === "secret" ? "a secret is typed" : "a program is taken over";
+      throw new WshError("invalid_request", `${why} at a terminal, and by no call`, { field: "ask_id" });
+    }
+    const answer = fittingAnswer(question, given);
+    const told = { answered_by: "call", answered_as: by.label } as const;
+    return this.pending.close(entry, { state: "answered", decided_by: "answered", ...told, answer });
   }
 
   list(): PendingQuestion[] {
     const now = this.port.clock.now();
-    return this.pending.map((entry) => ({
+    return this.pending.all.map((entry) => ({
       ask_id: entry.id,
-      kind: entry.question.kind,
-      question: entry.question.question,
-      asked_by: entry.askedBy,
+      ...shownOf(entry.question),
+      pane_id: entry.pane,
+      asked_by: entry.asker.label,
       state: entry === this.given ? "handed_over" : entry === this.open?.entry ? "open" : "queued",
       remaining_ms: entry.until === null ? null : Math.max(0, Math.round(entry.until - now)),
     }));
@@ -127,8 +119,9 @@ export class Questions {
     const { open } = this;
     if (open === null) return null;
     const { entry, state, live, secret } = open;
-    const more = this.pending.length > 1 ? ` (1 of ${this.pending.length})` : "";
-    return dialogContent(entry.question, state, { title: `${entry.askedBy} asks${more}`, live, secret });
+    const count = this.pending.all.length;
+    const more = count > 1 ? ` (1 of ${count})` : "";
+    return dialogContent(entry.question, state, { title: `${entry.asker.label} asks${more}`, live, secret });
   }
 
   /** Whether terminals show anything of questions. */
@@ -176,16 +169,69 @@ export class Questions {
   }
 
   /** The person is done at the program. Idempotent. */
-  giveBack(): void {
+  async giveBack(): Promise<void> {
     const { given } = this;
-    if (given === null) return;
-    const program_state = this.port.programState();
-    this.close(given, { state: "answered", decided_by: "answered", answered_by: "terminal", program_state });
+    if (given === null || this.busy !== null || this.frozen) return;
+    this.busy = given;
+    try {
+      const state = Promise.resolve(this.port.programState(given.pane));
+      const limits = { clock: this.port.clock, ms: STATE_MS };
+      const program_state = await orUntil(state, limits, () => "unresponsive" as const).catch(() => "exited" as const);
+      this.pending.close(given, { state: "answered", decided_by: "answered", answered_by: "terminal", program_state });
+    } finally {
+      this.busy = null;
+      this.next();
+    }
+  }
+
+  /** The questions for the process that takes the session over. Nothing is asked or decided here until `resume`. */
+  handOver(): QuestionsState {
+    this.frozen = true;
+    const now = this.port.clock.now();
+    const entries = this.pending.all.filter((entry) => entry !== this.busy);
+    const pending = entries.map((entry) => {
+      const { id, question, asker, pane, until } = entry;
+      this.pending.outlive(entry);
+      const state = this.open?.entry === entry ? this.open.state : entry.draft;
+      const draft = question.kind === "secret" ? null : state;
+      const remainingMs = until === null ? null : Math.max(0, until - now);
+      return { ...{ id, question, asker, pane, draft, remainingMs }, taken: entry === this.given };
+    });
+    return { pending, results: this.pending.kept };
+  }
+
+  /** Nobody has taken them over: everything goes on here. */
+  resume(): void {
+    this.frozen = false;
+    for (const entry of this.pending.all) this.pending.live(entry);
+    this.next();
+  }
+
+  /** Another process has taken them over: calls that wait here get what is answered there. */
+  movedTo(there: Answers): void {
+    const moved = this.pending.takeAll(this.busy);
+    this.frozen = false;
+    this.given = null;
+    this.withdraw();
+    for (const entry of moved) if (entry.waits.size > 0) void this.pending.endThere(entry, there);
+  }
+
+  /** Takes over what another process had. */
+  takeOver({ pending, results }: QuestionsState): void {
+    const now = this.port.clock.now();
+    for (const { remainingMs, taken, ...question } of pending) {
+      const until = remainingMs === null ? null : now + remainingMs;
+      const entry: Entry = { ...question, life: null, until, waits: new Set() };
+      this.pending.add(entry);
+      if (taken) this.given = entry;
+    }
+    for (const result of results) this.pending.keep(result);
+    this.next();
   }
 
   /** Nothing can be asked any more: every question ends. */
   end(): void {
-    for (const entry of [...this.pending]) this.close(entry, { state: "closed", decided_by: "session_ended" });
+    for (const entry of this.pending.all) this.pending.close(entry, { state: "closed", decided_by: "session_ended" });
   }
 
   dispose(): void {
@@ -195,45 +241,21 @@ export class Questions {
     this.keys.dispose();
   }
 
-  private find(id: string): Entry {
-    const entry = this.pending.find((each) => each.id === id);
-    if (entry !== undefined) return entry;
-    const ended = this.results.get(id)?.decided_by;
-    const what = ended === undefined ? "is none of this session's questions" : `is over already (${ended})`;
-    throw new WshError("question_not_found", `'${id}' ${what}`);
-  }
-
-  private awaitEnd(entry: Entry, ms: number, signal: AbortSignal): Promise<QuestionResult> {
-    const pending: QuestionResult = { ask_id: entry.id, state: "pending" };
-    if (ms === 0) return Promise.resolve(pending);
-    if (this.waiting >= MAX_WAITS) {
-      throw new WshError("resource_limit_reached", `${MAX_WAITS} calls wait for answers in this session`);
-    }
-    this.waiting++;
-    const wait = new Wait<QuestionResult>({ clock: this.port.clock, ms, signal }, () => pending);
-    const ended = (result: QuestionResult): void => wait.end(result);
-    entry.waits.add(ended);
-    wait.own(() => {
-      entry.waits.delete(ended);
-      this.waiting--;
-    });
-    return wait.promise;
-  }
-
-  private close(entry: Entry, end: { readonly decided_by: AskEnd } & Omit<QuestionResult, "ask_id">): void {
-    const at = this.pending.indexOf(entry);
-    if (at < 0) return;
-    this.pending.splice(at, 1);
-    entry.life?.[Symbol.dispose]();
+  /** A question is over. */
+  private ended(entry: Entry): void {
     if (this.open?.entry === entry) this.shut();
     if (this.given === entry) this.given = null;
-    const result = { ask_id: entry.id, ...end };
-    this.results.set(entry.id, result);
-    const [oldest] = this.results.keys();
-    if (this.results.size > MAX_KEPT && oldest !== undefined) this.results.delete(oldest);
-    for (const ended of [...entry.waits]) ended(result);
     this.next();
     this.port.changed();
+  }
+
+  private async noPrompt(pane: string): Promise<WshError> {
+    const others = ((await this.port.secrets.readers?.()) ?? []).filter((each) => each !== pane);
+    const [first] = others;
+    if (first === undefined) return new WshError("no_password_prompt", "no program in the session reads a password");
+    return new WshError("no_password_prompt", `no program in pane '${pane}' reads a password`, {
+      hint: `One in pane '${first}' does: name that pane instead of the session.`,
+    });
   }
 
   private shut(): void {
@@ -254,8 +276,9 @@ export class Questions {
   /** Opens the next question, once the person types nothing. */
   private next(): void {
     const { clock } = this.port;
+    if (this.frozen || this.busy !== null) return;
     if (this.open !== null || this.given !== null || this.opening !== null) return;
-    const [entry] = this.pending;
+    const [entry] = this.pending.all;
     if (entry === undefined || this.port.people() === 0) return;
     const rest = this.typedAt + PAUSE_MS - clock.now();
     if (rest > 0) {
@@ -265,22 +288,36 @@ export class Questions {
       });
       return;
     }
-    this.show(entry);
+    if (entry.question.kind === "secret") void this.lookUp(entry);
+    else this.show(entry, null);
   }
 
-  private show(entry: Entry): void {
-    const { question } = entry;
-    const secret = question.kind === "secret" ? this.port.secrets.prompt() : null;
-    if (question.kind === "secret" && secret === null) {
-      this.close(entry, notTaken("the program did not read a password any more when the question was to be shown"));
-      return;
-    }
+  /** Finds out who reads a secret, and shows the question. */
+  private async lookUp(entry: Entry): Promise<void> {
+    const looking = new AbortController();
+    const opening = { [Symbol.dispose]: () => looking.abort() };
+    this.opening = opening;
+    const secret = await Promise.resolve(this.port.secrets.prompt(entry.pane)).catch(() => null);
+    if (this.opening === opening) this.opening = null;
+    if (looking.signal.aborted) return;
+    if (!this.pending.has(entry) || this.frozen) this.next();
+    else if (secret !== null) this.show(entry, secret);
+    else
+      this.pending.close(
+        entry,
+        notTaken("the program did not read a password any more when the question was to be shown"),
+      );
+  }
+
+  private show(entry: Entry, secret: SecretPrompt | null): void {
     const timer = this.port.clock.after(GUARD_MS, () => {
       if (this.open?.entry !== entry) return;
       this.open.live = true;
       this.port.changed();
     });
-    this.open = { entry, state: dialogState(question), live: false, secret, timer };
+    const state = entry.draft ?? dialogState(entry.question);
+    entry.draft = null;
+    this.open = { entry, state, live: false, secret, timer };
     this.port.changed();
   }
 
@@ -288,7 +325,7 @@ export class Questions {
     for (const event of events) {
       const { open } = this;
       const content = this.dialog;
-      if (open === null || content === null || !open.live) continue;
+      if (open === null || content === null || !open.live || this.frozen) continue;
       const step = act(open.entry.question, open.state, event, layoutDialog(content, this.size));
       switch (step.type) {
         case "changed":
@@ -305,36 +342,43 @@ export class Questions {
           this.takenOver(open.entry);
           break;
         case "dismissed":
-          this.close(open.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
+          this.pending.close(open.entry, { state: "closed", decided_by: "dismissed", answered_by: "terminal" });
       }
     }
   }
 
   private answered(entry: Entry, answer: Answer): void {
-    this.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal", answer });
+    this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal", answer });
   }
 
   /** Types the secret where it was meant to go, or nowhere. */
   private async hand({ entry, secret }: Open, typed: string): Promise<void> {
     this.shut();
+    this.busy = entry;
+    // What is typed is told as what became of it.
+    this.pending.outlive(entry);
+    this.port.changed();
     const bytes = new TextEncoder().encode(`${typed}\r`);
-    const taken = secret !== null && (await this.port.secrets.type(secret, bytes));
-    if (taken) this.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal" });
+    const taken = secret !== null && (await this.port.secrets.type(secret, bytes).catch(() => false));
+    this.busy = null;
+    if (taken) this.pending.close(entry, { state: "answered", decided_by: "answered", answered_by: "terminal" });
     else
-      this.close(entry, notTaken("the program that was named no longer read a password: what was typed was discarded"));
+      this.pending.close(
+        entry,
+        notTaken("the program that was named no longer read a password: what was typed was discarded"),
+      );
   }
 
   private takenOver(entry: Entry): void {
     this.shut();
     this.given = entry;
-    entry.life?.[Symbol.dispose]();
-    entry.life = null;
+    this.pending.outlive(entry);
     entry.until = null;
-    this.port.releaseKeyboard();
+    this.port.takenOver(entry.pane);
     this.port.changed();
   }
 }
 
-function notTaken(reason: string): { decided_by: AskEnd; state: "closed"; reason: string } {
+function notTaken(reason: string): QuestionEnd {
   return { state: "closed", decided_by: "secret_not_taken", reason };
 }

@@ -1,6 +1,6 @@
 /** Waits for the answers to questions beside what else a wait names: the first that comes decides, the rest ends. */
 import type { AskResult } from "../../protocol/ask-result.ts";
-import type { Questions } from "./questions.ts";
+import type { Answers } from "./types.ts";
 
 export interface AnswerWait<T> {
   readonly ids: readonly string[];
@@ -17,7 +17,7 @@ export interface AnswerWait<T> {
  * @throws WshError question_not_found, and what the other wait throws
  */
 export async function waitForAnswer<T>(
-  questions: Questions,
+  questions: Answers,
   { ids, maxWaitMs, signal, session, others }: AnswerWait<T>,
 ): Promise<{ readonly ask: AskResult } | { readonly other: T } | null> {
   const rest = new AbortController();

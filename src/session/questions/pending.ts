@@ -1,0 +1,139 @@
+/**
+ * The questions that are not over, in the order in which they came; how long each lives, who waits for it, and the
+ * results of the last ones. A question ends once, and with it its life and its waits. All of it is limited.
+ */
+import type { Clock } from "../../base/clock.ts";
+import { Wait } from "../../base/deadline.ts";
+import type { AskEnd } from "../../protocol/ask-result.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Answers, Entry, QuestionResult } from "./types.ts";
+
+/** Questions that wait to be answered at once: more than a person goes through. */
+const MAX_PENDING = 32;
+/** Results kept for callers that ask again. */
+const MAX_KEPT = 64;
+/** Waits for answers at once. */
+const MAX_WAITS = 256;
+/** Time of one wait at the process that has the questions now, in ms: the longest that it takes. */
+const ELSEWHERE_MS = 300_000;
+
+export type QuestionEnd = { readonly decided_by: AskEnd } & Omit<QuestionResult, "ask_id">;
+
+export class PendingQuestions implements Answers {
+  private entries: Entry[] = [];
+  private readonly results = new Map<string, QuestionResult>();
+  private waiting = 0;
+
+  /** @param ended called when one is over, after those who wait were told */
+  constructor(
+    private readonly clock: Clock,
+    private readonly ended: (entry: Entry) => void,
+  ) {}
+
+  get all(): readonly Entry[] {
+    return this.entries;
+  }
+
+  get kept(): readonly QuestionResult[] {
+    return [...this.results.values()];
+  }
+
+  has(entry: Entry): boolean {
+    return this.entries.includes(entry);
+  }
+
+  /** @throws WshError resource_limit_reached */
+  requireRoom(): void {
+    if (this.entries.length < MAX_PENDING) return;
+    throw new WshError("resource_limit_reached", `${MAX_PENDING} questions wait for the person already`);
+  }
+
+  add(entry: Entry): void {
+    this.entries.push(entry);
+    this.live(entry);
+  }
+
+  /** It ends when its time is up. */
+  live(entry: Entry): void {
+    if (entry.until === null) return;
+    const rest = Math.max(0, entry.until - this.clock.now());
+    entry.life = this.clock.after(rest, () => this.close(entry, { state: "closed", decided_by: "timeout" }));
+  }
+
+  /** Its time runs on, and does not end it. */
+  outlive(entry: Entry): void {
+    entry.life?.[Symbol.dispose]();
+    entry.life = null;
+  }
+
+  /** Takes all but one out, without an end. */
+  takeAll(but: Entry | null): Entry[] {
+    const taken = this.entries.filter((entry) => entry !== but);
+    this.entries = this.entries.filter((entry) => entry === but);
+    for (const entry of taken) this.outlive(entry);
+    return taken;
+  }
+
+  /** @returns its result; no effect on one that is over */
+  close(entry: Entry, end: QuestionEnd): QuestionResult {
+    const known = this.results.get(entry.id);
+    if (!this.has(entry)) return known ?? { ask_id: entry.id, ...end };
+    this.entries = this.entries.filter((each) => each !== entry);
+    this.outlive(entry);
+    const result = { ask_id: entry.id, ...end };
+    this.keep(result);
+    for (const told of [...entry.waits]) told(result);
+    this.ended(entry);
+    return result;
+  }
+
+  keep(result: QuestionResult): void {
+    if (result.ask_id !== undefined) this.results.set(result.ask_id, result);
+    const [oldest] = this.results.keys();
+    if (this.results.size > MAX_KEPT && oldest !== undefined) this.results.delete(oldest);
+  }
+
+  /** @throws WshError question_not_found for one that is over, too */
+  find(id: string): Entry {
+    const entry = this.entries.find((each) => each.id === id);
+    if (entry !== undefined) return entry;
+    const ended = this.results.get(id)?.decided_by;
+    const what = ended === undefined ? "is none of this session's questions" : `is over already (${ended})`;
+    throw new WshError("question_not_found", `'${id}' ${what}`);
+  }
+
+  async answer(id: string, maxWaitMs: number, signal: AbortSignal): Promise<QuestionResult> {
+    return this.results.get(id) ?? this.awaitEnd(this.find(id), maxWaitMs, signal);
+  }
+
+  /** @throws WshError resource_limit_reached */
+  awaitEnd(entry: Entry, ms: number, signal: AbortSignal): Promise<QuestionResult> {
+    const pending: QuestionResult = { ask_id: entry.id, state: "pending" };
+    if (ms === 0) return Promise.resolve(pending);
+    if (this.waiting >= MAX_WAITS) {
+      throw new WshError("resource_limit_reached", `${MAX_WAITS} calls wait for answers in this session`);
+    }
+    this.waiting++;
+    const wait = new Wait<QuestionResult>({ clock: this.clock, ms, signal }, () => pending);
+    const ended = (result: QuestionResult): void => wait.end(result);
+    entry.waits.add(ended);
+    wait.own(() => {
+      entry.waits.delete(ended);
+      this.waiting--;
+    });
+    return wait.promise;
+  }
+
+  /** Ends the waits of a question that another process has now; one that is lost there is told as not over. */
+  async endThere({ id, waits }: Entry, there: Answers): Promise<void> {
+    let result: QuestionResult = { ask_id: id, state: "pending" };
+    try {
+      while (result.state === "pending" && waits.size > 0) {
+        result = await there.answer(id, ELSEWHERE_MS, new AbortController().signal);
+      }
+    } catch {
+      // Asked again by its id, it says itself what has become of it.
+    }
+    for (const told of [...waits]) told(result);
+  }
+}

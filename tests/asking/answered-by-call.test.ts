@@ -1,0 +1,81 @@
+/** A question that a program answers in place of the person: the result says so, and no agent answers its own. */
+import { expect, test } from "bun:test";
+import type { AskResult } from "../../src/protocol/ask-result.ts";
+import type { PendingQuestion } from "../../src/protocol/asking.ts";
+import { Http } from "../support/http.ts";
+import { Gateway } from "../support/server.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+test("the dialog closes, the asker learns that a call answered, and what does not fit is refused", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  await wsh.session("s");
+  await using terminal = await EmulatorTerminal.attach(wsh, "s", { seen: "$" });
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const ask = (question: object): Promise<AskResult> =>
+    http.expect(200, http.post("/sessions/s/ask", { max_wait_ms: 50_000, ...question }));
+  const open = async (): Promise<PendingQuestion> => {
+    const [first] = await until("the question", async () => {
+      const list = (await http.get("/sessions/s/ask")).body as PendingQuestion[];
+      return list.length > 0 && list;
+    });
+    if (first === undefined) throw new Error("no question");
+    return first;
+  };
+  const answer = async (ask_id: string, given: unknown) =>
+    await http.post(`/sessions/s/ask/${ask_id}/answer`, { answer: given });
+
+  const choice = ask({ question: "Which?", choices: ["red", "green"], detail: "More.", default: "red" });
+  const { ask_id, ...shown } = await open();
+  expect(shown).toMatchObject({ choices: ["red", "green"], detail: "More.", default: "red", multiple: false });
+  for (const wrong of ["blue", true, ["red"], ["red", "green"]]) {
+    expect((await answer(ask_id, wrong)).body).toMatchObject({ error: { code: "invalid_request", field: "answer" } });
+  }
+  await terminal.sees("Which?");
+  expect((await answer(ask_id, "green")).body).toMatchObject({ answer: "green", answered_by: "call" });
+  expect(await choice).toMatchObject({
+    ...{ state: "answered", answer: "green", answered_by: "call", answered_as: "an HTTP client" },
+  });
+  await terminal.sees((text) => !text.includes("Which?"));
+  expect((await answer(ask_id, "red")).body).toMatchObject({ error: { code: "question_not_found" } });
+
+  const handOver = ask({ question: "Take it", kind: "hand_over" });
+  const { ask_id: taken } = await open();
+  expect((await answer(taken, true)).body).toMatchObject({ error: { code: "invalid_request" } });
+  await wsh.ok("ask", "--cancel", taken);
+  await handOver;
+
+  await wsh.ok("send", "s", "read -rs A", "--keys", "Enter");
+  await until("the prompt", async () => {
+    return ((await http.get("/sessions/s/status")).body as { state: string }).state === "password";
+  });
+  const secret = ask({ question: "Key?", kind: "secret" });
+  const { ask_id: key } = await open();
+  expect((await answer(key, "hunter2")).body).toMatchObject({ error: { code: "invalid_request" } });
+  await wsh.ok("ask", "--cancel", key);
+  expect(await secret).toMatchObject({ decided_by: "cancelled" });
+});
+
+test("who asks does not answer, nor does a token that may only act", async () => {
+  await using gateway = await Gateway.start();
+  await gateway.session("s");
+  const as = async (name: string, access: string): Promise<Http> => {
+    const token = (await gateway.ok("token", "create", name, "--access", access)).trim();
+    return new Http({ base: gateway.origin, headers: { authorization: `Bearer ${token}` } });
+  };
+  const [agent, other, helper] = [
+    await as("agent", "admin"),
+    await as("other", "admin"),
+    await as("helper", "operate"),
+  ];
+  const asked = { question: "Deploy?", kind: "confirm", wait_for_person: true, max_wait_ms: 0 };
+  const { ask_id } = (await agent.post("/sessions/s/ask", asked)).body as { ask_id: string };
+  const answer = (http: Http) => http.post(`/sessions/s/ask/${ask_id}/answer`, { answer: true });
+  expect((await answer(agent)).body).toMatchObject({ error: { code: "access_denied" } });
+  expect((await answer(helper)).body).toMatchObject({ error: { code: "access_denied" } });
+  expect((await answer(other)).body).toMatchObject({ answered_by: "call", answer: true });
+  const again = { any_of: [{ type: "answer", ask_id }] };
+  expect((await agent.post("/sessions/s/wait", again)).body).toMatchObject({ ask: { answered_by: "call" } });
+});
