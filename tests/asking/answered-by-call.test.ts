@@ -61,9 +61,13 @@ test("the dialog closes, the asker learns that a call answered, and what does no
 test("who asks does not answer, nor does a token that may only act", async () => {
   await using gateway = await Gateway.start();
   await gateway.session("s");
-  const as = async (name: string, access: string): Promise<Http> => {
+  const as = async (name: string, access: string) => {
     const token = (await gateway.ok("token", "create", name, "--access", access)).trim();
-    return new Http({ base: gateway.origin, headers: { authorization: `Bearer ${token}` } });
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    return async (path: string, input: object): Promise<unknown> => {
+      const body = JSON.stringify(input);
+      return (await fetch(`${gateway.origin}/sessions/s${path}`, { method: "POST", headers, body })).json();
+    };
   };
   const [agent, other, helper] = [
     await as("agent", "admin"),
@@ -71,11 +75,11 @@ test("who asks does not answer, nor does a token that may only act", async () =>
     await as("helper", "operate"),
   ];
   const asked = { question: "Deploy?", kind: "confirm", wait_for_person: true, max_wait_ms: 0 };
-  const { ask_id } = (await agent.post("/sessions/s/ask", asked)).body as { ask_id: string };
-  const answer = (http: Http) => http.post(`/sessions/s/ask/${ask_id}/answer`, { answer: true });
-  expect((await answer(agent)).body).toMatchObject({ error: { code: "access_denied" } });
-  expect((await answer(helper)).body).toMatchObject({ error: { code: "access_denied" } });
-  expect((await answer(other)).body).toMatchObject({ answered_by: "call", answer: true });
+  const { ask_id } = (await agent("/ask", asked)) as { ask_id: string };
+  const answer = (by: typeof agent) => by(`/ask/${ask_id}/answer`, { answer: true });
+  expect(await answer(agent)).toMatchObject({ error: { code: "access_denied" } });
+  expect(await answer(helper)).toMatchObject({ error: { code: "access_denied" } });
+  expect(await answer(other)).toMatchObject({ answered_by: "call", answer: true });
   const again = { any_of: [{ type: "answer", ask_id }] };
-  expect((await agent.post("/sessions/s/wait", again)).body).toMatchObject({ ask: { answered_by: "call" } });
+  expect(await agent("/wait", again)).toMatchObject({ ask: { answered_by: "call" } });
 });

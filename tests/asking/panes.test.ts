@@ -64,7 +64,7 @@ describe("in a session of several panes", () => {
     await using the = await scene();
     const { terminal, wsh } = the;
     const pane = await the.split();
-    await wsh.ok("send", pane, "read -rs A; printf 'got %s\\n' \"${#A}\"", "--keys", "Enter");
+    await wsh.ok("send", pane, "read -rs A; echo got $(printf %s $A | wc -c)", "--keys", "Enter");
     await until("the password prompt", async () => (await the.state(pane)) === "password");
     // A session's name means its oldest pane, as everywhere.
     const refused = await the.http.post("/sessions/s/ask", { question: "Key?", kind: "secret" });
@@ -157,7 +157,7 @@ describe("when a session is split", () => {
     await terminal.sees("gives back: Log in");
     await the.http.expect(201, the.http.post("/sessions/s/panes", { direction: "right" }));
     await terminal.sees(/[│┃][\s\S]*gives back: Log in/);
-    terminal.type("read -rs A; echo got ${#A}\r");
+    terminal.type("read -rs A; echo got $(printf %s $A | wc -c)\r");
     await until("the password prompt", async () => (await the.state("s")) === "password");
     const secret = the.ask({ question: "Key?", kind: "secret" });
     terminal.type("\x1c");
