@@ -107,6 +107,8 @@ async function begin(): Promise<{
   const { env, nofile } = spec;
   const moved = (socket: string): void => server.moved(socket);
   const promotion = new Promotion({ session, instance, ids, membership, env, nofile, moved });
+  // Its program may have ended before the layout process says so itself.
+  if (spec.member?.served_at !== undefined) promotion.servedAt(spec.member.served_at);
   const recovery = new Recovery({ session, instance, id: ids.id, membership, promotion, logger });
   server.serve(servedPane(session, { membership, promotion, recovery }));
   const { warnings } = settings;

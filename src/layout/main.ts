@@ -156,6 +156,7 @@ async function begin() {
     const starter = new PaneStarter({
       instance,
       session: number,
+      socket: bound.socket,
       env: start.env,
       nofile: start.nofile,
       maxPanes: settings.max_panes,

@@ -14,6 +14,8 @@ import type { Size } from "../protocol/size.ts";
 export interface PaneStarterPort {
   readonly instance: Instance;
   readonly session: number;
+  /** The layout process's own. */
+  readonly socket: string;
   /** The environment of the session's programs. */
   readonly env: Readonly<Record<string, string>>;
   readonly nofile: number | null;
@@ -82,7 +84,14 @@ export class PaneStarter implements Disposable {
       cwd: place.cwd,
       nofile,
       starter: place.byPerson ? "cli" : "server",
-      member: { session, window: place.window, name: this.port.name(), max_panes: maxPanes, max_all: maxAll },
+      member: {
+        session,
+        window: place.window,
+        name: this.port.name(),
+        max_panes: maxPanes,
+        max_all: maxAll,
+        served_at: this.port.socket,
+      },
     });
     this.keepSpare();
     const { pane_id } = v.parse(SessionInfoSchema, report.info);

@@ -13,6 +13,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import type { Call, CallContext } from "../operations/call.ts";
+import { isRecord } from "../operations/json-schema.ts";
 import type { AskResult } from "../protocol/ask-result.ts";
 import type { Access } from "../protocol/caller.ts";
 import { DEFAULT_WAIT_MS } from "../protocol/conditions.ts";
@@ -178,7 +179,7 @@ async function callTool(
   using _progress = progressOf(tool, parameters, ask, context, settings);
   try {
     const warnings = unknownParameterWarnings(unknown);
-    if (tool !== askUser) return goodResult(await tool.call(parameters, ask), warnings);
+    if (tool !== askUser) return goodResult(await namingPane(tool, parameters, ask), warnings);
     const answered = clientAnswer(parameters, caller.id, context);
     if (answered !== null) return goodResult(answered, warnings);
     const result = (await tool.call(parameters, ask)) as AskResult;
@@ -187,6 +188,22 @@ async function callTool(
   } catch (thrown) {
     return badResult(thrown);
   }
+}
+
+/** Where the target left open which pane of several was meant, the operation names it, and so does the tool's result. */
+async function namingPane(tool: Tool, parameters: Readonly<Record<string, unknown>>, ask: Ask): Promise<unknown> {
+  let pane: string | undefined;
+  const hearing: Ask = async (name, input, session) => {
+    const output = await ask(name, input, session);
+    if (hasPane(output)) pane = output.pane;
+    return output;
+  };
+  const result = await tool.call(parameters, hearing);
+  return pane === undefined || !isRecord(result) || "pane" in result ? result : { ...result, pane };
+}
+
+function hasPane(output: unknown): output is { readonly pane: string } {
+  return isRecord(output) && typeof output.pane === "string";
 }
 
 /** Some hosts send null for omitted parameters, and add their own. */

@@ -175,6 +175,8 @@ export const decisionFields = {
 
 export const WaitResultSchema = v.object({
   session: v.nullable(v.string()),
+  /** The pane, of a session with several. */
+  pane: v.optional(v.string()),
   ...decisionFields,
   /** State of the session when the wait ended. */
   state: v.optional(SessionStateSchema),

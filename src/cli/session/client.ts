@@ -22,10 +22,12 @@ export class SessionClient implements Disposable {
     /** To the process of the pane that the target means. */
     readonly connection: Connection,
     /** To the process that serves the session: the same one, unless the session has several panes. */
-    private readonly whole: Connection,
+    private whole: Connection,
     /** The session as its pane's process had it when the connection opened. */
     readonly info: SessionInfo | null,
     private readonly target: string,
+    /** Socket of that process, while another one serves the session and has not been asked yet. */
+    private servedAt: string | null = null,
   ) {}
 
   /** @throws WshError session_not_found, host_unavailable, host_version */
@@ -39,7 +41,10 @@ export class SessionClient implements Disposable {
       const info = hello.info ?? null;
       if (hello.role === "layout")
         return await SessionClient.ofPane(info?.name ?? name, connection, info, target, events);
-      client = new SessionClient(name, connection, connection, info, target);
+      // What ends a pane is asked of another process than the pane's.
+      const servedAt =
+        hello.member === true && info !== null ? findSession(instance, parseTarget(info.id)).socket : null;
+      client = new SessionClient(info?.name ?? name, connection, connection, info, target, servedAt);
     } catch (thrown) {
       const error = connectFailure(thrown, entry.socket);
       if (error.code !== "session_not_found") throw error;
@@ -87,8 +92,15 @@ export class SessionClient implements Disposable {
       target,
       ...(signal === undefined ? {} : { signal }),
     } as const;
-    const connection = isForPane(operation, target) ? this.connection : this.whole;
+    const connection = isForPane(operation, target) ? this.connection : await this.serving();
     return (await connection.request(operation, input, context)) as OperationOutput<N>;
+  }
+
+  private async serving(): Promise<Connection> {
+    const { servedAt } = this;
+    this.servedAt = null;
+    if (servedAt !== null) this.whole = (await Connection.open(servedAt, "cli")).connection;
+    return this.whole;
   }
 
   [Symbol.dispose](): void {

@@ -21,7 +21,14 @@ export const HostSpecSchema = v.object({
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
   /** Makes a pane of a session that another process serves, instead of a session. */
   member: v.optional(
-    v.object({ session: v.number(), window: v.number(), name: v.string(), max_panes: v.number(), max_all: v.number() }),
+    v.object({
+      session: v.number(),
+      window: v.number(),
+      name: v.string() /** Socket of the layout process that serves the session. */,
+      served_at: v.optional(v.string()),
+      max_panes: v.number(),
+      max_all: v.number(),
+    }),
   ),
   /** Replaces the setting, for a server started with a limit of its own. */
   max_sessions: v.optional(v.number()),

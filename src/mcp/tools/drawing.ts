@@ -12,12 +12,11 @@ const keys = inputSchema("input.keys").entries;
 
 /** A colour and a span have many forms; a model needs them said once, in words. */
 const drawn: Readonly<Record<string, JsonSchema>> = {
-  background: { description: "fill: a colour (name, #rrggbb or {r,g,b})" },
+  background: { description: "colour: name, #rrggbb or {r,g,b}" },
   spans: {
     type: "array",
-    items: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-    description:
-      "pieces {text, fg?, bg?, bold?, italic?, underline?}; \\n begins a line; colours: name, #rrggbb, {r,g,b}",
+    items: { type: "object" },
+    description: "pieces {text, fg?, bg?, bold?, italic?, underline?}; \\n begins a line",
   },
 };
 
@@ -25,17 +24,14 @@ function field<S extends v.GenericSchema>(schema: S, description: string) {
   return v.optional(v.pipe(schema, v.description(description)));
 }
 
-const IdField = field(v.string(), "an element that exists: change it; absent: make one");
-const ListField = v.optional(v.pipe(v.boolean(), v.description("list what there is instead")), false);
+const IdField = field(v.string(), "change this one");
+const ListField = v.optional(v.pipe(v.boolean(), v.description("only list")), false);
 /** Fields of both kinds; ids and places precede them. */
 const common = {
   list: ListField,
-  focusable: field(v.boolean(), "may have the focus of captured keys (default false)"),
-  ttl_ms: field(v.number(), "removed after this long, in ms"),
-  screen_mode: field(
-    ElementScreenModeSchema,
-    "shown on the normal screen, on that of a full-screen program (alt), or both",
-  ),
+  focusable: field(v.boolean(), "may have captured keys' focus"),
+  ttl_ms: field(v.number(), "removed after"),
+  screen_mode: field(ElementScreenModeSchema, "alt: of full-screen programs"),
 };
 const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
 
@@ -71,16 +67,15 @@ export const overlay = tool({
   name: "wsh_overlay",
   title: "Draw an overlay",
   description:
-    "A box above the terminal of attached people: a notice or a dialog. What it covers comes back when it goes. " +
-    "Without id it is made (x, y, width, height); with id it is changed.",
+    "A box above the terminal of attached people: a notice or a dialog. Without id it is made (x, y, width, height).",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
   parameters: v.object({
     session: SessionField,
     id: IdField,
-    x: field(overlayFields.entries.x, "left edge, cells from 0"),
-    y: field(overlayFields.entries.y, "top edge, cells from 0"),
+    x: field(overlayFields.entries.x, "left edge, from 0"),
+    y: field(overlayFields.entries.y, "top edge, from 0"),
     z: field(v.number(), "higher is in front"),
     width: field(overlayFields.entries.width, "cells"),
     height: field(overlayFields.entries.height, "rows"),
@@ -118,8 +113,8 @@ export const panel = tool({
   name: "wsh_panel",
   title: "Draw a panel",
   description:
-    "A strip at the top or bottom of the terminal of attached people: status that stays. The program gets the rest of the rows. " +
-    "Without id it is made (position, height); with id it is changed. visible is false where there is no room.",
+    "A strip at the top or bottom of the terminal of attached people: status that stays; the program gets the other rows. " +
+    "Without id it is made (position, height). visible is false where there is no room.",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
@@ -168,22 +163,25 @@ export const inputMode = tool({
   name: "wsh_input_mode",
   title: "Capture keys",
   description:
-    "capture: the keyboard of attached people goes to you and not to the program, for a dialog that you have drawn; release gives it " +
-    "back. read returns the keys that you have not read yet (or those after since, a seq), waiting up to wait_ms. Without anything: the mode. " +
-    "Always release.",
+    "capture: the keyboard of attached people goes to you and not to the program, for a dialog that you have drawn. Always " +
+    "release it. read returns the keys that you have not read yet (or those after since, a seq). Without anything: the mode.",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
   parameters: v.object({
     session: SessionField,
-    mode: field(v.picklist(["capture", "release"]), "take or release the keyboard"),
-    focus: field(v.string(), "id of a focusable overlay or panel that the keys are meant for"),
-    unfocus: v.optional(v.pipe(v.boolean(), v.description("mean the keys for nothing in particular")), false),
+    mode: field(v.picklist(["capture", "release"]), "the keyboard"),
+    focus: field(v.string(), "id of a focusable overlay or panel"),
+    unfocus: v.optional(v.pipe(v.boolean(), v.description("end that")), false),
     read: v.optional(v.pipe(v.boolean(), v.description("return captured keys")), false),
     since: keys.since,
     wait_ms: keys.wait_ms,
     lease_ms: inputSchema("input.capture").entries.lease_ms,
   }),
+  described: {
+    since: { type: "integer", description: "seq of the last key read" },
+    lease_ms: { type: "integer", default: 120_000, description: "longest capture, unless renewed" },
+  },
   output: v.object({
     mode: v.string(),
     focused_element: v.nullable(v.string()),

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
+import { shownSession } from "./shown-session.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
 const {
@@ -24,6 +25,11 @@ export const createSession = tool({
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true },
   parameters: v.object(createFields),
+  described: {
+    tags: { type: "array", items: { type: "string" }, description: "labels" },
+    env: { type: "object", description: "variables over the default ones" },
+    if_exists: { enum: ["error", "attach"], type: "string", default: "error", description: "attach: return that one" },
+  },
   output: v.object({
     session: v.string(),
     id: v.string(),
@@ -64,7 +70,9 @@ export const listSessions = tool({
   }),
   output: v.union([v.array(v.looseObject({})), v.looseObject({})]),
   run: async ({ session, tag, all }, ask) =>
-    session === undefined ? ask("sessions.list", { tag: tag ?? [], all }) : ask("session.get", {}, session),
+    session === undefined
+      ? (await ask("sessions.list", { tag: tag ?? [], all })).map(shownSession)
+      : shownSession(await ask("session.get", {}, session)),
 });
 
 const actions = {

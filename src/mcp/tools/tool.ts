@@ -78,7 +78,7 @@ function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record
 }
 
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */
-export const SessionField = v.pipe(v.string(), v.description("session: name, name:window.pane, or @id"));
+export const SessionField = v.pipe(v.string(), v.description("name, name:window.pane or @id"));
 
 /** Fields that begin every successful action's result. */
 export const done = { success: true } as const;

@@ -6,6 +6,7 @@ import { askUser } from "./asking.ts";
 import { exec, getOutput, getStatus, wait } from "./commands.ts";
 import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
 import { history } from "./history.ts";
+import { closePane, createPane, layout, manageWindow } from "./panes.ts";
 import { createSession, listSessions, manageSession } from "./sessions.ts";
 import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./terminal.ts";
 import type { Tool } from "./tool.ts";
@@ -23,6 +24,10 @@ export const tools: readonly Tool[] = [
   createSession,
   listSessions,
   manageSession,
+  createPane,
+  closePane,
+  layout,
+  manageWindow,
   askUser,
   getScrollback,
   awaitQuiesce,

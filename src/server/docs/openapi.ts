@@ -4,7 +4,7 @@
  * once, on the first request.
  */
 import type { HttpBinding, Operation } from "../../operations/define.ts";
-import type { JsonSchema } from "../../operations/json-schema.ts";
+import { isRecord, type JsonSchema } from "../../operations/json-schema.ts";
 import { type OperationName, operations } from "../../operations/table.ts";
 import { type ErrorCode, statusOf } from "../../protocol/errors.ts";
 import { VERSION } from "../../protocol/version.ts";
@@ -15,6 +15,7 @@ import { componentSchemas, entriesOf, fieldSchema, isRequired, jsonSchema } from
 const sections: readonly (readonly [tag: string, description: string, names: readonly string[]])[] = [
   ["Server", "The server itself.", ["server", "idle.any", "wait.any", "exec.fresh"]],
   ["Sessions", "Making, finding, changing and ending sessions.", ["sessions", "session"]],
+  ["Windows and panes", "What a session shows where.", ["window", "pane", "layout"]],
   ["Terminal", "Typing, looking, waiting for quiet.", ["input.send", "screen", "scrollback", "idle"]],
   [
     "Commands",
@@ -176,10 +177,15 @@ function requestBody(
 }
 
 function responses(operation: Operation<OperationName>, binding: HttpBinding, source: string): JsonSchema {
-  const output = jsonSchema(operation.output, operation.name);
+  const output = withPane(operation, jsonSchema(operation.output, operation.name));
   const hasCursor = "properties" in output && "output_cursor" in (output.properties as JsonSchema);
   const headers = hasCursor
-    ? { headers: { "Wsh-Output-Cursor": { description: "place in the output", schema: { type: "integer" } } } }
+    ? {
+        headers: {
+          "Wsh-Output-Cursor": { description: "place in the output", schema: { type: "integer" } },
+          "Wsh-Pane": { description: "as `pane`, where there is no body", schema: { type: "string" } },
+        },
+      }
     : {};
   const status = String(binding.status ?? 200);
   const success =
@@ -204,6 +210,13 @@ function responses(operation: Operation<OperationName>, binding: HttpBinding, so
   }
   const refusals = [...byStatus].map(([at, names]) => [at, errorResponse([...names])] as const);
   return Object.fromEntries([[status, success], ...refusals.sort(([a], [b]) => Number(a) - Number(b))]);
+}
+
+/** An answer about one pane names it where the target did not and the session has several. */
+function withPane({ scope }: Operation<OperationName>, output: JsonSchema): JsonSchema {
+  if (scope !== "pane" || !isRecord(output.properties)) return output;
+  const pane = { type: "string", description: "the pane that was meant, where the target left that open" };
+  return { ...output, properties: { ...output.properties, pane } };
 }
 
 function errorResponse(codes: readonly string[]): JsonSchema {

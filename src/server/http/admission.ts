@@ -9,7 +9,7 @@ import { type Admitted, checkOrigin, checkToken, type GuardPolicy } from "../aut
 import type { RateLimit } from "../auth/rate-limit.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { AppContext, AppEnv, Refused } from "./context.ts";
-import { CURSOR_HEADER, WARNING_HEADER } from "./request.ts";
+import { CURSOR_HEADER, PANE_HEADER, WARNING_HEADER } from "./request.ts";
 
 export interface AdmissionOptions {
   readonly guard: GuardPolicy;
@@ -79,6 +79,6 @@ export function allowOrigins(origins: ReadonlySet<string>): MiddlewareHandler {
     origin: [...origins],
     allowMethods: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
     allowHeaders: ["Authorization", "Content-Type", "Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-ID"],
-    exposeHeaders: ["Mcp-Session-Id", CURSOR_HEADER, WARNING_HEADER, "Retry-After"],
+    exposeHeaders: ["Mcp-Session-Id", CURSOR_HEADER, PANE_HEADER, WARNING_HEADER, "Retry-After"],
   });
 }

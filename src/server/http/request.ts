@@ -116,14 +116,18 @@ async function jsonBody(c: AppContext): Promise<Record<string, unknown>> {
 
 /** The `output_cursor` of a result, for replies without a body. */
 export const CURSOR_HEADER = "Wsh-Output-Cursor";
+/** The pane that was meant, where the target left that open and the session has several. */
+export const PANE_HEADER = "Wsh-Pane";
 /** Lists the request's fields that its operation does not have; the request is carried out without them. */
 export const WARNING_HEADER = "Wsh-Warning";
 
 export function reply(c: AppContext, binding: HttpBinding, result: unknown): Response {
-  const cursor =
-    typeof result === "object" && result !== null && "output_cursor" in result ? result.output_cursor : null;
+  const { output_cursor: cursor, pane }: Readonly<Record<string, unknown>> = { ...Object(result) };
   if (typeof cursor === "number") c.header(CURSOR_HEADER, String(cursor));
-  if (binding.status === 204) return c.body(null, 204);
+  if (binding.status === 204) {
+    if (typeof pane === "string") c.header(PANE_HEADER, pane);
+    return c.body(null, 204);
+  }
   return c.json(result as object, binding.status ?? 200);
 }
 

@@ -15,11 +15,11 @@ export async function idleAny(
 ): Promise<OperationOutput<"idle.any">> {
   const { last_session, last_generation, tag, ...idle } = input;
   const candidates = runningWithTag(await hosts.present(), tag);
-  return firstOf(candidates, context, async (session, race) => {
+  return firstOf(candidates, context, async ({ host: session }, race) => {
     const host = await hosts.paneOf(session);
-    const own = last_session === host.info.name && last_generation !== undefined ? { last_generation } : {};
+    const own = last_session === session.info.name && last_generation !== undefined ? { last_generation } : {};
     const result = (await host.request("idle.await", { ...idle, ...own }, race)) as OperationOutput<"idle.await">;
-    return { ...result, session: host.info.name };
+    return { ...result, session: session.info.name };
   });
 }
 
@@ -29,26 +29,38 @@ export async function waitAny(
   context: CallContext,
 ): Promise<OperationOutput<"wait.any">> {
   const { sessions, tag, since, ...wait } = input;
-  const named = sessions === undefined ? null : await Promise.all(sessions.map((target) => hosts.find(target)));
+  const named =
+    sessions === undefined
+      ? null
+      : await Promise.all(sessions.map(async (target) => ({ host: await hosts.find(target), target })));
   const candidates = named ?? runningWithTag(await hosts.present(), tag);
   const cursors = new Map<string, number>();
   const first = await firstOf(
     candidates,
     context,
-    async (session, race) => {
-      const host = await hosts.paneOf(session);
-      const given = typeof since === "object" ? new Map(Object.entries(since)) : null;
-      const { name, id, pane_id } = host.info;
-      const own = typeof since === "object" ? (given?.get(name) ?? given?.get(pane_id) ?? given?.get(id)) : since;
+    async ({ host: session, target }, race) => {
+      const host = await hosts.paneOf(session, target);
+      const { name, id } = session.info;
+      const { pane_id } = host.info;
+      const isOfMany = session.isSplit || session.isMember;
+      const own = typeof since === "object" ? sinceOf(since, [target, pane_id, name, id]) : since;
       const from = own === undefined ? {} : { since: own };
       const result = await waitIn(host, { ...wait, ...from }, race);
-      if (result.output_cursor !== undefined) cursors.set(host.info.name, result.output_cursor);
-      return { ...result, session: host.info.name };
+      if (result.output_cursor !== undefined) cursors.set(isOfMany ? (target ?? name) : name, result.output_cursor);
+      return { ...result, session: name, ...(isOfMany ? { pane: pane_id } : {}) };
     },
     (result) => result.decided_by !== "timeout",
   );
   if (first.decided_by !== "timeout" || candidates.length === 1) return first;
   return { session: null, decided_by: "timeout", output_cursors: Object.fromEntries(cursors) };
+}
+
+/** The cursor that was given for a session, under any of the names that mean it. */
+function sinceOf(given: Readonly<Record<string, number>>, names: readonly (string | undefined)[]): number | undefined {
+  const cursors = new Map(Object.entries(given));
+  return names
+    .map((name) => (name === undefined ? undefined : cursors.get(name)))
+    .find((cursor) => cursor !== undefined);
 }
 
 /** A question is one session's: the others wait for what else was named. */
@@ -66,9 +78,15 @@ async function waitIn(
   }
 }
 
-function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readonly Host[] {
+/** A session to ask, and the target that named it, if one did. */
+interface Candidate {
+  readonly host: Host;
+  readonly target?: string;
+}
+
+function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readonly Candidate[] {
   const found = hosts.filter((host) => host.info.running && (tags.length === 0 || hasTag(host.info, tags)));
-  if (found.length > 0) return found;
+  if (found.length > 0) return found.map((host) => ({ host }));
   throw new WshError(
     "no_sessions",
     tags.length === 0 ? "there are no sessions" : `no session has a tag of: ${tags.join(", ")}`,
@@ -77,9 +95,9 @@ function runningWithTag(hosts: readonly Host[], tags: readonly string[]): readon
 
 /** Asks all candidates. When no answer decides, the first answer counts; when all fail, the first error. */
 async function firstOf<T>(
-  hosts: readonly Host[],
+  candidates: readonly Candidate[],
   context: CallContext,
-  ask: (host: Host, context: Pick<CallContext, "access" | "caller" | "signal">) => Promise<T>,
+  ask: (candidate: Candidate, context: Pick<CallContext, "access" | "caller" | "signal">) => Promise<T>,
   decides: (result: T) => boolean = () => true,
 ): Promise<T> {
   const losers = new AbortController();
@@ -87,11 +105,11 @@ async function firstOf<T>(
   const undecided: T[] = [];
   try {
     return await Promise.any(
-      hosts.map(async (host) => {
-        const result = await ask(host, { ...within(context), signal });
+      candidates.map(async (candidate) => {
+        const result = await ask(candidate, { ...within(context), signal });
         if (decides(result)) return result;
         undecided.push(result);
-        throw new WshError("idle_timeout", `session '${host.info.name}' decided nothing`);
+        throw new WshError("idle_timeout", `session '${candidate.host.info.name}' decided nothing`);
       }),
     );
   } catch (thrown) {

@@ -3,7 +3,7 @@
  * entry for HTTP, WebSocket and MCP, so access and validation are the same everywhere.
  */
 import { type Call, type CallContext, parseInput, requireAccess, requireUsable } from "../../operations/call.ts";
-import { isForPane } from "../../operations/routing.ts";
+import { addressesPane, isForPane } from "../../operations/routing.ts";
 import {
   getOperation,
   inputSchema,
@@ -16,6 +16,7 @@ import { stepsOf } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
 import { parse } from "../../protocol/parse.ts";
+import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 
 /** A handler for every server operation: a missing one does not compile. */
@@ -40,13 +41,25 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     const made = name === "exec" && (await createMissing(hosts, handlers, input, context, context.session));
     const found = await hosts.find(context.session, context.only);
     const target = context.session;
-    const host = isForPane(name, target) ? await hosts.paneOf(found, target) : found;
+    const host = isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found);
     context.reached?.(host.info);
     const { access, caller, signal } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
     const result = await host.request(name, input, { access, caller, signal, target });
-    return (made ? { ...(result as object), created: true } : result) as never;
+    const pane = found.isSplit && host !== found && !addressesPane(target) ? host.info.pane_id : null;
+    return withFacts(result, { ...(made ? { created: true } : {}), ...(pane === null ? {} : { pane }) }) as never;
   };
+}
+
+/** The process that has what belongs to the session as a whole: the pane's own, unless there are several. */
+function wholeOf({ all }: Hosts, host: Host): Host {
+  return (host.isMember ? all.find(({ info }) => info.id === host.info.id) : undefined) ?? host;
+}
+
+/** A target that leaves open which pane of several is meant gets an answer that names it. */
+function withFacts(result: unknown, facts: { readonly created?: boolean; readonly pane?: string }): unknown {
+  const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
+  return takesFacts ? { ...result, ...facts } : result;
 }
 
 /**

@@ -47,6 +47,10 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_get_output:
       'command_id? context? format="plain" grep? head? lines? max_bytes=32768 range? session since? tail?',
     wsh_get_status: "session?",
+    wsh_create_pane: "command? cwd? direction? env? focus=false keep_after_exit? session size? title? view? window?",
+    wsh_close_pane: "pane",
+    wsh_manage_window: "action index? name? session window?",
+    wsh_layout: "action by? close_others? cols? direction? on? preset? rows? session size? title? tmux? to? tree?",
     wsh_history: "before? cwd? failed? limit=20 output=false query? session? since?",
   });
 });
@@ -77,12 +81,13 @@ test("the tools fit their budget of tokens", () => {
   expect(core).toBeLessThanOrEqual(5_000);
 });
 
-test("core is the ten tools of the common work", () => {
+test("core is the eleven tools of the common work", () => {
   expect(
     servedTools("core", "admin")
       .map((tool) => tool.name)
       .sort(),
   ).toEqual([
+    "wsh_create_pane",
     "wsh_create_session",
     "wsh_exec",
     "wsh_get_output",

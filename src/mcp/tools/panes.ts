@@ -1,0 +1,270 @@
+/** Tools on windows and panes. What a person sees moves only where a call asks for that by name. */
+import * as v from "valibot";
+import type { JsonSchema } from "../../operations/json-schema.ts";
+import { inputSchema } from "../../operations/table.ts";
+import { layoutPresetNames } from "../../operations/windows.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Arrangement, ProgramFields } from "../../protocol/layout.ts";
+import { shownWindows } from "./shown-session.ts";
+import { type Ask, done, SessionField, tool } from "./tool.ts";
+
+const makes = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
+const changes = { ...makes, openWorldHint: false };
+const ends = { ...changes, destructiveHint: true };
+
+function field<S extends v.GenericSchema>(schema: S, description: string) {
+  return v.optional(v.pipe(schema, v.description(description)));
+}
+
+const sides = v.picklist(["right", "down", "left", "up"]);
+/** Cells, or a share as "40%". */
+const AmountSchema = v.union([
+  v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000)),
+  v.pipe(v.string(), v.regex(/^\d{1,2}%$/, 'a share is written "40%"')),
+]);
+const amountJson: JsonSchema = { type: ["integer", "string"] };
+
+type Amount = v.InferOutput<typeof AmountSchema>;
+
+/** The fields of an operation that takes cells under one name and percent under another. */
+function amount<C extends string, P extends string>(given: Amount | undefined, cells: C, percent: P) {
+  const share = typeof given === "string" ? Number(given.slice(0, -1)) : undefined;
+  return {
+    ...(typeof given === "number" ? { [cells]: given } : {}),
+    ...(share === undefined ? {} : { [percent]: share }),
+  } as Partial<Record<C | P, number>>;
+}
+
+export const createPane = tool({
+  name: "wsh_create_pane",
+  title: "Open a pane",
+  description:
+    "Start a shell, or command, in a pane beside another one, where attached people see it; address it by the id returned. " +
+    "For work that nobody watches use wsh_exec.",
+  core: true,
+  access: "operate",
+  annotations: makes,
+  parameters: v.object({
+    session: v.pipe(v.string(), v.description("beside this pane, or in this session")),
+    direction: field(sides, "default: right"),
+    window: field(v.literal("new"), "a window of its own instead"),
+    size: field(AmountSchema, 'cells or "40%"'),
+    command: field(v.string(), "instead of a shell"),
+    cwd: field(v.string(), "default: that pane's"),
+    env: field(v.record(v.string(), v.string()), "over the session's"),
+    title: field(v.string(), "shown on the border"),
+    keep_after_exit: field(v.boolean(), "stay after the program's end"),
+    view: field(v.string(), "show this pane instead of a program"),
+    focus: v.optional(v.pipe(v.boolean(), v.description("move the person's focus")), false),
+  }),
+  described: { size: { ...amountJson, description: 'cells or "40%"' } },
+  output: v.object({
+    pane: v.string(),
+    window: v.string(),
+    rows: v.number(),
+    cols: v.number(),
+    output_cursor: v.number(),
+  }),
+  run: async ({ session, direction, window, size, view, ...program }, ask) => {
+    if (window === "new" && (direction !== undefined || size !== undefined)) {
+      throw new WshError("invalid_request", "'direction' and 'size' are of a pane beside another one", {
+        hint: "Leave them out, or leave window out.",
+      });
+    }
+    const shown = { ...program, ...(view === undefined ? {} : { view }) };
+    const made =
+      window === "new"
+        ? await ask("window.create", shown, session)
+        : await ask("pane.split", { ...shown, direction, ...amount(size, "cells", "percent") }, session);
+    const { pane } = made;
+    const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane);
+    // Of a program that has just started nothing has been read; what a view shows has been there before.
+    const cursor = view === undefined ? 0 : (await ask("status.get", {}, pane)).output_cursor;
+    return { pane, window: made.window, rows: info?.rows ?? 0, cols: info?.cols ?? 0, output_cursor: cursor };
+  },
+});
+
+export const closePane = tool({
+  name: "wsh_close_pane",
+  title: "Close a pane",
+  description: "End a pane's program and give its room to its neighbours; the last pane ends the session.",
+  core: false,
+  access: "operate",
+  annotations: ends,
+  parameters: v.object({ pane: v.pipe(v.string(), v.description("@7 or name:window.pane")) }),
+  output: v.object({ success: v.boolean(), closed: v.string(), panes_left: v.number() }),
+  run: async ({ pane }, ask) => {
+    const { name } = await ask("session.get", {}, pane);
+    const { closed } = await ask("pane.close", {}, pane);
+    return { ...done, closed, panes_left: await panesLeft(ask, name) };
+  },
+});
+
+/** None where the last one ended the session. */
+async function panesLeft(ask: Ask, session: string): Promise<number> {
+  try {
+    return (await ask("pane.list", {}, session)).length;
+  } catch (thrown) {
+    if (WshError.from(thrown).code === "session_not_found") return 0;
+    throw thrown;
+  }
+}
+
+const windowActions = v.picklist(["create", "rename", "close", "move", "select"]);
+
+export const manageWindow = tool({
+  name: "wsh_manage_window",
+  title: "Manage windows",
+  description:
+    "create (name, index; a shell), rename (name), close (ends its programs), move (index), select (shows it to the people " +
+    "attached).",
+  core: false,
+  access: "operate",
+  annotations: ends,
+  parameters: v.object({
+    session: SessionField,
+    action: v.pipe(windowActions, v.description("what to do")),
+    window: field(v.string(), "index, name or @w5, where session does not name it"),
+    name: field(v.string(), "create, rename"),
+    index: field(v.pipe(v.number(), v.integer()), "create, move"),
+  }),
+  output: v.object({ session: v.optional(v.string()), windows: v.array(v.unknown()) }),
+  run: async ({ session, action, window, name, index }, ask) => {
+    const target = window === undefined ? session : window.startsWith("@") ? window : `${session}:${window}`;
+    switch (action) {
+      case "create":
+        return shownArrangement(await ask("window.create", { name, index }, session));
+      case "rename":
+        return shownArrangement(await ask("window.update", { name: needed(name, action, "name") }, target));
+      case "move":
+        return shownArrangement(await ask("window.update", { index: needed(index, action, "index") }, target));
+      case "select":
+        return shownArrangement(await ask("window.select", {}, target));
+      case "close": {
+        const { name: own } = await ask("session.get", {}, target);
+        const { closed } = await ask("window.close", {}, target);
+        return { ...done, closed, session: own, windows: shownWindows(await windowsLeft(ask, own)) };
+      }
+    }
+  },
+});
+
+async function windowsLeft(ask: Ask, session: string): Promise<Arrangement["windows"]> {
+  try {
+    return await ask("window.list", {}, session);
+  } catch (thrown) {
+    if (WshError.from(thrown).code === "session_not_found") return [];
+    throw thrown;
+  }
+}
+
+function shownArrangement({ session, window, pane, windows }: Arrangement): object {
+  return { ...done, session, window, pane, windows: shownWindows(windows) };
+}
+
+/** @throws WshError invalid_request naming the parameter that the action needs */
+function needed<T>(value: T | undefined, action: string, name: string): T {
+  if (value !== undefined) return value;
+  throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });
+}
+
+const set = inputSchema("layout.set").entries;
+
+const layoutParameters = v.object({
+  session: v.pipe(v.string(), v.description("the pane or window")),
+  action: v.pipe(
+    v.picklist([
+      ...(["get", "set", "preset", "resize", "zoom", "swap", "rotate", "move", "focus"] as const),
+      ...(["equalise", "synchronize", "title"] as const),
+    ]),
+    v.description("what to do"),
+  ),
+  tree: set.tree,
+  tmux: field(v.string(), "set: tmux's own form"),
+  close_others: field(v.boolean(), "set: end panes left out"),
+  preset: field(v.picklist([...layoutPresetNames, "next"]), "preset"),
+  to: field(v.string(), "swap, focus, move"),
+  direction: field(sides, "resize, move"),
+  by: field(v.pipe(v.number(), v.integer(), v.minValue(1)), "cells"),
+  size: field(AmountSchema, "for move"),
+  rows: field(AmountSchema, 'cells or "40%"'),
+  cols: field(AmountSchema, 'cells or "40%"'),
+  on: field(v.boolean(), "zoom, synchronize"),
+  title: field(v.string(), 'title; "": its program\'s'),
+});
+type LayoutParameters = v.InferOutput<typeof layoutParameters>;
+
+export const layout = tool({
+  name: "wsh_layout",
+  title: "Arrange panes",
+  description:
+    "get; set (tree or tmux: moves panes, starts new ones); preset; resize (rows, cols; or direction, by); zoom; rotate; equalise; " +
+    "title; swap, focus (to: left, right, up, down, next, last or a pane; focus moves the person's); move (to: beside this pane; " +
+    "absent: a window of its own); synchronize (typed keys go to all panes).",
+  core: false,
+  access: "operate",
+  annotations: ends,
+  parameters: layoutParameters,
+  described: {
+    tree: {
+      type: "object",
+      description: 'set: {"row": […]} or {"column": […]} of {"pane": "@7"} or {"command", "cwd"}, with weight',
+    },
+    size: { ...amountJson, description: 'for move: cells or "40%"' },
+    rows: { ...amountJson, description: "as size" },
+    cols: { ...amountJson, description: "as size" },
+  },
+  output: v.object({ session: v.string(), windows: v.array(v.unknown()) }),
+  run: async (given, ask) => {
+    if (given.action === "get") return wholeLayout(ask, given.session, null);
+    const { window, pane } = await changeLayout(given, ask);
+    return { pane, ...(await wholeLayout(ask, pane, window)) };
+  },
+});
+
+async function changeLayout(given: LayoutParameters, ask: Ask): Promise<Arrangement> {
+  const { session, action, tree, tmux, close_others, preset, to, direction, by, size, rows, cols, on, title } = given;
+  switch (action) {
+    case "set":
+      return ask("layout.set", { tree, tmux, close_others }, session);
+    case "preset":
+      return ask("layout.preset", { preset: needed(preset, action, "preset") }, session);
+    case "resize": {
+      const size = { ...amount(rows, "rows", "rows_percent"), ...amount(cols, "cols", "cols_percent") };
+      return ask("pane.resize", { ...size, direction, by }, session);
+    }
+    case "zoom":
+      return ask("pane.zoom", { on }, session);
+    case "swap":
+      return ask("pane.swap", { with: needed(to, action, "to") }, session);
+    case "rotate":
+      return ask("layout.rotate", {}, session);
+    case "move":
+      return ask("pane.move", { to, direction, ...amount(size, "cells", "percent") }, session);
+    case "focus": {
+      const way = v.safeParse(inputSchema("pane.select").entries.to, to);
+      return way.success ? ask("pane.select", { to: way.output }, session) : ask("pane.select", {}, to);
+    }
+    case "equalise":
+      return ask("layout.equalise", {}, session);
+    case "synchronize":
+      return ask("window.update", { synchronized: on ?? true }, session);
+    case "title": {
+      const text = needed(title, action, "title");
+      return ask("pane.update", { title: text === "" ? null : text }, session);
+    }
+    case "get":
+      throw new WshError("internal_error", "nothing is changed by 'get'");
+  }
+}
+
+/** Trees beside the panes in them, so that a tree can be changed and set again. @param only a window's id; null: all */
+async function wholeLayout(ask: Ask, target: string, only: string | null): Promise<object> {
+  const [{ session, windows: trees }, infos] = await Promise.all([
+    ask("layout.get", {}, target),
+    ask("window.list", {}, target),
+  ]);
+  const windows = shownWindows(infos).filter(({ id }) => only === null || id === only);
+  const treeOf = new Map(trees.map(({ id, tree, tmux }) => [id, { tree, tmux }]));
+  return { session, windows: windows.map((window) => ({ ...window, ...treeOf.get(window.id) })) };
+}
