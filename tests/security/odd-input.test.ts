@@ -60,12 +60,16 @@ function fieldsOf(schema: unknown): string[] {
 }
 
 /** What starts a process each time is asked with the most telling values alone. */
-const costly: ReadonlySet<string> = new Set(["sessions.create", "exec.fresh", "wsh_create_session", "wsh_exec"]);
+const costly: ReadonlySet<string> = new Set([
+  ...["sessions.create", "exec.fresh", "wsh_create_session", "wsh_exec"],
+  ...["window.create", "pane.split", "pane.respawn", "wsh_create_pane"],
+  ...["history.search", "history.delete", "wsh_history"],
+]);
 const fewValues = ['"__proto__"', "1e999", '"\\ud800"', '{"constructor":{"prototype":{"polluted":true}}}', "[[[[]]]]"];
 
 /** JSON texts of inputs: each field in turn with each value. */
 function inputsOf(fields: readonly string[], more = "", of = ""): string[] {
-  const command = costly.has(of) ? '"command":"true"' : "";
+  const command = costly.has(of) && fields.includes("command") ? '"command":"true"' : "";
   const others = [AT_ONCE, more, command].filter((text) => text !== "").join(",");
   const values = costly.has(of) ? fewValues : allValues;
   const all = [...fields, ...names];
