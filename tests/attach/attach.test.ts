@@ -94,7 +94,7 @@ withTmux("opening and leaving", () => {
     const ends: [name: string, end: () => Promise<unknown> | unknown, message: string, code: number][] = [
       ["a", () => wsh.ok("kill", "a"), "[session 'a' was killed]", 1],
       ["b", () => wsh.ok("detach", "b"), "[detached from session 'b']", 0],
-      ["c", () => process.kill(wsh.hosts().at(-1) ?? 0, "SIGKILL"), "[session 'c' is lost", 1],
+      ["c", () => wsh.killHost(-1), "[session 'c' is lost", 1],
       ["d", () => wsh.ok("stop"), "[session 'd' was ended by wsh stop]", 1],
     ];
     for (const [name, end, message, code] of ends) {
@@ -181,7 +181,7 @@ withTmux("what lives on", () => {
     await person.type("export KEPT=yes; echo marker");
     await person.sees(/^marker$/m);
     const before = (await wsh.list())[0];
-    process.kill(wsh.servers()[0] ?? 0, "SIGKILL");
+    await wsh.killServer();
     await until("the server to be gone", () => wsh.servers().length === 0);
     await person.type("echo still $KEPT");
     await person.sees(/^still yes$/m);

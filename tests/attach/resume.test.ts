@@ -41,7 +41,7 @@ describe("on every way out the terminal is as it was", () => {
     ["kill", (wsh) => wsh.ok("kill", "s"), 1],
     ["SIGHUP", (_, terminal) => process.kill(terminal.pid, "SIGHUP"), 129],
     ["SIGTERM", (_, terminal) => process.kill(terminal.pid, "SIGTERM"), 143],
-    ["kill -9 of the host", (wsh) => process.kill(wsh.hosts()[0] ?? 0, "SIGKILL"), 1],
+    ["kill -9 of the host", (wsh) => wsh.killHost(), 1],
   ];
   for (const [name, leave, code] of ways) {
     for (const drawn of [false, true]) {

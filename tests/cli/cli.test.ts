@@ -182,7 +182,7 @@ describe("sessions", () => {
   test("a session whose host was killed is gone from the list, and its name is free", async () => {
     await using own = new Wsh();
     await own.session("lost");
-    process.kill(own.hosts()[0] ?? 0, "SIGKILL");
+    await own.killHost();
     await until("the list to be empty", async () => (await own.list()).length === 0);
     await own.session("lost");
   });

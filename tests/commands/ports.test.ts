@@ -158,7 +158,9 @@ describe("whose port it is", () => {
     const daemon = `(setsid sh -c 'sleep 0.3; ${serve(port).replaceAll("'", `'"'"'`)}' </dev/null >/dev/null 2>&1 &)`;
     const answer = await start("/exec", { command: `${daemon}; sleep 60`, ...onPort(port) });
     expect(answer).toMatchObject({ decided_by: "port", port: { port } });
-    process.kill(answer.port?.pid ?? 0, "SIGKILL");
+    const pid = answer.port?.pid ?? 0;
+    expect(pid).toBeGreaterThan(1);
+    process.kill(pid, "SIGKILL");
     await http.kill(answer.session);
   });
 

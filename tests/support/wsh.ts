@@ -166,6 +166,16 @@ export class Wsh implements AsyncDisposable {
       .map(({ pid }) => pid);
   }
 
+  /** Kills the host that is the `at`th in age; -1 is the newest. Never 0, which is the tests' own group. */
+  async killHost(at = 0): Promise<void> {
+    process.kill(await until("a host", () => this.hosts().at(at)), "SIGKILL");
+  }
+
+  /** Kills the server. */
+  async killServer(): Promise<void> {
+    process.kill(await until("a server", () => this.servers()[0]), "SIGKILL");
+  }
+
   /** The server processes. */
   servers(): number[] {
     return this.processes()

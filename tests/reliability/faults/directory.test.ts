@@ -93,7 +93,7 @@ test("the locks deleted: sessions and server stay, make new ones, and are found 
   expect(await wsh.list()).toMatchObject([{ name: "s", pid }]);
   await until("the server", async () => (await wsh.fetch("/sessions").catch(() => null))?.status === 200);
   expect(await wsh.run("exec", "s", "--", "(exit 4)")).toMatchObject({ code: 4 });
-  process.kill(wsh.hosts()[0] ?? 0, "SIGKILL");
+  await wsh.killHost();
   await until("the session to be gone", async () => (await wsh.list()).length === 0);
   await wsh.session("s");
 });
@@ -105,7 +105,7 @@ test("a program that outlives its session's killed process does not keep the ses
   await wsh.ok("exec", "s", "--", `setsid sh -c 'echo $$ >${left}; exec sleep 1000' </dev/null >/dev/null 2>&1 &`);
   const pid = await until("the program", () => (existsSync(left) ? Number(readFileSync(left, "utf8")) : 0));
   try {
-    process.kill(wsh.hosts()[0] ?? 0, "SIGKILL");
+    await wsh.killHost();
     await until("the session to be gone", async () => (await wsh.list()).length === 0);
     process.kill(pid, 0);
     await wsh.session("s");
