@@ -13,6 +13,10 @@ const LONGEST_TASK = 24;
 /** Cells of a holder's name; a longer one would push the way out off a terminal of 80 columns. */
 const LONGEST_HOLDER = 24;
 
+/** Cells of a line that could not be put at the prompt, and of the reason: together they fit a terminal of 80 columns. */
+const LONGEST_LINE = 24;
+const LONGEST_REASON = 28;
+
 /** Cuts to this many cells, with an ellipsis where something is missing. */
 function cut(text: string, cells: number): string {
   const line = cleanText(text).replace(/\s+/g, " ").trim();
@@ -48,6 +52,11 @@ export function message(text: string): string {
 export function handedOverNotice(task: string, prefix: string): string {
   const words = cut(task, LONGEST_TASK);
   return ` ${prefix} gives back${words === "" ? "" : `: ${words}`} `;
+}
+
+/** Shown when a line that was to come with the next prompt did not. */
+export function lineNotOfferedNotice(line: string, why: string): string {
+  return ` not put at the prompt: ${cut(line, LONGEST_LINE)} (${cut(why, LONGEST_REASON)}) `;
 }
 
 /** Draws a notice in the upper right corner; in the lower one while the cursor is in the first row. */

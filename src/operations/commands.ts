@@ -97,7 +97,10 @@ export const commandOperations = [
       ),
     }),
     output: v.object({
-      state: v.pipe(v.picklist(["offered", "pending"]), v.description("pending: it comes with the next prompt")),
+      state: v.pipe(
+        v.picklist(["offered", "pending"]),
+        v.description("pending: it comes with the next prompt; where it cannot, within 10 s, viewers are told so"),
+      ),
       output_cursor: v.number(),
     }),
     errors: ["not_at_prompt", "prompt_not_empty", "no_shell_integration", "session_ended", "input_send_failed"],

@@ -16,6 +16,7 @@ import { isSecret, type PtyExit } from "../pty/port.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
+import { Notice } from "./notice.ts";
 import { Questions } from "./questions/questions.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, Typed } from "./types.ts";
 import { Viewers } from "./viewers.ts";
@@ -28,6 +29,8 @@ export class Session<P extends PaneRef = PaneRef> {
   readonly keyboard: Keyboard;
   /** What the person is asked. */
   readonly questions: Questions;
+  /** What the people at it are told in passing. */
+  readonly notice: Notice;
   readonly window: Window;
   /** How the session ends. */
   readonly lifetime: Lifetime;
@@ -60,6 +63,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.elements = this.drawing(clock);
     this.keyboard = this.keys(clock);
     this.questions = this.asking(clock);
+    this.notice = new Notice(clock, () => events.emit("drawn", undefined));
     this.window = new Window(
       { id: windowId(options.windowId), pane, place: (outer) => this.elements.layout(outer) },
       { rows: options.rows, cols: options.cols },
@@ -78,6 +82,7 @@ export class Session<P extends PaneRef = PaneRef> {
         this.elements.dispose();
         this.keyboard.dispose();
         this.questions.dispose();
+        this.notice[Symbol.dispose]();
         pane.release(gone);
       },
     });

@@ -161,14 +161,15 @@ export class Painter {
     return this.asking(above === null ? shown : above.draw(shown));
   }
 
-  /** What the person is asked, above everything. Keys and clicks are then for it, not for the program. */
+  /** What the person is asked or told, above everything. Keys and clicks are then for it, not for the program. */
   private asking(frame: Frame): Frame {
-    const { questions } = this.session;
+    const { questions, notice } = this.session;
     const { dialog, handedOver } = questions;
-    if (dialog === null && handedOver === null) return frame;
+    const told = handedOver === null ? notice.text : handedOverNotice(handedOver, this.options.prefix);
+    if (dialog === null && told === null) return frame;
     // Echoes are not written ahead of the picture.
     this.kept.forget();
-    if (dialog === null) return drawNotice(frame, handedOverNotice(handedOver ?? "", this.options.prefix));
+    if (dialog === null) return told === null ? frame : drawNotice(frame, told);
     const modes = { ...frame.modes, ...dialogModes };
     return { ...drawDialog(frame, layoutDialog(dialog, frame)), modes };
   }

@@ -212,7 +212,7 @@ export class Presentation {
     const { rows, cols, program } = shown;
     if (program === null || !this.options.mayRelay || outer.above !== null || session.keyboard.owner !== null)
       return false;
-    if (session.questions.isShown) return false;
+    if (session.questions.isShown || session.notice.text !== null) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
   }
 

@@ -6,6 +6,7 @@
 import type { Scope } from "../../operations/define.ts";
 import type { OperationNameOf, OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { Access, Caller } from "../../protocol/caller.ts";
+import type { Notice } from "../../session/notice.ts";
 import type { Answers } from "../../session/questions/types.ts";
 import type { Session } from "../../session/session.ts";
 
@@ -21,6 +22,8 @@ export interface HandlerContext {
   readonly questions: Answers;
   /** The pane that the target means. @throws WshError pane_not_found */
   readonly pane: () => string;
+  /** What the people at the pane are told in passing. */
+  readonly notice: Notice;
   /** The target as the caller wrote it; absent where the connection says it all. */
   readonly target?: string;
 }

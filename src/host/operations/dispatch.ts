@@ -66,5 +66,6 @@ export async function operate(
     ...(target === undefined ? {} : { target }),
     questions: membership.isMember ? answersThere(promotion, { caller, access }) : session.questions,
     pane: () => pane.id,
+    notice: session.notice,
   });
 }

@@ -1,21 +1,38 @@
-/** `prompt.offer`: puts a line at the shell's prompt without running it. */
+/**
+ * `prompt.offer`: puts a line at the shell's prompt without running it. Where that is to happen behind the command that
+ * asks for it, the answer comes first: a line that cannot be put there is told to the people at the pane.
+ */
+import { lineNotOfferedNotice } from "../../compositor/notices.ts";
+import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { cleanLine } from "../../pane/commands/line-offer.ts";
 import type { Pane } from "../../pane/pane.ts";
+import { type ErrorCode, WshError } from "../../protocol/errors.ts";
 
 /** Longest wait for the end of the command that asked for a line at the next prompt, in ms. */
 const OFFER_MS = 10_000;
+/** Errors that a notice tells in fewer words than their messages. */
+const reasons: Partial<Record<ErrorCode, string>> = {
+  not_at_prompt: "a program runs",
+  prompt_not_empty: "something stands there",
+};
 
 export async function offer(
   pane: Pane,
   { text, after_command }: ParsedInput<"prompt.offer">,
+  { notice }: Pick<HandlerContext, "notice">,
 ): Promise<OperationOutput<"prompt.offer">> {
   pane.requireRunning();
   const line = cleanLine(text);
   const waits = after_command && pane.commands.log.phase === "running";
   const offered = pane.commands.offer({ text: line, maxWaitMs: waits ? OFFER_MS : 0 });
-  // The command that asks ends before it could be told; what stands at the prompt then shows whether it came.
-  if (waits) void offered.catch(() => {});
-  else await offered;
+  if (!waits) await offered;
+  else {
+    // The command that asks ends before it could be told.
+    void offered.catch((thrown) => {
+      const { code, message } = WshError.from(thrown);
+      notice.show(lineNotOfferedNotice(line, reasons[code] ?? message));
+    });
+  }
   return { state: waits ? "pending" : "offered", output_cursor: pane.outputCursor };
 }

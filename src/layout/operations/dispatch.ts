@@ -44,6 +44,7 @@ export async function operate(split: Split, request: PeerRequest, view?: WindowV
   const context: HandlerContext = {
     ...{ signal, caller, access, session: session.name, sessionId: session.id, questions: session.questions },
     pane: () => split.place(target).pane,
+    notice: session.notice,
     ...(target === undefined ? {} : { target }),
   };
   if (operation.scope === "session") {

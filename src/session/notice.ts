@@ -1,0 +1,41 @@
+/**
+ * What wsh tells the people at a session in passing: one line over the picture, the newest alone, for some seconds.
+ * What must stay true: it takes no key, and is gone when its time is over or the session is.
+ */
+import type { Clock } from "../base/clock.ts";
+
+/** How long a notice is shown, in ms: as long as two lines take to be read. */
+const SHOWN_MS = 8_000;
+
+export class Notice implements Disposable {
+  private current: string | null = null;
+  private timer: Disposable | null = null;
+
+  /** @param changed it is to be drawn, or drawn no more */
+  constructor(
+    private readonly clock: Clock,
+    private readonly changed: () => void,
+  ) {}
+
+  /** Null when there is nothing to be told. */
+  get text(): string | null {
+    return this.current;
+  }
+
+  show(text: string): void {
+    this.timer?.[Symbol.dispose]();
+    this.timer = this.clock.after(SHOWN_MS, () => this.set(null));
+    this.set(text);
+  }
+
+  [Symbol.dispose](): void {
+    this.timer?.[Symbol.dispose]();
+    this.timer = null;
+    this.current = null;
+  }
+
+  private set(text: string | null): void {
+    this.current = text;
+    this.changed();
+  }
+}

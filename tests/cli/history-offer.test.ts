@@ -1,0 +1,56 @@
+/** A line that was to come with the next prompt, and cannot: who is at the session is told, and nothing is typed. */
+import { describe, expect, test } from "bun:test";
+import { hasTmux, PersonTerminal } from "../support/terminals/tmux-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+/** Asks for a line behind `cat`, which then ends with something typed ahead. */
+async function offeredBehindText(wsh: Wsh, target: string): Promise<void> {
+  await wsh.ok("wait", target, "prompt");
+  await wsh.ok("send", target, "cat >/dev/null\r");
+  await until("cat to run", async () => (await wsh.ok("status", target)).includes("cat"));
+  const answer = await wsh.fetch(`/sessions/${encodeURIComponent(target)}/offer`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ text: "echo offered-line", after_command: true }),
+  });
+  expect([answer.status, await answer.json()]).toMatchObject([200, { state: "pending" }]);
+  await wsh.ok("send", target, "\x04mine");
+}
+
+describe.if(hasTmux)("a line that cannot be put at the prompt", () => {
+  test("is told to who is attached, for a while, and what was typed stays", async () => {
+    await using wsh = new Wsh();
+    await wsh.server();
+    await wsh.session("dev");
+    await using person = await PersonTerminal.open(wsh);
+    await person.type("wsh attach dev");
+    await person.sees(/^\$$/m);
+    await offeredBehindText(wsh, "dev");
+    const told = await person.sees("not put at the prompt: echo offered-line (something stands there)");
+    expect(told).toMatch(/^\$ mine/m);
+    await person.sees((screen) => !screen.includes("not put at the prompt"));
+    await person.keys("C-u");
+    await person.sees(/^\$$/m);
+    expect(await wsh.ok("screen", "dev")).not.toContain("offered-line");
+  });
+
+  test("is told in a session of several panes, too", async () => {
+    await using wsh = new Wsh();
+    await wsh.server();
+    await wsh.session("dev");
+    const [pane] = (await wsh.list())[0]?.windows[0]?.panes ?? [];
+    const split = await wsh.fetch("/sessions/dev/panes", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+    });
+    expect(split.ok).toBe(true);
+    await using person = await PersonTerminal.open(wsh, { cols: 160 });
+    await person.type("wsh attach dev");
+    await person.sees(/^\$ /m);
+    await offeredBehindText(wsh, pane?.id ?? "");
+    await person.sees("not put at the prompt: echo offered-line");
+    await person.sees((screen) => !screen.includes("not put at the prompt"));
+  });
+});
