@@ -60,7 +60,8 @@ function measured(directory: string) {
       const record = commandAt(at);
       lines.push(record.command);
       const begun = performance.now();
-      writer.append(record);
+      // As a session does: once as it begins, and once as it ends.
+      writer.append(record, writer.begin(record));
       if (at % 100 === journal) spent.push(performance.now() - begun);
     }
     writer.close();

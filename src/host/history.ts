@@ -6,7 +6,7 @@ import type { Logger } from "../instance/log/log.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { type KeptCommand, ShellHistory } from "../pane/commands/shell-history.ts";
 import { cutOutput } from "../pane/text/cut-output.ts";
-import { Journal } from "../store/history/journal.ts";
+import { type Begun, Journal } from "../store/history/journal.ts";
 import type { HistoryPlaces } from "../store/history/places.ts";
 import { type HistoryRecord, MAX_COMMAND, MAX_OUTPUT } from "../store/history/record.ts";
 import type { Session } from "./session.ts";
@@ -29,15 +29,30 @@ export function keepHistory(session: Session, options: HistoryOptions): Disposab
     begun: options.begun,
     failed: (error) => logger.warn("commands wait for the history: its journal cannot be written", { error }),
   });
-  const typedByPerson = (): boolean => (pane.inputFrom ?? (options.startedByProgram ? "api" : "person")) === "person";
+  /** Commands that run, and are written down so far. */
+  const running = new Map<number, Begun>();
   const { shell } = pane.integration();
-  const kept = new ShellHistory(pane.commands.log, typedByPerson, (command) => {
-    if (session.isPrivate) return;
-    const output = settings.history === "output" ? outputOf(session, command) : null;
-    journal.append({ ...recordOf(session, command), shell, output });
+  const kept = new ShellHistory(pane.commands.log, {
+    typedByPerson: () => (pane.inputFrom ?? (options.startedByProgram ? "api" : "person")) === "person",
+    isPrivate: () => session.isPrivate,
+    begun: (command) => {
+      running.set(command.record.id, journal.begin({ ...recordOf(session, command), shell, output: null }));
+    },
+    ended: (command) => {
+      const begun = running.get(command.record.id);
+      running.delete(command.record.id);
+      const output = settings.history === "output" ? outputOf(session, command) : null;
+      journal.append({ ...recordOf(session, command), shell, output }, begun);
+    },
+    left: (id) => {
+      const begun = running.get(id);
+      if (running.delete(id) && begun !== undefined) journal.forget(begun);
+    },
   });
+  const unlisten = session.events.on("renamed", ({ new_name }) => journal.named(session.id, new_name, Date.now()));
   return {
     [Symbol.dispose]: () => {
+      unlisten();
       kept[Symbol.dispose]();
       journal.close();
     },

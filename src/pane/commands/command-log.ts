@@ -65,8 +65,9 @@ export interface CommandLogPort {
 }
 
 export interface CommandLogEvents {
-  /** C: a command started. */
+  /** C: a command started; then, what its shell says it is. */
   started(record: CommandRecord): void;
+  named(record: CommandRecord): void;
   /** The command ended, was lost, or the program ended under it. */
   finished(record: CommandRecord): void;
   /** B: the shell takes input. */
@@ -335,20 +336,18 @@ export class CommandLog {
     if (shell.running !== null) return;
     const prompt = shell.promptEnd;
     if (prompt !== null) this.emit((listener) => listener.commandLine?.(prompt, mark.position));
-    const { clock } = this.port;
-    const start = mark.position;
     const { expected } = this;
-    const isLong = expected !== null && expected.line.length > MAX_COMMAND_LINE;
-    const typed = isLong ? "" : typedBetween(this.port.text, prompt, start);
+    const length = expected?.line.length ?? 0;
+    const typed = length > MAX_COMMAND_LINE ? "" : typedBetween(this.port.text, prompt, mark.position);
     const shown = typed.trim() === "" ? null : typed.trim();
     const line = expected?.command ?? mark.commandLine ?? shown;
     const id = this.nextId;
     const isAskedFor = expected !== null || this.port.isAskedFor?.();
     const spool = isAskedFor ? (this.port.spools?.open() ?? null) : null;
-    const output = new RunningOutput(this.port.text, start, this.limits.recordBytes, spool);
+    const output = new RunningOutput(this.port.text, mark.position, this.limits.recordBytes, spool);
     const entry: Entry = {
-      record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: clock.wall() }),
-      startedAt: clock.now(),
+      record: startedRecord(mark, { id, line, cwd: this.port.cwd(), at: this.port.clock.wall() }),
+      startedAt: this.port.clock.now(),
       scrolledAway: this.port.text.scrolledAway,
       sent: expected,
       shown,
@@ -378,6 +377,7 @@ export class CommandLog {
     entry.said = command;
     if (entry.sent !== null) settleSent(entry);
     else entry.record = { ...entry.record, command: cutCommand(command) };
+    if (running !== null) this.emit((listener) => listener.named?.(running.record));
   }
 
   private end(

@@ -51,11 +51,13 @@ export interface ShellStatus {
 
 /**
  * Parameters of C by which a shell says whether it keeps a command in its own history: `history`: `no`, or `later` where
- * only the next C can say (`kept`: 1 or 0). A shell that says nothing has kept what it reports with E.
+ * only the next C can say (`kept`: 1 or 0); `entry`: 1, it has one more entry than before. A shell that says nothing has
+ * kept what it reports with E.
  */
 export interface ShellHistoryParams {
   readonly history?: string | undefined;
   readonly kept?: string | undefined;
+  readonly entry?: string | undefined;
 }
 
 /** Where a command came from: what decides whether a history of commands may keep it. */

@@ -1,11 +1,13 @@
 /**
  * The commands that a history may keep, each once it is certain that the shell keeps it in its own: what a person kept
  * out of that (a leading blank, HISTIGNORE, fish's private mode) is reported nowhere else either. Commands that exec
- * sent are reported always: whoever sent them decides what the shell's history shows.
+ * sent are reported always: whoever sent them decides what the shell's history shows. What ran while the session was
+ * private, were it only at its beginning or its end, is not.
  *
- * A shell says so with C (zsh, fish), or by reporting the history's entry with E, which bash does after D: a command is
- * decided at the next prompt, at the next command, or at the shell's end. A command that the shell left out as a
- * repetition of one that it had kept is reported; one that was only indented is not.
+ * A shell says so with C and the E behind it (zsh, fish), with C alone (bash, where its history has an entry more by
+ * then), or by reporting the history's entry with E, which bash does after D: a command is decided as it begins, or else
+ * at the next prompt, at the next command, or at the shell's end. A command that the shell left out as a repetition of
+ * one that it had kept is reported; one that was only indented is not.
  */
 
 import type { CommandRecord } from "../../protocol/commands.ts";
@@ -24,25 +26,41 @@ export interface KeptCommand {
   readonly byProgram: boolean;
 }
 
+export interface ShellHistoryPort {
+  /** Whether the newest input came from a person, as a command begins. */
+  typedByPerson(): boolean;
+  isPrivate(): boolean;
+  /** A command runs that is to be kept. Not called for those of which that shows only later. */
+  begun(command: KeptCommand): void;
+  /** A command has ended and is to be kept. Called once for each. */
+  ended(command: KeptCommand): void;
+  /** A command that had begun is not to be kept after all. */
+  left(id: number): void;
+}
+
+/** A command that runs, or has ended and is not decided. */
+interface Open {
+  readonly id: number;
+  readonly byProgram: boolean;
+  readonly isPrivate: boolean;
+  begun: boolean;
+}
+
 export class ShellHistory implements Disposable {
   private readonly known = new Set<string>();
   private readonly listener: Disposable;
-  /** Commands that have ended, or run, and are not decided: one for each shell inside another. */
-  private open: { readonly id: number; readonly byProgram: boolean }[] = [];
+  /** One for each shell inside another. */
+  private open: Open[] = [];
   /** Waits for what its shell says with the next C. */
   private readonly later = new Map<ChildShell | null, KeptCommand>();
 
-  /**
-   * @param typedByPerson whether the newest input came from a person, as a command begins
-   * @param keep called once for each command
-   */
   constructor(
     private readonly log: CommandLog,
-    private readonly typedByPerson: () => boolean,
-    private readonly keep: (command: KeptCommand) => void,
+    private readonly port: ShellHistoryPort,
   ) {
     this.listener = log.on({
       started: ({ id }) => this.started(id),
+      named: ({ id }) => this.begin(id),
       prompt: () => this.decide(),
       exited: () => this.decide(),
     });
@@ -62,19 +80,36 @@ export class ShellHistory implements Disposable {
     const later = this.later.get(shell);
     if (later !== undefined && origin?.history.kept === "1") this.add(later);
     this.later.delete(shell);
-    this.open.push({ id, byProgram: origin?.sent?.byProgram ?? !this.typedByPerson() });
+    const byProgram = origin?.sent?.byProgram ?? !this.port.typedByPerson();
+    this.open.push({ id, byProgram, isPrivate: this.port.isPrivate(), begun: false });
+    this.begin(id);
+  }
+
+  /** Reports a command that runs, if it is certain by now that it is to be kept. */
+  private begin(id: number): void {
+    const open = this.open.find((each) => each.id === id);
+    const record = this.log.get(id);
+    const origin = this.log.origin(id);
+    if (open === undefined || open.begun || open.isPrivate || record === null || origin === null) return;
+    if (record.state !== "running" || record.command === null || this.verdict(origin) !== "keep") return;
+    open.begun = true;
+    this.port.begun({ record, byProgram: open.byProgram });
   }
 
   private decide(): void {
     const { open } = this;
     // A prompt inside a command that goes on is another shell's.
     this.open = open.filter(({ id }) => this.log.get(id)?.state === "running");
-    for (const { id, byProgram } of open) {
+    for (const { id, byProgram, isPrivate, begun } of open) {
       const record = this.log.get(id);
       const origin = this.log.origin(id);
       if (record === null || record.state === "running" || origin === null || record.command === null) continue;
+      if (isPrivate || this.port.isPrivate()) {
+        this.port.left(id);
+        continue;
+      }
       const command = { record, byProgram };
-      const verdict = this.verdict(origin);
+      const verdict = begun ? "keep" : this.verdict(origin);
       if (verdict === "later") this.wait(origin.shell, command);
       else if (verdict === "keep") this.add(command);
     }
@@ -92,6 +127,7 @@ export class ShellHistory implements Disposable {
   private verdict({ sent, said, shown, indented, history }: CommandOrigin): "keep" | "later" | "leave" {
     if (sent !== null) return "keep";
     if (history.history === "no") return "leave";
+    if (history.entry === "1") return "keep";
     if (history.history === "later") return said !== null && this.known.has(said) ? "keep" : "later";
     if (said !== null) return "keep";
     return shown !== null && !indented && this.known.has(shown) ? "keep" : "leave";
@@ -108,6 +144,6 @@ export class ShellHistory implements Disposable {
         this.known.delete(oldest);
         break;
       }
-    this.keep(command);
+    this.port.ended(command);
   }
 }

@@ -7,7 +7,8 @@
 # C is printed by PS0, D by the first element of PROMPT_COMMAND, A and B by PS1, which the last element wraps again
 # whenever the user has changed it. Should PROMPT_COMMAND be taken away, PS1 prints D, and says that it is late where
 # another PROMPT_COMMAND has run before it; the hooks are put back when the line editor is asked. There is no DEBUG trap.
-# C is printed only behind a prompt that had our B, so that no command begins which no D can end.
+# C is printed only behind a prompt that had our B, so that no command begins which no D can end. It says entry=1 where
+# bash's own history has taken the line in.
 # A private key asks the line editor for what it holds (the section "Line editor").
 # The state lives in arrays, which bash never exports; the hooks run with their output shut, so that neither `set -x`
 # nor the user's own traps show them.
@@ -414,7 +415,7 @@ if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 404)); then
   __wsh_ps=(
     '${__wsh[d${__wsh[open]}]+'$'\e'']133;D;$?'"${__wsh_text[key]}"';id=${__wsh[id]}${PROMPT_COMMAND[*]:+;late=1}'$'\a''}${0:0*(__wsh[open]=0):0}'$'\e'']7;file://${HOSTNAME-}${__wsh[url]-}'$'\a\e'"]133;A${__wsh_text[key]}"$'\a'
     $'\e'"]133;B${__wsh_text[key]}"$'\a'
-    '${__wsh[p${PS1%%*__wsh_ps*}]+${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]}'$'\a''}'
+    '${__wsh[p${PS1%%*__wsh_ps*}]+${0:0*(__wsh[open]||(__wsh[id]+=1,__wsh[open]=1)):0}'$'\e'"]133;C${__wsh_text[key]}"';id=${__wsh[id]};entry=$((${HISTCMD-0}>__wsh[number]))'$'\a''}'
   )
 else
   [[ -z ${WSH_SHELL_KEY-} ]] || { : >|"$WSH_SHELL_KEY"; } 2>/dev/null

@@ -14,7 +14,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { HistoryPlaces } from "./places.ts";
 
 /** Version of the tables, in `PRAGMA user_version`. */
-const SCHEMA = 1;
+const SCHEMA = 2;
 /** How long a writer waits for another one, in ms. Without it, concurrent writers lose transactions. */
 const BUSY_MS = 5_000;
 /** Ids per ms of time: more commands than begin in one. An id stays an exact number until the year 2109. */
@@ -46,6 +46,20 @@ CREATE VIRTUAL TABLE words USING fts5 (
   command, facets, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
 );
 INSERT INTO words (words, rank) VALUES ('hashsize', ${INDEX_BATCH_BYTES});
+`;
+
+/**
+ * Since version 2: where the lines of commands stand that have begun and not ended, in journals; and the names that each
+ * session had, with the newest command under each.
+ */
+const additions = `
+CREATE TABLE begun (
+  journal INTEGER NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL, length INTEGER NOT NULL,
+  PRIMARY KEY (journal, seq)
+) WITHOUT ROWID;
+CREATE TABLE sessions (id TEXT NOT NULL, name TEXT NOT NULL, newest INTEGER NOT NULL, PRIMARY KEY (id, name)) WITHOUT ROWID;
+INSERT INTO sessions SELECT session_id, session, max(id) FROM commands
+  WHERE session_id IS NOT NULL AND session IS NOT NULL GROUP BY session_id, session;
 `;
 
 /**
@@ -93,6 +107,7 @@ function migrate(db: Database, path: string): void {
         });
       }
       if (version < 1) db.run(tables);
+      if (version < 2) db.run(additions);
       db.run(`PRAGMA user_version = ${SCHEMA}`);
     }).immediate();
   }

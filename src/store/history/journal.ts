@@ -7,13 +7,17 @@
  * there: then it is blanked, under the writer, which only appends; a line that a full disk cut is ended by the next
  * write and written again under the same number. Commands wait in memory while nothing can be written, up to a limit;
  * past it the oldest are dropped. Nothing is opened before the first command.
+ *
+ * A command may be written down as it begins: should its end never come, since the process was killed, that much of it
+ * is kept. The line of its end is complete in itself, and names the other. Both are in one journal: when one is full,
+ * what runs then moves on to the next.
  */
 import fs from "node:fs";
 import { join } from "node:path";
 import { isFileAt } from "../../instance/lock.ts";
 import { ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
-import { type HistoryRecord, writeLine } from "./record.ts";
+import { type HistoryRecord, writeBegin, writeLine, writeMoved, writeNamed } from "./record.ts";
 
 /** Length at which a journal is closed and another one begun, in bytes: a second of taking in. */
 const ROTATE_BYTES = 4 * 1024 * 1024;
@@ -30,7 +34,16 @@ export interface JournalEvents {
   failed(error: unknown): void;
 }
 
+/** A command that has begun and not ended. */
+export interface Begun {
+  /** Number of its line in the journal that is written to. */
+  seq: number;
+  readonly record: HistoryRecord;
+}
+
 export class Journal {
+  private readonly begun = new Set<Begun>();
+  private isUsed = false;
   private fd: number | null = null;
   private bytes = 0;
   private seq = 0;
@@ -46,9 +59,47 @@ export class Journal {
     private readonly events: JournalEvents,
   ) {}
 
-  append(record: HistoryRecord): void {
-    if (this.bytes >= ROTATE_BYTES && this.pending.length === 0) this.close();
-    const line = writeLine({ seq: ++this.seq, record });
+  /** A command has begun: hand what this returns to `append` with its end. */
+  begin(record: HistoryRecord): Begun {
+    this.isUsed = true;
+    this.rotate();
+    const begun = { seq: ++this.seq, record };
+    this.begun.add(begun);
+    this.write(writeBegin(begun.seq, record));
+    return begun;
+  }
+
+  /** A command has ended. */
+  append(record: HistoryRecord, begun?: Begun): void {
+    this.isUsed = true;
+    this.rotate();
+    if (begun !== undefined) this.begun.delete(begun);
+    this.write(writeLine({ seq: ++this.seq, begun: begun?.seq, record }));
+  }
+
+  /** A command that has begun is not to be kept after all. */
+  forget(begun: Begun): void {
+    if (this.begun.delete(begun)) this.write(writeMoved(++this.seq, begun.seq));
+  }
+
+  /** The session has another name: what it ran is found by that, too. Nothing is written where nothing was before. */
+  named(id: string, name: string, at: number): void {
+    if (this.isUsed) this.write(writeNamed(id, name, at));
+  }
+
+  /** Goes on in another journal when this one is long enough. */
+  private rotate(): void {
+    if (this.bytes < ROTATE_BYTES || this.pending.length > 0) return;
+    for (const each of this.begun) this.write(writeMoved(++this.seq, each.seq));
+    if (this.pending.length > 0) return;
+    this.close();
+    for (const each of this.begun) {
+      each.seq = ++this.seq;
+      this.write(writeBegin(each.seq, each.record));
+    }
+  }
+
+  private write(line: string): void {
     const bytes = Buffer.byteLength(line);
     this.pending.push({ line, bytes });
     this.pendingBytes += bytes;
@@ -71,7 +122,7 @@ export class Journal {
   private flush(): void {
     try {
       for (let next = this.pending[0]; next !== undefined; next = this.pending[0]) {
-        this.write(next.line);
+        this.put(next.line);
         this.pending.shift();
         this.pendingBytes -= next.bytes;
       }
@@ -83,7 +134,7 @@ export class Journal {
   }
 
   /** @throws the system's error; then the line is not, or not wholly, in the file */
-  private write(line: string): void {
+  private put(line: string): void {
     this.fd ??= this.open();
     const bytes = Buffer.from(this.torn ? `\n${line}` : line);
     let written = 0;

@@ -27,11 +27,53 @@ export interface HistoryRecord {
 /** A line of a journal: a record, and its number in this journal, from 1. */
 export interface JournalLine {
   readonly seq: number;
+  /** Number of the line that said that the command began: it needs that one no more. */
+  readonly begun?: number | undefined;
   readonly record: HistoryRecord;
 }
 
-export function writeLine({ seq, record }: JournalLine): string {
-  return `${JSON.stringify({ seq, ...record })}\n`;
+export function writeLine({ seq, begun, record }: JournalLine): string {
+  return `${JSON.stringify({ seq, ...(begun === undefined ? {} : { begun }), ...record })}\n`;
+}
+
+/** A command that has begun: it is read only when its end never came. */
+const BEGIN = '{"begin":';
+/** A command of another line goes on in another journal. */
+const MOVED = '{"moved":';
+
+export function writeBegin(seq: number, record: HistoryRecord): string {
+  return `${BEGIN}${seq},${JSON.stringify({ seq, ...record }).slice(1)}\n`;
+}
+
+export function writeMoved(seq: number, begun: number): string {
+  return `${MOVED}${begun},"seq":${seq}}\n`;
+}
+
+/** A session has another name. */
+const NAMED = '{"named":';
+
+/** @param at Unix time in ms */
+export function writeNamed(id: string, name: string, at: number): string {
+  return `${NAMED}${JSON.stringify(name)},"id":${JSON.stringify(id)},"at":${at}}\n`;
+}
+
+/** Returns null for any other line. */
+export function readNamed(text: string): { readonly id: string; readonly name: string; readonly at: number } | null {
+  if (!text.startsWith(NAMED)) return null;
+  try {
+    const { id, named: name, at } = JSON.parse(text);
+    return typeof id === "string" && typeof name === "string" && Number.isFinite(at) ? { id, name, at } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** What a line is, as far as its beginning says. For most lines that is all that is needed of them. */
+export function kindOf(text: string): { readonly kind: "begin" | "moved"; readonly begun: number } | null {
+  const kind = text.startsWith(BEGIN) ? "begin" : text.startsWith(MOVED) ? "moved" : null;
+  if (kind === null || !text.endsWith("}")) return null;
+  const begun = Number.parseInt(text.slice(BEGIN.length, text.indexOf(",", BEGIN.length)), 10);
+  return Number.isSafeInteger(begun) && begun > 0 ? { kind, begun } : null;
 }
 
 /** Returns null for text that is no line: a piece that a full disk cut off, or another program's. */
@@ -43,17 +85,18 @@ export function readLine(text: string): JournalLine | null {
     return null;
   }
   // Not copied without its number: that would take as long as reading it.
-  return isLine(value) ? { seq: value.seq, record: value } : null;
+  return isLine(value) ? { seq: value.seq, begun: value.begun, record: value } : null;
 }
 
 const texts = ["cwd", "signal", "session", "session_id", "pane_id", "shell", "output"] as const;
 const numbers = ["started_at", "duration_ms", "exit_code"] as const;
 
 /** Checked by hand: a schema would take as long as the rest of taking a command in. */
-function isLine(value: unknown): value is HistoryRecord & { readonly seq: number } {
+function isLine(value: unknown): value is HistoryRecord & { readonly seq: number; readonly begun?: number } {
   if (typeof value !== "object" || value === null) return false;
   const line = value as Readonly<Record<string, unknown>>;
-  const { seq, command, by } = line;
+  const { seq, begun, command, by } = line;
+  if (begun !== undefined && typeof begun !== "number") return false;
   if (typeof seq !== "number" || !Number.isSafeInteger(seq) || seq < 1 || typeof command !== "string") return false;
   return (
     historyActors.some((actor) => actor === by) &&

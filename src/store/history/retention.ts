@@ -6,6 +6,7 @@
 import type { Database } from "bun:sqlite";
 import { basename } from "node:path";
 import { idAt } from "./database.ts";
+import { sessionFacet } from "./facets.ts";
 import { blankJournal } from "./journal.ts";
 
 export interface Retention {
@@ -79,6 +80,8 @@ export function removeAllRows(db: Database): number {
       const { changes } = db.run("DELETE FROM commands");
       db.run("INSERT INTO words (words) VALUES ('delete-all')");
       db.run("DELETE FROM outputs");
+      db.run("DELETE FROM sessions");
+      db.run("DELETE FROM begun");
       return changes;
     })
     .immediate();
@@ -100,10 +103,22 @@ export function removeRows(db: Database, ids: readonly number[]): number {
   return removed;
 }
 
+/** Removes the names of sessions of which no command is left, under any of their names. */
+function removeNames(db: Database): void {
+  const left = db.query("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1");
+  const remove = db.query("DELETE FROM sessions WHERE id = ?");
+  const all = db.query<{ id: string; name: string }, []>("SELECT id, name FROM sessions").all();
+  const names = [...new Set(all.map(({ name }) => name))];
+  const living = new Set(names.filter((name) => left.get(`facets : ${sessionFacet(name)}`) !== null));
+  const kept = new Set(all.filter(({ name }) => living.has(name)).map(({ id }) => id));
+  for (const { id } of all) if (!kept.has(id)) remove.run(id);
+}
+
 /** @throws the system's error, or SQLite's: then pieces of what was removed may still be in files */
 export function eraseRemoved(db: Database, journals: readonly string[]): void {
   // What is blanked below is in the database, and stays there if the power fails.
   db.run("PRAGMA synchronous = FULL");
+  removeNames(db);
   // The index keeps deleted words until it is merged, and the log of changes until it is emptied.
   db.run("INSERT INTO words (words) VALUES ('optimize')");
   db.run("PRAGMA incremental_vacuum");

@@ -38,9 +38,11 @@ const COLUMNS = `c.id, c.command, c.cwd, c.started_at, c.duration_ms, c.exit_cod
 /** Returns one more than the limit when there are more. */
 export function searchHistory(db: Database, search: HistorySearch): FoundCommand[] {
   const { words, rest } = splitWords(search.words ?? "");
+  const session = search.session === undefined ? null : namedSession(db, search.session);
   const match = [
     ...words.map((word) => `command : ${quoted(word)} *`),
     ...facets(search).map((facet) => `facets : ${quoted(facet)}`),
+    ...(session === null ? [] : [`facets : (${session.names.map((name) => quoted(sessionFacet(name))).join(" OR ")})`]),
   ];
   const where: string[] = [];
   const values: (string | number)[] = [];
@@ -59,7 +61,10 @@ export function searchHistory(db: Database, search: HistorySearch): FoundCommand
   // Digests may collide, and a mark is no word: what the index said is looked at again.
   if (search.cwd !== undefined && search.cwd !== "/")
     add("(c.cwd = ? OR substr(c.cwd, 1, ?) = ?)", search.cwd, search.cwd.length + 1, `${search.cwd}/`);
-  if (search.session !== undefined) add("c.session = ?", search.session);
+  if (session !== null && search.session !== undefined) {
+    const ids = session.ids.map(() => "?").join(", ");
+    add(`(c.session = ? OR c.session_id IN (${ids}))`, search.session, ...session.ids);
+  }
   if (search.by !== undefined) add("c.by = ?", search.by);
   if (search.exit_code !== undefined) add("c.exit_code = ?", search.exit_code);
   if (search.min_duration_ms !== undefined) add("c.duration_ms >= ?", search.min_duration_ms);
@@ -71,6 +76,27 @@ export function searchHistory(db: Database, search: HistorySearch): FoundCommand
   return db.query<FoundCommand, (string | number)[]>(sql).all(...values, search.limit + 1);
 }
 
+/** Most sessions that are followed through their names; of one name, in all the time that is kept. */
+const MAX_RENAMED = 100;
+
+/**
+ * The sessions that ended up with this name after others, and all names under which commands may be theirs: what ran
+ * before a session was renamed is found by its name of now.
+ */
+function namedSession(db: Database, name: string): { readonly ids: string[]; readonly names: string[] } {
+  const others = db
+    .query<{ id: string; name: string }, [string, string, number]>(
+      `SELECT other.id, other.name FROM sessions own JOIN sessions other ON other.id = own.id AND other.name <> ?
+       WHERE own.name = ? AND own.newest = (SELECT max(newest) FROM sessions WHERE id = own.id)
+       ORDER BY own.newest DESC LIMIT ?`,
+    )
+    .all(name, name, MAX_RENAMED);
+  return {
+    ids: [...new Set(others.map(({ id }) => id))],
+    names: [...new Set([name, ...others.map((other) => other.name)])],
+  };
+}
+
 /** Words for the index; and those of one letter or of marks alone, which it does not hold or would find everywhere. */
 function splitWords(text: string): { words: string[]; rest: string[] } {
   const all = text.split(/\s+/).filter((word) => word !== "");
@@ -78,10 +104,9 @@ function splitWords(text: string): { words: string[]; rest: string[] } {
   return { words: all.filter(inIndex), rest: all.filter((word) => !inIndex(word)) };
 }
 
-function facets({ cwd, session, failed, by }: HistorySearch): string[] {
+function facets({ cwd, failed, by }: HistorySearch): string[] {
   return [
     ...(cwd === undefined || cwd === "/" ? [] : [directoryFacet(cwd)]),
-    ...(session === undefined ? [] : [sessionFacet(session)]),
     ...(failed === true ? [failedFacet] : []),
     // Nearly every command is a person's: the index would be read from end to end.
     ...(by === undefined || by === "person" ? [] : [actorFacet(by)]),

@@ -14,7 +14,7 @@ import { idAt, openHistory } from "./database.ts";
 import { facetsOf } from "./facets.ts";
 import { journalsIn, type OpenJournal, openJournal } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
-import { type HistoryRecord, readLine } from "./record.ts";
+import { type HistoryRecord, kindOf, readLine, readNamed } from "./record.ts";
 import { keepWithin, type Retention } from "./retention.ts";
 
 /** Bytes of journals that one transaction takes in: some 30,000 commands, less than half a second. */
@@ -74,6 +74,7 @@ function takeGroup(
   const forget = db.query("DELETE FROM journals WHERE name = ?");
   for (const { path, name, journal, failed } of journals) {
     if (!journal.complete || failed) continue;
+    sum.records += takeLost(db, name, journal);
     fs.rmSync(path, { force: true });
     forget.run(name);
     sum.journals++;
@@ -101,6 +102,9 @@ function takeBatch<S extends Source>(
         "SELECT id, offset, seq FROM journals WHERE name = ?",
       );
       const proceed = db.query("UPDATE journals SET offset = ?, seq = ? WHERE id = ?");
+      const remember = db.query("INSERT OR REPLACE INTO begun (journal, seq, offset, length) VALUES (?, ?, ?, ?)");
+      const ended = db.query("DELETE FROM begun WHERE journal = ? AND seq = ?");
+      const writer = new RowWriter(db);
       const batch: { readonly record: HistoryRecord; readonly from: Place; readonly at: number }[] = [];
       const unfinished: S[] = [];
       for (const source of sources) {
@@ -108,15 +112,32 @@ function takeBatch<S extends Source>(
         const known = progress.get(source.name);
         if (known === null) continue;
         try {
-          const { lines, end, atEnd } = readLines(source.journal.fd, known.offset, share);
+          const { lines, end, atEnd, startOf } = readLines(source.journal.fd, known.offset, share);
           let { seq } = known;
-          for (const text of lines) {
-            const line = readLine(text);
+          /** Which line says that a command began. */
+          const open = new Map<number, number>();
+          for (const [index, text] of lines.entries()) {
+            const kind = kindOf(text);
+            if (kind?.kind === "begin") {
+              // Its own number may come again, when the first writing was cut.
+              if (kind.begun >= seq) open.set(kind.begun, index);
+              seq = Math.max(seq, kind.begun);
+              continue;
+            }
+            const named = readNamed(text);
+            if (named !== null) writer.named(named.id, named.name, idAt(named.at));
+            const line = kind === null ? readLine(text) : null;
+            const begun = kind?.begun ?? line?.begun;
+            if (begun !== undefined && !open.delete(begun)) ended.run(known.id, begun);
             // Written again after a failure: the first writing had succeeded after all.
             if (line === null || line.seq <= seq) continue;
             seq = line.seq;
             const from = { journal: known.id, seq };
             batch.push({ record: line.record, from, at: line.record.started_at ?? 0 });
+          }
+          for (const [begun, index] of open) {
+            const start = startOf(index);
+            remember.run(known.id, begun, known.offset + start, startOf(index + 1) - start);
           }
           if (end > known.offset) proceed.run(end, seq, known.id);
           if (!atEnd) unfinished.push(source);
@@ -127,9 +148,37 @@ function takeBatch<S extends Source>(
         }
       }
       batch.sort((one, other) => one.at - other.at);
-      const writer = new RowWriter(db);
       for (const { record, from } of batch) writer.write(record, from);
+      writer.finish();
       return { records: batch.length, unfinished };
+    })
+    .immediate();
+}
+
+/** Takes in the commands of a complete journal that began and never ended: the process that wrote it was killed. */
+function takeLost(db: Database, name: string, journal: OpenJournal): number {
+  return db
+    .transaction(() => {
+      const lost = db
+        .query<{ journal: number; seq: number; offset: number; length: number }, [string]>(
+          `SELECT begun.* FROM begun JOIN journals ON journals.id = begun.journal WHERE journals.name = ?
+           ORDER BY begun.seq`,
+        )
+        .all(name);
+      const writer = new RowWriter(db);
+      let records = 0;
+      for (const { seq, offset, length, ...from } of lost) {
+        const bytes = Buffer.alloc(length);
+        const line = readLine(bytes.toString("utf8", 0, fs.readSync(journal.fd, bytes, 0, length, offset)));
+        // Blanked since: it was deleted.
+        if (line === null) continue;
+        writer.write(line.record, { ...from, seq });
+        records++;
+      }
+      writer.finish();
+      const [first] = lost;
+      if (first !== undefined) db.query("DELETE FROM begun WHERE journal = ?").run(first.journal);
+      return records;
     })
     .immediate();
 }
@@ -139,17 +188,30 @@ function readLines(
   fd: number,
   offset: number,
   most: number,
-): { readonly lines: readonly string[]; readonly end: number; readonly atEnd: boolean } {
+): {
+  readonly lines: readonly string[];
+  readonly end: number;
+  readonly atEnd: boolean;
+  /** Bytes before a line. */
+  startOf(index: number): number;
+} {
   const bytes = Buffer.allocUnsafe(most);
   const count = fs.readSync(fd, bytes, 0, bytes.length, offset);
   const last = bytes.subarray(0, count).lastIndexOf(NEWLINE);
   const atEnd = count < bytes.length;
   if (last === -1) {
     if (!atEnd && most <= MAX_LINE_BYTES) return readLines(fd, offset, MAX_LINE_BYTES + 1);
-    return { lines: [], end: count > MAX_LINE_BYTES ? offset + count : offset, atEnd };
+    return { lines: [], end: count > MAX_LINE_BYTES ? offset + count : offset, atEnd, startOf: () => 0 };
   }
   const lines = bytes.toString("utf8", 0, last).split("\n");
-  return { lines, end: offset + last + 1, atEnd };
+  return { lines, end: offset + last + 1, atEnd, startOf: (index) => startOfLine(bytes, index) };
+}
+
+/** Counted in bytes: text that is no UTF-8 is of another length once it is read. */
+function startOfLine(bytes: Buffer, index: number): number {
+  let start = 0;
+  for (let line = 0; line < index; line++) start = bytes.indexOf(NEWLINE, start) + 1;
+  return start;
 }
 
 /** The line that a command comes from. */
@@ -163,6 +225,9 @@ export class RowWriter {
   private readonly insert;
   private readonly index;
   private readonly print;
+  private readonly name;
+  /** Sessions that these commands ran in, by id and name. */
+  private readonly names = new Map<string, { readonly id: string; readonly name: string; newest: number }>();
   /** First id of a time, and the one behind those that this writer gave from there on, where several began at once. */
   private readonly taken = new Map<number, number>();
 
@@ -173,6 +238,9 @@ export class RowWriter {
     );
     this.index = db.query("INSERT INTO words (rowid, command, facets) VALUES (?, ?, ?)");
     this.print = db.query("INSERT INTO outputs (id, text) VALUES (?, ?)");
+    this.name = db.query(
+      "INSERT INTO sessions (id, name, newest) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET newest = max(newest, excluded.newest)",
+    );
   }
 
   /**
@@ -190,6 +258,21 @@ export class RowWriter {
     while (this.insert.run(id, command, cwd, ...begun, ...place).changes === 0) id++;
     if (id > first) this.taken.set(first, id + 1);
     this.index.run(id, command, facetsOf(record));
+    if (session_id !== null && session !== null) this.named(session_id, session, id);
     if (record.output !== null) this.print.run(id, record.output);
+  }
+
+  /** Writes down the names of sessions: behind the last command. */
+  finish(): void {
+    for (const { id, name, newest } of this.names.values()) this.name.run(id, name, newest);
+    this.names.clear();
+  }
+
+  /** @param command id of one that ran under that name, or of its time */
+  named(id: string, name: string, command: number): void {
+    const key = `${id} ${name}`;
+    const known = this.names.get(key);
+    if (known === undefined) this.names.set(key, { id, name, newest: command });
+    else if (command > known.newest) known.newest = command;
   }
 }

@@ -172,7 +172,14 @@ describe("taking in", () => {
     const each = 4_000;
     for (let round = 0; round < rounds; round++) {
       for (let n = 0; n < 4; n++) {
-        wrote(...Array.from({ length: each }, (_, k) => command(`r${round} j${n} k${k}`, { started_at: 1.7e12 + k })));
+        // As a session writes them: the beginning of each, and its end. The last of each journal has none.
+        const journal = new Journal(places.journals, noEvents);
+        for (let k = 0; k < each; k++) {
+          const record = command(`r${round} j${n} k${k}`, { started_at: 1.7e12 + k });
+          const begun = journal.begin(record);
+          if (k < each - 1) journal.append(record, begun);
+        }
+        journal.close();
       }
       const child = (): Bun.Subprocess =>
         Bun.spawn([process.execPath, join(import.meta.dir, "../../support/take-in-child.ts"), places.journals], {
@@ -217,6 +224,75 @@ describe("taking in", () => {
     wrote(command("two"));
     expect(() => takeIn(places, forever)).toThrow("cannot be used");
     expect(journalsIn(places.journals).length).toBe(1);
+  });
+});
+
+describe("commands that began", () => {
+  const begins = (text: string): HistoryRecord => command(text, { duration_ms: null, exit_code: null });
+
+  test("are taken in when their end came, or their journal is complete: once", () => {
+    const journal = new Journal(places.journals, noEvents);
+    const outer = journal.begin(begins("outer"));
+    expect(found({})).toEqual([]);
+    const inner = journal.begin(begins("inner"));
+    journal.append(command("inner", { exit_code: 3 }), inner);
+    expect(found({})).toEqual(["inner"]);
+    const gone = journal.begin(begins("not to be kept"));
+    expect(found({})).toEqual(["inner"]);
+    journal.forget(gone);
+    journal.begin(begins("lost"));
+    journal.append(command("outer"), outer);
+    journal.close();
+    for (let round = 0; round < 2; round++) expect(found({}).sort()).toEqual(["inner", "lost", "outer"]);
+    expect(journalsIn(places.journals)).toEqual([]);
+  });
+
+  test("move on with the journal: one that is full keeps none of them open", () => {
+    const journal = new Journal(places.journals, noEvents);
+    const long = journal.begin(begins("ends late"));
+    journal.begin(begins("never ends"));
+    const output = "x".repeat(60_000);
+    for (let n = 0; n < 100; n++) {
+      journal.append(command(`fill ${n}`, { output }));
+      if (n % 10 === 0) expect(found({ words: "ends" })).toEqual([]);
+    }
+    expect(journalsIn(places.journals).length).toBe(1);
+    journal.append(command("ends late", { exit_code: 1 }), long);
+    expect(found({ words: "ends" })).toEqual(["ends late"]);
+    journal.close();
+    expect(found({ words: "ends" }).sort()).toEqual(["ends late", "never ends"]);
+    expect(found({ words: "fill", limit: 200 })).toHaveLength(100);
+  });
+
+  test("a line that was cut as a command began costs neither this nor that", () => {
+    wrote(command("one"));
+    const [path = ""] = journalsIn(places.journals);
+    const begin = JSON.stringify({ begin: 2, seq: 2, ...begins("two") });
+    fs.appendFileSync(
+      path,
+      `${begin.slice(0, 30)}\n${begin.slice(0, 31)}}\n${begin}\n{"begin":0}\n{"moved":9}\n{"named":7}\n`,
+    );
+    expect(found({}).sort()).toEqual(["one", "two"]);
+  });
+
+  test("a database of the first version is taken over, with the names of its sessions", () => {
+    wrote(command("early"), command("late", { session: "renamed" }));
+    takeIn(places, forever);
+    const db = new Database(places.database);
+    db.run("DROP TABLE begun");
+    db.run("DROP TABLE sessions");
+    db.run("PRAGMA user_version = 1");
+    db.close();
+    expect(found({ session: "renamed" })).toEqual(["late", "early"]);
+  });
+
+  test("what is deleted leaves no name of a session behind", () => {
+    wrote(command("one", { session: "tulip-9371", session_id: "@s7" }), command("two"));
+    using history = new History(places, forever);
+    expect(history.delete({ query: "one", all: false })).toEqual({ deleted: 1 });
+    for (const name of fs.readdirSync(places.journals)) {
+      expect(fs.readFileSync(join(places.journals, name)).includes("tulip")).toBe(false);
+    }
   });
 });
 

@@ -38,6 +38,7 @@ export function takeImport(
         writer.write(record, { journal, seq }, before - (records.length - at) * STEP_MS);
         taken++;
       }
+      writer.finish();
       return taken;
     })
     .immediate();

@@ -1,0 +1,122 @@
+/** A command whose session process is killed while it runs is found again, once, and without an end. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { isMissing } from "../support/programs.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Found {
+  readonly command: string;
+  readonly exit_code: number | null;
+  readonly duration_ms: number | null;
+  readonly session: string;
+}
+
+const search = async (wsh: Wsh, ...args: string[]): Promise<Found[]> =>
+  JSON.parse(await wsh.ok("history", "--json", ...args)).commands;
+
+async function runs(wsh: Wsh, session: string, line: string): Promise<void> {
+  await wsh.ok("wait", session, "prompt");
+  await wsh.ok("send", session, `${line}\r`);
+  await until(`'${line}' to run`, async () => {
+    const last = JSON.parse(await wsh.ok("commands", session, "--json")).at(-1);
+    return last?.command.trim() === line.trim() && last.state === "running";
+  });
+}
+
+async function killed(wsh: Wsh): Promise<void> {
+  const [host = 0] = wsh.hosts();
+  process.kill(host, "SIGKILL");
+  await until("the session to be gone", async () => (await wsh.list()).length === 0);
+}
+
+describe("a session process that is killed", () => {
+  for (const shell of ["bash", "zsh", "fish"]) {
+    test.skipIf(isMissing(shell))(`${shell}: what ran then is found, without an exit code`, async () => {
+      await using wsh = new Wsh({ env: { SHELL: `/usr/bin/${shell}` } });
+      await wsh.session("one");
+      await wsh.ok("exec", "one", "--", "true before");
+      await runs(wsh, "one", "sleep 987");
+      expect((await search(wsh)).map(({ command }) => command)).toEqual(["true before"]);
+      await killed(wsh);
+      for (let round = 0; round < 2; round++) {
+        expect(await search(wsh)).toMatchObject([
+          { command: "sleep 987", exit_code: null, duration_ms: null, session: "one" },
+          { command: "true before", exit_code: 0 },
+        ]);
+      }
+      expect(await wsh.ok("history")).toMatch(/\? .*sleep 987/);
+    });
+  }
+
+  test("one that ends is there once, whether it was searched for meanwhile or not", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("one");
+    for (const line of ["sleep 0.2; true first", "cat; true second"]) {
+      await runs(wsh, "one", line);
+      await search(wsh);
+      await wsh.ok("send", "one", "\x04");
+      await wsh.ok("wait", "one", "prompt");
+    }
+    await wsh.ok("kill", "one");
+    expect((await search(wsh)).map(({ command, exit_code }) => [command, exit_code])).toEqual([
+      ["cat; true second", 0],
+      ["sleep 0.2; true first", 0],
+    ]);
+  });
+
+  test("bash: what the shell does not keep is not written down as it begins either", async () => {
+    await using wsh = new Wsh();
+    const rc = "HISTCONTROL=ignorespace\nHISTIGNORE='*passw*'\n";
+    fs.appendFileSync(join(wsh.dir, "home/.bashrc"), rc);
+    await wsh.session("one");
+    await wsh.ok("exec", "one", "--", "true kept");
+    for (const line of [" sleep 98 # tulip", "sleep 98 # passw tulip"]) {
+      await runs(wsh, "one", line);
+      const directory = join(wsh.instance.stateDir, "t.history");
+      for (const name of fs.readdirSync(directory)) {
+        expect(fs.readFileSync(join(directory, name)).includes("tulip")).toBe(false);
+      }
+      await wsh.ok("send", "one", "\x03");
+    }
+    await wsh.ok("wait", "one", "prompt");
+    await runs(wsh, "one", " sleep 99 # tulip");
+    await killed(wsh);
+    expect((await search(wsh)).map(({ command }) => command)).toEqual(["true kept"]);
+  });
+
+  test("what begins or ends while the session is private is not kept", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("one");
+    await runs(wsh, "one", "cat # becomes private");
+    await wsh.ok("private", "one", "on");
+    await wsh.ok("send", "one", "\x04");
+    await wsh.ok("wait", "one", "prompt");
+    await runs(wsh, "one", "cat # is private");
+    await wsh.ok("private", "one", "off");
+    await wsh.ok("send", "one", "\x04");
+    await wsh.ok("wait", "one", "prompt");
+    await wsh.ok("exec", "one", "--", "echo public");
+    await wsh.ok("kill", "one");
+    expect((await search(wsh)).map(({ command }) => command)).toEqual(["echo public"]);
+  });
+});
+
+test("--session finds what a session ran under its earlier names, and by its newest name at once", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("before");
+  await wsh.session("other");
+  await wsh.ok("exec", "before", "--", "echo early");
+  await wsh.ok("exec", "other", "--", "echo elsewhere");
+  await wsh.ok("rename", "before", "after");
+  expect((await search(wsh, "--session", "after")).map(({ command }) => command)).toEqual(["echo early"]);
+  await wsh.ok("exec", "after", "--", "echo late");
+  expect((await search(wsh, "--session", "after")).map(({ command }) => command)).toEqual(["echo late", "echo early"]);
+  expect((await search(wsh, "--session", "before")).map(({ command }) => command)).toEqual(["echo early"]);
+  await wsh.ok("kill", "after");
+  await wsh.session("before");
+  await wsh.ok("exec", "before", "--", "echo new");
+  expect((await search(wsh, "--session", "after")).map(({ command }) => command)).toEqual(["echo late", "echo early"]);
+  expect(await search(wsh, "--session", "after", "early")).toHaveLength(1);
+});
