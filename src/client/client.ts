@@ -7,12 +7,15 @@ import type { OperationInput, OperationName, OperationOutput, ServerOperationNam
 import { operations } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { EventName, Lagged, LifecycleEvent, SessionEvent } from "../protocol/events.ts";
+import { layoutEventNames } from "../protocol/layout-events.ts";
 import type { Format } from "../protocol/screen.ts";
+import type { WindowEvent, windowEventNames } from "../protocol/window-stream.ts";
 
 export type { OperationInput, OperationName, OperationOutput } from "../operations/table.ts";
 export { WshError } from "../protocol/errors.ts";
 export type { EventName, Lagged, LifecycleEvent, SessionEvent } from "../protocol/events.ts";
 export type { SessionInfo } from "../protocol/session.ts";
+export type { WindowEvent } from "../protocol/window-stream.ts";
 
 export interface ConnectOptions {
   /** Base URL of the server with its prefix, if any. Default `http://127.0.0.1:8080`. */
@@ -32,6 +35,19 @@ export interface SubscribeOptions {
   /** Silence that is reported as idle, in ms. Default: not reported. */
   readonly idle_timeout_ms?: number;
 }
+
+export interface WindowOptions {
+  /** What to hear: `layout`, `frames`. Default: both. */
+  readonly events?: readonly (typeof windowEventNames)[number][];
+  /** The window whose frames are sent, by id, index or name. Default: the active one. */
+  readonly window?: string;
+  readonly format?: Format;
+  /** Shortest time between two frames, in ms. Default 100. */
+  readonly interval_ms?: number;
+}
+
+/** An event of a window's stream, and the session's current name. */
+export type SubscribedWindowEvent = (WindowEvent | Lagged) & { readonly session: string };
 
 /** A session's event or a notice that some were missed, and the session's current name. */
 export type SubscribedEvent = (SessionEvent | Lagged) & { readonly session: string };
@@ -63,6 +79,7 @@ export class WshClient implements Disposable {
   private readonly lifecycleListeners = new Set<(event: LifecycleEvent) => void>();
   /** By the session's current name. */
   private readonly subscriptions = new Map<string, (event: SubscribedEvent) => void>();
+  private readonly windows = new Map<string, (event: SubscribedWindowEvent) => void>();
   private nextId = 1;
 
   /** Use `connect`. */
@@ -94,25 +111,47 @@ export class WshClient implements Disposable {
    * Subscribes to a session, beginning with a `sync`; replaces an earlier subscription to it.
    * @returns a disposable that ends it
    */
-  async subscribe(
+  subscribe(
     session: string,
     options: SubscribeOptions,
     listener: (event: SubscribedEvent) => void,
   ): Promise<AsyncDisposable> {
-    this.subscriptions.set(session, listener);
+    return this.listen("subscribe", this.subscriptions, session, options, listener);
+  }
+
+  /**
+   * Subscribes to a window of a session and to what happens to its windows and panes, beginning with `windows`; replaces
+   * an earlier such subscription. @returns a disposable that ends it
+   */
+  subscribeWindow(
+    session: string,
+    options: WindowOptions,
+    listener: (event: SubscribedWindowEvent) => void,
+  ): Promise<AsyncDisposable> {
+    return this.listen("subscribe_window", this.windows, session, options, listener);
+  }
+
+  private async listen<L>(
+    method: string,
+    listeners: Map<string, L>,
+    session: string,
+    options: object,
+    listener: L,
+  ): Promise<AsyncDisposable> {
+    listeners.set(session, listener);
     try {
-      await this.request("subscribe", options, session);
+      await this.request(method, options, session);
     } catch (error) {
-      this.subscriptions.delete(session);
+      listeners.delete(session);
       throw error;
     }
     return {
       [Symbol.asyncDispose]: async () => {
-        const name = this.nameOf(listener);
+        const name = nameOf(listeners, listener);
         if (name === undefined) return;
-        this.subscriptions.delete(name);
+        listeners.delete(name);
         try {
-          await this.request("subscribe", { events: [] }, name);
+          await this.request(method, { events: [] }, name);
         } catch (error) {
           // Once its session or connection is gone, nothing remains subscribed.
           const { code } = WshError.from(error);
@@ -156,7 +195,10 @@ export class WshClient implements Disposable {
       if (message.error === undefined) waiting?.resolve(message.result);
       else waiting?.reject(WshError.fromBody(message.error));
     } else if (typeof message.session === "string") {
-      this.subscriptions.get(message.session)?.(message as unknown as SubscribedEvent);
+      const { event, session } = message;
+      if (!ofWindows.has(event)) this.subscriptions.get(session)?.(message as unknown as SubscribedEvent);
+      if (ofWindows.has(event) || event === undefined)
+        this.windows.get(session)?.(message as unknown as SubscribedWindowEvent);
     } else if (message.event !== undefined) {
       this.tell(message as unknown as LifecycleEvent);
     }
@@ -168,16 +210,21 @@ export class WshClient implements Disposable {
   }
 
   private follow(before: string, after: string): void {
-    const listener = this.subscriptions.get(before);
-    if (listener === undefined) return;
-    this.subscriptions.delete(before);
-    this.subscriptions.set(after, listener);
+    for (const listeners of [this.subscriptions, this.windows] as Map<string, unknown>[]) {
+      const listener = listeners.get(before);
+      if (listener === undefined) continue;
+      listeners.delete(before);
+      listeners.set(after, listener);
+    }
   }
+}
 
-  private nameOf(listener: (event: SubscribedEvent) => void): string | undefined {
-    for (const [name, known] of this.subscriptions) if (known === listener) return name;
-    return undefined;
-  }
+/** Events of windows' streams; a notice that some were missed goes to both kinds. */
+const ofWindows: ReadonlySet<unknown> = new Set(["windows", "frame", ...layoutEventNames]);
+
+function nameOf<L>(listeners: ReadonlyMap<string, L>, listener: L): string | undefined {
+  for (const [name, known] of listeners) if (known === listener) return name;
+  return undefined;
 }
 
 interface Message {

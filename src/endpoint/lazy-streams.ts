@@ -9,6 +9,7 @@ import type { ClientStreams } from "./served.ts";
 export interface Streams {
   readonly known: import("./attach/known-terminals.ts").KnownTerminals;
   readonly TerminalStream: typeof import("./attach/attached-terminal.ts").TerminalStream;
+  readonly WindowStream: typeof import("./window-stream.ts").WindowStream;
   readonly clients: ClientStreams;
 }
 
@@ -40,12 +41,13 @@ export class StreamCode {
   }
 
   private async loadOnce(): Promise<Streams> {
-    const [{ TerminalStream }, { KnownTerminals }, clients] = await Promise.all([
+    const [{ TerminalStream }, { WindowStream }, { KnownTerminals }, clients] = await Promise.all([
       import("./attach/attached-terminal.ts"),
+      import("./window-stream.ts"),
       import("./attach/known-terminals.ts"),
       this.clients(),
     ]);
-    this.now = { known: new KnownTerminals(), TerminalStream, clients };
+    this.now = { known: new KnownTerminals(), TerminalStream, WindowStream, clients };
     // The pending requests continue before this.
     setImmediate(() => {
       const { early } = this;

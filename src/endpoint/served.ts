@@ -14,6 +14,16 @@ export interface PeerStream {
   receive(message: Message): void;
   /** The connection is gone. */
   close(): void;
+  /** The session is served by another process from now on. */
+  moved?(): void;
+}
+
+/** A window as a stream has it. */
+export interface StreamedWindow {
+  /** Its id now; null when the window that was asked for is gone. */
+  readonly id: string | null;
+  readonly shown: Shown;
+  dispose(): void;
 }
 
 /** Streams that are no terminals. */
@@ -51,6 +61,8 @@ export interface Served {
   begin(watchers: Watchers): void;
   /** What a terminal that attaches is shown. */
   shown(request: PeerRequest, peer: Peer): Shown;
+  /** A window as it is shown. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
+  window(target: string | undefined): StreamedWindow;
   /** A person pressed a key that is bound to an operation. @throws WshError of the operation */
   bound(binding: Binding, shown: Shown): Promise<void>;
   /** Brings what `session.info()` says up to date, where that takes asking others. */

@@ -89,6 +89,7 @@ export class SessionServer implements PeerHandler {
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));
+    session.events.on("layout", ({ event, ...fields }) => tell(event, fields));
     session.events.on("exited", ({ code, signal }) => tell("session_exited", { exit_code: code, signal }));
     session.events.on("ending", () => tell("session_ending"));
     session.events.on("destroyed", (end) => {
@@ -155,6 +156,7 @@ export class SessionServer implements PeerHandler {
       case "host.subscribe":
       case "host.follow":
       case "host.raw":
+      case "host.window":
         return this.streaming(request, peer, this.code.now ?? (await this.code.load()));
       default:
         if (request.op === "input.capture" && request.caller.connected) this.remember(request.caller.id, peer);
@@ -192,6 +194,16 @@ export class SessionServer implements PeerHandler {
     switch (request.op) {
       case "host.attach":
         return this.attach(request, peer, code);
+      case "host.window": {
+        if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
+        const { session } = this.serving;
+        this.requireRoom(session);
+        this.streams.set(
+          peer,
+          new code.WindowStream(session, peer, request.input, (window) => this.serving.window(window)),
+        );
+        return {};
+      }
       case "host.client":
       case "host.subscribe":
       case "host.follow":
@@ -268,6 +280,7 @@ export class SessionServer implements PeerHandler {
   /** The session is served at another socket from now on. */
   moved(socket: string): void {
     this.broadcast({ event: "moved", socket });
+    for (const stream of this.streams.values()) stream.moved?.();
   }
 
   private broadcast(event: object): void {

@@ -55,6 +55,13 @@ export function servedPane(session: Session, place: PanePlace): Served {
       pane.events.on("endTold", () => tell("session_end_told"));
     },
     shown: () => shown,
+    window(target) {
+      const [window] = session.info().windows;
+      const id = window?.id ?? null;
+      if (target !== undefined && target !== id && target !== "0" && target !== window?.name)
+        throw new WshError("pane_not_found", `the session has no window '${target}'`);
+      return { id, shown, dispose: () => {} };
+    },
     async bound(binding) {
       await operate({
         op: binding.operation,

@@ -162,7 +162,7 @@ export class Arrangement {
    * @throws WshError of the process
    */
   async connect(pane: string, socket: string, size: Size, isView = false): Promise<void> {
-    const link = await PaneLink.open(pane, socket, size, isView, {
+    const link = await PaneLink.open(pane, socket, size, isView ? null : this.port.served(), {
       painted: () => this.events.emit("painted", pane),
       rang: () => this.events.emit("rang", pane),
       copied: (clipboard) => this.events.emit("copied", { pane, ...clipboard }),
@@ -172,8 +172,6 @@ export class Arrangement {
       ended: (end) => void this.change(() => this.paneEnded(pane, end)).catch(() => {}),
     });
     this.links.set(pane, link);
-    // Known before anybody is told of the pane, who may ask it at once for what is the session's.
-    if (!isView) await link.request("host.served", this.port.served()).catch(() => {});
   }
 
   /**

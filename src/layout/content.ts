@@ -9,7 +9,13 @@ import { Emitter } from "../base/emitter.ts";
 import { urgencyOf } from "../protocol/agent.ts";
 import { WshError } from "../protocol/errors.ts";
 import { FoundPromptSchema, type SecretInputSchema, type SecretPrompt, SecretTakenSchema } from "../protocol/secret.ts";
-import { type PaneInfo, type SessionState, SessionStateSchema, type WindowInfo } from "../protocol/session.ts";
+import {
+  automaticName,
+  type PaneInfo,
+  type SessionState,
+  SessionStateSchema,
+  type WindowInfo,
+} from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PaneRef } from "../session/types.ts";
 import { show } from "../session/windows/changes.ts";
@@ -165,13 +171,7 @@ export class Content implements PaneRef {
   }
 
   nameOf(window: WindowEntry): string {
-    return (
-      window.name ??
-      this.paneInfo(window.active)
-        .command.split(/[\s/]+/)
-        .findLast((word) => word !== "") ??
-      ""
-    );
+    return window.name ?? automaticName(this.paneInfo(window.active));
   }
 
   /** Asks a pane's process. @throws WshError pane_not_found, host_unavailable, and what it answers */

@@ -33,6 +33,9 @@ export interface PaneLinkPort {
   ended(end: StreamEnd | null): void;
 }
 
+/** Time from the last news to one more question, in ms: a shell starts a program a moment after what it has printed. */
+const SETTLED_MS = 500;
+
 /** Requests of the layout process itself. */
 export const OWN_CONTEXT = {
   caller: { kind: "cli", id: `layout:${process.pid}`, connected: true },
@@ -45,6 +48,7 @@ export class PaneLink {
   info: SessionInfo;
   private infoAt = performance.now();
   private asking = false;
+  private later: Timer | null = null;
   private isStale = false;
   private over = false;
 
@@ -65,15 +69,22 @@ export class PaneLink {
 
   /**
    * A program that has ended meanwhile is no failure: its end is reported as that of any other.
+   * @param served what its process is told of its session before anything else; null for a view
    * @throws WshError of the pane's process
    */
-  static async open(id: string, socket: string, size: Size, isView: boolean, port: PaneLinkPort): Promise<PaneLink> {
+  static async open(
+    id: string,
+    socket: string,
+    size: Size,
+    served: object | null,
+    port: PaneLinkPort,
+  ): Promise<PaneLink> {
     const { connection, hello } = await Connection.open(socket, "layout");
     if (hello.info === undefined) {
       connection.close();
       throw new WshError("host_unavailable", `pane '${id}' is being started`);
     }
-    const link = new PaneLink(id, socket, connection, hello.info, size, isView, port);
+    const link = new PaneLink(id, socket, connection, hello.info, size, served === null, port);
     try {
       const attach = {
         ...size,
@@ -84,6 +95,7 @@ export class PaneLink {
         prefix: null,
         composed: true,
       } satisfies Attach;
+      if (served !== null) await connection.request("host.served", served, OWN_CONTEXT);
       await connection.request("host.attach", attach, OWN_CONTEXT);
       link.learn(await connection.request("host.watch", {}, OWN_CONTEXT));
       return link;
@@ -140,8 +152,11 @@ export class PaneLink {
     const own = this.info.windows.flatMap(({ panes }) => panes).find(({ id }) => id === this.id);
     const { pid, command, cwd, title, state, exit_code, signal, agent } = this.info;
     const { rows, cols } = this.frame ?? own ?? this.told;
-    const has = agent === undefined ? {} : { agent };
-    return { id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal, ...has };
+    return {
+      ...{ id: this.id, pid, command, rows, cols, cwd, title, state, exit_code, signal },
+      ...(own?.program === undefined ? {} : { program: own.program }),
+      ...(agent === undefined ? {} : { agent }),
+    };
   }
 
   /** Asks for the info, if it may be out of date. */
@@ -153,6 +168,7 @@ export class PaneLink {
 
   close(): void {
     this.over = true;
+    clearTimeout(this.later ?? undefined);
     this.connection.close();
   }
 
@@ -197,6 +213,12 @@ export class PaneLink {
       Math.max(0, this.infoAt + INFO_MS - performance.now()),
     );
     timer.unref();
+    clearTimeout(this.later ?? undefined);
+    this.later = setTimeout(() => {
+      this.isStale = true;
+      void this.refresh();
+    }, SETTLED_MS);
+    this.later.unref();
     this.port.listed();
   }
 
@@ -211,6 +233,7 @@ export class PaneLink {
   private end(end: StreamEnd | null): void {
     if (this.over) return;
     this.over = true;
+    clearTimeout(this.later ?? undefined);
     this.port.ended(end);
     if (end !== null) this.connection.close();
   }

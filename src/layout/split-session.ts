@@ -2,17 +2,18 @@
  * A session of several panes, as its socket serves it: requests go to handlers here, or name the pane's process that
  * has to be asked; terminals are shown the composed window; what happens to windows and panes is reported.
  */
-import type { ClientStreams, Served, Watchers } from "../endpoint/served.ts";
+import type { ClientStreams, Served, StreamedWindow } from "../endpoint/served.ts";
 import type { Instance } from "../instance/paths.ts";
 import { linkWindow } from "../instance/registry/members.ts";
 import { WshError } from "../protocol/errors.ts";
-import { formatTarget, parseTarget, type Target } from "../protocol/names.ts";
+import { type LayoutEvent, layoutChanges } from "../protocol/layout-events.ts";
+import { formatTarget, parseTarget, type Target, windowId } from "../protocol/names.ts";
+import type { WindowInfo } from "../protocol/session.ts";
 import type { Session } from "../session/session.ts";
-import { findPlace, type Place, type Windows } from "../session/windows/state.ts";
+import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { Content } from "./content.ts";
-import { changesBetween } from "./events.ts";
 import { OWN_CONTEXT } from "./pane-link.ts";
 import type { PaneStarter } from "./pane-starter.ts";
 import type { Split } from "./split.ts";
@@ -32,7 +33,8 @@ export class SplitSession implements Split {
   readonly host: number;
   readonly number: number;
   private readonly shared: WindowView;
-  private watchers: Watchers | null = null;
+  /** Windows and panes as they were last reported. */
+  private windows: readonly WindowInfo[];
   private operations: Promise<typeof import("./operations/dispatch.ts")> | null = null;
 
   constructor(port: SplitSessionPort) {
@@ -45,12 +47,13 @@ export class SplitSession implements Split {
     this.number = port.number;
     this.shared = port.view;
     const { arrangement, session } = this;
+    this.windows = this.content.windows();
+    for (const change of ["listed", "placed"] as const) arrangement.events.on(change, () => this.compare());
     arrangement.events.on("listed", () => session.events.emit("listed", undefined));
     arrangement.events.on("changed", ({ before, after }) => this.changed(before, after));
     arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
-      this.tell("pane_exited", { pane, exit_code: exit.code, signal: exit.signal, kept });
+      this.tell({ event: "pane_exited", pane, exit_code: exit.code, signal: exit.signal, kept });
     });
-    arrangement.events.on("agent", ({ pane, agent }) => this.tell("agent_state", { pane_id: pane, agent }));
     session.events.on("renamed", ({ new_name }) => this.tellPanes({ name: new_name }));
     let wasPrivate = session.isPrivate;
     session.events.on("info", () => {
@@ -101,9 +104,10 @@ export class SplitSession implements Split {
       get paneId() {
         return content.id;
       },
-      begin: (watchers) => {
-        this.watchers = watchers;
+      begin: ({ tell }) => {
+        this.arrangement.events.on("agent", ({ pane, agent }) => tell("agent_state", { pane_id: pane, agent }));
       },
+      window: (target) => this.streamed(target),
       shown: (request, peer) => this.shown(request, peer),
       refresh: () => content.refresh(),
       async bound({ operation: op, input }, shown) {
@@ -176,6 +180,38 @@ export class SplitSession implements Split {
     return view;
   }
 
+  /** A window for a stream, which changes nobody's view and no size. */
+  private streamed(target: string | undefined): StreamedWindow {
+    const { arrangement, shared, content } = this;
+    const { state } = arrangement;
+    if (target === undefined) {
+      return {
+        get id() {
+          return windowId(activeWindow(now()).id);
+        },
+        shown: shared,
+        dispose: () => {},
+      };
+    }
+    const found =
+      state.windows.find(({ id }) => windowId(id) === target) ??
+      state.windows.find(({ index }) => String(index) === target) ??
+      state.windows.find((each) => content.nameOf(each) === target);
+    if (found === undefined) throw new WshError("pane_not_found", `the session has no window '${target}'`);
+    const view = new WindowView(arrangement, arrangement.sizeOf(found), content.activity, null, found.id);
+    return {
+      get id() {
+        return now().windows.some(({ id }) => id === found.id) ? windowId(found.id) : null;
+      },
+      shown: view,
+      dispose: () => view.dispose(),
+    };
+
+    function now(): Windows {
+      return arrangement.state;
+    }
+  }
+
   /** Streams of one pane are its own process's. */
   private clients(): ClientStreams {
     return {
@@ -185,7 +221,6 @@ export class SplitSession implements Split {
 
   private changed(before: Windows, after: Windows): void {
     const { host: id, number: session, instance } = this;
-    for (const { event, ...fields } of changesBetween(before, after)) this.tell(event, fields);
     const [old, now] = [before, after].map(({ windows }) => new Set(windows.map((window) => window.id)));
     for (const window of now?.difference(old ?? new Set()) ?? [])
       void linkWindow(instance, { id, session, window }, true);
@@ -193,7 +228,14 @@ export class SplitSession implements Split {
       void linkWindow(instance, { id, session, window }, false);
   }
 
-  private tell(event: string, fields: object): void {
-    this.watchers?.tell(event, fields);
+  /** Reports what has happened to windows and panes since the last time: by a call, by itself, or to a program's name. */
+  private compare(): void {
+    const before = this.windows;
+    this.windows = this.content.windows();
+    for (const event of layoutChanges(before, this.windows)) this.tell(event);
+  }
+
+  private tell(event: LayoutEvent): void {
+    this.session.events.emit("layout", event);
   }
 }

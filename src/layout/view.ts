@@ -44,12 +44,16 @@ export class WindowView implements Shown {
   private focused: string;
   private readonly ends: (() => void)[];
 
-  /** @param own null: the session's active window and pane */
+  /**
+   * @param own null: the session's active window and pane
+   * @param watched id of the one window that is shown as it is, at its own size, by who only looks
+   */
   constructor(
     private readonly arrangement: Arrangement,
     private area: Size,
     private readonly activity: { record(): void },
     readonly own: OwnFocus | null = null,
+    private readonly watched: number | null = null,
   ) {
     const { events } = arrangement;
     this.pointer = new Pointer(arrangement.links);
@@ -83,7 +87,7 @@ export class WindowView implements Shown {
   get window(): WindowEntry {
     const { state } = this.arrangement;
     const { own } = this;
-    if (own === null) return activeWindow(state);
+    if (own === null) return state.windows.find(({ id }) => id === this.watched) ?? activeWindow(state);
     const window = state.windows.find(({ id }) => id === own.window) ?? activeWindow(state);
     if (window.id !== own.window || !panesIn(window).includes(own.pane)) {
       own.window = window.id;
@@ -192,9 +196,10 @@ export class WindowView implements Shown {
 
   private arranged(): void {
     const { window } = this;
+    if (this.watched === null) this.refocus();
+    else this.area = this.arrangement.sizeOf(window);
     this.placement = this.placed(window);
     this.places = this.placesOf();
-    this.refocus();
     this.epoch++;
     this.hold();
     this.each((listener) => listener.reset());

@@ -8,6 +8,7 @@
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Wait } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
+import { foregroundName } from "../platform/foreground.ts";
 import { WshError } from "../protocol/errors.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
@@ -159,7 +160,12 @@ export class Pane {
     const { id, pid, command, cwd } = this;
     const { rows, cols, title } = this.terminal;
     const agent = this.agent.info;
-    return { id, pid, command, rows, cols, cwd, title, state, ...(agent === null ? {} : { agent }) };
+    const program = this.exit === null ? foregroundName(this.program.pty?.foreground() ?? null) : null;
+    return {
+      ...{ id, pid, command, rows, cols, cwd, title, state },
+      ...(program === null ? {} : { program }),
+      ...(agent === null ? {} : { agent }),
+    };
   }
 
   /** Of several sizes requested while a chunk is parsed, the last counts. */

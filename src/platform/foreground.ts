@@ -74,6 +74,11 @@ export function readForeground(shellPid: number): ForegroundFacts | null {
   };
 }
 
+/** The name of the program that holds a terminal: of its group's leader, at the cost of one read. Null when not known. */
+export function foregroundName(group: number | null): string | null {
+  return group === null || group <= 0 ? null : (platform().processes.stat(group)?.name ?? null);
+}
+
 export interface TerminalReader {
   /** Whether it is blocked until its terminal has input, itself in the foreground; null where the kernel does not tell. */
   readonly reading: boolean | null;

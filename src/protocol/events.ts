@@ -8,6 +8,7 @@ import { AgentInfoSchema } from "./agent.ts";
 import { CommandRecordSchema } from "./commands.ts";
 import { WaitMsSchema } from "./conditions.ts";
 import { OverlaySchema, PanelSchema } from "./drawing.ts";
+import { layoutEvents } from "./layout-events.ts";
 import { FormatSchema, LineSchema, ScreenSchema } from "./screen.ts";
 import { EndReasonSchema, SessionInfoSchema } from "./session.ts";
 
@@ -174,6 +175,42 @@ export const LifecycleEventSchema = v.variant("event", [
       agent: v.pipe(v.nullable(AgentInfoSchema), v.description("null: none is in the foreground any more")),
       session: SessionInfoSchema,
     }),
+  }),
+  v.object({
+    event: v.literal("window_created"),
+    params: v.object({ name: v.string(), ...layoutEvents.window_created, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("window_closed"),
+    params: v.object({ name: v.string(), ...layoutEvents.window_closed, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("window_renamed"),
+    params: v.object({ name: v.string(), ...layoutEvents.window_renamed, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("pane_created"),
+    params: v.object({ name: v.string(), ...layoutEvents.pane_created, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("pane_closed"),
+    params: v.object({ name: v.string(), ...layoutEvents.pane_closed, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("pane_moved"),
+    params: v.object({ name: v.string(), ...layoutEvents.pane_moved, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("pane_exited"),
+    params: v.object({ name: v.string(), ...layoutEvents.pane_exited, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("layout_changed"),
+    params: v.object({ name: v.string(), ...layoutEvents.layout_changed, session: SessionInfoSchema }),
+  }),
+  v.object({
+    event: v.literal("focus_changed"),
+    params: v.object({ name: v.string(), ...layoutEvents.focus_changed, session: SessionInfoSchema }),
   }),
   v.object({
     event: v.literal("session_exited"),

@@ -30,7 +30,7 @@ export type Format = v.InferOutput<typeof FormatSchema>;
 export const LineSchema = v.union([v.string(), v.array(SpanSchema)]);
 export type Line = v.InferOutput<typeof LineSchema>;
 
-const CursorSchema = v.object({ row: v.number(), col: v.number(), visible: v.boolean() });
+export const CursorSchema = v.object({ row: v.number(), col: v.number(), visible: v.boolean() });
 
 export const ScreenSchema = v.object({
   epoch: v.number(),

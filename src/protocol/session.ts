@@ -23,6 +23,7 @@ export const PaneInfoSchema = v.object({
   active: v.boolean(),
   pid: v.nullable(v.number()),
   command: v.string(),
+  program: v.optional(v.pipe(v.string(), v.description("name of the program in the foreground; absent: not known"))),
   rows: v.number(),
   cols: v.number(),
   cwd: v.nullable(v.string()),
@@ -40,6 +41,11 @@ export const PaneInfoSchema = v.object({
   agent: v.optional(v.pipe(AgentInfoSchema, v.description("the AI agent in the foreground; absent: none is known"))),
 });
 export type PaneInfo = v.InferOutput<typeof PaneInfoSchema>;
+
+/** The name of a window that was given none: its active pane's program. */
+export function automaticName({ program, command }: Pick<PaneInfo, "program" | "command">): string {
+  return program ?? command.split(/[\s/]+/).findLast((word) => word !== "") ?? "";
+}
 
 export const WindowInfoSchema = v.object({
   id: v.string(),

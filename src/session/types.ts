@@ -8,6 +8,7 @@ import type { Emitter } from "../base/emitter.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
 import type { ElementLimits, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
+import type { LayoutEvent } from "../protocol/layout-events.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
 import type { EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
@@ -115,6 +116,8 @@ export interface SessionEvents {
   /** The session is over. */
   destroyed: { readonly reason: EndReason; readonly exit: PtyExit };
   resized: Size;
+  /** What happened to its windows and panes. */
+  layout: LayoutEvent;
   /** What is drawn over and beside the terminal has changed or moved. */
   drawn: undefined;
   /** A person typed, as far as others may know. */

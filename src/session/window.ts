@@ -6,7 +6,7 @@
  */
 
 import { type Layout, layoutPanels } from "../compositor/panel-layout.ts";
-import type { PaneInfo, WindowInfo } from "../protocol/session.ts";
+import { automaticName, type PaneInfo, type WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PaneRef } from "./types.ts";
 
@@ -76,6 +76,6 @@ export class Window {
   info(pane: Omit<PaneInfo, "index" | "active">): WindowInfo {
     const { rows, cols } = this.outer;
     const first = { index: 0, active: true };
-    return { id: this.port.id, ...first, name: "0", rows, cols, panes: [{ ...pane, ...first }] };
+    return { id: this.port.id, ...first, name: automaticName(pane), rows, cols, panes: [{ ...pane, ...first }] };
   }
 }

@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Arrangement, ProgramFields } from "../../protocol/layout.ts";
+import type { Arrangement } from "../../protocol/layout.ts";
 import { shownWindows } from "./shown-session.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 

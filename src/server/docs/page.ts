@@ -140,14 +140,15 @@ function methodsText(): string {
     "## WebSocket methods",
     'Send `{"id", "method", "params"}`; the answer is `{"id", "method", "result"}` or `{"id", "method", "error"}`. On ' +
       "`/ws/json` methods of a session take `session` beside `method`. Parameters and results are those of the HTTP " +
-      "operation. `subscribe` takes a Subscription (see Shapes), and replaces the one before it; what it sends is below.",
+      "operation. `subscribe` takes a Subscription (see Shapes), `subscribe_window` a WindowSubscription; each replaces the " +
+      "one before it, and what it sends is below.",
     `| method | what it does | access | scope | operation |\n|---|---|---|---|---|\n${rows.join("\n")}`,
   ].join("\n\n");
 }
 
 function eventsText(document: JsonSchema): string {
   const schemas = record(record(document.components).schemas);
-  const texts = ["SessionEvent", "LifecycleEvent"].flatMap((name) => {
+  const texts = ["SessionEvent", "WindowEvent", "LifecycleEvent"].flatMap((name) => {
     const schema = record(schemas[name]);
     const options = list(schema.anyOf ?? schema.oneOf);
     return [

@@ -12,6 +12,7 @@ import { LifecycleEventSchema, SessionEventSchema, SubscriptionSchema } from "..
 import { LayoutTreeSchema } from "../../protocol/layout.ts";
 import { LineSchema, ScreenSchema, SpanSchema } from "../../protocol/screen.ts";
 import { PaneInfoSchema, SessionInfoSchema, WindowInfoSchema } from "../../protocol/session.ts";
+import { WindowEventSchema, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
 import { fieldDescriptions } from "./field-descriptions.ts";
 
 /** The entries of `components.schemas`, each with a description. */
@@ -32,6 +33,8 @@ const named: Readonly<Record<string, readonly [schema: v.GenericSchema, descript
   RegionWrite: [RegionWriteSchema, "Text at a place inside an overlay or panel."],
   Subscription: [SubscriptionSchema, "What `subscribe` takes on a WebSocket."],
   SessionEvent: [SessionEventSchema, "What a subscription sends over a WebSocket."],
+  WindowSubscription: [WindowSubscriptionSchema, "What `subscribe_window` takes on a WebSocket."],
+  WindowEvent: [WindowEventSchema, "What the stream of a window sends over a WebSocket."],
   LifecycleEvent: [LifecycleEventSchema, "What every server-level WebSocket hears of sessions."],
 };
 

@@ -23,9 +23,13 @@ export class Announcements {
   }
 
   created(session: SessionInfo): void {
-    // Its process is another one now: the session is the same.
-    if (this.announced.has(session.id)) this.announced.set(session.id, session);
-    else this.announce(session);
+    const known = this.announced.get(session.id);
+    if (known === undefined) this.announce(session);
+    else {
+      // Its process is another one now: the session is the same, and nobody has told what happened meanwhile.
+      this.announced.set(session.id, session);
+      for (const event of lifecycleEvents.between(known, session)) this.tell(event);
+    }
     // A program may end before anything listens.
     if (!session.running) this.ended(session, { exit_code: session.exit_code, signal: session.signal });
   }

@@ -3,7 +3,8 @@
 import * as v from "valibot";
 import { AgentInfoSchema } from "../../protocol/agent.ts";
 import type { WireEvent } from "../../protocol/control.ts";
-import type { LifecycleEvent } from "../../protocol/events.ts";
+import { type LifecycleEvent, LifecycleEventSchema } from "../../protocol/events.ts";
+import { layoutChanges, layoutEventNames } from "../../protocol/layout-events.ts";
 import type { EndReason, SessionInfo } from "../../protocol/session.ts";
 
 export interface Exit {
@@ -33,6 +34,11 @@ export const lifecycleEvents = {
     return { event: "session_destroyed", params: { name: session.name, reason, ...exit, session } };
   },
 
+  /** What has happened to windows and panes between two reports of a session. */
+  between(before: SessionInfo, session: SessionInfo): LifecycleEvent[] {
+    return layoutChanges(before.windows, session.windows).flatMap((event) => layoutOf(session, event) ?? []);
+  },
+
   /** A rename, changed tags, or an agent's state; null for what is not reported to clients. */
   of(session: SessionInfo, event: WireEvent): LifecycleEvent | null {
     const { name } = session;
@@ -60,10 +66,21 @@ export const lifecycleEvents = {
         return { event: "agent_state", params };
       }
       default:
-        return null;
+        return layoutOf(session, event);
     }
   },
 };
+
+/** What happened to a session's windows and panes; null for anything else. */
+function layoutOf(session: SessionInfo, { event, ...said }: WireEvent): LifecycleEvent | null {
+  const { name } = session;
+  const told = v.safeParse(LifecycleEventSchema, { event, params: { ...said, name, session } });
+  return told.success && isLayoutEvent(event) ? told.output : null;
+}
+
+function isLayoutEvent(event: string): boolean {
+  return layoutEventNames.some((name) => name === event);
+}
 
 function strings(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];

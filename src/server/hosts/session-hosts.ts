@@ -27,8 +27,8 @@ const LIST_PATIENCE_MS = 1_000;
 /** Longest wait for a session process's first hello, in ms: it binds before its program is started. */
 const HELLO_PATIENCE_MS = PEER_TIMEOUT_MS;
 /** Longest time until a lost layout process is replaced, in ms, and the interval between two looks. */
-const REPLACED_MS = 3_000;
-const REPLACED_POLL_MS = 100;
+export const REPLACED_MS = 3_000;
+export const REPLACED_POLL_MS = 100;
 
 export interface HostsListener {
   created(info: SessionInfo): void;

@@ -13,6 +13,8 @@ import { unknownFields, unknownFieldWarnings } from "../../operations/unknown-fi
 import { WshError } from "../../protocol/errors.ts";
 import { SubscribeSchema, type Subscription } from "../../protocol/events.ts";
 import { parse } from "../../protocol/parse.ts";
+import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
 import type { CallRecord } from "../observe/observed-call.ts";
 import type { WebSocketEndpoint, WebSocketPeer } from "./websockets.ts";
 
@@ -76,7 +78,14 @@ export function parseSubscription(params: unknown): Subscription {
   return parse(SubscribeSchema, params);
 }
 
+/** @throws WshError invalid_request */
+export function parseWindowSubscription(params: unknown): WindowSubscription {
+  requireUsable(params);
+  return parse(WindowSubscriptionSchema, params);
+}
+
 export interface JsonSocketOptions {
+  readonly hosts: Hosts;
   readonly call: Call;
   /** The caller, without signal and session. */
   readonly context: Omit<CallContext, "signal">;

@@ -80,7 +80,7 @@ export class WebSocketRoutes {
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);
-      const options = { call, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit: written };
+      const options = { call, hosts, context: wsContext(c), maxWaits: limits.max_waiters, callerGone, audit: written };
       return this.upgrade(c, await SessionSocket.open(options, host));
     });
     app.get("/ws/json", (c) => {

@@ -12,15 +12,21 @@ import { type LifecycleEvent, SubscribeSchema } from "../../protocol/events.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";
-import type { Hosts } from "../hosts/session-hosts.ts";
-import { type JsonRequest, JsonSocket, type JsonSocketOptions, operationOf, parseSubscription } from "./json-socket.ts";
+import {
+  type JsonRequest,
+  JsonSocket,
+  type JsonSocketOptions,
+  operationOf,
+  parseSubscription,
+  parseWindowSubscription,
+} from "./json-socket.ts";
 import { aliasedCalls, aliasedResults } from "./method-aliases.ts";
+import { WindowSubscriptions } from "./window-subscriptions.ts";
 
 /** Bytes pending for a reader above which it misses events about sessions; it is told to list them again. */
 const LIFECYCLE_QUEUE_BYTES = 64 * 1024;
 
 export interface ServerSocketOptions extends JsonSocketOptions {
-  readonly hosts: Hosts;
   readonly maxSubscriptions: number;
   readonly closed: (endpoint: ServerSocket) => void;
 }
@@ -32,10 +38,15 @@ interface Subscribed {
 
 export class ServerSocket extends JsonSocket {
   private readonly subscriptions = new Map<string, Subscribed>();
+  private readonly windows: WindowSubscriptions;
   private missed = 0;
 
   constructor(protected override readonly options: ServerSocketOptions) {
     super(options);
+    const { hosts, context, maxSubscriptions: limit } = options;
+    const { access, caller } = context;
+    const send = (json: string, session: string): boolean => this.send({ ...JSON.parse(json), session });
+    this.windows = new WindowSubscriptions({ hosts, context: { access, caller }, limit, send });
   }
 
   /** A session started, ended or changed. */
@@ -50,19 +61,22 @@ export class ServerSocket extends JsonSocket {
     if (this.missed > 0) this.send({ type: "lagged", skipped: this.missed });
     this.missed = 0;
     for (const { stream } of this.subscriptions.values()) stream.resume();
+    this.windows.resume();
   }
 
   override close(): void {
     super.close();
     for (const { stream } of this.subscriptions.values()) stream.close();
     this.subscriptions.clear();
+    this.windows.close();
     this.options.closed(this);
   }
 
   protected override special(request: JsonRequest): Promise<void> | undefined {
-    return request.method === "subscribe" && request.session !== undefined
-      ? this.subscribe(request, request.session)
-      : undefined;
+    const { method, session } = request;
+    if (session === undefined) return undefined;
+    if (method === "subscribe_window") return this.subscribeWindow(request, session);
+    return method === "subscribe" ? this.subscribe(request, session) : undefined;
   }
 
   protected override route(request: JsonRequest): {
@@ -99,6 +113,14 @@ export class ServerSocket extends JsonSocket {
     };
     await subscribed.stream.subscribe(options, 0);
     if (options.events.length === 0) this.forget(host.info.pane_id, subscribed);
+  }
+
+  private async subscribeWindow(request: JsonRequest, target: string): Promise<void> {
+    const options = parseWindowSubscription(request.params);
+    const { info } = await this.options.hosts.find(target, this.options.context.only);
+    await this.windows.subscribe(info.id, options, request.params, (result, unknown) =>
+      this.answer(request, result, unknown),
+    );
   }
 
   private async connect(host: Host): Promise<Subscribed> {

@@ -8,19 +8,33 @@ import { SubscribeSchema } from "../../protocol/events.ts";
 import type { RequestContext } from "../../wire/connection.ts";
 import { HostStream } from "../hosts/host-stream.ts";
 import type { Host } from "../hosts/session-host.ts";
-import { type JsonRequest, JsonSocket, type JsonSocketOptions, operationOf, parseSubscription } from "./json-socket.ts";
+import {
+  type JsonRequest,
+  JsonSocket,
+  type JsonSocketOptions,
+  operationOf,
+  parseSubscription,
+  parseWindowSubscription,
+} from "./json-socket.ts";
 import { closeReason, type WebSocketPeer } from "./websockets.ts";
+import { WindowSubscriptions } from "./window-subscriptions.ts";
 
 export class SessionSocket extends JsonSocket {
   private stream: HostStream | null = null;
   private endReason: string | null = null;
   private begun: (() => void) | null = null;
 
+  private readonly windows: WindowSubscriptions;
+
   private constructor(
     options: JsonSocketOptions,
     private readonly host: Host,
   ) {
     super(options);
+    const { hosts, context } = options;
+    const { access, caller } = context;
+    const send = (json: string): boolean => this.sendText(json);
+    this.windows = new WindowSubscriptions({ hosts, context: { access, caller }, limit: 1, send });
   }
 
   /** @throws WshError of HostStream.open: nothing is upgraded then */
@@ -43,14 +57,17 @@ export class SessionSocket extends JsonSocket {
 
   override drain(): void {
     this.stream?.resume();
+    this.windows.resume();
   }
 
   override close(): void {
     super.close();
     this.stream?.close();
+    this.windows.close();
   }
 
   protected override special(request: JsonRequest): Promise<void> | undefined {
+    if (request.method === "subscribe_window") return this.subscribeWindow(request);
     return request.method === "subscribe" ? this.subscribe(request) : undefined;
   }
 
@@ -65,6 +82,13 @@ export class SessionSocket extends JsonSocket {
     }
     // Of a session with several panes, the one that it was opened for.
     return { operation, session: this.host.isMember ? this.host.info.pane_id : this.host.info.id };
+  }
+
+  private async subscribeWindow(request: JsonRequest): Promise<void> {
+    const options = parseWindowSubscription(request.params);
+    await this.windows.subscribe(this.host.info.id, options, request.params, (result, unknown) =>
+      this.answer(request, result, unknown),
+    );
   }
 
   private async subscribe(request: JsonRequest): Promise<void> {

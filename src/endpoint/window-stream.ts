@@ -1,0 +1,189 @@
+/**
+ * A window of a session as one client's stream: frames as people see them (panes, borders, titles), and what happens to
+ * windows and panes. Frames are never more than the client reads: while its connection still holds bytes of the last
+ * one nothing is added, and the next frame has the newest state of each row. Layout events wait in a queue of fixed
+ * length; past it the client is told how many it missed, and all windows anew. Drawn elements are no part of a window.
+ */
+import { rowLine } from "../compositor/row-line.ts";
+import type { StreamEnd } from "../protocol/control.ts";
+import { MAX_QUEUED_EVENTS } from "../protocol/events.ts";
+import type { Row } from "../protocol/grid.ts";
+import type { LayoutEvent } from "../protocol/layout-events.ts";
+import { layoutChanges } from "../protocol/layout-events.ts";
+import { type Message, messageTypes } from "../protocol/messages.ts";
+import { parse } from "../protocol/parse.ts";
+import type { WindowInfo } from "../protocol/session.ts";
+import { type FramePane, WindowRequestSchema } from "../protocol/window-stream.ts";
+import type { Session } from "../session/session.ts";
+import type { Peer } from "../wire/peer.ts";
+import type { PeerStream, StreamedWindow } from "./served.ts";
+
+export class WindowStream implements PeerStream {
+  private readonly ends: (() => void)[];
+  private readonly wants: ReadonlySet<string>;
+  private readonly format: "plain" | "styled";
+  private readonly intervalMs: number;
+  private readonly streamed: StreamedWindow;
+  private queued: LayoutEvent[] = [];
+  private skipped = 0;
+  private seq: number;
+  private dirty = true;
+  private over = false;
+  private timer: Timer | null = null;
+  private lastFrame = Number.NEGATIVE_INFINITY;
+  private sent: { readonly key: string; readonly lines: readonly Row[] } | null = null;
+  private told = "";
+
+  /** @param open finds the window that a target means @throws WshError invalid_request, pane_not_found */
+  constructor(
+    private readonly session: Session,
+    private readonly peer: Peer,
+    input: unknown,
+    open: (window: string | undefined) => StreamedWindow,
+  ) {
+    const { events, window, format, interval_ms, seq, known } = parse(WindowRequestSchema, input);
+    this.wants = new Set(events);
+    this.format = format;
+    this.intervalMs = interval_ms;
+    this.seq = seq;
+    this.streamed = open(window);
+    const { shown } = this.streamed;
+    const changed = (): void => this.changed();
+    this.ends = [
+      session.streamOpened(),
+      () => this.streamed.dispose(),
+      session.events.on("exited", (exit) => {
+        if (!session.lifetime.isEnding) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
+      }),
+      session.events.on("destroyed", ({ reason, exit }) => {
+        this.end({ reason, exit_code: exit.code, signal: exit.signal });
+      }),
+    ];
+    if (this.wants.has("frames")) {
+      const nothing = (): void => {};
+      this.ends.push(
+        shown.listen({
+          ...{ ahead: nothing, bell: nothing, clipboard: nothing },
+          ...{ chunk: changed, changed, resizing: changed, reset: changed },
+        }),
+      );
+    }
+    peer.onDrain = () => this.schedule();
+    if (this.wants.has("layout")) {
+      this.ends.push(session.events.on("layout", (event) => this.enqueue(event)));
+      if (known === undefined) this.tellWindows();
+      else for (const event of layoutChanges(known, this.windows)) this.enqueue(event);
+    }
+    this.schedule();
+  }
+
+  /** The session is served by another process from now on: the client goes on there, with what it knows. */
+  moved(): void {
+    if (this.over) return;
+    this.tellQueued();
+    this.close();
+    this.peer.send(messageTypes.event, { event: "moved", seq: this.seq, known: this.windows });
+    this.peer.finish();
+  }
+
+  receive(message: Message): void {
+    if (message.type !== messageTypes.end) return;
+    this.close();
+    this.peer.finish();
+  }
+
+  /** The connection is gone. */
+  close(): void {
+    if (this.over) return;
+    this.over = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    for (const end of this.ends) end();
+  }
+
+  private get windows(): readonly WindowInfo[] {
+    return this.session.info().windows;
+  }
+
+  private end(end: Omit<StreamEnd, "name">): void {
+    if (this.over) return;
+    this.tellQueued();
+    this.close();
+    this.peer.send(messageTypes.end, { ...end, name: this.session.name } satisfies StreamEnd);
+    this.peer.finish();
+  }
+
+  private changed(): void {
+    this.dirty = true;
+    this.schedule();
+  }
+
+  private enqueue(event: LayoutEvent): void {
+    if (this.queued.length < MAX_QUEUED_EVENTS) this.queued.push(event);
+    else this.skipped++;
+    // A new place of panes is a new picture, whether a pane has painted or not.
+    this.changed();
+  }
+
+  private schedule(): void {
+    if (this.over || this.peer.outbox.pending > 0) return;
+    this.tellQueued();
+    if (this.timer !== null || !this.dirty || !this.wants.has("frames")) return;
+    const due = this.lastFrame + this.intervalMs - performance.now();
+    this.timer = setTimeout(() => void this.streamed.shown.atRest(() => this.frame()), Math.max(0, due));
+  }
+
+  private tellQueued(): void {
+    const events = this.queued;
+    this.queued = [];
+    for (const event of events) this.peer.send(messageTypes.event, { ...event, seq: ++this.seq });
+    if (this.skipped === 0) return;
+    this.peer.send(messageTypes.event, { type: "lagged", skipped: this.skipped });
+    this.skipped = 0;
+    this.tellWindows();
+  }
+
+  private tellWindows(): void {
+    this.peer.send(messageTypes.event, { event: "windows", seq: 0, windows: this.windows });
+  }
+
+  /** Runs at most once per interval, between two pictures. */
+  private frame(): void {
+    this.timer = null;
+    if (this.over || this.peer.outbox.pending > 0) return;
+    const { id, shown } = this.streamed;
+    this.dirty = false;
+    // The window is gone: what another one shows is not what was asked for.
+    if (id === null) return;
+    this.lastFrame = performance.now();
+    const { lines, rows, cols, cursor } = shown.grid();
+    const panes = this.panesOf(id);
+    const key = JSON.stringify([
+      id,
+      rows,
+      cols,
+      panes.map((pane) => [pane.id, pane.row, pane.col, pane.rows, pane.cols]),
+    ]);
+    const before = this.sent?.key === key ? this.sent.lines : null;
+    this.sent = { key, lines };
+    const news = lines.flatMap((row, index) =>
+      before?.[index] === row ? [] : [{ index, line: rowLine(row, this.format) }],
+    );
+    const rest = {
+      cursor: { row: cursor.row, col: cursor.col, visible: cursor.visible },
+      title: shown.title,
+      panes,
+    };
+    const told = JSON.stringify(rest);
+    if (before !== null && news.length === 0 && told === this.told) return;
+    this.told = told;
+    const what = { window: id, rows, cols, whole: before === null, lines: news };
+    this.peer.send(messageTypes.event, { event: "frame", seq: ++this.seq, ...what, ...rest });
+  }
+
+  private panesOf(id: string): FramePane[] {
+    const window = this.windows.find((each) => each.id === id);
+    return (window?.panes ?? []).flatMap(({ id: pane, row = 0, col = 0, rows, cols, title, active, hidden }) =>
+      hidden === true ? [] : [{ id: pane, row, col, rows, cols, title, active }],
+    );
+  }
+}

@@ -1,0 +1,96 @@
+/** A window as a stream: what it shows, as people see it, and what happens to the windows of its session. */
+import * as v from "valibot";
+import { WaitMsSchema } from "./conditions.ts";
+import { layoutEvents } from "./layout-events.ts";
+import { CursorSchema, FormatSchema, LineSchema } from "./screen.ts";
+import { WindowInfoSchema } from "./session.ts";
+
+/** Default time between two frames of a changing window, in ms: as for screens. */
+const DEFAULT_INTERVAL_MS = 100;
+
+export const windowEventNames = ["layout", "frames"] as const;
+
+export const WindowSubscriptionSchema = v.object({
+  events: v.optional(
+    v.pipe(
+      v.array(v.picklist(windowEventNames)),
+      v.description(
+        "layout (what happens to windows and panes), frames (the window as it is shown); an empty list stops",
+      ),
+    ),
+    [...windowEventNames],
+  ),
+  window: v.optional(
+    v.pipe(v.string(), v.description("the window whose frames are sent: @w5, its index or name (default: the active)")),
+  ),
+  format: v.optional(v.pipe(FormatSchema, v.description("how rows are sent: styled spans or plain text")), "styled"),
+  interval_ms: v.optional(
+    v.pipe(WaitMsSchema, v.description("least time between two frames of a changing window, in ms")),
+    DEFAULT_INTERVAL_MS,
+  ),
+});
+export type WindowSubscription = v.InferOutput<typeof WindowSubscriptionSchema>;
+
+const seq = v.pipe(v.number(), v.description("counts this subscription's events from 1; 0 for a state"));
+
+/** Where a pane lies in a frame. */
+const FramePaneSchema = v.object({
+  id: v.string(),
+  row: v.number(),
+  col: v.number(),
+  rows: v.number(),
+  cols: v.number(),
+  title: v.string(),
+  active: v.boolean(),
+});
+export type FramePane = v.InferOutput<typeof FramePaneSchema>;
+
+const layoutVariants = [
+  v.object({ event: v.literal("window_created"), seq, ...layoutEvents.window_created }),
+  v.object({ event: v.literal("window_closed"), seq, ...layoutEvents.window_closed }),
+  v.object({ event: v.literal("window_renamed"), seq, ...layoutEvents.window_renamed }),
+  v.object({ event: v.literal("pane_created"), seq, ...layoutEvents.pane_created }),
+  v.object({ event: v.literal("pane_closed"), seq, ...layoutEvents.pane_closed }),
+  v.object({ event: v.literal("pane_moved"), seq, ...layoutEvents.pane_moved }),
+  v.object({ event: v.literal("pane_exited"), seq, ...layoutEvents.pane_exited }),
+  v.object({ event: v.literal("layout_changed"), seq, ...layoutEvents.layout_changed }),
+  v.object({ event: v.literal("focus_changed"), seq, ...layoutEvents.focus_changed }),
+] as const;
+
+export const WindowEventSchema = v.variant("event", [
+  v.object({
+    event: v.literal("windows"),
+    seq,
+    windows: v.pipe(v.array(WindowInfoSchema), v.description("all windows of the session with their panes")),
+  }),
+  ...layoutVariants,
+  v.object({
+    event: v.literal("frame"),
+    seq,
+    window: v.pipe(v.string(), v.description("id of the window that is shown")),
+    rows: v.number(),
+    cols: v.number(),
+    whole: v.pipe(v.boolean(), v.description("all rows are sent; otherwise those that changed since the last frame")),
+    lines: v.array(v.object({ index: v.number(), line: LineSchema })),
+    cursor: CursorSchema,
+    title: v.pipe(v.string(), v.description("title of the active pane")),
+    panes: v.array(FramePaneSchema),
+  }),
+]);
+export type WindowEvent = v.InferOutput<typeof WindowEventSchema>;
+
+/** What the gateway asks of the process that serves the session. */
+export const WindowRequestSchema = v.object({
+  ...WindowSubscriptionSchema.entries,
+  /** Number of the last event that the client has. */
+  seq: v.optional(v.number(), 0),
+  /** Windows as the client was last told, by another process: what has changed since is told first. */
+  known: v.optional(v.array(WindowInfoSchema)),
+});
+
+/** Last message of a process that no longer serves the session. */
+export const WindowMovedSchema = v.object({
+  event: v.literal("moved"),
+  seq: v.number(),
+  known: v.array(WindowInfoSchema),
+});

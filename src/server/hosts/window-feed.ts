@@ -1,0 +1,131 @@
+/**
+ * A WebSocket's stream of a session's window: a connection to the process that serves the session, and to the next one
+ * when another takes over (its first split) or the process was lost. Events keep their order and count across that.
+ */
+import * as v from "valibot";
+import { StreamEndSchema } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { WindowMovedSchema, type WindowSubscription } from "../../protocol/window-stream.ts";
+import { Connection, type RequestContext } from "../../wire/connection.ts";
+import type { Host } from "./session-host.ts";
+import { type Hosts, REPLACED_MS, REPLACED_POLL_MS } from "./session-hosts.ts";
+
+const MOVED = '{"event":"moved"';
+/** The number of an event stands at its beginning. */
+const SEQ = /"seq":(\d+)/;
+const decoder = new TextDecoder();
+
+export interface WindowFeedEvents {
+  /** JSON of an event, as the session's process wrote it. */
+  event(json: string): void;
+  end(reason: string): void;
+}
+
+type Known = Pick<v.InferOutput<typeof WindowMovedSchema>, "known">;
+
+export class WindowFeed {
+  private connection: Connection | null = null;
+  private over = false;
+  private seq = 0;
+
+  private constructor(
+    private readonly hosts: Hosts,
+    /** Id of the session. */
+    readonly session: string,
+    private readonly options: WindowSubscription,
+    private readonly context: RequestContext,
+    private readonly events: WindowFeedEvents,
+  ) {}
+
+  /** @throws what the session's process answered */
+  static async open(
+    hosts: Hosts,
+    host: Host,
+    options: WindowSubscription,
+    context: RequestContext,
+    events: WindowFeedEvents,
+  ): Promise<WindowFeed> {
+    const feed = new WindowFeed(hosts, host.info.id, options, context, events);
+    await feed.connect(host, {});
+    return feed;
+  }
+
+  pause(): void {
+    this.connection?.pause();
+  }
+
+  resume(): void {
+    this.connection?.resume();
+  }
+
+  close(): void {
+    this.over = true;
+    this.connection?.close();
+  }
+
+  private async connect(host: Host, known: Known | object): Promise<void> {
+    const { connection } = await Connection.open(host.entry.socket, "server");
+    if (this.over) {
+      connection.close();
+      return;
+    }
+    this.connection = connection;
+    connection.listen({ message: (message) => this.receive(message), close: () => this.lost(connection) });
+    try {
+      await connection.request("host.window", { ...this.options, seq: this.seq, ...known }, this.context);
+    } catch (error) {
+      this.connection = null;
+      connection.close();
+      throw error;
+    }
+  }
+
+  private receive(message: Message): void {
+    if (this.over) return;
+    if (message.type === messageTypes.end) {
+      this.end(v.parse(StreamEndSchema, messageJson(message)).reason);
+    } else if (message.type === messageTypes.event) {
+      const json = decoder.decode(message.payload);
+      if (json.startsWith(MOVED)) {
+        const { seq, known } = v.parse(WindowMovedSchema, messageJson(message));
+        this.seq = seq;
+        const left = this.connection;
+        this.connection = null;
+        left?.close();
+        void this.again({ known });
+        return;
+      }
+      this.seq = Math.max(this.seq, Number(SEQ.exec(json.slice(0, 64))?.[1] ?? 0));
+      this.events.event(json);
+    }
+  }
+
+  private lost(connection: Connection): void {
+    if (this.over || this.connection !== connection) return;
+    this.connection = null;
+    void this.again({});
+  }
+
+  /** Another process serves the session, or will soon. */
+  private async again(known: Known | object): Promise<void> {
+    const until = performance.now() + REPLACED_MS;
+    while (!this.over && performance.now() < until) {
+      try {
+        const host = await this.hosts.find(this.session);
+        if (host.isMember) throw new WshError("host_unavailable", "its layout process is not there yet");
+        await this.connect(host, known);
+        return;
+      } catch {
+        await Bun.sleep(REPLACED_POLL_MS);
+      }
+    }
+    this.end("host_crashed");
+  }
+
+  private end(reason: string): void {
+    if (this.over) return;
+    this.close();
+    this.events.end(reason);
+  }
+}

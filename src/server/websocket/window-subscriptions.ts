@@ -1,0 +1,73 @@
+/** The streams of windows that one WebSocket has: at most one of each session, which follows the session through renames. */
+import { unknownFields } from "../../operations/unknown-fields.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type WindowSubscription, WindowSubscriptionSchema } from "../../protocol/window-stream.ts";
+import type { RequestContext } from "../../wire/connection.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import { WindowFeed } from "../hosts/window-feed.ts";
+
+export interface WindowSubscriptionsPort {
+  readonly hosts: Hosts;
+  readonly context: RequestContext;
+  /** Most of them at once. */
+  readonly limit: number;
+  /** Sends an event to the client. @returns false while it does not keep up */
+  send(json: string, session: string): boolean;
+}
+
+export class WindowSubscriptions {
+  private readonly feeds = new Map<string, WindowFeed>();
+  private over = false;
+
+  constructor(private readonly port: WindowSubscriptionsPort) {}
+
+  /**
+   * Begins, replaces or ends the stream of a session's window. The answer comes before the first event.
+   * @param session its id
+   * @param answer sends the answer
+   * @throws WshError of the session's process, resource_limit_reached
+   */
+  async subscribe(
+    session: string,
+    options: WindowSubscription,
+    params: unknown,
+    answer: (result: object, unknown: readonly string[]) => void,
+  ): Promise<void> {
+    const { hosts, context, limit, send } = this.port;
+    const host = await hosts.find(session);
+    const early: string[] = [];
+    let answered = options.events.length === 0;
+    let feed: WindowFeed | null = null;
+    if (!answered) {
+      if (!this.feeds.has(session) && this.feeds.size >= limit) {
+        throw new WshError("resource_limit_reached", `this connection has ${this.feeds.size} windows`);
+      }
+      feed = await WindowFeed.open(hosts, host, options, context, {
+        event: (json) => {
+          if (!answered) early.push(json);
+          else if (!send(json, host.info.name)) feed?.pause();
+        },
+        end: () => {
+          if (this.feeds.get(session) === feed) this.feeds.delete(session);
+        },
+      });
+    }
+    this.feeds.get(session)?.close();
+    if (feed === null || this.over) this.feeds.delete(session);
+    else this.feeds.set(session, feed);
+    if (this.over) feed?.close();
+    answer({ events: options.events }, unknownFields(WindowSubscriptionSchema, params));
+    answered = true;
+    for (const json of early) send(json, host.info.name);
+  }
+
+  resume(): void {
+    for (const feed of this.feeds.values()) feed.resume();
+  }
+
+  close(): void {
+    this.over = true;
+    for (const feed of this.feeds.values()) feed.close();
+    this.feeds.clear();
+  }
+}
