@@ -4,16 +4,15 @@
  */
 import type { Database } from "bun:sqlite";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
-import { WshError } from "../../protocol/errors.ts";
-import { durationOf, momentOf } from "../../protocol/moment.ts";
 import { historyFailure, openHistory } from "./database.ts";
+import { chosenOf, searchOf } from "./filters.ts";
 import type { ImportSource } from "./import/sources.ts";
 import { takeImport } from "./import/take.ts";
 import { journalsIn } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
 import type { HistoryRecord } from "./record.ts";
 import { eraseRemoved, type Retention, removeAllRows, removeCommands, removeRows } from "./retention.ts";
-import { type HistorySearch, searchHistory } from "./search.ts";
+import { searchHistory } from "./search.ts";
 import { takeInto } from "./take-in.ts";
 
 export interface Deleted {
@@ -65,12 +64,7 @@ export class History implements Disposable {
 
   /** @throws WshError invalid_request (nothing chosen), history_unavailable */
   delete({ id, all, ...input }: HistoryDeleteInput): Deleted {
-    const search = searchOf(input);
-    if (id === undefined && !all && Object.keys(search).length === 0) {
-      throw new WshError("invalid_request", "nothing says which commands to delete", {
-        hint: "Give words, a filter, an id, or all.",
-      });
-    }
+    const search = chosenOf({ id, all, ...input });
     const deleted = this.guarded(() => {
       const journals = journalsIn(this.places.journals);
       if (id !== undefined) return removeCommands(this.db, [id], journals);
@@ -103,28 +97,4 @@ export class History implements Disposable {
       throw historyFailure(error, this.places.database);
     }
   }
-}
-
-type Filters = Omit<HistoryDeleteInput, "id" | "all">;
-
-/** @throws WshError invalid_request */
-function searchOf(input: Filters): Omit<HistorySearch, "limit" | "before" | "output"> {
-  const { query, session, cwd, failed, exit_code, since, until, min_duration, by } = input;
-  const now = Date.now();
-  const duration = min_duration === undefined ? undefined : durationOf(min_duration);
-  if (duration === null) {
-    throw new WshError("invalid_request", `'min_duration': '${min_duration}' is no duration such as 10s or 2m`);
-  }
-  const trimmed = cwd === undefined || cwd === "/" ? cwd : cwd.replace(/\/+$/, "");
-  return {
-    ...(query === undefined || query.trim() === "" ? {} : { words: query }),
-    ...(session === undefined ? {} : { session }),
-    ...(trimmed === undefined ? {} : { cwd: trimmed }),
-    ...(failed === true ? { failed } : {}),
-    ...(exit_code === undefined ? {} : { exit_code }),
-    ...(since === undefined ? {} : { since: momentOf(since, now, "since") }),
-    ...(until === undefined ? {} : { until: momentOf(until, now, "until") }),
-    ...(duration === undefined ? {} : { min_duration_ms: duration }),
-    ...(by === undefined ? {} : { by }),
-  };
 }

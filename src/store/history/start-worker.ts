@@ -1,6 +1,7 @@
 /** Starts the process that opens the history's database (worker.ts), and asks it. */
 import { selfCommand } from "../../instance/launch/launch.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { chosenOf, searchOf } from "./filters.ts";
 import { journalsIn } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
 import type { Retention } from "./retention.ts";
@@ -18,6 +19,7 @@ export async function askWorker<T>(
   request: HistoryWork["request"],
   signal?: AbortSignal,
 ): Promise<T> {
+  checkRequest(request);
   const child = start({ ...places, retention, request }, "pipe");
   const timeout = AbortSignal.timeout(PATIENCE_MS);
   const stop = (): void => child.kill("SIGKILL");
@@ -34,6 +36,12 @@ export async function askWorker<T>(
   } finally {
     for (const each of [timeout, signal]) each?.removeEventListener("abort", stop);
   }
+}
+
+/** What the worker would refuse is refused before one is started. @throws WshError invalid_request */
+function checkRequest(request: HistoryWork["request"]): void {
+  if (request.do === "search") searchOf(request.input);
+  else if (request.do === "delete") chosenOf(request.input);
 }
 
 /** Has journals taken in, in the background, if there are many. */

@@ -64,7 +64,12 @@ function takeGroup(
     const journal = openJournal(path);
     return journal === null ? [] : [{ path, name: basename(path), journal: opened.use(journal), failed: false }];
   });
-  let open = journals;
+  // A search that finds nothing new writes nothing: that costs the disk several waits.
+  const progress = db.query<{ offset: number }, [string]>("SELECT offset FROM journals WHERE name = ?");
+  let open = journals.filter(({ name, journal }) => {
+    const known = progress.get(name);
+    return known === null || fs.fstatSync(journal.fd).size > known.offset;
+  });
   while (open.length > 0) {
     const share = Math.ceil(BATCH_BYTES / open.length);
     const { records, unfinished } = takeBatch(db, open, share, failures);
@@ -157,14 +162,13 @@ function takeBatch<S extends Source>(
 
 /** Takes in the commands of a complete journal that began and never ended: the process that wrote it was killed. */
 function takeLost(db: Database, name: string, journal: OpenJournal): number {
+  const left = db.query<{ journal: number; seq: number; offset: number; length: number }, [string]>(
+    "SELECT begun.* FROM begun JOIN journals ON journals.id = begun.journal WHERE journals.name = ? ORDER BY begun.seq",
+  );
+  if (left.get(name) === null) return 0;
   return db
     .transaction(() => {
-      const lost = db
-        .query<{ journal: number; seq: number; offset: number; length: number }, [string]>(
-          `SELECT begun.* FROM begun JOIN journals ON journals.id = begun.journal WHERE journals.name = ?
-           ORDER BY begun.seq`,
-        )
-        .all(name);
+      const lost = left.all(name);
       const writer = new RowWriter(db);
       let records = 0;
       for (const { seq, offset, length, ...from } of lost) {

@@ -1,29 +1,29 @@
 /**
  * `wsh history-worker`: the process that opens the database for those who may not (a server, a session). One request as
  * JSON on standard input, one answer as JSON on standard output: `{"ok": …}` or `{"error": …}`.
+ *
+ * It is started for each request, so it loads little: a request was checked by the process that sends it.
  */
-import * as v from "valibot";
-import { HistoryDeleteSchema, HistorySearchSchema } from "../../operations/history.ts";
+import type { HistoryDeleteInput, HistorySearchInput } from "../../operations/history.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { History } from "./ask.ts";
+import type { HistoryPlaces } from "./places.ts";
+import type { Retention } from "./retention.ts";
 
-const RequestSchema = v.variant("do", [
-  v.object({ do: v.literal("search"), input: HistorySearchSchema }),
-  v.object({ do: v.literal("delete"), input: HistoryDeleteSchema }),
-  v.object({ do: v.literal("take_in") }),
-]);
-const WorkSchema = v.object({
-  journals: v.string(),
-  database: v.string(),
-  retention: v.object({ days: v.number(), bytes: v.number() }),
-  request: RequestSchema,
-});
-export type HistoryWork = v.InferInput<typeof WorkSchema>;
+type Request =
+  | { readonly do: "search"; readonly input: HistorySearchInput }
+  | { readonly do: "delete"; readonly input: HistoryDeleteInput }
+  | { readonly do: "take_in" };
+
+export interface HistoryWork extends HistoryPlaces {
+  readonly retention: Retention;
+  readonly request: Request;
+}
 
 export async function runHistoryWorker(): Promise<void> {
   let answer: unknown;
   try {
-    const { request, retention, ...places } = v.parse(WorkSchema, await Bun.stdin.json());
+    const { request, retention, ...places }: HistoryWork = await Bun.stdin.json();
     using history = new History(places, retention);
     answer = { ok: perform(history, request) };
   } catch (error) {
@@ -32,7 +32,7 @@ export async function runHistoryWorker(): Promise<void> {
   await Bun.write(Bun.stdout, JSON.stringify(answer));
 }
 
-function perform(history: History, request: v.InferOutput<typeof RequestSchema>): unknown {
+function perform(history: History, request: Request): unknown {
   switch (request.do) {
     case "search":
       return history.search(request.input);

@@ -141,6 +141,18 @@ describe("taking in", () => {
     expect(journalsIn(places.journals)).toEqual([]);
   });
 
+  test("nothing new waits for nobody: a search writes nothing then", () => {
+    const journal = new Journal(places.journals, noEvents);
+    journal.append(command("one"));
+    expect(found({})).toEqual(["one"]);
+    const other = openHistory(places);
+    other.run("BEGIN IMMEDIATE");
+    expect(found({})).toEqual(["one"]);
+    other.run("ROLLBACK");
+    other.close();
+    journal.close();
+  });
+
   test("a line that was cut, and nonsense, cost nothing else", () => {
     wrote(command("one"), command("two"));
     const [path = ""] = journalsIn(places.journals);
