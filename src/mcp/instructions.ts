@@ -10,26 +10,28 @@ const parts: readonly { readonly about: readonly string[]; readonly text: string
   {
     about: ["wsh_exec"],
     text:
-      "To run a shell command: wsh_exec. It returns exit_code and the command's own output when the command ends; " +
-      "exit_code null means unknown, not success. Name a session to keep directory and variables.",
+      "Put all that you know into one call. wsh_exec for shell commands: cwd; of long output only grep with context, or tail; " +
+      "several at once by mode parallel; a long job by max_wait_ms up to 300000; a server by background and until.",
   },
   {
-    about: ["wsh_run_command"],
+    about: ["wsh_exec", "wsh_run_command"],
     text:
-      "To answer a prompt, use a REPL or drive a program: wsh_run_command (type, wait, look) is the common loop. " +
-      "It adds no newline: set submit.",
+      "wsh_run_command (type, wait, look) is the common loop for everything else. One call with steps does a whole dialog, from " +
+      "the command that starts it to its end: installers and menus, a REPL, vim, git rebase -i, a nested shell, Ctrl+C after " +
+      "some text. It adds no newline: set submit.",
   },
   {
     about: ["wsh_wait"],
     text:
-      "Waits end after 30 s by default. When one does, what was started still runs: never send it again, wait more with " +
-      "wsh_wait (command_finished with its command_id, text, prompt, exited). Pass output_cursor back as since to miss nothing.",
+      "A result says how it ended: do not look again. Waits end after 30 s by default; what was started then still runs: " +
+      "never send it again, wait more with wsh_wait (command_finished with its command_id, text, prompt, exited). " +
+      "Pass output_cursor back as since to miss nothing.",
   },
   {
     about: ["wsh_create_session", "wsh_list_sessions", "wsh_manage_session"],
     text:
-      "wsh_create_session makes a session for work with state, wsh_list_sessions shows what exists, wsh_manage_session ends, " +
-      "renames or resizes one. Kill what you made when you are done, and nothing else.",
+      "For work with state one session is enough (create: true, or wsh_create_session). wsh_list_sessions shows what exists, " +
+      "wsh_manage_session ends, renames or resizes one. Kill what you made when you are done, and nothing else.",
   },
   {
     about: ["wsh_ask_user"],

@@ -8,6 +8,7 @@ import {
   OnTimeoutSchema,
   OutputLimitSchema,
   OutputResultSchema,
+  READY_OUTPUT_LIMIT,
   RunResultSchema,
   StatusSchema,
   StepResultSchema,
@@ -73,10 +74,22 @@ const execFields = {
   output_limit: v.optional(
     v.pipe(
       OutputLimitSchema,
-      v.description("bytes of output per command, at most 1048576; past it head and tail are kept"),
+      v.description(
+        `bytes of output per command, at most 1048576 (default ${DEFAULT_OUTPUT_LIMIT}; of one that \`until\` leaves running ` +
+          `${READY_OUTPUT_LIMIT}, from its end); past it head and tail are kept`,
+      ),
     ),
-    DEFAULT_OUTPUT_LIMIT,
   ),
+};
+
+/** A session for the call, if there is none yet. */
+const creationFields = {
+  create: v.optional(
+    v.pipe(v.boolean(), v.description("make the session, with a shell, if none has that name")),
+    false,
+  ),
+  cwd: v.optional(v.pipe(v.string(), v.description("with create: directory of the new session"))),
+  env: v.optional(v.pipe(v.record(v.string(), v.string()), v.description("with create: variables of the new session"))),
 };
 
 /** What ended the wait of a command in the background (`until`). */
@@ -141,8 +154,10 @@ export const commandOperations = [
         ["output", "screen"],
       ),
       format: FormatField,
+      ...creationFields,
     }),
     output: v.object({
+      created: v.optional(v.boolean()),
       screen: v.optional(ScreenSchema),
       generation: v.number(),
       decided_by: v.string(),
@@ -156,6 +171,7 @@ export const commandOperations = [
       "input_send_failed",
       "payload_too_large",
       "unknown_key",
+      "cwd_not_found",
     ],
     http: [{ method: "POST", path: "/sessions/:name/run" }],
     ws: ["run"],
@@ -183,10 +199,7 @@ export const commandOperations = [
           v.description("give the nested shell of this kind the integration first: exact and verified"),
         ),
       ),
-      create: v.optional(
-        v.pipe(v.boolean(), v.description("make the session, with a shell, if none has that name")),
-        false,
-      ),
+      ...creationFields,
     }),
     output: v.object({ ...ExecOutputSchema.entries, created: v.optional(v.boolean()) }),
     errors: [
@@ -196,6 +209,7 @@ export const commandOperations = [
       "no_shell_integration",
       "session_ended",
       "payload_too_large",
+      "cwd_not_found",
     ],
     http: [{ method: "POST", path: "/sessions/:name/exec" }],
     ws: ["exec"],

@@ -80,6 +80,7 @@ export class Pane {
         retired: (lines) => this.commands.retired(lines),
         // The start of that line is gone: what is printed there next starts another.
         erased: ({ line, col }) => this.erased(col > 0 ? line + 1 : line),
+        erasedBelow: ({ line, col }) => this.erasedBelow(col > 0 ? line + 1 : line),
         exit: (exit) => {
           options.keyFile?.withdraw();
           this.answers.drop();
@@ -388,6 +389,14 @@ export class Pane {
   private erased(top: number): void {
     this.text.erased(top);
     this.commands.erased(top);
+  }
+
+  /** A shell that edits its line erases, too: nothing that counts as output. */
+  private erasedBelow(top: number): void {
+    const { phase } = this.commands.log;
+    if (phase !== "running" && phase !== "none") return;
+    this.text.erased(top);
+    this.commands.erasedBelow(top);
   }
 
   private bellRang(): void {

@@ -47,6 +47,7 @@ type SimpleCondition = v.InferOutput<typeof SimpleConditionSchema>;
 
 const options = [
   SimpleConditionSchema,
+  v.literal("idle"),
   v.object({ type: SimpleConditionSchema }),
   v.object({ type: v.literal("idle"), ms: v.optional(WaitMsSchema, DEFAULT_IDLE_MS) }),
   v.object({ type: v.literal("text"), text: PatternSchema }),
@@ -62,7 +63,7 @@ const options = [
     any_owner: v.optional(v.pipe(v.boolean(), v.description("anybody's, such as docker's; else the command's own"))),
   }),
 ] as const;
-const faults = `a condition is one of ${simpleConditions.join(", ")}, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`;
+const faults = `a condition is one of ${simpleConditions.join(", ")}, idle, {"type":"idle","ms":500}, {"type":"text","text":"ready"}, {"type":"regex","pattern":"^ok"}, {"type":"agent","state":"needs_input"} or {"type":"port","port":3000}`;
 
 export const ConditionSchema = v.union(options, faults);
 /** A condition as a caller writes it: a name, or an object with a type. */
@@ -88,6 +89,7 @@ export type Condition =
 
 /** Converts both notations of a condition to one form. */
 export function condition(input: ConditionInput): Condition {
+  if (input === "idle") return { type: input, ms: DEFAULT_IDLE_MS };
   if (typeof input === "string") return { type: input };
   if (input.type === "regex") return { type: "regex", pattern: input.pattern, flags: input.flags ?? "" };
   if (input.type === "port") return { type: "port", port: input.port, anyOwner: input.any_owner ?? false };

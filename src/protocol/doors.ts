@@ -11,6 +11,7 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   input: { http: "`input`", cli: "`wsh send`", mcp: "wsh_send_input" },
   wait: { http: "`wait`", cli: "`wsh wait`", mcp: "wsh_wait" },
   screen: { http: "`screen`", cli: "`wsh screen`", mcp: "wsh_get_screen" },
+  status: { http: "`status`", cli: "`wsh status`", mcp: "wsh_get_status" },
   resize: { http: "PATCH its size", cli: "`wsh resize`", mcp: "wsh_manage_session resize" },
   clear_line: { http: "clear_line", cli: "--clear-line", mcp: "clear_line" },
   typed: { http: "typed (sh or fish)", cli: "--typed (sh or fish)", mcp: "typed (sh or fish)" },

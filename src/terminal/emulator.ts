@@ -40,6 +40,8 @@ export interface EmulatorSink extends AnnouncementSink {
   retired?(lines: RetiredLines): void;
   /** The normal screen was erased; from now on output is printed at or after this position again. */
   erased?(top: Position): void;
+  /** Text below this position was erased, and what stands above it stays: a menu that is drawn again. */
+  erasedBelow?(top: Position): void;
 }
 
 export interface EmulatorOptions {
@@ -300,13 +302,21 @@ export class Emulator {
     if (what === 2 || (what === 0 && onNormal && active.cursorX === 0 && active.cursorY === 0)) {
       if (onNormal) this.sink.erased?.(this.hot.position(0, 0));
       this.sink.reset("clear_screen");
-    }
+    } else if (what === 0 && onNormal) this.erasingBelow();
     if (what === 3 && onNormal) {
       if (normal.baseY > 0) this.hot.retireAll();
       this.history.clear();
       this.sink.reset("clear_scrollback");
     }
     return false;
+  }
+
+  /** Only where text stands in the next row: most programs erase below a cursor that has nothing below it. */
+  private erasingBelow(): void {
+    const { baseY, cursorX, cursorY } = this.terminal.buffer.normal;
+    const next = this.terminal.buffer.normal.getLine(baseY + cursorY + 1);
+    if (next === undefined || next.translateToString(true) === "") return;
+    this.sink.erasedBelow?.(this.hot.position(cursorY, cursorX));
   }
 
   /** RIS, before xterm obeys it: history stays. */

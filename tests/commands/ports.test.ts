@@ -3,6 +3,8 @@
  * counts as its owner. Over HTTP, MCP and the command line.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
 import type { OperationOutput } from "../../src/operations/table.ts";
 import { failure, Http } from "../support/http.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
@@ -261,5 +263,21 @@ describe("wsh", () => {
     const late = await wsh.run("exec", "--until", "text=never", "--timeout", "0.3", "--", "sleep 60");
     expect(late.code).toBe(124);
     expect((await wsh.run("exec", "--until", "prot=3", "--", "true")).code).toBe(2);
+  });
+
+  test("exec --create makes the session where it is told, and says where one that exists is", async () => {
+    const dir = fs.mkdtempSync(join(wsh.dir, "place "));
+    const place = ["exec", "placed", "--create", "--cwd", dir, "--env", "COLOUR=grün"];
+    expect(await wsh.run(...place, "--", 'pwd; echo "$COLOUR"')).toMatchObject({ code: 0, stdout: `${dir}\ngrün\n` });
+    const again = await wsh.run("exec", "placed", "--create", "--cwd", dir, "--", "cd /; pwd");
+    expect(again).toMatchObject({ code: 0, stdout: "/\n" });
+    for (const more of [
+      ["--cwd", dir],
+      ["--env", "COLOUR=red"],
+    ]) {
+      const refused = await wsh.run("exec", "placed", "--create", ...more, "--", "echo no");
+      expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("exists, in '/'") });
+    }
+    expect((await wsh.run("exec", "placed", "--cwd", dir, "--", "pwd")).code).toBe(2);
   });
 });

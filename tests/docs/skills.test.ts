@@ -5,6 +5,7 @@ import { parseSkill, skills } from "../../src/mcp/skills/skills.ts";
 import { tools } from "../../src/mcp/tools/tools.ts";
 import { operations } from "../../src/operations/table.ts";
 import { StatusSchema } from "../../src/protocol/commands.ts";
+import { simpleConditions } from "../../src/protocol/conditions.ts";
 import { ElementSpanSchema } from "../../src/protocol/drawing.ts";
 import { errorCodes } from "../../src/protocol/errors.ts";
 import { SessionInfoSchema } from "../../src/protocol/session.ts";
@@ -55,9 +56,10 @@ describe("every tool and parameter that a skill names exists", () => {
 
     test(`${name}: words that look like parameters are parameters, results or error codes`, () => {
       const words = quoted(text).flatMap((code) => /^([a-z]+(?:_[a-z]+)+)(?::.*)?$/.exec(code)?.[1] ?? []);
-      const values = new Set(
-        tools.flatMap((tool) => JSON.stringify(tool.inputJson).match(/[a-z]+(?:_[a-z]+)*/g) ?? []),
-      );
+      const values = new Set([
+        ...simpleConditions,
+        ...tools.flatMap((tool) => JSON.stringify(tool.inputJson).match(/[a-z]+(?:_[a-z]+)*/g) ?? []),
+      ]);
       const unknown = words.filter(
         (word) =>
           !toolOf.has(word) &&

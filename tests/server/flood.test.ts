@@ -4,7 +4,7 @@ import fs from "node:fs";
 import net from "node:net";
 import { Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { hostOf, Wsh } from "../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
 /** What a flood writes: 100 MB, and a tenth of that where time matters. */
@@ -28,10 +28,6 @@ async function served() {
     http: new Http({ unix: wsh.instance.httpSocket }),
     [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose](),
   };
-}
-
-function hostOf(pid: number | null): number {
-  return Number(/^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 }
 
 /** Highest resident memory so far, in bytes. */

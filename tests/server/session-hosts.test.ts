@@ -12,7 +12,7 @@ import {
 } from "../../src/protocol/messages.ts";
 import { failure, Http } from "../support/http.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
+import { hostOf, Wsh } from "../support/wsh.ts";
 
 const full = process.env.WSH_TEST_FULL === "1";
 /** Sessions made and killed to see whether anything is left of them. */
@@ -33,11 +33,6 @@ async function served(config = ""): Promise<Served & AsyncDisposable> {
     http: new Http({ unix: wsh.instance.httpSocket }),
     [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose](),
   };
-}
-
-/** The process that holds a session. */
-function hostOf(pid: number | null): number {
-  return Number(/^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 }
 
 function descriptors(pid: number): number {

@@ -225,3 +225,8 @@ function isZombie(pid: number): boolean {
     return true;
   }
 }
+
+/** The session process that started a program. */
+export function hostOf(pid: number | null): number {
+  return Number(/^PPid:\s+(\d+)/m.exec(fs.readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
+}

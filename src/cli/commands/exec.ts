@@ -18,6 +18,7 @@ import { complain, print, printJson, whenReaderGoes } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { ExecStream } from "../session/exec-stream.ts";
 import { checkFilter, type FilterOptions, filteredOutput, incompleteText } from "../session/filtered-output.ts";
+import { openOrCreate, type Place } from "../session/open-or-create.ts";
 import { startSession } from "../session/start.ts";
 import { shellText, splitAtDashes } from "../shell-words.ts";
 
@@ -48,6 +49,7 @@ interface ExecOptions extends FilterOptions {
   /** What the command gets as standard input, when it is not read here. */
   readonly stdinPath?: string | undefined;
   readonly json?: boolean;
+  readonly place?: Place;
 }
 
 export function register(program: Command): void {
@@ -86,8 +88,8 @@ export function register(program: Command): void {
       ]),
     )
     .option("--clear-line", "with NAME: discard what stands at the prompt")
-    .option("--cwd <dir>", "without NAME: directory to run in")
-    .option("--env <name=value>", "without NAME: set a variable (repeatable)", collect)
+    .option("--cwd <dir>", "without NAME: directory to run in; with --create: of a new session")
+    .option("--env <name=value>", "without NAME, or with --create: set a variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: it reads our standard input")
     .option("--grep <pattern>", "print only lines that match (RE2), numbered, at its end")
     .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
@@ -111,12 +113,16 @@ export function register(program: Command): void {
       }
       if (name === null && options.create === true) throw new UsageError("--create needs the NAME of a session");
       if (name === null) return execFresh(instance, text, options);
-      if (options.cwd !== undefined || options.env !== undefined || options.stdin === true) {
-        throw new UsageError("--cwd, --env and --stdin are for commands in a session of their own");
+      if (options.stdin === true) throw new UsageError("--stdin is for commands in a session of their own");
+      if (options.create !== true && (options.cwd !== undefined || options.env !== undefined)) {
+        throw new UsageError("--cwd and --env are for commands in a session of their own, or that --create makes");
       }
-      using session =
-        options.create === true ? await openOrCreate(instance, name) : await SessionClient.open(instance, name);
-      await execAtPrompt(instance, session, text, options);
+      const { session: open, place } =
+        options.create === true
+          ? await openOrCreate(instance, name, options)
+          : { session: await SessionClient.open(instance, name), place: {} };
+      using session = open;
+      await execAtPrompt(instance, session, text, { ...options, place });
     });
 }
 
@@ -140,6 +146,7 @@ async function execAtPrompt(
   const { grep, context, head, tail } = options;
   const filter = { grep, context, head, tail, output: options.output };
   const clear = {
+    ...options.place,
     ...(options.clearLine === true ? { clear_line: true } : {}),
     ...(integrate === undefined ? {} : { integrate }),
   };
@@ -204,24 +211,6 @@ async function sayReady(ready: Ready, { json, until = [] }: ExecOptions, name: s
   if (json === true) return printJson(ready);
   if (!holds && output !== "") process.stderr.write(`${output.trimEnd()}\n`);
   if (holds || runs) await print(`${name}\n`);
-}
-
-/** The session of that name, made with a shell if there is none. */
-async function openOrCreate(instance: Instance, name: string): Promise<SessionClient> {
-  const open = (): Promise<SessionClient> => SessionClient.open(instance, name);
-  try {
-    return await open();
-  } catch (thrown) {
-    if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
-  }
-  const create = { name, command: null, cwd: null, shell: null, tags: [], env: null, rows: 24, cols: 80 };
-  try {
-    await startSession(instance, create, "number");
-  } catch (thrown) {
-    // Another caller made it meanwhile.
-    if (!(thrown instanceof WshError) || thrown.code !== "session_name_conflict") throw thrown;
-  }
-  return await open();
 }
 
 /**

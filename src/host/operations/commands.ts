@@ -3,13 +3,19 @@
 import type { HandlerContext } from "../../endpoint/operations/context.ts";
 import { decodeInput } from "../../keys/typed-input.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
-import { READY_OUTPUT_LIMIT } from "../../pane/commands/exec.ts";
 import { stillRuns } from "../../pane/commands/step-results.ts";
+import { drained } from "../../pane/output/drained.ts";
 import type { Pane } from "../../pane/pane.ts";
-import { cutOutput } from "../../pane/text/cut-output.ts";
+import { cutOutput, cutToEnd } from "../../pane/text/cut-output.ts";
 import type { WaitOutcome } from "../../pane/waiting/waiters.ts";
 import type { ProcessFacts } from "../../platform/foreground.ts";
-import { type CommandRecord, type StepResult, stepsOf } from "../../protocol/commands.ts";
+import {
+  type CommandRecord,
+  DEFAULT_OUTPUT_LIMIT,
+  READY_OUTPUT_LIMIT,
+  type StepResult,
+  stepsOf,
+} from "../../protocol/commands.ts";
 import { type ConditionInput, condition, splitConditions, type WaitResult } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { stepFilters } from "../../protocol/output-filter.ts";
@@ -18,6 +24,7 @@ import type { PaneHandlers } from "./context.ts";
 import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
+import { requireOwnPlace } from "./own-place.ts";
 import { isPartial, stepOutput } from "./step-output.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
@@ -115,8 +122,13 @@ function decisionOf(outcome: WaitOutcome): Omit<WaitResult, "session"> {
   };
 }
 
-async function run(pane: Pane, input: ParsedInput<"run">, { signal }: HandlerContext): Promise<OperationOutput<"run">> {
+async function run(
+  pane: Pane,
+  input: ParsedInput<"run">,
+  { signal, session }: HandlerContext,
+): Promise<OperationOutput<"run">> {
   const { terminal } = pane;
+  requireOwnPlace(pane, session, input);
   const { outcome, unmet } =
     input.steps === undefined
       ? { outcome: await runOnce(pane, input, signal), unmet: null }
@@ -126,7 +138,7 @@ async function run(pane: Pane, input: ParsedInput<"run">, { signal }: HandlerCon
   const result = await terminal.atRest(() => ({
     state: outcome.state.state,
     decided_by: outcome.decidedBy,
-    ...(command === null ? {} : endOf(command, pane.commands.cwd())),
+    ...(command === null ? {} : endOf(command, outcome.since, pane.commands.cwd())),
     generation: pane.activity.generation,
     since: outcome.since,
     output_cursor: outcome.outputCursor,
@@ -169,16 +181,21 @@ function isOnlyExpected({ steps }: ParsedInput<"run">): boolean {
   return last !== undefined && (last.input ?? "") === "" && last.keys === undefined && last.submit !== true;
 }
 
-/** The shell's directory now: the caller knows the one that a command was started in. */
-function endOf(command: CommandRecord, cwd: string | null): Partial<OperationOutput<"run">> {
-  const { exit_code, signal, duration_ms, id } = command;
-  return { exit_code, signal, duration_ms, cwd: cwd ?? command.cwd, command_id: id };
+/**
+ * The shell's directory now: the caller knows the one that a command was started in. How long the command took is said
+ * only where it began after `since`: of an earlier one it would be the age of the program that was quit.
+ */
+function endOf(command: CommandRecord, since: number, cwd: string | null): Partial<OperationOutput<"run">> {
+  const { exit_code, signal, duration_ms, id, output_start } = command;
+  const took = output_start < since ? {} : { duration_ms };
+  return { exit_code, signal, ...took, cwd: cwd ?? command.cwd, command_id: id };
 }
 
 async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerContext): Promise<OperationOutput<"exec">> {
   const asked = stepsOf(input);
   const filters = await stepFilters(input, asked);
   const { signal } = context;
+  requireOwnPlace(pane, context.session, input);
   const outcome = await pane.commands.exec({
     steps: asked,
     stopOnError: input.stop_on_error,
@@ -190,7 +207,8 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
     typed: input.typed,
     integrate: input.integrate,
     clearLine: input.clear_line,
-    outputLimit: input.output_limit,
+    outputLimit: input.output_limit ?? DEFAULT_OUTPUT_LIMIT,
+    readyLimit: input.output_limit ?? READY_OUTPUT_LIMIT,
     byProgram: context.caller.kind !== "cli",
     signal,
   });
@@ -198,7 +216,8 @@ async function exec(pane: Pane, input: ParsedInput<"exec">, context: HandlerCont
   const steps = await Promise.all(
     outcome.steps.map((step, n) => {
       const filter = filters[n];
-      return filter === undefined ? step : stepOutput(pane, step, filter, input.output_limit, signal);
+      const limit = input.output_limit ?? DEFAULT_OUTPUT_LIMIT;
+      return filter === undefined ? step : stepOutput(pane, step, filter, limit, signal);
     }),
   );
   const noted = warnings.length === 0 ? {} : { warnings: [...warnings] };
@@ -237,12 +256,13 @@ async function processWait(
   if (!over && (outcome.decidedBy === "cancelled" || input.on_timeout === "leave")) pane.lifetime.abandoned();
   if (outcome.decidedBy === "cancelled") throw new WshError("cancelled", "the wait was cancelled; the program goes on");
   if (outcome.decidedBy === "timeout" && input.on_timeout !== "leave") await stopProgram(pane, input.on_timeout);
+  if (until !== undefined && pane.exit === null) await drained(() => pane.outputCursor);
   const record = pane.commands.log.last();
-  const kept = record === null ? null : pane.commands.log.output(record.id);
+  const kept = (record === null ? null : pane.commands.log.output(record.id)) ?? { head: [], tail: [], omitted: 0 };
   const { exit } = pane;
+  const { output_limit: limit = DEFAULT_OUTPUT_LIMIT } = input;
   const runsOn = until !== undefined && exit === null;
-  const limit = runsOn ? Math.min(input.output_limit, READY_OUTPUT_LIMIT) : input.output_limit;
-  const cut = cutOutput(kept ?? { head: [], tail: [], omitted: 0 }, limit);
+  const cut = runsOn ? cutToEnd(kept, input.output_limit ?? READY_OUTPUT_LIMIT) : cutOutput(kept, limit);
   const stopped = input.on_timeout === "interrupt" ? "interrupted" : "killed";
   const { warnings } = outcome;
   const timedOut = exit === null && outcome.decidedBy === "timeout" && input.max_wait_ms > 0;

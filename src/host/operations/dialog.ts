@@ -1,6 +1,7 @@
 /**
  * `run` with steps: types each as soon as what it expects is there, and stops at the first that does not come. All is
- * checked before anything is typed. The output is everything since the first step, answers as the terminal echoes them.
+ * checked before anything is typed. The output is everything since the first step, answers as the terminal echoes them,
+ * but for the command line that a first step types at the shell's prompt.
  */
 import * as v from "valibot";
 import { decodeInput } from "../../keys/typed-input.ts";
@@ -32,6 +33,9 @@ export async function runDialog(pane: Pane, input: ParsedInput<"run">, signal: A
   const deadline = performance.now() + Math.min(MAX_WAIT_MS, input.max_wait_ms);
   const left = (): number => Math.max(0, Math.round(deadline - performance.now()));
   const from = input.since ?? (await terminal.atRest(() => pane.giveCursor()));
+  const [first] = steps;
+  const atPrompt = input.since === undefined && commands.log.phase === "prompt" && first?.expected === null;
+  const begunBy = atPrompt ? new Uint8Array(Buffer.concat(typed(first.given, terminal.modes))) : undefined;
   const run = (bytes: Uint8Array, maxWaitMs: number): Promise<Outcome> =>
     commands.run({
       input: bytes,
@@ -39,6 +43,7 @@ export async function runDialog(pane: Pane, input: ParsedInput<"run">, signal: A
       maxWaitMs,
       outputLimit: input.output_limit,
       since: from,
+      begunBy,
       signal,
     });
   const nothing = new Uint8Array();

@@ -5,7 +5,7 @@
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from "@modelcontextprotocol/server";
 import type { Call } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { shownSession } from "../tools/shown-session.ts";
+import { listedSession } from "../tools/shown-session.ts";
 import type { Ask } from "../tools/tool.ts";
 import { type Changes, decoded, SESSIONS_URI, sessionOf } from "./changes.ts";
 
@@ -37,7 +37,7 @@ export function registerResources(server: McpServer, ask: Ask): void {
     "Active Sessions",
     SESSIONS_URI,
     { title: "Active Sessions", description: "The sessions that exist", mimeType: MIME_TYPE },
-    async (uri) => read(uri.href, async () => (await ask("sessions.list", {})).map(shownSession)),
+    async (uri) => read(uri.href, async () => (await ask("sessions.list", {})).map(listedSession)),
   );
   for (const kind of kinds) {
     const template = new ResourceTemplate(`${SESSIONS_URI}/{name}/${kind.part}`, {

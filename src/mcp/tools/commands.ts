@@ -7,19 +7,16 @@ import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
-const { mode, cwd, env, stdin, asking_ms: _asking, ...execFields } = fresh;
+const { mode, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
 /** How long a command may wait for input until its caller is told, in ms: longer than another caller takes to answer. */
 const ASKING_MS = 5_000;
+/** UTF-8 bytes of output a command unless the caller asks for more: 1,000 tokens, and of several at once a quarter. */
+const OUTPUT_BYTES = 4_096;
+const PARALLEL_OUTPUT_BYTES = 1_024;
 /** The forms of a condition are said once, in the description of wsh_wait. */
 const conditions = { type: "array", items: { anyOf: [{ type: "string" }, { type: "object" }] } } as const;
-const onlyWithoutSession = { mode, cwd: v.optional(described(cwd.wrapped)), env, stdin };
 const { clear_line, create, typed, integrate } = inputSchema("exec").entries;
 const { wait_ms: _waitMs, line_numbers: _numbers, ...outputFields } = inputSchema("output.get").entries;
-
-/** The default directory through `wsh mcp` needs a description. */
-function described<S extends v.GenericSchema<string>>(schema: S) {
-  return v.pipe(schema, v.description("directory to run in (default: yours)"));
-}
 
 const execOutput = v.object({
   ...outputSchema("exec").entries,
@@ -31,74 +28,82 @@ export const exec = tool({
   name: "wsh_exec",
   title: "Run a command",
   description:
-    "Run a shell command and return exit_code, its own output and duration when it ends. grep, head and tail see all of " +
-    "that. Without session: in a terminal of its own. With session: at that shell's prompt, keeping its directory and variables. steps runs several; in parallel, output " +
-    "defaults to on_failure. " +
-    'A server: background: true with until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
-    "state running means that the wait is over, or that the command asks for something (waits_for: answer with " +
-    "wsh_run_command), and it still runs: do not send it again, wsh_wait for command_finished.",
+    "Run shell commands: exit_code (null: unknown, not success) and the command's own output, when it ends. Without session: " +
+    "in a terminal of its own, with nothing to clean up. With session: at that shell's prompt, keeping directory and variables. " +
+    "Say at once what you want to see: grep with context, head and tail look at all that was printed; of longer output the " +
+    "middle is omitted, and wsh_get_output {session, command_id, grep | range} has it. " +
+    "A long job: max_wait_ms; the answer comes when it ends. Several at once: mode parallel. " +
+    'A server: background: true, until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
+    "state running: it still runs, or waits_for says what it asks (answer with wsh_run_command). Never send it again; " +
+    "wsh_wait for command_finished.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   parameters: v.object({
     session: v.optional(SessionField),
     ...execFields,
-    clear_line,
+    output_limit,
     create,
+    clear_line,
     typed,
     integrate,
-    ...onlyWithoutSession,
+    mode,
+    cwd,
+    env,
+    stdin,
   }),
   described: {
+    command: { type: "string", description: "shell text; or give steps" },
     until: {
       ...conditions,
-      description: "background: answer when the first of these holds (any_of of wsh_wait), or the command ends",
+      description: "with background: answer when one of these (see wsh_wait) holds, or at its end",
     },
+    max_wait_ms: { type: "integer", default: 30_000, description: "longest wait in all, up to 300000" },
+    background: { type: "boolean", description: "answer at once, or with until; one command" },
+    output: { enum: ["all", "on_failure", "none"], description: "what is shown (default all; parallel: on_failure)" },
+    output_limit: {
+      type: "integer",
+      description: `bytes of a command's output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES}; ready server: its last 512)`,
+    },
+    create: { type: "boolean", description: "with session: make it, with a shell, if there is none" },
+    clear_line: { type: "boolean", description: "with session: discard what stands at the prompt" },
+    typed: {
+      enum: ["sh", "fish"],
+      description:
+        "with session: type into a nested shell of this syntax (sh, ssh, container); exit_code is its own word. Not with background",
+    },
+    integrate: {
+      enum: ["bash", "zsh", "fish"],
+      description: "with session: make the nested shell of this kind exact first; not with typed",
+    },
+    mode: { enum: ["sequence", "parallel"], default: "sequence", description: "parallel: up to 10 steps, no session" },
+    cwd: { type: "string", description: "directory (default: yours); with session: of one that create makes" },
+    env: { type: "object", description: "variables; with session: of one that create makes" },
+    stdin: { type: "string", description: "without session: its standard input" },
   },
   output: execOutput,
   waits: true,
   run: async (
-    {
-      session,
-      clear_line: clearLine,
-      create: makes,
-      typed: kind,
-      integrate: inside,
-      mode: order,
-      cwd: directory,
-      env: variables,
-      stdin: text,
-      ...rest
-    },
+    { session, clear_line, create, typed, integrate, mode, cwd, env, stdin, output_limit: asked, ...rest },
     ask,
   ) => {
-    const own = {
-      ...(directory === undefined ? {} : { cwd: directory }),
-      ...(variables === undefined ? {} : { env: variables }),
-      ...(text === undefined ? {} : { stdin: text }),
-    };
-    const shell = {
-      ...(kind === undefined ? {} : { typed: kind }),
-      ...(inside === undefined ? {} : { integrate: inside }),
-    };
-    const atPrompt = Object.entries({ clear_line: clearLine, create: makes, ...shell });
-    const [needing] = atPrompt.find(([, given]) => given) ?? [];
-    if (session === undefined && needing !== undefined) {
-      throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
-    }
+    const usual = mode === "parallel" ? PARALLEL_OUTPUT_BYTES : OUTPUT_BYTES;
+    const limit = asked ?? (rest.until === undefined ? usual : undefined);
     if (session === undefined) {
-      const fields = { ...rest, ...own, mode: order, asking_ms: ASKING_MS };
-      if (order !== "parallel") return shownExec(await ask("exec.fresh", fields));
+      const [needing] = Object.entries({ clear_line, create, typed, integrate }).find(([, value]) => value) ?? [];
+      if (needing !== undefined) throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
+      const fields = { ...rest, output_limit: limit, cwd, env, stdin, mode, asking_ms: ASKING_MS };
+      if (mode !== "parallel") return shownExec(await ask("exec.fresh", fields));
       return shownParallel(await ask("exec.fresh", { ...fields, output: rest.output ?? "on_failure" }));
     }
-    const misplaced = [...Object.keys(own), ...(order === "parallel" ? ["mode"] : [])];
-    if (misplaced.length > 0) {
-      throw new WshError("invalid_request", `'${misplaced.join("', '")}' cannot be used together with 'session'`, {
-        hint: "Leave session out, or say it in the command itself (cd, VAR=value, < file).",
+    const [misplaced] = [...(stdin === undefined ? [] : ["stdin"]), ...(mode === "parallel" ? ["mode"] : [])];
+    if (misplaced !== undefined) {
+      throw new WshError("invalid_request", `'${misplaced}' cannot be used together with 'session'`, {
+        hint: "Leave session out, or say it in the command itself (< file, &).",
       });
     }
-    const inSession = { clear_line: clearLine, create: makes, ...shell };
-    return shownExec(await ask("exec", { ...rest, ...inSession, asking_ms: ASKING_MS }, session));
+    const atPrompt = { clear_line, create, cwd, env, typed, integrate, asking_ms: ASKING_MS };
+    return shownExec(await ask("exec", { ...rest, ...atPrompt, output_limit: limit }, session));
   },
 });
 

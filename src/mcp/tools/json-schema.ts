@@ -1,8 +1,8 @@
 /**
  * JSON Schemas for tools/list, made from valibot schemas. They only describe: parsing is the operation's, so that its
  * failures carry code and hint. Every model pays for the list in tokens, so inputs are reduced to what helps in
- * calling, and outputs to the names of what comes back, with the types of what always does. Pure; called once per tool,
- * when the module loads.
+ * calling, and outputs to the names of what comes back; those that always do are those with a type. Pure; called once per
+ * tool, when the module loads.
  */
 import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import type * as v from "valibot";
@@ -62,6 +62,8 @@ function reduceInput(schema: JsonSchema): JsonSchema {
     if (key === "additionalProperties" && isRecord(value)) return [];
     // An absent list and an empty one are equivalent.
     if (key === "default" && Array.isArray(value) && value.length === 0) return [];
+    // An absent switch is off.
+    if (key === "default" && value === false) return [];
     if (key === "required" && Array.isArray(value) && value.length === 0) return [];
     if (key === "properties" && isRecord(value)) {
       return [[key, Object.fromEntries(Object.entries(value).map(([k, p]) => [k, isRecord(p) ? reduceInput(p) : p]))]];
@@ -102,6 +104,5 @@ function reduceOutput(schema: JsonSchema, depth: number): JsonSchema {
     key,
     isRecord(value) && always.has(key) ? reduceOutput(value, depth + 1) : {},
   ]);
-  const must = always.size > 0 ? { required } : {};
-  return { type, properties: Object.fromEntries(inner), ...must };
+  return { type, properties: Object.fromEntries(inner) };
 }

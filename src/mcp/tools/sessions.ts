@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
-import { shownSession } from "./shown-session.ts";
+import { listedSession, shownSession } from "./shown-session.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
 const {
@@ -50,7 +50,7 @@ export const listSessions = tool({
   name: "wsh_list_sessions",
   title: "List sessions",
   description:
-    "The sessions that run, with state, command, directory, tags, idle time and attached people; with `session` that one. " +
+    "The sessions that run, with state, command, directory, tags, idle time and attached people; with `session` all of that one. " +
     "Use it to find a session before acting on it.",
   core: true,
   access: "observe",
@@ -63,7 +63,7 @@ export const listSessions = tool({
     all: v.optional(
       v.pipe(
         v.boolean(),
-        v.description("ended ones too, readable for 1 min (10 after a background or timed-out command)"),
+        v.description("ended ones too, readable for 1 min (10 where a result left output out, or came before the end)"),
       ),
       false,
     ),
@@ -71,7 +71,7 @@ export const listSessions = tool({
   output: v.union([v.array(v.looseObject({})), v.looseObject({})]),
   run: async ({ session, tag, all }, ask) =>
     session === undefined
-      ? (await ask("sessions.list", { tag: tag ?? [], all })).map(shownSession)
+      ? (await ask("sessions.list", { tag: tag ?? [], all })).map(listedSession)
       : shownSession(await ask("session.get", {}, session)),
 });
 

@@ -19,8 +19,8 @@ const PlainField = v.optional(
   v.pipe(FormatSchema, v.description("plain: text; styled: spans with colours and attributes")),
   "plain",
 );
-/** Output of a run unless the caller asks for more, in bytes: 2,000 tokens. */
-const RUN_OUTPUT_BYTES = 8_192;
+/** Output of a run unless the caller asks for more, in bytes: a screen of 24 rows. */
+const RUN_OUTPUT_BYTES = 2_048;
 const ShownScreen = v.optional(v.union([v.string(), v.looseObject({})]));
 
 export const sendInput = tool({
@@ -34,12 +34,19 @@ export const sendInput = tool({
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   parameters: v.object({
     session: SessionField,
-    input: send.data,
+    input: v.optional(v.pipe(v.string(), v.description("text to type; no newline is added"))),
     encoding: send.encoding,
     keys: send.keys,
     submit: send.submit,
     paste: send.paste,
   }),
+  described: {
+    keys: {
+      type: "array",
+      items: { type: "string" },
+      description: 'pressed after input: ["Ctrl+C", "Up", "F5", "Alt+x"]',
+    },
+  },
   output: v.object({ success: v.boolean(), status: v.string(), bytes: v.number(), output_cursor: v.number() }),
   run: async ({ session, input, ...rest }, ask) => {
     const sent = await ask("input.send", { ...rest, ...(input === undefined ? {} : { data: input }) }, session);
@@ -112,10 +119,12 @@ export const runCommand = tool({
   name: "wsh_run_command",
   title: "Type and see what happens",
   description:
-    "Type into whatever runs (prompt, question, REPL, editor), wait until that has an effect and an end, and return what came " +
-    "after the input: the new output of a line program, with its next prompt; the screen of a full-screen one. " +
-    "No newline is added: set submit, or end input with \\n. " +
-    "Returns exit_code when a shell command ran. For plain shell commands wsh_exec is exact and smaller.",
+    "Type into whatever runs (prompt, question, menu, REPL, editor), wait until that has an effect and an end, and return what " +
+    "came after the input: the new output of a line program, with its next prompt; the screen of a full-screen one. " +
+    "No newline is added: set submit. A whole dialog is one call: steps are typed each when its expect, a text or a condition " +
+    '("password", "fullscreen", "prompt"), has come: input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
+    '{"expect":"Choose","keys":["Down","Enter"]}]; of vim {"expect":"fullscreen","input":":%s/a/b/\\r:wq\\r"}. ' +
+    "exit_code when a shell command ended. For plain shell commands wsh_exec is exact and smaller.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
@@ -138,8 +147,12 @@ export const runCommand = tool({
           submit: { type: "boolean" },
         },
       },
-      description: "a dialog: each is typed when its expect (text, or a condition of wsh_wait) is there",
+      description: "after input and keys; a step without expect comes when the one before has ended",
     },
+    since: { type: "integer", description: "output_cursor to show output from (default: this call's input)" },
+    create: { type: "boolean", description: "make the session, with a shell, if there is none" },
+    cwd: { type: "string", description: "of one that create makes (default: yours)" },
+    env: { type: "object", description: "of one that create makes" },
   },
   output: v.object({ ...ran, screen: ShownScreen }),
   waits: true,

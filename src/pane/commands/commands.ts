@@ -198,6 +198,12 @@ export class Commands {
     this.runs.erased(top);
   }
 
+  /** Lines from `top` on were erased and are printed again; those above stand. What a record has taken stays. */
+  erasedBelow(top: number): void {
+    this.waiters.erased(top);
+    this.runs.erasedBelow(top);
+  }
+
   /** A chunk has been parsed, including its marks, and counted as activity. */
   chunk(): void {
     this.log.chunk(() => isSecret(this.port.program.flags()));

@@ -30,6 +30,8 @@ export interface ExecRequest extends LineRequest {
   readonly byProgram: boolean;
   /** UTF-8 bytes of output per step. */
   readonly outputLimit: number;
+  /** The same of a command that is ready and runs on, of which the end is shown. */
+  readonly readyLimit: number;
 }
 
 export interface ExecPort extends LinePort, ResultsPort {

@@ -9,6 +9,7 @@
 import type { CommandRecord, Step, StepResult } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { InputHold } from "../input-gate.ts";
+import { drained } from "../output/drained.ts";
 import type { TextPosition } from "../text/text.ts";
 import type { WaitOutcome } from "../waiting/waiters.ts";
 import { Asking } from "./asking.ts";
@@ -24,8 +25,6 @@ import { TypedExec } from "./typed-exec.ts";
 const BEGIN_MS = 1_000;
 /** How long the shell may take to report what it ran after a command has ended, in ms. */
 const EVIDENCE_MS = 500;
-/** UTF-8 bytes of what a server has printed until it is ready: its caller wants to know that, and may read the rest. */
-export const READY_OUTPUT_LIMIT = 2_048;
 /** How long a typed line is followed after its caller has left, in ms. */
 const SETTLE_MS = 10_000;
 
@@ -262,7 +261,8 @@ export class Exec {
     const record = log.get(id);
     if (record === null) throw new WshError("command_not_found", `the record of command ${id} is not kept any more`);
     if (record.state !== "running") return await this.compared(step, record, outputLimit, warnings);
-    return this.results.ofRecord(step, "running", record, Math.min(outputLimit, READY_OUTPUT_LIMIT));
+    await drained(() => this.port.text.offset);
+    return this.results.ofReady(step, record, request.readyLimit);
   }
 
   /** The shell has not run the text and may still hold it: clears its line. */

@@ -19,6 +19,8 @@ export interface OutputRequest {
   readonly input: Uint8Array;
   /** An output cursor: everything after it counts, the echo of this input too. Default: what comes after the input. */
   readonly since?: number | undefined;
+  /** What was typed at that cursor and whose echo is no output: the line that has started a dialog. */
+  readonly begunBy?: Uint8Array | undefined;
   /** UTF-8 bytes. */
   readonly outputLimit: number;
 }
@@ -42,6 +44,8 @@ export class RunOutput {
   readonly from: number;
   private readonly changes: Changes;
   private readonly typed: readonly TypedLine[];
+  /** What stood before them. */
+  private readonly typedAt: string;
   private readonly kernelEchoes: boolean;
   private readonly at: TextPosition;
   /** What stood before the cursor. */
@@ -54,7 +58,7 @@ export class RunOutput {
     private readonly request: OutputRequest,
   ) {
     const { text } = port;
-    const { input, since, outputLimit } = request;
+    const { input, since, begunBy, outputLimit } = request;
     const now = screenNow(text);
     this.isAll = since !== undefined && since < now.offset;
     const before = this.isAll && since !== undefined ? screenAt(text, since) : now;
@@ -65,8 +69,10 @@ export class RunOutput {
     this.changes = new Changes(text, before, outputLimit);
     const flags = port.flags();
     const shows = !this.isAll && !text.alternate && !isSecret(flags);
-    this.typed = shows ? typedLines(new TextDecoder().decode(input)) : [];
-    this.kernelEchoes = flags?.canonical === true;
+    const echoed = this.isAll ? begunBy : shows ? input : undefined;
+    this.typed = echoed === undefined ? [] : typedLines(new TextDecoder().decode(echoed));
+    this.typedAt = (before.lines.get(before.at.line) ?? "").slice(0, before.at.index);
+    this.kernelEchoes = !this.isAll && flags?.canonical === true;
   }
 
   /** History drops lines. */
@@ -77,6 +83,11 @@ export class RunOutput {
   /** The normal screen was erased and is rewritten from line `top` on. */
   erased(top: number): void {
     this.changes.erased(top);
+  }
+
+  /** Lines from `top` on were erased and are printed again. */
+  erasedBelow(top: number): void {
+    this.changes.erasedBelow(top);
   }
 
   /** @param commands the commands that were started; empty where they do not make up the whole output */
@@ -91,7 +102,7 @@ export class RunOutput {
   get standsAtCursor(): boolean {
     const { text } = this.port;
     const { line, index } = text.position();
-    const typed = this.typed.at(-1)?.text ?? "";
+    const typed = this.isAll ? "" : (this.typed.at(-1)?.text ?? "");
     return !text.alternate && typed !== "" && (text.line(line) ?? "").padEnd(index).slice(0, index).endsWith(typed);
   }
 
@@ -116,7 +127,7 @@ export class RunOutput {
 
   private changed(end: TextPosition): KeptLines {
     const { kept, cursor } = this.changes.collect(end);
-    const { prompt, kernelEchoes } = this;
+    const { typedAt: prompt, kernelEchoes } = this;
     const whole = kept.omitted === 0;
     const lines = whole ? [...kept.head, ...kept.tail] : kept.head;
     const shown = withoutEcho({ lines, cursor, prompt, kernelEchoes }, this.typed);

@@ -90,6 +90,11 @@ export class Runs {
     for (const run of this.waiting) run.output.erased(top);
   }
 
+  /** Lines from `top` on were erased and are printed again. */
+  erasedBelow(top: number): void {
+    for (const run of this.waiting) run.output.erasedBelow(top);
+  }
+
   /** @throws WshError input_send_failed, session_ended, cancelled, invalid_cursor */
   async run(request: RunRequest): Promise<RunOutcome> {
     const { observer, text } = this.port;

@@ -2,7 +2,7 @@
 
 import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
 import type { ProgramState } from "../state/classify.ts";
-import { cutOutput } from "../text/cut-output.ts";
+import { cutOutput, cutToEnd } from "../text/cut-output.ts";
 import type { KeptLines } from "../text/kept-lines.ts";
 import { linesBetween } from "../text/lines-between.ts";
 import type { TerminalText, TextPosition } from "../text/text.ts";
@@ -50,6 +50,13 @@ export class StepResults {
       command_id: record.id,
       output_cursor: record.output_end ?? this.port.text.offset,
     };
+  }
+
+  /** A command that is ready and runs on: the end of what it has printed until now. */
+  ofReady(step: Step, record: CommandRecord, limit: number): StepResult {
+    const kept = this.port.log.output(record.id) ?? { head: [], tail: [], omitted: record.output_lines };
+    const { text, omittedLines } = cutToEnd(kept, limit);
+    return { ...this.ofRecord(step, "running", record, 0), output: text, omitted_lines: omittedLines };
   }
 
   /** A step without a record: what came after its input. */

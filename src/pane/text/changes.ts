@@ -49,6 +49,11 @@ export class Changes {
     this.below.erased(top);
   }
 
+  /** Lines from `top` on were erased and are printed again; those that came since are read where they stand. */
+  erasedBelow(top: number): void {
+    if (top <= this.before.last) this.erased(top);
+  }
+
   /** What is new up to `end`. */
   collect(end: TextPosition): NewLines {
     const all = new HeadTail(this.budget);

@@ -48,6 +48,18 @@ export function cutOutput(lines: KeptLines, limit: number): CutOutput {
   return { text: [...front, `[${omittedLines} lines omitted]`, ...back].join("\n"), omittedLines };
 }
 
+/** The newest whole lines of at most `limit` UTF-8 bytes, behind a line that says how many are missing before them. */
+export function cutToEnd(lines: KeptLines, limit: number): CutOutput {
+  const { head, tail, omitted } = lines;
+  const all = omitted === 0 ? [...head, ...tail] : tail;
+  const shown = takeLines(all, limit, "end");
+  const omittedLines = head.length + tail.length + omitted - shown.length;
+  if (omittedLines === 0) return { text: shown.join("\n"), omittedLines };
+  if (limit <= 0) return { text: "", omittedLines };
+  const last = shown.length > 0 ? shown : [clip(all.at(-1) ?? "", limit, "end")];
+  return { text: [`[${omittedLines} lines omitted]`, ...last].join("\n"), omittedLines };
+}
+
 /** The beginning and the end of lines that are longer than the limit, in bytes. */
 export function clipEnds(lines: readonly string[], limit: number): string {
   const text = lines.join("\n");

@@ -48,6 +48,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   decided_from: "where the statement comes from: the kernel, the terminal's flags, shell marks, the process",
   detached: "terminals that were disconnected",
   duration_ms: "time from begin to end, in ms; null when it has no known end",
+  "run.duration_ms": "time from begin to end of a command that began with the call, in ms",
   ended_at: "Unix time in milliseconds; null while it runs",
   epoch: "grows whenever screen, cursor or size may have changed",
   event: "which event it is",

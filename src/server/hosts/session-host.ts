@@ -68,7 +68,7 @@ export class Host {
     hung.promise.catch(() => {});
     let timer = setTimeout(ping, PING_AFTER_MS);
     let answered = (): void => {};
-    const over = (): void => hung.reject(unavailable(this.info.name));
+    const over = (): void => hung.reject(unanswered(this.info.name));
     function ping(): void {
       if (connection === null) return;
       answered = patience(connection.path, PEER_TIMEOUT_MS - PING_AFTER_MS, over);
@@ -154,12 +154,21 @@ export class Host {
     const { name } = this.info;
     if (this.isLeaving) return new WshError("session_not_found", `session '${name}' was ended`);
     if (this.isDropped) return new WshError("server_unavailable", "the server ends");
-    return new WshError("host_crashed", `the session process of '${name}' has died`);
+    return new WshError("host_crashed", `the session process of '${name}' has died`, { session: name });
   }
 }
 
 export function unavailable(name: string): WshError {
   return new WshError("host_unavailable", `the session process of '${name}' does not answer`);
+}
+
+/** The request was sent. */
+function unanswered(name: string): WshError {
+  const message = `the session process of '${name}' does not answer: whether it did what was asked is not known`;
+  return new WshError("host_unavailable", message, {
+    session: name,
+    hint: "It may still do it. Look ({status}, {screen}) before you ask again.",
+  });
 }
 
 export function unresponsive(info: SessionInfo): SessionInfo {

@@ -6,18 +6,15 @@ import { type Call, type CallContext, parseInput, requireAccess, requireUsable }
 import { addressesPane, isForPane } from "../../operations/routing.ts";
 import {
   getOperation,
-  inputSchema,
   type OperationName,
   type OperationOutput,
   type ParsedInput,
   type ServerOperationName,
 } from "../../operations/table.ts";
-import { stepsOf } from "../../protocol/commands.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { stepFilters } from "../../protocol/output-filter.ts";
-import { parse } from "../../protocol/parse.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
+import { createMissing, inMade } from "./create-missing.ts";
 
 /** A handler for every server operation: a missing one does not compile. */
 export type ServerHandlers = {
@@ -38,16 +35,19 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     if (context.session === undefined) throw new WshError("session_required", `'${name}' needs a session`);
     requireUsable(input);
     if (context.only !== undefined) await requireOwnBusiness(hosts, name, input, context.only);
-    const made = name === "exec" && (await createMissing(hosts, handlers, input, context, context.session));
+    const calls = { ...context, session: context.session };
+    const made = await createMissing(hosts, handlers["sessions.create"], calls, name, input);
     const found = await hosts.find(context.session, context.only);
     const target = context.session;
     const host = isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found);
     context.reached?.(host.info);
     const { access, caller, signal } = context;
     if (name === "input.capture" && caller.connected) hosts.captures(caller.id, host);
-    const result = await host.request(name, input, { access, caller, signal, target });
-    const pane = found.isSplit && host !== found && !addressesPane(target) ? host.info.pane_id : null;
-    return withFacts(result, { ...(made ? { created: true } : {}), ...(pane === null ? {} : { pane }) }) as never;
+    const from = { access, caller, signal, target };
+    if (made !== null) return (await inMade(host, name, made, from)) as never;
+    const result = await host.request(name, input, from);
+    const isOpen = found.isSplit && host !== found && !addressesPane(target);
+    return (isOpen ? withPane(result, host.info.pane_id) : result) as never;
   };
 }
 
@@ -57,35 +57,9 @@ function wholeOf({ all }: Hosts, host: Host): Host {
 }
 
 /** A target that leaves open which pane of several is meant gets an answer that names it. */
-function withFacts(result: unknown, facts: { readonly created?: boolean; readonly pane?: string }): unknown {
+function withPane(result: unknown, pane: string): unknown {
   const takesFacts = typeof result === "object" && result !== null && !Array.isArray(result);
-  return takesFacts ? { ...result, ...facts } : result;
-}
-
-/**
- * Makes the session that an exec with `create` names, unless there is one. Everything else that could be refused is
- * checked before. @returns whether it was made
- */
-async function createMissing(
-  hosts: Hosts,
-  handlers: ServerHandlers,
-  input: unknown,
-  context: CallContext,
-  session: string,
-): Promise<boolean> {
-  requireUsable(input);
-  const exec = parse(inputSchema("exec"), input ?? {});
-  if (!exec.create || context.only !== undefined) return false;
-  await stepFilters(exec, stepsOf(exec));
-  try {
-    await hosts.find(session);
-    return false;
-  } catch (thrown) {
-    if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
-  }
-  const create = parse(inputSchema("sessions.create"), { name: session, if_exists: "attach" });
-  await handlers["sessions.create"](create, context);
-  return true;
+  return takesFacts ? { ...result, pane } : result;
 }
 
 /** What a token for one session may ask of the server: the list shows it that session alone. */

@@ -13,6 +13,8 @@ import type { Hosts } from "../hosts/session-hosts.ts";
 /** Sessions of exec are as tall as a screen and wide enough for build output; both only affect wrapping. */
 const EXEC_ROWS = 24;
 const EXEC_COLS = 80;
+/** Id of the one command of such a session: its program. */
+const ONLY_COMMAND = 1;
 
 type Input = ParsedInput<"exec.fresh">;
 type Output = OperationOutput<"exec.fresh">;
@@ -125,14 +127,24 @@ async function runInOwnSession(
     max_wait_ms: Math.round(leaves ? 0 : waitMs),
     ...(input.asking_ms === undefined || input.background ? {} : { asking_ms: input.asking_ms }),
     on_timeout: leaves ? "leave" : input.on_timeout,
-    output_limit: input.output_limit,
+    ...(input.output_limit === undefined ? {} : { output_limit: input.output_limit }),
     ...(input.until === undefined ? {} : { until: input.until }),
     ...filterOf(input, step),
   };
-  const result = (await host.request("process.wait", wait, {
-    access,
-    caller,
-    signal,
-  })) as OperationOutput<"process.wait">;
+  const waited = host.request("process.wait", wait, { access, caller, signal });
+  const result = (await waited.catch(rethrowStarted(info.name))) as OperationOutput<"process.wait">;
   return { ...result, session: info.name, ...(step.name === undefined ? {} : { name: step.name }) };
+}
+
+/** A failure of the wait says where the command runs, and that it was started. */
+function rethrowStarted(session: string): (thrown: unknown) => never {
+  return (thrown) => {
+    const error = WshError.from(thrown);
+    if (error.code !== "host_unavailable") throw error;
+    throw new WshError(error.code, `the command was started in session '${session}', which does not answer`, {
+      session,
+      command_id: ONLY_COMMAND,
+      hint: "Do not send it again: it may run on. {wait} for command_finished there.",
+    });
+  };
 }

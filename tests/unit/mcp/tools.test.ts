@@ -27,31 +27,31 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
   );
   expect(shape).toMatchObject({
     wsh_create_session: 'cols=80 command? cwd? env? if_exists="error" name? rows=24 shell? tags?',
-    wsh_list_sessions: "all=false session? tag?",
-    wsh_manage_session: "action cols? force=false new_name? rows? session signal? tags?",
-    wsh_send_input: 'encoding="utf8" input? keys? paste=false session submit=false',
+    wsh_list_sessions: "all? session? tag?",
+    wsh_manage_session: "action cols? force? new_name? rows? session signal? tags?",
+    wsh_send_input: 'encoding="utf8" input? keys? paste? session submit?',
     wsh_get_screen: 'format="plain" rows? session',
     wsh_get_scrollback: 'format="plain" grep? limit=100 offset=0 session',
-    wsh_await_quiesce: "fresh=false last_generation? max_wait_ms=30000 session timeout_ms=2000",
+    wsh_await_quiesce: "fresh? last_generation? max_wait_ms=30000 session timeout_ms=2000",
     wsh_run_command:
-      'format="plain" include? input="" keys? max_wait_ms=30000 output_limit=8192 session since? steps? submit=false timeout_ms=2000',
-    wsh_overlay: "background? focusable? height? id? list=false screen_mode? session spans? ttl_ms? width? x? y? z?",
+      'create? cwd? env? format="plain" include? input="" keys? max_wait_ms=30000 output_limit=2048 session since? steps? submit? timeout_ms=2000',
+    wsh_overlay: "background? focusable? height? id? list? screen_mode? session spans? ttl_ms? width? x? y? z?",
     wsh_remove_overlay: "id? session",
-    wsh_panel: "background? focusable? height? id? list=false position? screen_mode? session spans? ttl_ms? z?",
+    wsh_panel: "background? focusable? height? id? list? position? screen_mode? session spans? ttl_ms? z?",
     wsh_remove_panel: "id? session",
-    wsh_input_mode: "focus? lease_ms=120000 mode? read=false session since? unfocus=false wait_ms=0",
+    wsh_input_mode: "focus? lease_ms=120000 mode? read? session since? unfocus? wait_ms=0",
     wsh_screen_mode: "action? session",
     wsh_exec:
-      'background=false clear_line=false command? context? create=false cwd? env? grep? head? integrate? max_wait_ms=30000 mode="sequence" on_timeout="leave" output? output_limit=32768 session? stdin? steps? stop_on_error=true tail? typed? until?',
+      'background? clear_line? command? context? create? cwd? env? grep? head? integrate? max_wait_ms=30000 mode="sequence" on_timeout="leave" output? output_limit? session? stdin? steps? stop_on_error=true tail? typed? until?',
     wsh_wait: "any_of command_id? max_wait_ms=30000 session? sessions? since? tag?",
     wsh_get_output:
       'command_id? context? format="plain" grep? head? lines? max_bytes=32768 range? session since? tail?',
     wsh_get_status: "session?",
-    wsh_create_pane: "command? cwd? direction? env? focus=false keep_after_exit? session size? title? view? window?",
+    wsh_create_pane: "command? cwd? direction? env? focus? keep_after_exit? session size? title? view? window?",
     wsh_close_pane: "pane",
     wsh_manage_window: "action index? name? session window?",
     wsh_layout: "action by? close_others? cols? direction? on? preset? rows? session size? title? tmux? to? tree?",
-    wsh_history: "before? cwd? failed? limit=20 output=false query? session? since?",
+    wsh_history: "before? cwd? failed? limit=20 output? query? session? since?",
   });
 });
 

@@ -1,0 +1,42 @@
+/** `--create`: the session of a name, made if there is none. */
+import { resolve } from "node:path";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { variables } from "../arguments.ts";
+import { SessionClient } from "./client.ts";
+import { startSession } from "./start.ts";
+
+/** Directory and variables that were asked for of a session that exists: it refuses what it does not have. */
+export interface Place {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The session of that name, made with a shell if there is none; and what one that exists has to agree with. */
+export async function openOrCreate(
+  instance: Instance,
+  name: string,
+  { cwd, env }: { readonly cwd?: string; readonly env?: readonly string[] },
+): Promise<{ readonly session: SessionClient; readonly place: Place }> {
+  const open = (): Promise<SessionClient> => SessionClient.open(instance, name);
+  const variablesOf = env === undefined ? null : variables(env);
+  const place = {
+    ...(cwd === undefined ? {} : { cwd: resolve(cwd) }),
+    ...(variablesOf === null ? {} : { env: variablesOf }),
+  };
+  try {
+    return { session: await open(), place };
+  } catch (thrown) {
+    if (!(thrown instanceof WshError) || thrown.code !== "session_not_found") throw thrown;
+  }
+  const own = { cwd: cwd ?? null, env: variablesOf };
+  const create = { name, command: null, shell: null, tags: [], rows: 24, cols: 80, ...own };
+  try {
+    await startSession(instance, create, "number");
+    return { session: await open(), place: {} };
+  } catch (thrown) {
+    // Another caller made it meanwhile.
+    if (!(thrown instanceof WshError) || thrown.code !== "session_name_conflict") throw thrown;
+  }
+  return { session: await open(), place };
+}
