@@ -21,7 +21,7 @@ export const history = tool({
     since: { type: "string", description: "90m, 2d (ago), or a date" },
     limit: { type: "integer", default: 20, description: "of a page" },
     before: { type: "integer", description: "id; for older ones" },
-    output: { type: "boolean", default: false, description: "what they printed, too, if kept" },
+    output: { type: "boolean", description: "what they printed, too, if kept" },
   },
   output: v.object({
     commands: v.array(v.looseObject({ id: v.number(), command: v.string() })),
