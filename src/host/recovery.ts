@@ -16,6 +16,10 @@ import type { Session } from "./session.ts";
 
 /** Time that each older pane has to start a layout process before the next one tries, in ms. */
 const TURN_MS = 500;
+/** Longest time from a dying process's last connection to its lock, which the kernel closes one by one, in ms. */
+const DEATH_MS = 1_000;
+/** Interval between two looks, in ms. */
+const DEATH_POLL_MS = 20;
 /** How often a pane tries before it gives up: its program still runs, and can be reached by the pane's id. */
 const TRIES = 3;
 
@@ -58,14 +62,16 @@ export class Recovery {
       peer.onClosed = () => {
         if (this.layout !== peer) return;
         this.layout = null;
-        void this.recover();
+        void this.recover(socket);
       };
     }
     return {};
   }
 
-  private async recover(): Promise<void> {
+  /** @param socket where the layout process served the session */
+  private async recover(socket: string): Promise<void> {
     const { session, instance, id, membership, logger } = this.port;
+    if (!(await hasDied(socket))) return;
     for (let turn = 0; turn < TRIES; turn++) {
       const { session: number } = membership;
       if (number === null || session.exit !== null || session.lifetime.isEnding || session.lifetime.isOver) return;
@@ -86,4 +92,14 @@ export class Recovery {
       }
     }
   }
+}
+
+/** False for a layout process that lets go of a pane because it has ended; the pane may run again by now. */
+async function hasDied(socket: string): Promise<boolean> {
+  const deadline = performance.now() + DEATH_MS;
+  while (processState(socket) === "alive") {
+    if (performance.now() > deadline) return false;
+    await Bun.sleep(DEATH_POLL_MS);
+  }
+  return true;
 }

@@ -45,6 +45,8 @@ export interface ArrangementEvents {
   paneEnded: { readonly pane: string; readonly exit: Exit; readonly kept: boolean };
   /** The last pane of the last window has ended. */
   over: Exit;
+  /** A program runs again after that. */
+  goesOn: undefined;
 }
 
 export interface ArrangementPort {
@@ -212,13 +214,20 @@ export class Arrangement {
       const info = await connection.request("host.restart", {}, OWN_CONTEXT);
       await this.connect(pane, link.socket, link.size);
       this.ended.delete(pane);
-      this.isOver = false;
+      this.goesOn();
       this.place();
       this.events.emit("listed", undefined);
       return info;
     } finally {
       connection.close();
     }
+  }
+
+  /** A program runs again. Call within `change`, so that its end is seen after this. */
+  goesOn(): void {
+    if (!this.isOver) return;
+    this.isOver = false;
+    this.events.emit("goesOn", undefined);
   }
 
   /** Whether a window is looked at. */

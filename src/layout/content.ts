@@ -51,6 +51,9 @@ export class Content implements PaneRef {
       this.exit = exit;
       this.events.emit("exited", exit);
     });
+    arrangement.events.on("goesOn", () => {
+      this.exit = null;
+    });
     for (const change of ["painted", "placed"] as const) arrangement.events.on(change, () => this.lookAtScreen());
   }
 
@@ -235,7 +238,6 @@ export class Content implements PaneRef {
   private async restart(): Promise<void> {
     const { arrangement } = this;
     await arrangement.change(() => arrangement.restart(this.id));
-    this.exit = null;
   }
 
   private async end(): Promise<void> {

@@ -56,22 +56,23 @@ export class Lifetime {
 
   /**
    * Restarts the program in the same place; a caller that asks during a restart gets that restart.
+   * @param start starts another program than the one that ran; not called during a restart
    * @throws WshError session_create_failed, session_name_conflict (its name was taken since it ended)
    */
-  restart(): Promise<void> {
+  restart(start = () => this.port.pane.lifetime.restart()): Promise<void> {
     if (this.killing !== null) return Promise.reject(this.gone());
-    this.restarting ??= this.startAgain().finally(() => {
+    this.restarting ??= this.startAgain(start).finally(() => {
       this.restarting = null;
     });
     return this.restarting;
   }
 
-  private async startAgain(): Promise<void> {
+  private async startAgain(start: () => Promise<void>): Promise<void> {
     if (this.port.pane.exit !== null) await this.port.registry.live();
     this.graceTimer?.[Symbol.dispose]();
     this.graceTimer = null;
     this.port.pane.lifetime.readableUntil = null;
-    await this.port.pane.lifetime.restart();
+    await start();
     this.port.events.emit("info", undefined);
   }
 

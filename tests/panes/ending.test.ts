@@ -98,3 +98,20 @@ test("restart after the last pane has ended: the session goes on with that pane"
   expect(restarted?.id).toBe(first?.id);
   expect(restarted?.pid).not.toBe(first?.pid);
 });
+
+test("the last pane, started again as soon as it has ended, stays with the layout process that it has", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { command: "true" });
+  await until("one pane", async () => (await panes("dev")).length === 1);
+  for (let round = 0; round < 5; round++) {
+    expect(await http.post("/sessions/dev/pane/respawn", { command: "true" })).toMatchObject({ status: 200 });
+    await until("its end", async () => (await panes("dev"))[0]?.exit_code === 0);
+  }
+  await http.post("/sessions/dev/pane/respawn", { command: "cat" });
+  // Longer than a pane waits before it starts a layout process in the place of one that is lost.
+  await Bun.sleep(1_500);
+  expect(await wsh.list()).toMatchObject([{ name: "dev", running: true }]);
+  expect(wsh.processes().filter(({ command }) => command.endsWith(" layout-process"))).toHaveLength(1);
+});

@@ -3,6 +3,7 @@ import type { Handlers } from "../../endpoint/operations/context.ts";
 import { takeWindowId } from "../../instance/registry/members.ts";
 import type { OperationNameOf } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
+import type { Arrangement as Answer, PaneProgram } from "../../protocol/layout.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
 import { replacePane } from "../../session/layout/tree.ts";
@@ -111,36 +112,49 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
         ...(keep === undefined ? {} : { keep }),
       });
     }),
-  "pane.respawn": (call, program) => {
-    const { split, place } = call;
-    const { arrangement } = split;
-    const { pane } = place;
-    return arrangement.change(async () => {
-      const window = windowWith(arrangement.state, pane);
-      if (Object.values(program).every((value) => value === undefined)) {
-        await arrangement.restart(pane);
-        return answer(split, pane);
-      }
-      const size = arrangement.links.get(pane)?.size ?? arrangement.sizeOf(window);
-      const { entry, undo } = await startPane(call, program, window.id, size);
-      const { [pane]: old, ...panes } = arrangement.state.panes;
-      const other = (each: string): string => (each === pane ? entry.id : each);
-      const next: Windows = putWindow(
-        { ...arrangement.state, panes: { ...panes, [entry.id]: { ...entry, keep: entry.keep ?? old?.keep ?? null } } },
-        {
-          ...window,
-          root: replacePane(window.root, pane, entry.id),
-          active: other(window.active),
-          recent: window.recent.map(other),
-        },
-      );
-      commitOrUndo(() => arrangement.commit(next), undo);
-      void arrangement.links.get(pane)?.endProgram();
-      arrangement.forget(pane);
-      return answer(split, entry.id);
-    });
+  "pane.respawn": async (call, program) => {
+    const { session } = call.split;
+    let made: Answer | null = null;
+    if (session.exit !== null) {
+      await session.lifetime.restart(async () => {
+        made = await respawn(call, program);
+      });
+    }
+    return made ?? respawn(call, program);
   },
 };
+
+/** Puts a program in the place of a pane's; the same one again, in the same pane, when none is given. */
+function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {
+  const { split, place } = call;
+  const { arrangement } = split;
+  const { pane } = place;
+  return arrangement.change(async () => {
+    const window = windowWith(arrangement.state, pane);
+    if (Object.values(program).every((value) => value === undefined)) {
+      await arrangement.restart(pane);
+      return answer(split, pane);
+    }
+    const size = arrangement.links.get(pane)?.size ?? arrangement.sizeOf(window);
+    const { entry, undo } = await startPane(call, program, window.id, size);
+    const { [pane]: old, ...panes } = arrangement.state.panes;
+    const other = (each: string): string => (each === pane ? entry.id : each);
+    const next: Windows = putWindow(
+      { ...arrangement.state, panes: { ...panes, [entry.id]: { ...entry, keep: entry.keep ?? old?.keep ?? null } } },
+      {
+        ...window,
+        root: replacePane(window.root, pane, entry.id),
+        active: other(window.active),
+        recent: window.recent.map(other),
+      },
+    );
+    commitOrUndo(() => arrangement.commit(next), undo);
+    arrangement.goesOn();
+    void arrangement.links.get(pane)?.endProgram();
+    arrangement.forget(pane);
+    return answer(split, entry.id);
+  });
+}
 
 /**
  * What ends must be named: the oldest pane of a session, or the active one of a window, may be a person's.
