@@ -120,9 +120,37 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "restart",
+        isRare: true,
         usage: "NAME",
         summary: "start a session's program again",
         load: async () => (await import("./commands/restart.ts")).register,
+      },
+      {
+        name: "split",
+        usage: "[TARGET] [-- COMMAND…]",
+        summary: "open a pane beside another one",
+        load: async () => (await import("./commands/split.ts")).register,
+      },
+      {
+        name: "window",
+        isRare: true,
+        usage: "[ACTION] [TARGET]",
+        summary: "list, make, change and close windows",
+        load: async () => (await import("./commands/window.ts")).register,
+      },
+      {
+        name: "pane",
+        isRare: true,
+        usage: "[ACTION] [TARGET]",
+        summary: "list, move, change and close panes",
+        load: async () => (await import("./commands/pane.ts")).register,
+      },
+      {
+        name: "layout",
+        isRare: true,
+        usage: "[ACTION] [TARGET]",
+        summary: "show, change and save how panes lie",
+        load: async () => (await import("./commands/layout.ts")).register,
       },
       {
         name: "clear",

@@ -1,11 +1,12 @@
 /** `wsh new`: starts a session in the background. */
+import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { findSession, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName, paneId, parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { collect, UsageError, variables } from "../arguments.ts";
-import { instanceOf } from "../instance.ts";
+import { instanceOf, warn } from "../instance.ts";
 import { print, printJson } from "../print.ts";
 import { SessionClient } from "../session/client.ts";
 import { startSession } from "../session/start.ts";
@@ -20,6 +21,7 @@ interface NewOptions {
   readonly env?: readonly string[];
   readonly size?: string;
   readonly private?: boolean;
+  readonly layout?: string;
   readonly json?: boolean;
 }
 
@@ -42,12 +44,14 @@ export function register(program: Command): void {
     .option("--env <name=value>", "set an environment variable (repeatable)", collect)
     .option("--private", "keep nothing of it on disk: no history of its commands")
     .option("--size <colsxrows>", "size of its terminal (default: 80x24)")
+    .option("--layout <file>", "windows and panes with their programs: TOML, JSON, or tmux's own")
     .option("--json", "print everything known of the session as JSON")
     .action(async (words: string[], options: NewOptions, command: Command) => {
       const instance = instanceOf(command);
       const { before, after } = splitAtDashes(words, process.argv);
       if (before.length > 1) throw new UsageError(`'${before[1]}' is one name too many`, "A command stands after --.");
       const [name] = before;
+      if (options.layout !== undefined) return newByLayout(instance, name, after, options, options.layout);
       const wanted = options.ifExists === "attach" && name !== undefined ? checkSessionName(name) : null;
       const info =
         (wanted === null ? null : await find(instance, wanted)) ??
@@ -69,6 +73,39 @@ export function register(program: Command): void {
     using session = await SessionClient.open(instance, paneId(findSession(instance, parseTarget(name)).id));
     return await session.call("session.get", {});
   }
+}
+
+async function newByLayout(
+  instance: ReturnType<typeof instanceOf>,
+  name: string | undefined,
+  after: readonly string[] | null,
+  options: NewOptions,
+  layout: string,
+): Promise<void> {
+  if (after !== null || options.shell !== undefined) throw new UsageError("--layout says itself what runs");
+  if (options.ifExists === "attach") throw new UsageError("--layout starts a session: --if-exists attach does not");
+  const [{ readLayout }, { fillSession, firstProgram }] = await Promise.all([
+    import("../panes/layout-file.ts"),
+    import("../panes/start-layout.ts"),
+  ]);
+  const { windows, warnings } = readLayout(layout, resolve(options.cwd ?? "."));
+  warnings.forEach(warn);
+  const { command = null, cwd, shell = null, env, stdin } = firstProgram(windows);
+  const create = createOf(name, null, options);
+  const { info } = await startSession(
+    instance,
+    {
+      ...create,
+      command,
+      shell,
+      ...(cwd == null ? {} : { cwd }),
+      env: env == null ? create.env : { ...create.env, ...env },
+      ...(stdin === undefined ? {} : { stdin }),
+    },
+    "number",
+  );
+  const filled = await fillSession(instance, info, windows);
+  return options.json === true ? printJson(filled) : print(`${filled.name}\n`);
 }
 
 function createOf(name: string | undefined, after: readonly string[] | null, options: NewOptions) {

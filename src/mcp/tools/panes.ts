@@ -47,7 +47,7 @@ export const createPane = tool({
   parameters: v.object({
     session: v.pipe(v.string(), v.description("beside this pane, or in this session")),
     direction: field(sides, "default: right"),
-    window: field(v.literal("new"), "a window of its own instead"),
+    window: field(v.picklist(["new"]), "a window of its own instead"),
     size: field(AmountSchema, 'cells or "40%"'),
     command: field(v.string(), "instead of a shell"),
     cwd: field(v.string(), "default: that pane's"),

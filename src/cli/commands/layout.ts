@@ -1,0 +1,141 @@
+/** `wsh layout`: shows, changes and saves how the panes of a session lie. */
+import { resolve } from "node:path";
+import { Argument, type Command } from "commander";
+import { layoutPresetNames } from "../../operations/windows.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { UsageError } from "../arguments.ts";
+import { warn } from "../instance.ts";
+import { done, sayLayout } from "../panes/shown.ts";
+import { atTarget, wordsOf } from "../panes/target.ts";
+import { print, printJson } from "../print.ts";
+import type { SessionClient } from "../session/client.ts";
+
+interface LayoutOptions {
+  readonly tmux?: boolean;
+  readonly closeOthers?: boolean;
+  readonly backwards?: boolean;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+const actions = ["get", "set", "save", "preset", "equalise", "rotate"] as const;
+type Action = (typeof actions)[number];
+
+export function register(program: Command): void {
+  program
+    .command("layout")
+    .addArgument(new Argument("[action]", "what to do (default: get)").choices([...actions]))
+    .addArgument(new Argument("[name...]", "session, window or pane (default: this one), and what follows below"))
+    .usage("[options] [ACTION] [TARGET] [FILE|PRESET]")
+    .description(
+      "get: how the panes lie; set [TARGET] FILE: arranges a window as a file, or a layout of tmux, says: its panes take the " +
+        "first places, others are started; save [TARGET] FILE: all windows with commands and directories, for " +
+        `wsh new --layout FILE (- prints it); preset [TARGET] NAME: ${layoutPresetNames.join(", ")} or next; equalise; rotate.`,
+    )
+    .option("--tmux", "get: as tmux writes it")
+    .option("--close-others", "set: end panes for which there is no place")
+    .option("--backwards", "rotate: to the place before")
+    .option("--force", "save: replace a file")
+    .option("--json", "print the answer as JSON; save: write JSON")
+    .action((action: Action | undefined, words: string[], options: LayoutOptions, command: Command) =>
+      act(action ?? "get", words, options, command),
+    );
+}
+
+async function act(action: Action, words: readonly string[], options: LayoutOptions, command: Command): Promise<void> {
+  const { json } = options;
+  switch (action) {
+    case "get":
+      return atTarget(command, wordsOf(action, words).target, (session) => get(session, options));
+    case "set": {
+      const { target, rest } = wordsOf(action, words, ["a file"]);
+      return done(await atTarget(command, target, (session) => set(session, rest[0] ?? "", options)), json);
+    }
+    case "save": {
+      const { target, rest } = wordsOf(action, words, ["a file"]);
+      return atTarget(command, target, (session) => save(session, rest[0] ?? "", options));
+    }
+    case "preset": {
+      const { target, rest } = wordsOf(action, words, ["a name"]);
+      const preset = [...layoutPresetNames, "next" as const].find((each) => each === rest[0]);
+      if (preset === undefined) {
+        throw new UsageError(`'${rest[0]}' is no layout`, `Known are ${layoutPresetNames.join(", ")} and next.`);
+      }
+      return done(await atTarget(command, target, (session) => session.call("layout.preset", { preset })), json);
+    }
+    case "equalise":
+      return done(
+        await atTarget(command, wordsOf(action, words).target, (session) => session.call("layout.equalise", {})),
+        json,
+      );
+    case "rotate": {
+      const backwards = options.backwards === true;
+      const { target } = wordsOf(action, words);
+      return done(await atTarget(command, target, (session) => session.call("layout.rotate", { backwards })), json);
+    }
+  }
+}
+
+async function get(session: SessionClient, { tmux, json }: LayoutOptions): Promise<void> {
+  const [layout, windows, { window: own }] = await read(session);
+  if (tmux === true) {
+    const found = layout.windows.find(({ id }) => id === own) ?? layout.windows[0];
+    return json === true ? printJson({ tmux: found?.tmux }) : print(`${found?.tmux}\n`);
+  }
+  return json === true ? printJson(layout) : sayLayout(layout, windows);
+}
+
+/** The layout, the windows, and which of them the target means. */
+async function read(session: SessionClient) {
+  const layout = await session.call("layout.get", {});
+  const windows = await session.call("window.list", {});
+  const pane = session.info?.pane_id;
+  const window = windows.find(({ panes }) => panes.some(({ id }) => id === pane))?.id;
+  return [layout, windows, { window }] as const;
+}
+
+async function set(session: SessionClient, file: string, { closeOthers = false }: LayoutOptions) {
+  const { plannedPanes, readLayout } = await import("../panes/layout-file.ts");
+  const { treeWith, warnOfHidden } = await import("../panes/start-layout.ts");
+  const { windows: planned, warnings } = readLayout(file, process.cwd());
+  warnings.forEach(warn);
+  const [window] = planned;
+  if (window === undefined || planned.length > 1) {
+    throw new WshError("invalid_layout", `'${file}' has ${planned.length} windows, and one is arranged`, {
+      hint: "wsh new --layout starts a session with all of them.",
+    });
+  }
+  const [, windows, { window: own }] = await read(session);
+  const present = windows.find(({ id }) => id === own)?.panes ?? [];
+  const places = plannedPanes(window.tree);
+  const existing = new Map(
+    places.flatMap((place, index) => (present[index] === undefined ? [] : [[place, present[index].id]])),
+  );
+  const made = await session.call("layout.set", { tree: treeWith(window.tree, existing), close_others: closeOthers });
+  warnOfHidden(made.windows.filter(({ id }) => id === own));
+  return made;
+}
+
+async function save(session: SessionClient, file: string, { force, json }: LayoutOptions): Promise<void> {
+  const { layoutToml, savedWindows } = await import("../panes/layout-text.ts");
+  const [layout, windows] = await read(session);
+  const saved = savedWindows(layout, windows, process.env.SHELL);
+  const asJson = json === true || file.endsWith(".json");
+  const text = asJson ? `${JSON.stringify({ windows: saved }, null, 2)}\n` : layoutToml(saved);
+  if (file === "-") return print(text);
+  await write(resolve(file), text, force === true);
+}
+
+/** @throws WshError invalid_request for a file that exists */
+async function write(path: string, text: string, replace: boolean): Promise<void> {
+  const { writeFileSync } = await import("node:fs");
+  try {
+    writeFileSync(path, text, { flag: replace ? "w" : "wx" });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const exists = code === "EEXIST";
+    throw new WshError("invalid_request", exists ? `'${path}' exists` : `'${path}' cannot be written: ${message}`, {
+      hint: exists ? "--force replaces it." : "Give another file, or - to print it.",
+    });
+  }
+}

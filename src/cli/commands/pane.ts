@@ -1,0 +1,144 @@
+/** `wsh pane`: lists, moves, changes and closes the panes of a session. */
+import { Argument, type Command, Option } from "commander";
+import { UsageError, wholeNumber } from "../arguments.ts";
+import { type Amount, amount, type ProgramOptions, programOf, type Side, sides } from "../panes/options.ts";
+import { done, paneTable, printChange } from "../panes/shown.ts";
+import { atTarget, wordsOf } from "../panes/target.ts";
+import { print, printJson, say } from "../print.ts";
+import type { SessionClient } from "../session/client.ts";
+import { splitAtDashes } from "../shell-words.ts";
+import { onOff } from "./window.ts";
+
+const ways = ["left", "right", "up", "down", "next", "previous", "last"] as const;
+
+interface PaneOptions {
+  readonly to?: string;
+  readonly direction?: Side;
+  readonly by?: number;
+  readonly rows?: Amount;
+  readonly cols?: Amount;
+  readonly size?: Amount;
+  readonly cwd?: string;
+  readonly focus?: boolean;
+  readonly json?: boolean;
+}
+
+const actions = ["list", "close", "select", "resize", "zoom", "swap", "move", "title", "keep", "respawn"] as const;
+type Action = (typeof actions)[number];
+
+export function register(program: Command): void {
+  program
+    .command("pane")
+    .addArgument(new Argument("[action]", "what to do (default: list)").choices([...actions]))
+    .addArgument(new Argument("[name...]", "session or pane (default: this one), and what follows below"))
+    .usage("[options] [ACTION] [TARGET] [-- COMMAND…]")
+    .description(
+      "list; close: ends its program; select: gives it the focus; resize; zoom [TARGET]; swap [TARGET] OTHER; " +
+        "move: beside --to, or into a window of its own; title [TARGET] TEXT; keep [TARGET] on|off: whether it stays when its " +
+        "program has ended; respawn: its program again, or COMMAND.",
+    )
+    .option("--to <target>", `select: ${ways.join(", ")}; move: a pane, window or session`)
+    .addOption(new Option("-d, --direction <side>", "resize: which border goes where; move: side").choices([...sides]))
+    .option("--by <n>", "resize: cells (default: 1)", wholeNumber(1))
+    .option("--rows <n>", "resize: cells, or a share such as 40%", amount)
+    .option("--cols <n>", "resize: cells, or a share such as 40%", amount)
+    .option("--size <n>", "move: cells, or a share such as 40%", amount)
+    .option("--cwd <dir>", "respawn: directory to start in")
+    .option("--focus", "move: show it to those who are attached")
+    .option("--json", "print the answer as JSON")
+    .action(async (action: Action | undefined, words: string[], options: PaneOptions, command: Command) => {
+      const { before, after } = splitAtDashes(words, process.argv);
+      if (after !== null && action !== "respawn") throw new UsageError("only respawn takes a command");
+      return act(action ?? "list", before, after, options, command);
+    });
+}
+
+async function act(
+  action: Action,
+  words: readonly string[],
+  after: readonly string[] | null,
+  options: PaneOptions,
+  command: Command,
+): Promise<void> {
+  const { json } = options;
+  const at = <T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T> =>
+    atTarget(command, target, call);
+  switch (action) {
+    case "list": {
+      const [panes, windows] = await at(wordsOf(action, words).target, (session) =>
+        Promise.all([session.call("pane.list", {}), session.call("window.list", {})]),
+      );
+      return json === true ? printJson(panes) : print(paneTable(panes, windows));
+    }
+    case "close": {
+      const closed = await at(wordsOf(action, words).target, (session) => session.call("pane.close", {}));
+      return json === true ? printJson(closed) : say(`Pane ${closed.closed} closed.\n`);
+    }
+    case "select": {
+      const { target } = wordsOf(action, words);
+      return done(await at(target, (session) => session.call("pane.select", wayOf(options.to))), json);
+    }
+    case "resize": {
+      const { target } = wordsOf(action, words);
+      const input = resizing(options);
+      return done(await at(target, (session) => session.call("pane.resize", input)), json);
+    }
+    case "zoom":
+      return done(await at(wordsOf(action, words).target, (session) => session.call("pane.zoom", {})), json);
+    case "swap": {
+      const { target, rest } = wordsOf(action, words, ["the other pane"]);
+      return done(await at(target, (session) => session.call("pane.swap", { with: rest[0] ?? "" })), json);
+    }
+    case "move": {
+      const { to, direction, size, focus } = options;
+      const input = {
+        ...(to === undefined ? {} : { to }),
+        ...(direction === undefined ? {} : { direction }),
+        ...size,
+        focus: focus === true,
+      };
+      const moved = await at(wordsOf(action, words).target, (session) => session.call("pane.move", input));
+      return printChange(moved, "pane", json);
+    }
+    case "title": {
+      const { target, rest } = wordsOf(action, words, ["a text"]);
+      const title = rest[0] === "" ? null : (rest[0] ?? null);
+      return done(await at(target, (session) => session.call("pane.update", { title })), json);
+    }
+    case "keep": {
+      const { target, rest } = wordsOf(action, words, ["on or off"]);
+      const input = { keep_after_exit: onOff(rest[0]) };
+      return done(await at(target, (session) => session.call("pane.update", input)), json);
+    }
+    case "respawn": {
+      const started: ProgramOptions = options.cwd === undefined ? {} : { cwd: options.cwd };
+      const input = programOf(started, after);
+      const made = await at(wordsOf(action, words).target, (session) => session.call("pane.respawn", input));
+      return printChange(made, "pane", json);
+    }
+  }
+}
+
+/** @throws UsageError */
+function wayOf(to: string | undefined): { readonly to?: (typeof ways)[number] } {
+  if (to === undefined) return {};
+  const way = ways.find((each) => each === to);
+  if (way === undefined) throw new UsageError(`'${to}' is none of ${ways.join(", ")}`);
+  return { to: way };
+}
+
+/** @throws UsageError */
+function resizing({ direction, by, rows, cols }: PaneOptions) {
+  if (direction === undefined && rows === undefined && cols === undefined) {
+    throw new UsageError("'resize' needs --rows, --cols or --direction");
+  }
+  if (direction !== undefined && (rows !== undefined || cols !== undefined)) {
+    throw new UsageError("--direction cannot be used together with --rows and --cols");
+  }
+  return {
+    ...(direction === undefined ? {} : { direction }),
+    ...(by === undefined ? {} : { by }),
+    ...(rows === undefined ? {} : "cells" in rows ? { rows: rows.cells } : { rows_percent: rows.percent }),
+    ...(cols === undefined ? {} : "cells" in cols ? { cols: cols.cells } : { cols_percent: cols.percent }),
+  };
+}

@@ -1,0 +1,101 @@
+/** `wsh window`: lists, makes, changes and closes the windows of a session. */
+import { Argument, type Command, Option } from "commander";
+import { UsageError, wholeNumber } from "../arguments.ts";
+import { addProgramOptions, type ProgramOptions, programOf } from "../panes/options.ts";
+import { done, printChange, windowTable } from "../panes/shown.ts";
+import { atTarget, wordsOf } from "../panes/target.ts";
+import { print, printJson, say } from "../print.ts";
+import type { SessionClient } from "../session/client.ts";
+import { splitAtDashes } from "../shell-words.ts";
+
+interface WindowOptions extends ProgramOptions {
+  readonly name?: string;
+  readonly index?: number;
+  readonly to?: "next" | "previous" | "last";
+  readonly focus?: boolean;
+  readonly json?: boolean;
+}
+
+const actions = ["list", "new", "close", "select", "rename", "move", "synchronize"] as const;
+type Action = (typeof actions)[number];
+
+export function register(program: Command): void {
+  const window = program
+    .command("window")
+    .addArgument(new Argument("[action]", "what to do (default: list)").choices([...actions]))
+    .addArgument(new Argument("[name...]", "session or window (default: this one), and what follows below"))
+    .usage("[options] [ACTION] [TARGET] [-- COMMAND…]")
+    .description(
+      "list; new: with a shell or COMMAND, prints its id; close: ends its programs; select: shows it; rename [TARGET] NAME; " +
+        "move [TARGET] NUMBER; synchronize [TARGET] on|off: what is typed goes to all of its panes.",
+    );
+  addProgramOptions(window)
+    .option("--name <name>", "new: its name")
+    .option("--index <n>", "new: its number", wholeNumber(0))
+    .addOption(new Option("--to <which>", "select: from the target").choices(["next", "previous", "last"]))
+    .option("--focus", "new: show it to those who are attached")
+    .option("--json", "print the answer as JSON")
+    .action(async (action: Action | undefined, words: string[], options: WindowOptions, command: Command) => {
+      const { before, after } = splitAtDashes(words, process.argv);
+      if (after !== null && action !== "new") throw new UsageError("only new takes a command");
+      return act(action ?? "list", before, after, options, command);
+    });
+}
+
+async function act(
+  action: Action,
+  words: readonly string[],
+  after: readonly string[] | null,
+  options: WindowOptions,
+  command: Command,
+): Promise<void> {
+  const { json } = options;
+  const at = <T>(target: string | undefined, call: (session: SessionClient) => Promise<T>): Promise<T> =>
+    atTarget(command, target, call);
+  switch (action) {
+    case "list": {
+      const windows = await at(wordsOf(action, words).target, (session) => session.call("window.list", {}));
+      return json === true ? printJson(windows) : print(windowTable(windows));
+    }
+    case "new": {
+      const { name, index, focus } = options;
+      const input = {
+        ...programOf(options, after),
+        ...(name === undefined ? {} : { name }),
+        ...(index === undefined ? {} : { index }),
+        focus: focus === true,
+      };
+      const made = await at(wordsOf(action, words).target, (session) => session.call("window.create", input));
+      return printChange(made, "window", json);
+    }
+    case "close": {
+      const closed = await at(wordsOf(action, words).target, (session) => session.call("window.close", {}));
+      return json === true ? printJson(closed) : say(`Window ${closed.closed} closed.\n`);
+    }
+    case "select": {
+      const { to } = options;
+      const input = to === undefined ? {} : { to };
+      return done(await at(wordsOf(action, words).target, (session) => session.call("window.select", input)), json);
+    }
+    case "rename": {
+      const { target, rest } = wordsOf(action, words, ["a name"]);
+      return done(await at(target, (session) => session.call("window.update", { name: rest[0] ?? null })), json);
+    }
+    case "move": {
+      const { target, rest } = wordsOf(action, words, ["a number"]);
+      const index = wholeNumber(0)(rest[0] ?? "");
+      return done(await at(target, (session) => session.call("window.update", { index })), json);
+    }
+    case "synchronize": {
+      const { target, rest } = wordsOf(action, words, ["on or off"]);
+      const input = { synchronized: onOff(rest[0]) };
+      return done(await at(target, (session) => session.call("window.update", input)), json);
+    }
+  }
+}
+
+/** @throws UsageError */
+export function onOff(text: string | undefined): boolean {
+  if (text === "on" || text === "off") return text === "on";
+  throw new UsageError(`'${text}' is neither on nor off`);
+}

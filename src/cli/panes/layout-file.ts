@@ -1,0 +1,305 @@
+/**
+ * Layout files: the windows of a session as a small tree of programs, in TOML or JSON, or a layout as tmux writes it.
+ * Read whole and checked before anything starts; a mistake is named with its line and key. Pure but for reading.
+ */
+import fs from "node:fs";
+import os from "node:os";
+import { join, resolve } from "node:path";
+import { findNodeAtLocation, parseTree } from "jsonc-parser";
+import { parse, TomlError } from "smol-toml";
+import { type AST, parseTOML } from "toml-eslint-parser";
+import { reasonOf } from "../../instance/settings/config-file.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { countPanes, type LayoutTree, type PaneProgram } from "../../protocol/layout.ts";
+import { isWindowName } from "../../protocol/names.ts";
+import { readTmuxLayout } from "../../session/layout/tmux-layout.ts";
+import { isLeaf, type LayoutNode } from "../../session/layout/tree.ts";
+
+/** A layout as tmux writes it. */
+const tmuxPattern = /^[0-9a-f]{4},\d+x\d+,/;
+/** Largest file that is read, in bytes: far more than any layout. */
+const MAX_FILE_BYTES = 1_048_576;
+
+/** The way out of a mistake in a file. */
+const CORRECT = { hint: "Correct the file; nothing was started or changed." };
+
+/** A pane that is to be started. */
+export type PlannedPane = PaneProgram & { readonly weight: number; readonly focus?: boolean };
+
+export type PlannedNode =
+  | PlannedPane
+  | { readonly row: readonly PlannedNode[]; readonly weight: number }
+  | { readonly column: readonly PlannedNode[]; readonly weight: number };
+
+export interface PlannedWindow {
+  readonly name: string | null;
+  readonly tree: PlannedNode;
+}
+
+/** The panes of a tree in reading order. */
+export function plannedPanes(node: PlannedNode): PlannedPane[] {
+  if ("row" in node) return node.row.flatMap(plannedPanes);
+  if ("column" in node) return node.column.flatMap(plannedPanes);
+  return [node];
+}
+
+type Path = readonly (string | number)[];
+
+/** A file's value, and on which line each key stands. */
+interface Source {
+  readonly value: unknown;
+  lineOf(path: Path): number | null;
+}
+
+/** What a file says, and what of it may not be meant. */
+export interface ReadLayout {
+  readonly windows: readonly PlannedWindow[];
+  readonly warnings: readonly string[];
+}
+
+interface Reading {
+  readonly cwd: string;
+  warn(path: Path, message: string): void;
+  /** @throws WshError invalid_layout with the line */
+  fail(path: Path, message: string): never;
+}
+
+/**
+ * @param from a file, or a layout as tmux writes it
+ * @param cwd directory that relative directories begin in
+ * @throws WshError invalid_layout
+ */
+export function readLayout(from: string, cwd: string): ReadLayout {
+  const alone = (tmux: string): ReadLayout => ({ windows: [{ name: null, tree: ofTmux(tmux, []) }], warnings: [] });
+  if (tmuxPattern.test(from)) return alone(from);
+  const text = textOf(from);
+  if (tmuxPattern.test(text.trim())) return alone(text.trim());
+  const isJson = from.endsWith(".json") || text.trimStart().startsWith("{");
+  const { value, lineOf } = isJson ? jsonSource(text, from) : tomlSource(text, from);
+  const place = (path: Path): string => {
+    const line = lineOf(path);
+    return `${from}${line === null ? "" : `:${line}`}: ${path.length === 0 ? "" : `'${path.join(".")}' `}`;
+  };
+  const fail = (path: Path, message: string): never => {
+    throw new WshError("invalid_layout", `${place(path)}${message}`, CORRECT);
+  };
+  const warnings: string[] = [];
+  const reading: Reading = { cwd, fail, warn: (path, message) => void warnings.push(`${place(path)}${message}`) };
+  if (!isTable(value)) return fail([], "is no layout: a table is needed");
+  const windows = "windows" in value ? readWindows(value, reading) : [readWindow(value, [], reading)];
+  for (const [index, { tree }] of windows.entries()) {
+    if (countPanes(tree as LayoutTree) === null) fail(["windows", index], "is too deep or has too many panes");
+  }
+  const focused = windows.flatMap(({ tree }) => plannedPanes(tree)).filter(({ focus }) => focus === true);
+  if (focused.length > 1) fail([], `${focused.length} panes have 'focus': one can have it`);
+  return { windows, warnings };
+}
+
+function textOf(path: string): string {
+  try {
+    const { size } = fs.statSync(path);
+    if (size > MAX_FILE_BYTES) throw new Error(`it has ${size} bytes; ${MAX_FILE_BYTES} are allowed`);
+    return fs.readFileSync(path, "utf8");
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new WshError("invalid_layout", `the layout '${path}' cannot be read: ${reason}`, {
+      hint: "Give a file, or a layout as tmux writes it (tmux display -p '#{window_layout}').",
+    });
+  }
+}
+
+function tomlSource(text: string, path: string): Source {
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch (cause) {
+    if (!(cause instanceof TomlError)) throw cause;
+    const message = `${path}:${cause.line}:${cause.column}: not valid TOML: ${reasonOf(cause)}`;
+    throw new WshError("invalid_layout", message, CORRECT, { cause });
+  }
+  const lines = new Map<string, number>();
+  const key = (at: Path): string => JSON.stringify(at);
+  const note = (at: Path, { loc }: { readonly loc: AST.SourceLocation }): void => {
+    if (!lines.has(key(at))) lines.set(key(at), loc.start.line);
+  };
+  const walk = (node: AST.TOMLContentNode, at: Path): void => {
+    note(at, node);
+    if (node.type === "TOMLArray") for (const [index, each] of node.elements.entries()) walk(each, [...at, index]);
+    if (node.type === "TOMLInlineTable") for (const each of node.body) pair(each, at);
+  };
+  const pair = (node: AST.TOMLKeyValue, base: Path): void => {
+    const at = [...base, ...node.key.keys.map((each) => (each.type === "TOMLBare" ? each.name : each.value))];
+    note(at, node);
+    walk(node.value, at);
+  };
+  for (const node of parseTOML(text).body[0].body) {
+    if (node.type === "TOMLKeyValue") pair(node, []);
+    else {
+      note(node.resolvedKey, node);
+      for (const each of node.body) pair(each, node.resolvedKey);
+    }
+  }
+  return {
+    value,
+    lineOf: (at) => lines.get(key(at)) ?? (at.length === 0 ? null : (lines.get(key(at.slice(0, -1))) ?? null)),
+  };
+}
+
+function jsonSource(text: string, path: string): Source {
+  const mistakes: { error: number; offset: number; length: number }[] = [];
+  const tree = parseTree(text, mistakes, { allowTrailingComma: true });
+  const lineAt = (offset: number): number => text.slice(0, offset).split("\n").length;
+  const [first] = mistakes;
+  if (first !== undefined || tree === undefined) {
+    throw new WshError("invalid_layout", `${path}:${lineAt(first?.offset ?? 0)}: not valid JSON`, CORRECT);
+  }
+  return {
+    value: plain(tree),
+    lineOf: (at) => {
+      const found = findNodeAtLocation(tree, [...at]) ?? findNodeAtLocation(tree, at.slice(0, -1));
+      return found === undefined ? null : lineAt(found.offset);
+    },
+  };
+}
+
+function plain(node: NonNullable<ReturnType<typeof parseTree>>): unknown {
+  const children = node.children ?? [];
+  if (node.type === "array") return children.map(plain);
+  if (node.type !== "object") return node.value;
+  return Object.fromEntries(
+    children.map(({ children: [key, value] = [] }) => [String(key?.value), value === undefined ? null : plain(value)]),
+  );
+}
+
+type Table = Readonly<Record<string, unknown>>;
+
+function isTable(value: unknown): value is Table {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readWindows(value: Table, reading: Reading): PlannedWindow[] {
+  known(value, ["windows"], [], reading);
+  const { windows } = value;
+  if (!Array.isArray(windows) || windows.length === 0) return reading.fail(["windows"], "must be a list of windows");
+  return windows.map((each, index) => {
+    const path = ["windows", index];
+    return isTable(each) ? readWindow(each, path, reading) : reading.fail(path, "must be a table");
+  });
+}
+
+function readWindow({ name, ...rest }: Table, path: Path, reading: Reading): PlannedWindow {
+  if (name !== undefined && (typeof name !== "string" || !isWindowName(name))) {
+    reading.fail([...path, "name"], "is no window's name: 1 to 64 of A-Z a-z 0-9 . _ -, and not only digits");
+  }
+  const named = typeof name === "string" ? name : null;
+  if (!("tmux" in rest)) return { name: named, tree: readNode(rest, path, reading) };
+  known(rest, ["tmux", "panes"], path, reading);
+  const { tmux, panes = [] } = rest;
+  if (typeof tmux !== "string") return reading.fail([...path, "tmux"], "must be text");
+  if (!Array.isArray(panes)) return reading.fail([...path, "panes"], "must be a list");
+  const programs = panes.map((each, index) => readPane(each, [...path, "panes", index], reading));
+  try {
+    return { name: named, tree: ofTmux(tmux, programs) };
+  } catch (thrown) {
+    return reading.fail([...path, "tmux"], WshError.from(thrown).message);
+  }
+}
+
+/** @param panes programs in the order of the layout; shells where there are none @throws WshError invalid_layout */
+function ofTmux(text: string, panes: readonly PlannedPane[]): PlannedNode {
+  const read = readTmuxLayout(text);
+  if (panes.length > read.panes) {
+    throw new WshError("invalid_layout", `the layout has ${read.panes} panes, and ${panes.length} are listed`);
+  }
+  const node = (from: LayoutNode): PlannedNode => {
+    const { weight } = from;
+    if (isLeaf(from)) return { ...panes[Number(from.pane)], weight };
+    const children = from.children.map(node);
+    return from.axis === "row" ? { row: children, weight } : { column: children, weight };
+  };
+  return node(read.tree);
+}
+
+function readNode(value: unknown, path: Path, reading: Reading): PlannedNode {
+  if (!isTable(value)) return reading.fail(path, "must be a table");
+  for (const axis of ["row", "column"] as const) {
+    if (!(axis in value)) continue;
+    known(value, [axis, "weight"], path, reading);
+    const { [axis]: list } = value;
+    if (!Array.isArray(list) || list.length === 0) return reading.fail([...path, axis], "must be a list of panes");
+    const children = list.map((each, index) => readNode(each, [...path, axis, index], reading));
+    const weight = weightOf(value, path, reading);
+    return axis === "row" ? { row: children, weight } : { column: children, weight };
+  }
+  return readPane(value, path, reading);
+}
+
+const texts = ["command", "cwd", "shell", "title", "view", "stdin"] as const;
+const flags = ["keep_after_exit", "focus"] as const;
+
+function readPane(value: unknown, path: Path, reading: Reading): PlannedPane {
+  if (!isTable(value)) return reading.fail(path, "must be a table");
+  known(value, [...texts, ...flags, "env", "weight"], path, reading);
+  const pane: Record<string, unknown> = { weight: weightOf(value, path, reading) };
+  for (const key of texts) {
+    const { [key]: text } = value;
+    if (text === undefined) continue;
+    if (typeof text !== "string" || (text.trim() === "" && key !== "stdin")) {
+      return reading.fail([...path, key], "must be text that is not empty");
+    }
+    pane[key] = key === "cwd" ? directory(text, [...path, key], reading) : text;
+  }
+  for (const key of flags) {
+    const { [key]: flag } = value;
+    if (flag !== undefined && typeof flag !== "boolean") return reading.fail([...path, key], "must be true or false");
+    if (flag !== undefined) pane[key] = flag;
+  }
+  const { env } = value;
+  if (env !== undefined) {
+    if (!isTable(env) || Object.values(env).some((each) => typeof each !== "string")) {
+      return reading.fail([...path, "env"], "must be a table of texts");
+    }
+    pane.env = env;
+  }
+  if (pane.view !== undefined && (pane.command !== undefined || pane.shell !== undefined)) {
+    return reading.fail([...path, "view"], "starts no program: it cannot be used together with 'command' or 'shell'");
+  }
+  const planned = pane as PlannedPane;
+  const missing = missingProgram(planned, reading.cwd);
+  if (missing !== null)
+    reading.warn([...path, "command"], `starts '${missing}', which is not found: its pane will close`);
+  return planned;
+}
+
+/** Words that a shell knows itself. */
+const builtins = new Set(
+  (
+    "alias bg bind break builtin case cd command continue declare echo enable eval exec exit export false fg for " +
+    "function getopts hash if jobs kill let local printf pwd read readonly return select set shift source test time " +
+    "times trap true type ulimit umask unset until wait while"
+  ).split(" "),
+);
+
+/** The program that a plain command begins with, where there is none of that name; null where that is not certain. */
+function missingProgram({ command, cwd, env }: PlannedPane, base: string): string | null {
+  const word = /^[\w./+-]+(?=\s|$)/.exec(command ?? "")?.[0];
+  if (word === undefined || word === "." || builtins.has(word) || env?.PATH !== undefined) return null;
+  return Bun.which(word, { cwd: cwd ?? base }) === null ? word : null;
+}
+
+function directory(text: string, path: Path, { cwd, fail }: Reading): string {
+  const home = text === "~" || text.startsWith("~/") ? join(os.homedir(), text.slice(1)) : text;
+  const full = resolve(cwd, home);
+  if (fs.statSync(full, { throwIfNoEntry: false })?.isDirectory() === true) return full;
+  return fail(path, `is no directory: '${full}'`);
+}
+
+function weightOf({ weight = 1 }: Table, path: Path, { fail }: Reading): number {
+  if (typeof weight === "number" && weight > 0 && Number.isFinite(weight)) return weight;
+  return fail([...path, "weight"], "must be a number above 0");
+}
+
+function known(value: Table, keys: readonly string[], path: Path, { fail }: Reading): void {
+  const unknown = Object.keys(value).find((key) => !keys.includes(key));
+  if (unknown !== undefined) fail([...path, unknown], `is unknown here; known are ${keys.join(", ")}`);
+}

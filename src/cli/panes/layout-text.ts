@@ -1,0 +1,88 @@
+/** A session's windows as the text of a layout file: with programs and directories, so that it can be started again. */
+import { basename } from "node:path";
+import type { OperationOutput } from "../../operations/table.ts";
+import type { PaneInfo, WindowInfo } from "../../protocol/session.ts";
+
+/** Programs that a pane has without a command. */
+const shells = new Set(["bash", "zsh", "fish", "sh", "pwsh"]);
+/** Digits of a weight: a share of a large screen to the cell. */
+const WEIGHT_DIGITS = 4;
+
+interface Branch {
+  readonly row?: readonly Branch[];
+  readonly column?: readonly Branch[];
+  readonly pane?: string;
+  readonly weight?: number;
+}
+
+/** What a file says of a node. */
+interface Saved {
+  readonly [key: string]: unknown;
+  readonly row?: readonly Saved[];
+  readonly column?: readonly Saved[];
+}
+
+/** @param ownShell the shell that a pane has when none is named */
+export function savedWindows(
+  layout: OperationOutput<"layout.get">,
+  windows: readonly WindowInfo[],
+  ownShell: string | undefined,
+): readonly Saved[] {
+  return layout.windows.map(({ id, name, tree }) => {
+    const window = windows.find((each) => each.id === id);
+    const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
+    // Of all panes one has the focus, and that of a single one need not be said.
+    const says = window?.active === true && layout.windows.length + window.panes.length > 2;
+    const node = savedNode(tree as Branch, panes, says, ownShell);
+    return { ...(/^\d*$/.test(name) ? {} : { name }), ...node };
+  });
+}
+
+function savedNode(
+  branch: Branch,
+  panes: ReadonlyMap<string, PaneInfo>,
+  saysFocus: boolean,
+  ownShell: string | undefined,
+): Saved {
+  for (const axis of ["row", "column"] as const) {
+    const children = branch[axis];
+    if (children === undefined) continue;
+    const isEven = children.every(({ weight }) => weight === children[0]?.weight);
+    return {
+      [axis]: children.map((child) => {
+        const weight = isEven ? {} : { weight: Number((child.weight ?? 1).toPrecision(WEIGHT_DIGITS)) };
+        return { ...savedNode(child, panes, saysFocus, ownShell), ...weight };
+      }),
+    };
+  }
+  const pane = panes.get(branch.pane ?? "");
+  if (pane === undefined) return {};
+  const { command, cwd, view, active } = pane;
+  const focus = saysFocus && active ? { focus: true } : {};
+  if (view !== undefined) return { view, ...focus };
+  const isShell = !command.includes(" ") && shells.has(basename(command));
+  const program = !isShell ? { command } : command === ownShell ? {} : { shell: command };
+  return { ...program, ...(cwd === null ? {} : { cwd }), ...focus };
+}
+
+export function layoutToml(windows: readonly Saved[]): string {
+  return windows.map((window) => `[[windows]]\n${pairs(window)}`).join("\n");
+}
+
+function pairs(node: Saved): string {
+  return Object.entries(node)
+    .map(([key, value]) => `${key} = ${valueText(value, 0)}\n`)
+    .join("");
+}
+
+function valueText(value: unknown, depth: number): string {
+  // TOML's basic strings are JSON's, but for DEL.
+  if (!Array.isArray(value)) return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
+  const indent = "  ".repeat(depth);
+  return `[\n${value.map((each) => `${indent}  ${inline(each, depth + 1)},\n`).join("")}${indent}]`;
+}
+
+function inline(node: Saved, depth: number): string {
+  const inner = Object.entries(node).map(([key, value]) => `${key} = ${valueText(value, depth)}`);
+  return inner.length === 0 ? "{}" : `{ ${inner.join(", ")} }`;
+}

@@ -1,0 +1,81 @@
+/** Options that the commands on panes share: what to start, where to put it, and amounts of cells. */
+import { type Command, Option } from "commander";
+import type { PaneProgram } from "../../protocol/layout.ts";
+import { collect, UsageError, variables } from "../arguments.ts";
+import { shellText } from "../shell-words.ts";
+
+export interface ProgramOptions {
+  readonly cwd?: string;
+  readonly env?: readonly string[];
+  readonly shell?: string;
+  readonly title?: string;
+  readonly keep?: boolean;
+  readonly view?: string;
+}
+
+export function addProgramOptions(command: Command): Command {
+  return command
+    .option("--cwd <dir>", "directory to start in (default: that of the pane)")
+    .option("--env <name=value>", "set an environment variable (repeatable)", collect)
+    .option("--shell <shell>", "path or name of the shell")
+    .option("--title <text>", "shown instead of the program's own")
+    .option("--keep", "the pane stays when its program has ended")
+    .option("--view <name>", "show this session or pane instead");
+}
+
+/** @param after the words behind `--` @throws UsageError */
+export function programOf(
+  { cwd, env, shell, title, keep, view }: ProgramOptions,
+  after: readonly string[] | null,
+): Partial<PaneProgram> {
+  if (after !== null && after.length === 0) throw new UsageError("there is no command after --");
+  if (view !== undefined && after !== null) throw new UsageError("--view starts no command");
+  return {
+    ...(after === null ? {} : { command: shellText(after) }),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env: variables(env) }),
+    ...(shell === undefined ? {} : { shell }),
+    ...(title === undefined ? {} : { title }),
+    ...(keep === true ? { keep_after_exit: true } : {}),
+    ...(view === undefined ? {} : { view }),
+  };
+}
+
+export const sides = ["right", "down", "left", "up"] as const;
+export type Side = (typeof sides)[number];
+
+export interface PlaceOptions {
+  readonly direction?: Side;
+  readonly size?: Amount;
+  readonly whole?: boolean;
+  readonly focus?: boolean;
+}
+
+export function addPlaceOptions(command: Command): Command {
+  return command
+    .addOption(new Option("-d, --direction <side>", "side of the pane (default: right)").choices([...sides]))
+    .option("--size <n>", "cells, or a share such as 40%", amount)
+    .option("--whole", "along the whole window")
+    .option("--focus", "show it to those who are attached");
+}
+
+export function placeOf({ direction, size, whole, focus }: PlaceOptions) {
+  return {
+    ...(direction === undefined ? {} : { direction }),
+    ...(size === undefined ? {} : size),
+    ...(whole === true ? { whole } : {}),
+    focus: focus === true,
+  };
+}
+
+/** Cells, or percent. */
+export type Amount = { readonly cells: number } | { readonly percent: number };
+
+/** @throws UsageError */
+export function amount(text: string): Amount {
+  const [, digits, isShare] = /^([1-9]\d{0,3})(%?)$/.exec(text) ?? [];
+  const value = Number(digits);
+  if (digits !== undefined && isShare === "" && value <= 1000) return { cells: value };
+  if (digits !== undefined && isShare === "%" && value < 100) return { percent: value };
+  throw new UsageError(`'${text}' is no size`, "Give cells (20), or a share (40%).");
+}

@@ -1,0 +1,87 @@
+/** Windows and panes as the command line prints them. */
+import type { OperationOutput } from "../../operations/table.ts";
+import type { Arrangement } from "../../protocol/layout.ts";
+import type { PaneInfo, WindowInfo } from "../../protocol/session.ts";
+import { print, printJson, say, shorten, table } from "../print.ts";
+
+/** Longest command and title in a table, in cells. */
+const TEXT_CELLS = 40;
+
+/** The answer to a change: its subject's id, or everything. */
+export function printChange(made: Arrangement, what: "pane" | "window", json: boolean | undefined): Promise<void> {
+  return json === true ? printJson(made) : print(`${made[what]}\n`);
+}
+
+/** The answer to a change that says nothing new. */
+export function done(made: object, json: boolean | undefined): Promise<void> {
+  return json === true ? printJson(made) : Promise.resolve();
+}
+
+export function paneTable(panes: OperationOutput<"pane.list">, windows: readonly WindowInfo[]): string {
+  const indexes = new Map(windows.map(({ id, index }) => [id, index]));
+  const rows = panes.map((pane) => [
+    pane.id,
+    `${indexes.get(pane.window) ?? "?"}.${pane.index}`,
+    pane.hidden === true ? "hidden" : `${pane.cols}x${pane.rows}`,
+    stateOf(pane),
+    shorten(commandOf(pane), TEXT_CELLS),
+    shorten(pane.title, TEXT_CELLS),
+  ]);
+  return table([["PANE", "PLACE", "SIZE", "STATE", "COMMAND", "TITLE"], ...rows]);
+}
+
+export function windowTable(windows: readonly WindowInfo[]): string {
+  const rows = windows.map(({ id, index, name, active, rows, cols, panes, zoomed, synchronized }) => [
+    id,
+    String(index),
+    name,
+    String(panes.length),
+    `${cols}x${rows}`,
+    [active ? "active" : "", zoomed === true ? "zoomed" : "", synchronized === true ? "synchronized" : ""]
+      .filter((flag) => flag !== "")
+      .join(", "),
+  ]);
+  return table([["WINDOW", "NUMBER", "NAME", "PANES", "SIZE", ""], ...rows]);
+}
+
+interface Branch {
+  readonly row?: readonly Branch[];
+  readonly column?: readonly Branch[];
+  readonly pane?: string;
+}
+
+/** The layouts of windows as indented lines: what lies beside and below what. */
+export function sayLayout(layout: OperationOutput<"layout.get">, windows: readonly WindowInfo[]): Promise<void> {
+  const lines = layout.windows.flatMap(({ id, index, name, tree }) => {
+    const window = windows.find((each) => each.id === id);
+    const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
+    const marks = [window?.active === true ? ", active" : "", window?.zoomed === true ? ", zoomed" : ""].join("");
+    return [
+      `window ${index} ${name} (${id}) ${window?.cols}x${window?.rows}${marks}`,
+      ...branchLines(tree as Branch, panes, 1),
+    ];
+  });
+  return say(`${lines.join("\n")}\n`);
+}
+
+function branchLines(branch: Branch, panes: ReadonlyMap<string, PaneInfo>, depth: number): string[] {
+  const indent = "  ".repeat(depth);
+  for (const axis of ["row", "column"] as const) {
+    const children = branch[axis];
+    if (children === undefined) continue;
+    return [`${indent}${axis}`, ...children.flatMap((child) => branchLines(child, panes, depth + 1))];
+  }
+  const pane = panes.get(branch.pane ?? "");
+  if (pane === undefined) return [`${indent}${branch.pane}`];
+  const size = pane.hidden === true ? "hidden" : `${pane.cols}x${pane.rows}`;
+  const active = pane.active ? ", active" : "";
+  return [`${indent}${pane.id} ${size} ${stateOf(pane)}${active}: ${shorten(commandOf(pane), TEXT_CELLS)}`];
+}
+
+function stateOf({ state, exit_code, signal }: PaneInfo): string {
+  return state === "exited" ? `exited: ${signal ?? exit_code ?? "?"}` : state;
+}
+
+function commandOf({ view, command }: PaneInfo): string {
+  return view === undefined ? command : `view of ${view}`;
+}

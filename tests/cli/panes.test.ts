@@ -1,0 +1,286 @@
+/** Windows, panes and layouts on the command line, outside and inside of a session. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Window {
+  readonly id: string;
+  readonly index: number;
+  readonly name: string;
+  readonly active: boolean;
+  readonly zoomed?: boolean;
+  readonly panes: readonly {
+    readonly id: string;
+    readonly command: string;
+    readonly rows: number;
+    readonly cols: number;
+    readonly cwd: string;
+    readonly active: boolean;
+  }[];
+}
+
+async function instance() {
+  const wsh = new Wsh();
+  const windows = async (name: string): Promise<Window[]> =>
+    JSON.parse(await wsh.ok("window", "list", name, "--json")) as Window[];
+  const places = async (name: string) =>
+    (await windows(name)).map(({ panes }) => panes.map(({ rows, cols }) => `${cols}x${rows}`));
+  const file = (name: string, text: string): string => {
+    fs.writeFileSync(join(wsh.dir, name), text);
+    return name;
+  };
+  return { wsh, windows, places, file, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
+}
+
+describe("split, pane and window", () => {
+  test("a pane is made, changed, listed and closed; every answer names it", async () => {
+    await using all = await instance();
+    const { wsh, windows, places } = all;
+    const { pane_id: first } = await wsh.session("dev");
+    const second = (await wsh.ok("split", "dev", "-d", "down", "--size", "25%", "--title", "logs", "--", "cat")).trim();
+    expect(second).toMatch(/^@\d+$/);
+    expect(await places("dev")).toEqual([["80x17", "80x6"]]);
+    expect(await wsh.ok("pane", "list", "dev")).toMatch(new RegExp(`^${second} +0\\.1 +80x6 .*cat +logs$`, "m"));
+    expect((await windows("dev"))[0]?.panes.map(({ active }) => active)).toEqual([true, false]);
+
+    await wsh.ok("pane", "resize", second, "--rows", "10");
+    expect(await places("dev")).toEqual([["80x13", "80x10"]]);
+    await wsh.ok("pane", "select", "dev:0.0", "--to", "down");
+    expect((await windows("dev"))[0]?.panes.map(({ active }) => active)).toEqual([false, true]);
+    await wsh.ok("pane", "zoom", first);
+    expect((await windows("dev"))[0]).toMatchObject({ zoomed: true });
+    await wsh.ok("pane", "zoom", first);
+    await wsh.ok("pane", "swap", first, second);
+    expect((await windows("dev"))[0]?.panes.map(({ id }) => id)).toEqual([second, first]);
+    expect(await wsh.ok("pane", "move", second)).toBe(`${second}\n`);
+    expect((await windows("dev")).map(({ panes }) => panes.map(({ id }) => id))).toEqual([[first], [second]]);
+    await wsh.ok("pane", "move", second, "--to", first, "-d", "left");
+    expect((await windows("dev"))[0]?.panes.map(({ id }) => id)).toEqual([second, first]);
+    const again = (await wsh.ok("pane", "respawn", second, "--", "sleep 100")).trim();
+    expect((await windows("dev"))[0]?.panes[0]).toMatchObject({ id: again, command: "sleep 100" });
+    expect(await wsh.ok("pane", "close", again)).toBe(`Pane ${again} closed.\n`);
+    expect(await places("dev")).toEqual([["80x24"]]);
+  });
+
+  test("windows are made, named, numbered, shown and closed", async () => {
+    await using all = await instance();
+    const { wsh, windows } = all;
+    await wsh.session("dev");
+    const logs = (await wsh.ok("window", "new", "dev", "--name", "logs", "--", "cat")).trim();
+    expect(logs).toMatch(/^@w\d+$/);
+    expect(await windows("dev")).toMatchObject([{ active: true }, { id: logs, index: 1, name: "logs", active: false }]);
+    await wsh.ok("window", "rename", "dev:logs", "output");
+    await wsh.ok("window", "move", "dev:output", "7");
+    await wsh.ok("window", "select", logs);
+    expect((await windows("dev"))[1]).toMatchObject({ index: 7, name: "output", active: true });
+    await wsh.ok("window", "select", logs, "--to", "next");
+    expect((await windows("dev"))[0]).toMatchObject({ active: true });
+    await wsh.ok("window", "synchronize", logs, "on");
+    expect(await wsh.ok("window", "list", "dev")).toMatch(/output .*synchronized/);
+    expect(await wsh.ok("window", "close", logs)).toBe(`Window ${logs} closed.\n`);
+    expect(await windows("dev")).toHaveLength(1);
+  });
+
+  test("inside a session the pane around is meant, and of another instance none is", async () => {
+    await using all = await instance();
+    const { wsh, windows } = all;
+    const { pane_id } = await wsh.session("dev");
+    await wsh.ok("split", "dev");
+    const [command = ""] = wsh.command();
+    const cli = wsh
+      .command()
+      .map((word) => `'${word}'`)
+      .join(" ");
+    expect(command).not.toBe("");
+    await wsh.ok("exec", "dev", "--", `${cli} split -d down --title inner -- cat`);
+    const [window] = await windows("dev");
+    // Below the pane of the caller, not beside the focused or the newest one.
+    expect(window?.panes.map(({ rows }) => rows)).toEqual([12, 11, 24]);
+    expect(await wsh.ok("exec", "dev", "--", `${cli} pane list --json`)).toContain(`"id": "${pane_id}"`);
+    const inner = window?.panes[1]?.id ?? "";
+    expect(await wsh.ok("exec", "dev", "--", `${cli} pane close ${inner}`)).toBe(`Pane ${inner} closed.\n`);
+    expect(await wsh.run("pane", "list")).toMatchObject({ code: 2, stderr: expect.stringContaining("no session") });
+    const env = { WSH_PANE: pane_id, WSH_SOCKET: wsh.instance.httpSocket };
+    expect((await wsh.runWith({ env }, "-L", "other", "pane", "list")).code).toBe(2);
+  });
+
+  test.each([
+    [["split", "dev", "--size", "0"], 2, "is no size"],
+    [["split", "dev", "--size", "100%"], 2, "is no size"],
+    [["split", "dev", "-d", "sideways"], 2, "sideways"],
+    [["split", "dev", "--view", "other", "--", "cat"], 2, "--view"],
+    [["split", "dev", "--cwd", "/none"], 1, "/none"],
+    [["split", "dev", "--shell", "noshell"], 1, "noshell"],
+    [["split", "dev", "--view", "dev"], 1, "itself"],
+    [["split", "none"], 1, "none"],
+    [["pane", "dance"], 2, "dance"],
+    [["pane", "resize", "dev"], 2, "--rows"],
+    [["pane", "swap", "dev", "@99"], 1, "@99"],
+    [["pane", "keep", "dev", "maybe"], 2, "maybe"],
+    [["pane", "list", "dev", "--", "cat"], 2, "respawn"],
+    [["window", "rename"], 2, "a name"],
+    [["window", "rename", "dev", "7"], 1, "name"],
+    [["window", "close", "dev:9"], 1, "9"],
+    [["layout", "preset", "dev", "round"], 2, "round"],
+    [["layout", "set", "dev", "0000,80x24,0,0,1"], 1, "checksum"],
+    [["layout", "set", "dev", "none.toml"], 1, "none.toml"],
+  ])("%j is refused with %d: %s", async (args, code, said) => {
+    await using all = await instance();
+    const { wsh, windows } = all;
+    await wsh.session("dev");
+    const finished = await wsh.run(...args);
+    expect([finished.code, finished.stderr]).toEqual([code, expect.stringContaining(said)]);
+    expect(finished.stdout).toBe("");
+    expect((await windows("dev"))[0]?.panes).toHaveLength(1);
+  });
+});
+
+describe("layout files", () => {
+  const toml = `
+[[windows]]
+name = "edit"
+row = [
+  { command = "cat", weight = 2, title = "editor" },
+  { column = [
+    { cwd = "sub", focus = true, env = { WHERE = "here" } },
+    { command = "echo done; exit 3", keep_after_exit = true },
+  ] },
+]
+
+[[windows]]
+name = "logs"
+command = "sleep 100"
+`;
+
+  test("start a session, are saved, and start the same again", async () => {
+    await using all = await instance();
+    const { wsh, windows, places, file } = all;
+    fs.mkdirSync(join(wsh.dir, "sub"));
+    expect(await wsh.ok("new", "dev", "--layout", file("dev.toml", toml))).toBe("dev\n");
+    const [edit, logs] = await windows("dev");
+    expect(edit).toMatchObject({ name: "edit", active: true, panes: [{ command: "cat" }, { active: true }, {}] });
+    expect(logs).toMatchObject({ name: "logs", panes: [{ command: "sleep 100" }] });
+    expect(await places("dev")).toEqual([["53x24", "26x12", "26x11"], ["80x24"]]);
+    const shell = edit?.panes[1]?.id ?? "";
+    expect(await wsh.ok("exec", shell, "--", 'echo "$WHERE $PWD"')).toBe(`here ${join(wsh.dir, "sub")}\n`);
+    await until("the kept pane's end", async () => (await wsh.ok("pane", "list", "dev")).includes("exited: 3"));
+
+    for (const saved of ["saved.toml", "saved.json"]) {
+      await wsh.ok("layout", "save", "dev", saved);
+      const twice = await wsh.run("layout", "save", "dev", saved);
+      expect([twice.code, twice.stderr]).toEqual([1, expect.stringContaining("exists")]);
+      await wsh.ok("layout", "save", "dev", saved, "--force");
+      const name = `from-${saved}`;
+      // What has ended is started again.
+      fs.writeFileSync(
+        join(wsh.dir, saved),
+        fs.readFileSync(join(wsh.dir, saved), "utf8").replace("echo done; exit 3", "cat"),
+      );
+      await wsh.ok("new", name, "--layout", saved);
+      expect(await places(name)).toEqual(await places("dev"));
+      const again = await windows(name);
+      expect(again.map(({ name: called, active }) => [called, active])).toEqual([
+        ["edit", true],
+        ["logs", false],
+      ]);
+      expect(again[0]?.panes.map(({ active }) => active)).toEqual([false, true, false]);
+      expect(again[0]?.panes[1]?.cwd).toBe(join(wsh.dir, "sub"));
+    }
+    expect(await wsh.ok("layout", "save", "dev", "-")).toStartWith("[[windows]]\n");
+  });
+
+  test("tmux's own layouts: as an argument, as a file, and in a file with programs", async () => {
+    await using all = await instance();
+    const { wsh, places, windows, file } = all;
+    const tmux = "d463,159x48,0,0{79x48,0,0,0,79x48,80,0,1}";
+    await wsh.ok("new", "one", "--size", "159x48", "--layout", tmux);
+    expect(await places("one")).toEqual([["79x48", "79x48"]]);
+    expect((await wsh.ok("layout", "get", "one", "--tmux")).trim()).toContain("159x48,0,0{79x48,0,0,");
+    await wsh.ok("new", "two", "--layout", file("two.layout", `${tmux}\n`));
+    expect(await places("two")).toEqual([["40x24", "39x24"]]);
+    await wsh.ok(
+      "new",
+      "three",
+      "--layout",
+      file("three.toml", `tmux = "${tmux}"\npanes = [{}, { command = "cat" }]\n`),
+    );
+    expect((await windows("three"))[0]?.panes.map(({ command }) => command)).toEqual(["/bin/bash", "cat"]);
+  });
+
+  test("arrange a window that exists: its panes take the first places, others are started", async () => {
+    await using all = await instance();
+    const { wsh, windows, places, file } = all;
+    const { pane_id } = await wsh.session("dev");
+    const layout = file("w.toml", 'column = [{ weight = 2 }, { command = "cat" }, { command = "cat" }]\n');
+    await wsh.ok("layout", "set", "dev", layout);
+    expect((await windows("dev"))[0]?.panes).toMatchObject([{ id: pane_id }, { command: "cat" }, { command: "cat" }]);
+    expect(await places("dev")).toEqual([["80x11", "80x6", "80x5"]]);
+    const two = file("two.toml", "row = [{}, {}]\n");
+    expect(await wsh.run("layout", "set", "dev", two)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("leaves out"),
+    });
+    await wsh.ok("layout", "set", "dev", two, "--close-others");
+    expect(await places("dev")).toEqual([["40x24", "39x24"]]);
+    await wsh.ok("layout", "rotate", "dev");
+    expect((await windows("dev"))[0]?.panes[1]?.id).toBe(pane_id);
+  });
+
+  test("panes without room are named, and come when there is", async () => {
+    await using all = await instance();
+    const { wsh, file, windows } = all;
+    const many = file("many.toml", `column = [${"{}, ".repeat(9)}]\n`);
+    const made = await wsh.run("new", "dev", "--size", "20x8", "--layout", many);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringMatching(/\d of 9 panes .* no room at 20x8: @\d+/)]);
+    await wsh.ok("resize", "dev", "80x40");
+    expect((await windows("dev"))[0]?.panes.every((pane) => !("hidden" in pane))).toBe(true);
+  });
+
+  test.each([
+    [
+      "wrong.toml",
+      "row = [\n  { comand = 'x' },\n]\n",
+      /wrong\.toml:2: 'row\.0\.comand' is unknown here; known are command/,
+    ],
+    ["wrong.toml", "[[windows]]\nname = 'a'\n\n[[windows]]\nname = '7'\n", /wrong\.toml:5: 'windows\.1\.name'/],
+    ["wrong.toml", "command = 'cat'\ncwd = 'none'\n", /wrong\.toml:2: 'cwd' is no directory: '.*none'/],
+    ["wrong.toml", "command = 'cat'\n= 1\n", /wrong\.toml:2:1: not valid TOML/],
+    ["wrong.toml", "row = []\n", /wrong\.toml:1: 'row' must be a list of panes/],
+    ["wrong.toml", "row = [{}, { weight = -1 }]\n", /'row\.1\.weight' must be a number above 0/],
+    ["wrong.toml", "row = [{ focus = true }, { focus = true }]\n", /2 panes have 'focus'/],
+    ["wrong.toml", "view = 'dev'\ncommand = 'cat'\n", /'view' starts no program/],
+    ["wrong.toml", "tmux = '0000,80x24,0,0,1'\n", /wrong\.toml:1: 'tmux' .*checksum/],
+    ["wrong.toml", "env = { A = 1 }\n", /'env' must be a table of texts/],
+    ["wrong.json", '{"windows": [\n {"row": [{}, {"command": 7}]}]}', /wrong\.json:2: 'windows\.0\.row\.1\.command'/],
+    ["wrong.json", '{"windows": [\n', /wrong\.json:2: not valid JSON/],
+    ["none.toml", null, /'none\.toml' cannot be read/],
+  ])("a mistake in %s is named with its line, and nothing is started (%j)", async (name, text, said) => {
+    await using all = await instance();
+    const { wsh, file } = all;
+    if (text !== null) file(name, text);
+    const { code, stdout, stderr } = await wsh.run("new", "dev", "--layout", name);
+    expect([code, stdout, stderr]).toEqual([1, "", expect.stringMatching(said)]);
+    expect(await wsh.list()).toEqual([]);
+  });
+
+  test("a program that is not there is named, and a failure half way leaves no session", async () => {
+    await using all = await instance();
+    const { wsh, file } = all;
+    const layout = file("a.toml", "row = [\n {},\n { command = 'no-such-program --x', keep_after_exit = true }]\n");
+    const made = await wsh.run("new", "dev", "--layout", layout);
+    expect([made.code, made.stderr]).toEqual([
+      0,
+      expect.stringContaining("a.toml:3: 'row.1.command' starts 'no-such-program'"),
+    ]);
+    await until("its end", async () => (await wsh.ok("pane", "list", "dev")).includes("exited: 127"));
+    await wsh.ok("kill", "dev");
+    const failing = file("b.toml", "row = [{}, { shell = '/no/shell' }]\n");
+    expect(await wsh.run("new", "dev", "--layout", failing)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("/no/shell"),
+    });
+    await until("nothing to be left", async () => (await wsh.list()).length === 0);
+  });
+});
