@@ -11,6 +11,7 @@ import { askingOperations } from "../src/operations/asking.ts";
 import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
 import { elementOperations } from "../src/operations/drawing.ts";
+import { historyOperations } from "../src/operations/history.ts";
 import { paneOperations } from "../src/operations/panes.ts";
 import { serverOperations } from "../src/operations/server.ts";
 import { sessionOperations } from "../src/operations/sessions.ts";
@@ -37,6 +38,7 @@ const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["Overlays, panels and the keyboard", elementOperations],
   ["Windows and panes", [...windowOperations, ...paneOperations]],
   ["Questions", askingOperations],
+  ["History", historyOperations],
 ];
 
 /** Operations that only the gateway and the command line call have no binding and are left out. */

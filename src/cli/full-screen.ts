@@ -14,9 +14,31 @@ export interface FullScreen<T> {
   /** What switches the terminal to the view, and back. */
   readonly enter: string;
   readonly leave: string;
+  /** Where it is shown; default: standard output. */
+  readonly screen?: Screen;
   draw(): Promise<void>;
   /** @param done ends the view with its result */
   act(events: readonly InputEvent[], done: (result: T) => void): void;
+}
+
+/** A stream that leads to the terminal. */
+export interface Screen {
+  readonly size: () => { rows: number; cols: number };
+  readonly print: (text: string) => Promise<void>;
+}
+
+export const outputScreen: Screen = { size: terminalSize, print };
+
+/** For a view whose result is what standard output gets. */
+export function errorScreen(): Screen {
+  const sink = Bun.stderr.writer();
+  return {
+    size: () => ({ rows: process.stderr.rows || 24, cols: process.stderr.columns || 80 }),
+    async print(text) {
+      await sink.write(text);
+      await sink.flush();
+    },
+  };
 }
 
 export function terminalSize(): { rows: number; cols: number } {
@@ -26,6 +48,7 @@ export function terminalSize(): { rows: number; cols: number } {
 /** @returns null when the view was ended by a signal, or its terminal is gone */
 export async function fullScreen<T>(view: FullScreen<T>): Promise<T | null> {
   const raw = rawMode(0);
+  const { print } = view.screen ?? outputScreen;
   const done = Promise.withResolvers<T | null>();
   let keys = initialKeyState;
   let timer: Timer | null = null;

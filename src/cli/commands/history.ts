@@ -38,6 +38,7 @@ interface HistoryOptions extends Filters {
   readonly limit?: number;
   readonly output?: boolean;
   readonly list?: boolean;
+  readonly pick?: boolean;
   readonly json?: boolean;
   readonly import?: boolean | string[];
 }
@@ -58,6 +59,7 @@ export function register(program: Command): void {
     .option("-n, --limit <n>", "most commands to print (default: 20)", wholeNumber(1))
     .option("--output", "print what they printed, too, where that was kept (setting history = output)")
     .option("--list", "print, although this is a terminal")
+    .option("--pick", "choose on the terminal, and print the line: for a key of the shell's own editor")
     .option("--json", "print the page as JSON")
     .option(
       "--import [sources...]",
@@ -107,10 +109,16 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   using history = new History(places, places.retention);
   const isList =
     options.list === true || options.json === true || options.output === true || options.limit !== undefined;
-  if (!isList && process.stdin.isTTY && process.stdout.isTTY) {
-    const { filterHistory } = await import("../history/filter.ts");
+  const isPick = options.pick === true;
+  if (isPick && isList) throw new UsageError("--pick prints one line: it goes with no option of a list");
+  if (isPick && !(process.stdin.isTTY && process.stderr.isTTY)) {
+    throw new UsageError("--pick needs a terminal on standard input and standard error");
+  }
+  if (isPick || (!isList && process.stdin.isTTY && process.stdout.isTTY)) {
+    const { filterHistory, pickFromHistory } = await import("../history/filter.ts");
     const { query, ...rest } = filters;
-    return await filterHistory(history, parse(HistorySearchSchema, rest), typeof query === "string" ? query : "");
+    const choose = isPick ? pickFromHistory : filterHistory;
+    return await choose(history, parse(HistorySearchSchema, rest), typeof query === "string" ? query : "");
   }
   const search = parse(HistorySearchSchema, {
     ...filters,

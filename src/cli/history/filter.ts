@@ -8,7 +8,8 @@ import type { HistoryCommand, HistorySearchInput } from "../../operations/histor
 import { WshError } from "../../protocol/errors.ts";
 import type { History } from "../../store/history/ask.ts";
 import { MAX_COMMAND } from "../../store/history/record.ts";
-import { fullScreen, terminalSize } from "../full-screen.ts";
+import { UsageError } from "../arguments.ts";
+import { errorScreen, fullScreen, outputScreen, type Screen } from "../full-screen.ts";
 import { complain, print, say, takesColor } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
@@ -20,30 +21,51 @@ const ENTER_SCREEN = "\x1b[?1049h\x1b[?2004h";
 const LEAVE_SCREEN = "\x1b[?2004l\x1b[?1049l";
 
 export async function filterHistory(history: History, filters: HistorySearchInput, query: string): Promise<void> {
-  for (const warning of history.warnings) complain(warning);
-  const chosen = await choose(history, filters, query);
-  if (chosen === null) {
-    process.exitCode = 130;
-    return;
-  }
-  if (chosen.command.length >= MAX_COMMAND) {
+  const command = await chosenLine(history, filters, query, outputScreen);
+  if (command === null) return;
+  if (command.length >= MAX_COMMAND) {
     complain("of this command only the beginning was kept; it is not put at the prompt");
-    return say(`${chosen.command}\n`);
+    return say(`${command}\n`);
   }
   const around = paneAround(process.env);
-  if (around === null) return say(`${chosen.command}\n`);
+  if (around === null) return say(`${command}\n`);
   try {
     using session = await SessionClient.open(around.instance, around.pane);
-    await session.call("prompt.offer", { text: chosen.command, after_command: true });
+    await session.call("prompt.offer", { text: command, after_command: true });
   } catch (error) {
     complain(`the line cannot be put at the prompt: ${WshError.from(error).message}`);
-    await say(`${chosen.command}\n`);
+    await say(`${command}\n`);
   }
 }
 
+/** Prints the chosen line as it is, for a shell that puts it into its own editor; the filter is on standard error. */
+export async function pickFromHistory(history: History, filters: HistorySearchInput, query: string): Promise<void> {
+  const command = await chosenLine(history, filters, query, errorScreen());
+  if (command === null) return;
+  if (command.length >= MAX_COMMAND) throw new UsageError("of this command only the beginning was kept");
+  await (process.stdout.isTTY ? say(`${command}\n`) : print(`${command}\n`));
+}
+
+async function chosenLine(
+  history: History,
+  filters: HistorySearchInput,
+  query: string,
+  screen: Screen,
+): Promise<string | null> {
+  for (const warning of history.warnings) complain(warning);
+  const chosen = await choose(history, filters, query, screen);
+  if (chosen === null) process.exitCode = 130;
+  return chosen?.command ?? null;
+}
+
 /** @returns null when the person left */
-async function choose(history: History, filters: HistorySearchInput, query: string): Promise<HistoryCommand | null> {
-  const plain = !takesColor(process.stdout);
+async function choose(
+  history: History,
+  filters: HistorySearchInput,
+  query: string,
+  screen: Screen,
+): Promise<HistoryCommand | null> {
+  const plain = !takesColor(screen === outputScreen ? process.stdout : process.stderr);
   let state = search(history, filters, {
     query,
     commands: [],
@@ -51,10 +73,10 @@ async function choose(history: History, filters: HistorySearchInput, query: stri
     chosen: 0,
     failedOnly: filters.failed === true,
   });
-  const draw = (): Promise<void> => print(picture(state, terminalSize(), Date.now(), plain));
+  const draw = (): Promise<void> => screen.print(picture(state, screen.size(), Date.now(), plain));
   const act = (events: readonly InputEvent[], done: (chosen: HistoryCommand | null) => void): void => {
     for (const event of events) {
-      const action = press(state, event, pageOf(terminalSize().rows));
+      const action = press(state, event, pageOf(screen.size().rows));
       if (action.kind === "accept" || action.kind === "leave") {
         done(action.kind === "accept" ? action.command : null);
         return;
@@ -63,7 +85,7 @@ async function choose(history: History, filters: HistorySearchInput, query: stri
     }
     void draw();
   };
-  return fullScreen({ enter: ENTER_SCREEN, leave: LEAVE_SCREEN, draw, act });
+  return fullScreen({ enter: ENTER_SCREEN, leave: LEAVE_SCREEN, screen, draw, act });
 }
 
 function next(
