@@ -15,6 +15,7 @@ import { floodAttached, floodDetached } from "./flood.ts";
 import { history } from "./history.ts";
 import { idle } from "./idle.ts";
 import { latency } from "./latency.ts";
+import { looking } from "./looking.ts";
 import { mcpCalls, mcpStart, mcpTokens } from "./mcp.ts";
 import { type Measure, type Report, table } from "./measure.ts";
 import { memory } from "./memory.ts";
@@ -41,6 +42,7 @@ const measures: readonly Measure[] = [
   scale,
   idle,
   history,
+  looking,
 ];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance.md");

@@ -3,7 +3,7 @@
  * `bun scripts/docs.ts` writes each between its two marks; a test compares the files with what this makes.
  */
 import { join } from "node:path";
-import { bindingRows, defaultBindings } from "../src/keys/bindings.ts";
+import { bindingRows, defaultBindings, keyLabel } from "../src/keys/bindings.ts";
 import { keyNames } from "../src/keys/names.ts";
 import { tools } from "../src/mcp/tools/tools.ts";
 import { agentOperations } from "../src/operations/agents.ts";
@@ -19,6 +19,7 @@ import { terminalOperations } from "../src/operations/terminal.ts";
 import { windowOperations } from "../src/operations/windows.ts";
 import { errorCodes, WshError } from "../src/protocol/errors.ts";
 import { messageTypes } from "../src/protocol/messages.ts";
+import { lookActions, lookKeys } from "../src/session/looking-back/key-table.ts";
 
 const code = (text: string): string => `\`${text}\``;
 /** Text that stands in a cell of a table. */
@@ -134,11 +135,26 @@ function bindingTable(): string {
   return table(["key", "what it does", "operation"], rows);
 }
 
+/** What keys do while looking back, in vi's way and in emacs'. */
+function lookTable(): string {
+  const labels = (mode: "vi" | "emacs", action: string): string =>
+    Object.entries(lookKeys(mode))
+      .filter(([, each]) => each === action)
+      .map(([key]) => code(keyLabel(key)))
+      .join(" ");
+  const rows = Object.entries(lookActions).map(([action, says]) => [
+    says,
+    labels("vi", action),
+    labels("emacs", action),
+  ]);
+  return table(["what it does", "vi", "emacs"], rows);
+}
+
 /** What stands between the marks, by file and mark. */
 export const generated: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "docs/protocol.md": { operations: operationTables, errors: errorTable, messages: messageTable },
   "docs/mcp-tools.md": { tools: toolTable, parameters: toolSections },
-  "docs/keys.md": { bindings: bindingTable, keys: keyTable },
+  "docs/keys.md": { bindings: bindingTable, looking: lookTable, keys: keyTable },
 };
 
 /** The file's text with every generated part written anew. @throws Error when a mark is missing */

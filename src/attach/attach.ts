@@ -18,7 +18,7 @@ import * as v from "valibot";
 import { type Binding, changedBindings } from "../keys/bindings.ts";
 import type { Prefix } from "../keys/prefix.ts";
 import { KeyReader } from "../keys/reader.ts";
-import { AttachEventSchema, type ScrollbackChoice } from "../protocol/attach.ts";
+import { AttachEventSchema, type LookInput, type ScrollbackChoice } from "../protocol/attach.ts";
 import { StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
 import { Connection } from "../wire/connection.ts";
@@ -59,6 +59,8 @@ export interface AttachOptions {
   readonly prefix: Prefix | null;
   /** Changes to the table of bindings; null binds a key to nothing. */
   readonly bindings: Readonly<Record<string, Binding | null>>;
+  /** Whose keys are used for looking back. */
+  readonly modeKeys: LookInput["keys"];
   readonly colors: ColorSetting;
   /** The end of standard input detaches, except with a command whose end is awaited. */
   readonly detachAtEof: boolean;

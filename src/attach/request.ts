@@ -1,7 +1,13 @@
 /** What the client says of itself and its terminal when it attaches. */
 import type { Binding } from "../keys/bindings.ts";
 import type { Prefix } from "../keys/prefix.ts";
-import { type Attach, type PersonDevice, personVariables, type ScrollbackChoice } from "../protocol/attach.ts";
+import {
+  type Attach,
+  type LookInput,
+  type PersonDevice,
+  personVariables,
+  type ScrollbackChoice,
+} from "../protocol/attach.ts";
 import type { Size } from "../protocol/size.ts";
 import { outerName } from "./outer-name.ts";
 import { type ColorSetting, showsUtf8 } from "./paint/modes.ts";
@@ -19,6 +25,7 @@ interface Options {
   readonly prefix: Prefix | null;
   readonly bindings: Readonly<Record<string, Binding | null>>;
   readonly around: string | null;
+  readonly modeKeys: LookInput["keys"];
 }
 
 export function attachRequest(options: Options): Attach {
@@ -38,6 +45,7 @@ export function attachRequest(options: Options): Attach {
     copies,
     prefix: options.prefix?.label ?? null,
     bindings: { ...bindings },
+    mode_keys: options.modeKeys,
     ...(device === null ? {} : { terminal: device }),
     ...outerField(device),
     ...(around === null ? {} : { around }),

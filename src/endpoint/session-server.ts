@@ -30,6 +30,7 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.caller_gone",
   "host.shown_in",
   "host.help",
+  "host.look",
   "host.written",
   "host.keys",
   "host.command",
@@ -146,6 +147,7 @@ export class SessionServer implements PeerHandler {
         return this.shownIn(session);
       case "host.attach":
       case "host.help":
+      case "host.look":
       case "host.written":
       case "host.keys":
       case "host.command":
@@ -218,6 +220,7 @@ export class SessionServer implements PeerHandler {
       throw new WshError("invalid_request", "this connection carries no terminal");
     }
     if (request.op === "host.help") stream.showHelp(request.input);
+    else if (request.op === "host.look") await stream.look(request.input);
     else if (request.op === "host.written") stream.written(request.input);
     else if (request.op === "host.command") stream.bound(request.input);
     else if (request.op === "host.keys") {

@@ -2,6 +2,7 @@
 import { frameModes } from "../compositor/frame-modes.ts";
 import type { Shown } from "../endpoint/attach/shown.ts";
 import { withColors } from "../terminal/profile.ts";
+import { lookSource } from "./look-source.ts";
 import { forProgram } from "./pane-mouse.ts";
 import type { Session } from "./session.ts";
 
@@ -49,6 +50,7 @@ export function shownPane(session: Session): Shown {
     learnColors: (colors) => terminal.setProfile(withColors(terminal.profile, colors)),
     place: (bytes, offset) => forProgram(bytes, session, offset),
     typed: pane,
+    look: lookSource(terminal, () => pane.commands.log.list()),
     program: terminal,
   };
 }

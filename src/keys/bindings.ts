@@ -20,6 +20,7 @@ export type Bindings = ReadonlyMap<string, Binding>;
 /** What the terminal itself does, by operation. */
 export const viewOperations = {
   "view.detach": "detach",
+  "view.look_back": "look back, search, copy",
   "view.keys": "all keys",
   "view.send_prefix": "type the prefix itself",
 } as const;
@@ -107,6 +108,10 @@ export const defaultBindings: Bindings = new Map([
     Array.from({ length: 10 }, (_, index) => [String(index), { index }]),
   ),
   ...bind("close the window", "window.close", [["&", {}]]),
+  ...bind(viewOperations["view.look_back"], "view.look_back", [
+    ["[", {}],
+    ["PageUp", {}],
+  ]),
   ...bind(viewOperations["view.detach"], "view.detach", [["d", {}]]),
   ...bind(viewOperations["view.send_prefix"], "view.send_prefix", [["\\", {}]]),
   ...bind(viewOperations["view.keys"], "view.keys", [["?", {}]]),

@@ -7,7 +7,7 @@
  */
 import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
 import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
-import type { TerminalColors } from "../protocol/attach.ts";
+import type { LookInput, TerminalColors } from "../protocol/attach.ts";
 import type { FrameModes } from "../protocol/frame.ts";
 import { initialFrameModes } from "../protocol/frame.ts";
 import type { Size } from "../protocol/size.ts";
@@ -162,6 +162,12 @@ export class WindowView implements Shown {
       const panes = window.synchronized ? panesIn(window) : [window.active];
       for (const pane of panes) if (!ended.has(pane)) links.get(pane)?.type(bytes);
     },
+  };
+
+  /** A pane's process has its history: the view there is shown as the pane's picture. */
+  readonly look = async (input: LookInput): Promise<void> => {
+    const { arrangement, active } = this;
+    await arrangement.linkOf(active).request("host.look", input);
   };
 
   /** The room between the panels has changed. */

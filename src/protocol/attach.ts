@@ -27,6 +27,17 @@ export type PersonDevice = v.InferOutput<typeof PersonDeviceSchema>;
 /** Variables that a new pane gets from the newest viewer: the session's own may be of a login that is over. */
 export const personVariables = ["SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY"] as const;
 
+/** Whose keys move, select and copy while somebody looks back. */
+export const modeKeyChoices = ["vi", "emacs"] as const;
+
+/** The person looks back at what the terminal printed. */
+export const LookSchema = v.object({
+  keys: v.picklist(modeKeyChoices),
+  /** Rows up, by the wheel: reaching the end leaves. */
+  wheel: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+});
+export type LookInput = v.InferInput<typeof LookSchema>;
+
 /** Most keys that a person binds, and the longest name of one. */
 const MAX_BOUND = 512;
 const KeyNameSchema = v.pipe(v.string(), v.maxLength(64));
@@ -66,6 +77,8 @@ export const AttachSchema = v.object({
     ),
     {},
   ),
+  /** Whose keys are used for looking back. */
+  mode_keys: v.optional(v.picklist(modeKeyChoices), "vi"),
   /** By the layout process that composes what it gets: sizes are applied at once, and keys have been read already. */
   composed: v.optional(v.boolean(), false),
   /** Where the person's agents and screens are: SSH_AUTH_SOCK, DISPLAY, WAYLAND_DISPLAY. */

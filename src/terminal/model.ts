@@ -266,6 +266,16 @@ export class TerminalModel {
     return this.transcript.text(id);
   }
 
+  /** Logical lines as they are seen, oldest first: their text. */
+  texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }> {
+    return this.transcript.texts(from, to);
+  }
+
+  /** The same as cells to paint. */
+  lineCells(from: number, to: number): Iterable<{ readonly id: number; readonly cells: Row }> {
+    return this.transcript.cells(from, to, this.styles);
+  }
+
   /** UTF-16 units of its line before a position; cells past what was written count as blanks. */
   unitsBefore(position: Position): number {
     return this.transcript.unitsBefore(position);

@@ -15,7 +15,10 @@ export interface Ended {
 
 export async function attachHere(
   instance: Instance,
-  options: Omit<AttachOptions, "prefix" | "bindings" | "colors" | "titles" | "copies" | "around" | "again"> & {
+  options: Omit<
+    AttachOptions,
+    "prefix" | "bindings" | "modeKeys" | "colors" | "titles" | "copies" | "around" | "again"
+  > & {
     readonly name: string;
     /** The session's number, if it is known. */
     readonly session: number | null;
@@ -32,6 +35,7 @@ export async function attachHere(
     again: () => servedAt(instance, options.session),
     around,
     prefix: parsePrefix(prefix_key),
+    modeKeys: settings.values.mode_keys,
     bindings: await bindingsOf(settings),
     colors,
     titles: title === "on",

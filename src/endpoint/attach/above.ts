@@ -2,14 +2,16 @@
  * What one attached terminal shows above the session's picture and no other terminal does: the map of keys after the
  * prefix, a message for a moment, and at most one dialog of its own, which takes what is typed while it is open.
  *
- * Owns the timers of a message and of unfinished keys; both end with `close`.
+ * Owns the timer of a message, which ends with `close`.
  */
 import { drawKeyMap } from "../../compositor/key-map.ts";
 import { message } from "../../compositor/notices.ts";
 import { type Bindings, bindingRows } from "../../keys/bindings.ts";
 import type { InputEvent } from "../../keys/types.ts";
-import type { Frame } from "../../protocol/frame.ts";
+import type { Frame, FrameModes } from "../../protocol/frame.ts";
+import type { Grid } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
+import type { Looking } from "./looking.ts";
 
 /** How long a message is shown, in ms: long enough to be read. */
 const MESSAGE_MS = 3_000;
@@ -31,6 +33,8 @@ export interface OwnDialog {
 export interface AbovePicture {
   /** The last row, in place of what stands there. */
   readonly sign: string | null;
+  /** In place of what the program shows; null: that. */
+  readonly screen: { readonly grid: Grid; modes(program: FrameModes): FrameModes } | null;
   draw(frame: Frame): Frame;
 }
 
@@ -41,13 +45,21 @@ export class Above implements AbovePicture {
   private open: OwnDialog | null = null;
 
   constructor(
-    private readonly prefix: string,
-    private readonly bindings: Bindings,
-    private readonly changed: () => void,
+    private readonly port: {
+      readonly prefix: string;
+      readonly bindings: Bindings;
+      readonly looking: Looking;
+      changed(): void;
+    },
   ) {}
 
   get isShown(): boolean {
-    return this.map || this.text !== null || this.open !== null;
+    return this.map || this.text !== null || this.open !== null || this.port.looking.isOn;
+  }
+
+  get screen(): AbovePicture["screen"] {
+    const grid = this.port.looking.grid();
+    return grid === null ? null : { grid, modes: (program) => this.port.looking.modes(program) };
   }
 
   get sign(): string | null {
@@ -61,7 +73,7 @@ export class Above implements AbovePicture {
 
   showMap(shown: boolean): void {
     this.map = shown;
-    this.changed();
+    this.port.changed();
   }
 
   /** Says something for a moment. */
@@ -69,7 +81,7 @@ export class Above implements AbovePicture {
     clearTimeout(this.timer ?? undefined);
     this.text = text;
     this.timer = setTimeout(() => this.unsay(), MESSAGE_MS);
-    this.changed();
+    this.port.changed();
   }
 
   show(dialog: OwnDialog): void {
@@ -84,7 +96,7 @@ export class Above implements AbovePicture {
     if (this.open === null || this.open !== dialog) return;
     this.open = null;
     dialog.closed?.();
-    this.changed();
+    this.port.changed();
   }
 
   /**
@@ -97,7 +109,7 @@ export class Above implements AbovePicture {
       const { open } = this;
       const result = open === null ? "passed" : open.pressed(event, size);
       if (result === "passed") passed.push(event.raw);
-      if (result === "open") this.changed();
+      if (result === "open") this.port.changed();
       else this.hide(open);
     }
     return passed;
@@ -106,8 +118,8 @@ export class Above implements AbovePicture {
   draw(frame: Frame): Frame {
     if (this.open !== null) return this.open.draw(frame);
     if (!this.map) return frame;
-    const title = `${this.prefix} and`;
-    return drawKeyMap(frame, bindingRows(this.bindings), { title, more: "? shows all keys" });
+    const title = `${this.port.prefix} and`;
+    return drawKeyMap(frame, bindingRows(this.port.bindings), { title, more: "? shows all keys" });
   }
 
   close(): void {
@@ -121,6 +133,6 @@ export class Above implements AbovePicture {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.text = null;
-    this.changed();
+    this.port.changed();
   }
 }

@@ -5,40 +5,30 @@
  * prefix key. After the end, the terminal decides no size and holds no keyboard.
  */
 import * as v from "valibot";
-import { systemClock } from "../../base/clock.ts";
-import {
-  type Binding,
-  type Bindings,
-  bindingRows,
-  changedBindings,
-  isViewOperation,
-  keyLabel,
-} from "../../keys/bindings.ts";
+import { type Binding, type Bindings, changedBindings } from "../../keys/bindings.ts";
 import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyReader } from "../../keys/reader.ts";
-import type { InputEvent } from "../../keys/types.ts";
 import {
   AttachSchema,
   BoundKeySchema,
   HelpSchema,
+  type LookInput,
   ResizeSchema,
   type ScrollbackChoice,
   TerminalColorsSchema,
   WrittenSchema,
 } from "../../protocol/attach.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
-import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
-import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Peer } from "../../wire/peer.ts";
-import { Above, type AbovePicture } from "./above.ts";
-import { allKeys } from "./all-keys.ts";
-import { BoundKeys } from "./bound-keys.ts";
+import type { AbovePicture } from "./above.ts";
+import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
+import { OwnView } from "./own-view.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
 
@@ -65,21 +55,13 @@ export class TerminalStream implements Viewer {
   size: Size;
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding) => Promise<void> = async () => {};
-  private readonly bindings: Bindings;
-  private readonly prefix: string;
-  private readonly boundKeys: BoundKeys;
-  private readonly own: Above;
-  /** Splits what is typed while a dialog of this terminal is open. */
-  private readonly dialogKeys: ViewerKeys;
+  private readonly own: OwnView;
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
   readonly composed: boolean;
   readonly environment: Readonly<Record<string, string>>;
   private readonly outer: string | undefined;
-  /** The client puts copies into the system's clipboard. */
-  private readonly copies: boolean;
-  /** A copy that the client is yet to be told of. */
-  private owedCopy: string | null = null;
+  private readonly copies: Copies;
   private readonly terminal: PersonTerminal | null;
   private readonly presentation: Presentation;
   private readonly keys: KeyReader;
@@ -106,30 +88,20 @@ export class TerminalStream implements Viewer {
     this.composed = attach.composed;
     this.environment = attach.environment;
     this.outer = attach.outer;
-    this.copies = attach.copies && !attach.read_only;
+    this.copies = new Copies(peer, attach.copies && !attach.read_only);
     this.size = { rows: attach.rows, cols: attach.cols };
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
-    this.bindings = changedBindings(attach.bindings);
-    this.prefix = attach.prefix ?? defaultPrefix.label;
-    this.own = new Above(this.prefix, this.bindings, () => this.presentation.reconsider());
-    this.dialogKeys = new ViewerKeys(systemClock, (events) => this.pressed(events));
-    const self = this;
-    this.boundKeys = new BoundKeys({
-      get isOver() {
-        return self.over;
-      },
-      perform: (key) => this.perform(key),
-      failed: (error) => this.refused(error),
-      typed: (bytes) => this.typed(bytes),
-    });
+    const bindings = changedBindings(attach.bindings);
+    const prefix = attach.prefix ?? defaultPrefix.label;
+    this.own = this.ownView(bindings, prefix, attach.mode_keys);
     this.presentation = new Presentation(session, shown, peer, this.terminal, this, {
       mayRelay: attach.relay && !attach.paint_only,
-      prefix: this.prefix,
+      prefix,
       titles: policy.titles,
       scrollback: !attach.paint_only,
       plainElements: attach.no_color,
     });
-    this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), this.bindings, {
+    this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), bindings, {
       forward: (bytes) => this.typed(bytes),
       reply: () => {},
       detach: () => this.end({ reason: "detached" }),
@@ -170,39 +142,42 @@ export class TerminalStream implements Viewer {
   }
 
   get above(): AbovePicture | null {
-    return this.own.isShown ? this.own : null;
+    return this.own.above;
   }
 
   /** The person pressed a key after the prefix. */
   bound(input: unknown): void {
     const { key } = v.parse(BoundKeySchema, input);
-    if (!this.over) this.boundKeys.press(key);
+    if (!this.over) this.own.press(key);
   }
 
-  private async perform(key: string): Promise<void> {
-    const binding = this.bindings.get(key);
-    this.own.hide();
-    if (binding === undefined) this.own.say(`${this.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
-    else if (isViewOperation(binding.operation)) this.own.show(allKeys(this.prefix, bindingRows(this.bindings)));
-    else if (!this.readOnly) await this.onBound(binding);
+  /** The person looks back at what was printed. */
+  look(input: unknown): Promise<void> {
+    return this.own.look(input);
   }
 
-  /** What a key is bound to could not be done. */
-  private refused(error: unknown): void {
-    if (this.over) return;
-    this.presentation.painter.rang();
-    this.own.say(WshError.from(error).message);
-  }
-
-  /** Something was typed while a dialog of this terminal was open. */
-  private pressed(events: readonly InputEvent[]): void {
-    for (const bytes of this.own.pressed(events, this.size)) this.typed(bytes);
+  private ownView(bindings: Bindings, prefix: string, modeKeys: LookInput["keys"]): OwnView {
+    const self = this;
+    return new OwnView({
+      ...{ viewer: this.id, readOnly: this.readOnly, prefix, bindings, modeKeys, shown: this.shown },
+      get size() {
+        return self.size;
+      },
+      get isOver() {
+        return self.over;
+      },
+      changed: () => this.presentation.reconsider(),
+      rang: () => this.presentation.painter.rang(),
+      typed: (bytes) => this.typed(bytes),
+      copied: (text) => this.copiedBack(text),
+      operate: (binding) => this.onBound(binding),
+    });
   }
 
   /** The session is served at another socket: the client goes on there. Nothing of the terminal is read or drawn here. */
   move(socket: string): void {
     if (this.over) return;
-    const typed = this.boundKeys.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
+    const typed = this.own.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
     this.close();
     this.peer.send(messageTypes.event, { event: "moved", socket, typed });
     this.peer.finish();
@@ -277,7 +252,6 @@ export class TerminalStream implements Viewer {
     this.presentation.close();
     clearTimeout(this.resizeTimer ?? undefined);
     this.own.close();
-    this.dialogKeys.dispose();
     this.keys.dispose();
     for (const end of this.ends) end();
     this.terminal?.close();
@@ -359,24 +333,21 @@ export class TerminalStream implements Viewer {
 
   private drained(): void {
     this.tellKeyboard();
-    this.tellCopy();
+    this.copies.tell();
     this.presentation.reconsider();
   }
 
   private copied(copied: { readonly selection: string; readonly base64: string }): void {
     if (!this.policy.clipboard) return;
     this.presentation.painter.copied(copied);
-    if (!this.copies || this.session.viewers.inUse !== this.id || !CLIPBOARDS.test(copied.selection)) return;
-    this.owedCopy = copied.base64;
-    this.tellCopy();
+    if (this.session.viewers.inUse === this.id && CLIPBOARDS.test(copied.selection)) this.copies.copied(copied.base64);
   }
 
-  /** A client that falls behind gets the newest copy once it reads again. */
-  private tellCopy(): void {
-    const { owedCopy: base64 } = this;
-    if (base64 === null || this.peer.outbox.pending > 0 || this.over) return;
-    this.owedCopy = null;
-    this.peer.send(messageTypes.event, { event: "copied", base64 });
+  /** The person has copied something while looking back. */
+  private copiedBack(text: string): void {
+    const base64 = Buffer.from(text).toString("base64");
+    this.presentation.painter.copied({ selection: "c", base64 });
+    this.copies.copied(base64);
   }
 
   /** A client that falls behind is told once it reads again. */
@@ -392,11 +363,8 @@ export class TerminalStream implements Viewer {
   }
 
   private typed(bytes: Uint8Array): void {
-    if (this.over || this.boundKeys.hold(bytes)) return;
-    if (this.own.dialog !== null && !this.session.questions.isShown) {
-      this.dialogKeys.push(this.id, bytes);
-      return;
-    }
+    if (this.over || this.own.hold(bytes)) return;
+    if (!this.session.questions.isShown && this.own.take(bytes)) return;
     if (this.readOnly) return;
     if (this.session.viewers.acted(this.id)) void this.session.resize();
     if (this.session.questions.type(this.id, bytes, this.size)) return;

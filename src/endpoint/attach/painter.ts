@@ -131,7 +131,7 @@ export class Painter {
   next(showing: Showing): { readonly update: FrameUpdate; readonly typed: string } | null {
     const view = this.compose(showing);
     this.epoch = this.screen.epoch;
-    const waits = showing.flooding || this.screen.alternate;
+    const waits = showing.flooding || this.screen.alternate || showing.above?.screen != null;
     const scrolled = waits ? [] : this.scrollback.take(showing.size.cols);
     const events = { scrolled, bell: this.bell, clipboard: this.clipboard };
     const before = this.shown;
@@ -151,10 +151,11 @@ export class Painter {
   private compose({ size, above, note, bare }: Showing): Frame {
     const { screen } = this;
     const sign = bare ? null : this.sign(above);
-    const { offset, ...frame } = this.frame(screen.grid(), { outer: size, sign, bare, note });
+    const looked = bare ? null : (above?.screen ?? null);
+    const { offset, ...frame } = this.frame(looked?.grid ?? screen.grid(), { outer: size, sign, bare, note });
     this.offset = offset;
     const title = this.options.titles && screen.title !== "" ? screen.title : null;
-    const shown = { ...frame, modes: screen.modes, title };
+    const shown = { ...frame, modes: looked?.modes(screen.modes) ?? screen.modes, title };
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
     if (above !== null) this.kept.forget();

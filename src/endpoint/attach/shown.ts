@@ -7,9 +7,10 @@
  */
 
 import type { Offset } from "../../compositor/compose.ts";
-import type { LastingChange, TerminalColors } from "../../protocol/attach.ts";
+import type { LastingChange, LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { FrameModes } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
+import type { LookSource } from "../../session/looking-back/text.ts";
 import type { Typed } from "../../session/types.ts";
 
 /** A place in a program's output: a logical line, and a cell of it. */
@@ -75,6 +76,8 @@ export interface Shown {
   place(bytes: Uint8Array, offset: Offset): Uint8Array;
   /** Who gets what is typed. */
   readonly typed: Typed;
+  /** History and screen, for who looks back. In a window of several panes: asks the one that has the focus. */
+  readonly look: LookSource | ((input: LookInput) => Promise<void>);
   /** Null where several panes share the picture. */
   readonly program: ShownProgram | null;
 }

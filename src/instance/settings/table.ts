@@ -104,6 +104,7 @@ export const settingsSchema = v.object({
     "Key before the keys of wsh; twice detaches, and it takes the keyboard back. wsh --prefix KEY sets it, too.",
     { env: "WSH_PREFIX" },
   ),
+  mode_keys: choice(["vi", "emacs"], "vi", "Keys for looking back, where those of vi and emacs differ."),
   clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
   clipboard_command: choice(
     ["auto", "off"],

@@ -3,13 +3,15 @@
  * describes the moment between two chunks at which it was requested. It is read as output: cells that were there before
  * the newest command and were not rewritten are blanks, except for `search`, which sees what is visible.
  */
+import type { Cell } from "../../protocol/grid.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
 import type { Position } from "../marks.ts";
 import { simpleText, trimSpaces } from "../rows/row-text.ts";
+import type { StyleTable } from "../rows/styles.ts";
 import { BG_STALE, CELL_WORDS, type StoredRow, usedCells } from "../rows/xterm-row.ts";
 import type { History } from "./history.ts";
 import type { HotWindow } from "./hot-window.ts";
-import { freshSegment, joinLine, type Segment, segmentSpans, unitAt } from "./segment.ts";
+import { freshSegment, joinLine, type Segment, segmentCells, segmentSpans, unitAt } from "./segment.ts";
 
 export interface TextLine {
   readonly id: number;
@@ -91,6 +93,20 @@ export class Transcript {
       if (found.length > 2 * limit) found.splice(0, found.length - limit);
     }
     return found.length > limit ? found.slice(-limit) : found;
+  }
+
+  /** Lines as they are seen: blanks at the end of a row stay. */
+  *texts(fromId: number, toId: number): Generator<{ readonly id: number; readonly text: string }> {
+    for (const { id, segments } of this.lines(fromId, toId, (segment) => segment)) {
+      yield { id, text: segments.length === 1 ? (segments[0]?.text ?? "") : segments.map(({ text }) => text).join("") };
+    }
+  }
+
+  /** Lines as cells to paint. */
+  *cells(fromId: number, toId: number, styles: StyleTable): Generator<{ readonly id: number; readonly cells: Cell[] }> {
+    for (const { id, segments } of this.lines(fromId, toId, (segment) => segment)) {
+      yield { id, cells: segments.flatMap((each) => segmentCells(each, 0, each.cells, each.cells, styles)) };
+    }
   }
 
   /** Logical lines with their segments. */

@@ -1,0 +1,103 @@
+/**
+ * One terminal's look back at its session: begins and ends it, and gives it what is typed meanwhile. In a window of
+ * several panes the process of the pane that has the focus does the same for the whole window's viewers.
+ */
+import { systemClock } from "../../base/clock.ts";
+import type { LookInput } from "../../protocol/attach.ts";
+import type { FrameModes } from "../../protocol/frame.ts";
+import type { Grid } from "../../protocol/grid.ts";
+import type { LookBack } from "../../session/looking-back/look-back.ts";
+import { ViewerKeys } from "../../session/viewer-keys.ts";
+import type { Shown } from "./shown.ts";
+
+/** What a terminal sends to who looks back: plain keys, clicks, drags, pastes. */
+const lookModes = {
+  bracketedPaste: true,
+  mouse: 1002,
+  mouseEncoding: 1006,
+  focus: false,
+  applicationCursor: false,
+  applicationKeypad: false,
+  modifyOtherKeys: 0,
+  kittyFlags: 0,
+} as const;
+
+export interface LookingPort {
+  changed(): void;
+  copied(text: string): void;
+  say(text: string): void;
+  /** Typed for the program after all. */
+  typed(bytes: Uint8Array): void;
+}
+
+export class Looking {
+  private look: LookBack | null = null;
+  private readonly keys: ViewerKeys;
+
+  constructor(
+    private readonly shown: Shown,
+    private readonly viewer: number,
+    private readonly port: LookingPort,
+  ) {
+    this.keys = new ViewerKeys(systemClock, (events) => {
+      for (const event of events) {
+        if (this.look !== null) this.look.pressed(event);
+        // What follows the key that leaves is for the program.
+        else port.typed(event.raw);
+      }
+    });
+  }
+
+  get isOn(): boolean {
+    return this.look !== null;
+  }
+
+  /** @throws WshError where another process is asked */
+  async begin({ keys, wheel }: LookInput): Promise<void> {
+    const { shown, port } = this;
+    if (this.look !== null) {
+      if (wheel !== undefined) this.look.scroll(-wheel);
+      return;
+    }
+    const { look } = shown;
+    if (typeof look === "function") {
+      await look({ keys, ...(wheel === undefined ? {} : { wheel }) });
+      return;
+    }
+    // Loaded for who looks back.
+    const { LookBack } = await import("../../session/looking-back/look-back.ts");
+    const { changed, copied, say } = port;
+    const left = (): void => this.end();
+    this.look = await shown.atRest(
+      () => new LookBack(look, keys, { changed, copied, say, left }, { byWheel: wheel !== undefined }),
+    );
+    if (wheel !== undefined) this.look.scroll(-wheel);
+    port.changed();
+  }
+
+  push(bytes: Uint8Array): void {
+    this.keys.push(this.viewer, bytes);
+  }
+
+  /** The picture; null while nobody looks back. */
+  grid(): Grid | null {
+    return this.look?.grid() ?? null;
+  }
+
+  modes(program: FrameModes): FrameModes {
+    return { ...program, ...lookModes };
+  }
+
+  close(): void {
+    this.end();
+    this.keys.dispose();
+  }
+
+  private end(): void {
+    const { look } = this;
+    if (look === null) return;
+    this.look = null;
+    look.close();
+    this.port.changed();
+  }
+}

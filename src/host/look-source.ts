@@ -1,0 +1,38 @@
+/** A pane's history, screen and commands for who looks back. */
+import type { CommandRecord } from "../protocol/commands.ts";
+import type { LookSource } from "../session/looking-back/text.ts";
+import type { TerminalModel } from "../terminal/model.ts";
+
+export function lookSource(terminal: TerminalModel, commands: () => readonly CommandRecord[]): LookSource {
+  return {
+    get rows() {
+      return terminal.rows;
+    },
+    get cols() {
+      return terminal.cols;
+    },
+    get firstLine() {
+      return terminal.firstLine;
+    },
+    get top() {
+      return terminal.top;
+    },
+    get lastLine() {
+      return terminal.lastLine;
+    },
+    get cursor() {
+      return terminal.grid().cursor;
+    },
+    get alternateRows() {
+      return terminal.alternate ? terminal.grid().lines : null;
+    },
+    cells: (from, to) => terminal.lineCells(from, to),
+    texts: (from, to) => terminal.texts(from, to),
+    commands: () =>
+      commands().map(({ first_line_id: first, last_line_id: last, output_lines }) => ({
+        first,
+        last: last ?? terminal.lastLine,
+        isEmpty: output_lines === 0 && last !== null,
+      })),
+  };
+}

@@ -1,0 +1,402 @@
+/**
+ * A person looks back at what a terminal printed: moves, searches, selects and copies, while output goes on below.
+ *
+ * Owns one view for one terminal. What must stay true: output never moves the view or changes what is selected; what is
+ * copied is what was shown; every key does something or nothing, and none reaches the program. Ends with `close`.
+ */
+
+import { parseMouse } from "../../keys/mouse.ts";
+import type { InputEvent, ParsedKey } from "../../keys/types.ts";
+import type { Grid } from "../../protocol/grid.ts";
+import { compilePattern } from "../../protocol/pattern.ts";
+import { type LookAction, lookKeys, type ModeKeys } from "./key-table.ts";
+import { Pointing } from "./look-mouse.ts";
+import { drawLooked } from "./look-view.ts";
+import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
+import { Search } from "./search.ts";
+import { type Selection, type SelectionKind, selectedText } from "./selection.ts";
+import { isBefore, type LookSource, LookText, type Point } from "./text.ts";
+
+/** Characters of a pattern, and the highest count before a key: more is a slip. */
+const MAX_PATTERN = 256;
+const MAX_COUNT = 99_999;
+
+export interface LookPort {
+  /** Something else is to be shown. */
+  changed(): void;
+  copied(text: string): void;
+  /** Says something for a moment. */
+  say(text: string): void;
+  /** The person is done. */
+  left(): void;
+}
+
+/** A pattern being typed. */
+interface Prompt {
+  readonly forth: boolean;
+  typed: string;
+  readonly origin: Point;
+  readonly before: Search | null;
+}
+
+export class LookBack {
+  readonly text: LookText;
+  private top: Point;
+  cursor: Point;
+  /** The column that moves up and down keep. */
+  private wanted: number;
+  selection: Selection | null = null;
+  private search: Search | null = null;
+  private forth = true;
+  private prompt: Prompt | null = null;
+  /** Patterns are RE2 syntax instead of plain text. */
+  private isPattern = false;
+  private count = 0;
+  private picture: { readonly grid: Grid; readonly news: number; readonly size: string } | null = null;
+  private over = false;
+  private readonly keys: Readonly<Record<string, LookAction>>;
+  private readonly pointing: Pointing;
+  /** Reaching the end by the wheel leaves. */
+  private readonly leavesAtEnd: boolean;
+
+  constructor(
+    source: LookSource,
+    mode: ModeKeys,
+    private readonly port: LookPort,
+    options: { readonly byWheel?: boolean } = {},
+  ) {
+    this.text = new LookText(source);
+    this.keys = lookKeys(mode);
+    this.top = this.text.top;
+    this.cursor = byRows(this.text, this.top, source.alternateRows === null ? source.cursor.row : 0, source.cursor.col);
+    this.wanted = columnOf(this.text, this.cursor);
+    this.leavesAtEnd = options.byWheel === true;
+    this.pointing = new Pointing(this);
+  }
+
+  close(): void {
+    this.over = true;
+    this.pointing.close();
+  }
+
+  /** The same object until something has changed. */
+  grid(): Grid {
+    const { rows, cols } = this.text.source;
+    const size = `${rows}x${cols}`;
+    const { news } = this.text;
+    if (this.picture?.size !== size) this.follow();
+    const known = this.picture;
+    if (known !== null && known.news === news && known.size === size) return known.grid;
+    const { text, top, cursor, selection, search, prompt } = this;
+    const label = this.label(news);
+    const typed = prompt === null ? null : `${this.isPattern ? "regex" : ""}${prompt.forth ? "/" : "?"}${prompt.typed}`;
+    const grid = drawLooked({ text, top, cursor, selection, search, label, prompt: typed });
+    this.picture = { grid, news, size };
+    return grid;
+  }
+
+  pressed(event: InputEvent): void {
+    if (this.over) return;
+    if (event.kind === "mouse") {
+      const report = parseMouse(event.raw);
+      if (report !== null) this.pointing.report(report);
+    } else if (event.kind === "paste") this.type(pastedLine(event.raw));
+    else if (event.kind === "key") this.key(event.parsed ?? nulKey(event.raw));
+    this.changed();
+  }
+
+  /** Scrolls by rows; the cursor stays in view. */
+  scroll(rows: number): void {
+    const { text } = this;
+    const end = this.lastTop();
+    const next = byRows(text, this.top, rows, 0);
+    this.top = isBefore(end, next) ? end : { ...next, col: text.starts(next.line)[text.rowOf(next)] ?? 0 };
+    const { rows: height } = text.source;
+    const last = byRows(text, this.top, height - 1, this.wanted);
+    if (isBefore(this.cursor, this.top)) this.cursor = byRows(text, this.top, 0, this.wanted);
+    else if (isBefore(last, this.cursor)) this.cursor = last;
+    if (rows > 0 && this.leavesAtEnd && this.selection === null && !isBefore(this.top, end)) this.port.left();
+    this.changed();
+  }
+
+  /** The place that is shown in a row and column. */
+  placeAt(row: number, col: number): Point {
+    return byRows(this.text, this.top, row, col);
+  }
+
+  /** Moves the cursor, and the view after it. */
+  go(point: Point, keepsColumn = false): void {
+    this.cursor = point;
+    if (!keepsColumn) this.wanted = columnOf(this.text, point);
+    if (this.selection !== null) this.selection = { ...this.selection, head: point };
+    this.follow();
+    this.changed();
+  }
+
+  choose(selection: Selection | null): void {
+    this.selection = selection;
+    if (selection !== null) this.cursor = selection.head;
+    this.follow();
+    this.changed();
+  }
+
+  /** Copies what is selected; stays. @returns whether something was */
+  copy(): boolean {
+    if (this.selection === null) return false;
+    const text = selectedText(this.text, this.selection);
+    if (text === "") return false;
+    this.port.copied(text);
+    return true;
+  }
+
+  private changed(): void {
+    this.picture = null;
+    this.port.changed();
+  }
+
+  private label(news: number): string {
+    const { text, search, cursor } = this;
+    const above = text.last - cursor.line;
+    const parts = [`${above} of ${text.last - text.first} lines up`];
+    if (news > 0) parts.push(`${news} new below`);
+    if (search !== null && search.pattern !== "") {
+      const at = search.indexAt(text, cursor);
+      parts.push(search.total === 0 ? "no match" : at === 0 ? `${search.total} matches` : `${at} of ${search.total}`);
+    }
+    return ` ${parts.join(" · ")} `;
+  }
+
+  /** The highest place that the view may begin at. */
+  private lastTop(): Point {
+    const { text } = this;
+    const bottom = { line: text.last, col: Math.max(0, text.cells(text.last).length - 1) };
+    const top = byRows(text, bottom, 1 - text.source.rows, 0);
+    return isBefore(top, text.top) ? text.top : top;
+  }
+
+  /** Moves the view so that the cursor is in it. */
+  private follow(): void {
+    const { text, cursor } = this;
+    // What is typed of a pattern covers the last row.
+    const rows = Math.max(1, text.source.rows - (this.prompt === null ? 0 : 1));
+    // After another width, the top is the beginning of a row again.
+    this.top = { line: this.top.line, col: text.starts(this.top.line)[text.rowOf(this.top)] ?? 0 };
+    const row = { line: cursor.line, col: text.starts(cursor.line)[text.rowOf(cursor)] ?? 0 };
+    if (isBefore(row, this.top)) this.top = row;
+    else if (isBefore(byRows(text, this.top, rows - 1, Number.MAX_SAFE_INTEGER), row))
+      this.top = byRows(text, row, 1 - rows, 0);
+  }
+
+  private key(parsed: ParsedKey | null): void {
+    if (parsed === null) return;
+    const name = [...parsed.modifiers, parsed.key].join("+");
+    if (this.prompt !== null) {
+      this.promptKey(name, parsed);
+      return;
+    }
+    if (/^[0-9]$/.test(name) && (name !== "0" || this.count > 0)) {
+      this.count = Math.min(MAX_COUNT, this.count * 10 + Number(name));
+      return;
+    }
+    const count = Math.max(1, this.count);
+    const isCounted = this.count > 0;
+    this.count = 0;
+    const action = this.keys[name];
+    if (action !== undefined) this.act(action, count, isCounted);
+  }
+
+  private act(action: LookAction, count: number, isCounted: boolean): void {
+    const { text, cursor } = this;
+    const page = pageOf(action, text.source.rows);
+    if (page !== 0) {
+      this.scroll(page * count);
+      this.go(byRows(text, cursor, page * count, this.wanted), true);
+      return;
+    }
+    const moved = moveBy(action, text, {
+      from: cursor,
+      count,
+      wanted: this.wanted,
+      shown: (row) => this.placeAt(row, 0),
+    });
+    if (moved !== null) {
+      this.go(moved, action === "up" || action === "down");
+      return;
+    }
+    const numbered = (otherwise: number): Point => {
+      return { line: isCounted ? Math.min(text.last, text.first + count - 1) : otherwise, col: 0 };
+    };
+    switch (action) {
+      case "scroll-up":
+        this.scroll(-count);
+        break;
+      case "scroll-down":
+        this.scroll(count);
+        break;
+      case "top":
+        this.go(numbered(text.first));
+        break;
+      case "bottom":
+        text.refresh();
+        if (this.search !== null) this.search = Search.run(text, this.search.pattern, this.search.compiled);
+        this.go(numbered(text.last));
+        break;
+      case "command-back":
+      case "command-forth":
+        this.toCommand(action === "command-forth", count);
+        break;
+      case "search-forth":
+      case "search-back":
+        this.forth = action === "search-forth";
+        this.prompt = { forth: this.forth, typed: "", origin: cursor, before: this.search };
+        break;
+      case "match-forth":
+      case "match-back":
+        for (let done = 0; done < count; done++) this.toMatch(this.forth === (action === "match-forth"));
+        break;
+      case "select":
+        this.toggle("characters");
+        break;
+      case "select-lines":
+        this.toggle("lines");
+        break;
+      case "select-rectangle":
+        this.toggle("rectangle");
+        break;
+      case "select-output":
+        this.selectOutput();
+        break;
+      case "other-end": {
+        const { selection } = this;
+        if (selection !== null) this.choose({ ...selection, anchor: selection.head, head: selection.anchor });
+        break;
+      }
+      case "copy":
+        if (this.selection === null) this.port.say("nothing is selected: v selects from here, V lines");
+        else if (this.copy()) this.port.left();
+        break;
+      case "copy-line":
+        this.selection = { kind: "lines", anchor: cursor, head: cursor };
+        if (this.copy()) this.port.left();
+        break;
+      case "cancel":
+        if (this.selection === null) this.port.left();
+        else this.choose(null);
+        break;
+      case "leave":
+        this.port.left();
+    }
+  }
+
+  private toggle(kind: SelectionKind): void {
+    const { selection, cursor } = this;
+    if (selection?.kind === kind) this.choose(null);
+    else this.choose({ kind, anchor: selection?.anchor ?? cursor, head: cursor });
+  }
+
+  private toCommand(forth: boolean, count: number): void {
+    let { line } = this.cursor;
+    for (let done = 0; done < count; done++) {
+      const next = byCommand(this.text, line, forth);
+      if (next === null) {
+        if (done === 0) this.port.say(forth ? "no command below" : "no command above");
+        break;
+      }
+      line = next;
+    }
+    if (line === this.cursor.line) return;
+    // The command stands at the top of what is shown, its output below.
+    this.go({ line, col: 0 });
+    this.top = this.cursor;
+    const end = this.lastTop();
+    if (isBefore(end, this.top)) this.top = end;
+    this.changed();
+  }
+
+  private selectOutput(): void {
+    const { text, cursor } = this;
+    const commands = text.source.commands();
+    const found = commands.findLast(({ first }) => first - 1 <= cursor.line && first <= text.last) ?? commands.at(0);
+    if (found === undefined || found.isEmpty || found.last < text.first) {
+      this.port.say(found?.isEmpty === true ? "that command printed nothing" : "no command's output is known here");
+      return;
+    }
+    const anchor = { line: Math.max(text.first, found.first), col: 0 };
+    this.choose({ kind: "lines", anchor, head: { line: Math.min(text.last, found.last), col: 0 } });
+  }
+
+  private toMatch(forth: boolean): void {
+    const { search, text } = this;
+    if (search === null) {
+      this.port.say("nothing was searched for: / searches");
+      return;
+    }
+    const found = search.next(text, this.cursor, forth);
+    if (found === null) this.port.say("no match");
+    else this.go({ line: found.line, col: found.col });
+  }
+
+  private promptKey(name: string, { key, modifiers }: ParsedKey): void {
+    const { prompt } = this;
+    if (prompt === null) return;
+    if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
+      this.prompt = null;
+      this.search = prompt.before;
+      this.go(prompt.origin);
+    } else if (name === "Enter") {
+      this.prompt = null;
+      if (prompt.typed === "") this.search = prompt.before;
+      if (prompt.typed === "" && prompt.before !== null) this.toMatch(prompt.forth);
+    } else if (name === "Backspace" || name === "ctrl+h") this.edit(Array.from(prompt.typed).slice(0, -1).join(""));
+    else if (name === "ctrl+u") this.edit("");
+    else if (name === "ctrl+r" || name === "alt+r") {
+      this.isPattern = !this.isPattern;
+      this.edit(prompt.typed);
+    } else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key))) this.type(key);
+  }
+
+  /** Text that is typed or pasted: a part of a pattern. */
+  private type(typed: string): void {
+    if (this.prompt !== null) this.edit((this.prompt.typed + typed).slice(0, MAX_PATTERN));
+  }
+
+  private edit(typed: string): void {
+    const { prompt } = this;
+    if (prompt === null) return;
+    prompt.typed = typed;
+    if (!this.isPattern || typed === "") {
+      this.found(Search.run(this.text, typed, null, this.search), prompt);
+      return;
+    }
+    compilePattern(typed, typed === typed.toLowerCase() ? "i" : "").then(
+      (compiled) => {
+        if (this.over || this.prompt !== prompt || prompt.typed !== typed) return;
+        this.found(Search.run(this.text, typed, compiled), prompt);
+        this.changed();
+      },
+      // Half a pattern is none yet: what was found before stays.
+      () => {},
+    );
+  }
+
+  /** The view shows the first match from where the search began. */
+  private found(search: Search, prompt: Prompt): void {
+    this.search = search;
+    const match = search.next(this.text, prompt.origin, prompt.forth, true);
+    this.go(match === null ? prompt.origin : { line: match.line, col: match.col });
+  }
+}
+
+/** Ctrl+Space is the byte 0, which input events leave unnamed. */
+function nulKey(raw: Uint8Array): ParsedKey | null {
+  return raw.length === 1 && raw[0] === 0 ? { key: " ", modifiers: ["ctrl"] } : null;
+}
+
+/** The first line of a bracketed paste. */
+function pastedLine(raw: Uint8Array): string {
+  const text = new TextDecoder()
+    .decode(raw)
+    .replace(/^\x1b\[200~/, "")
+    .replace(/\x1b\[201~$/, "");
+  return text.split(/[\r\n]/, 1)[0] ?? "";
+}

@@ -1,0 +1,101 @@
+/**
+ * The mouse while looking back: the wheel scrolls, a drag selects and copies when the button goes up, beyond the edge it
+ * scrolls; twice takes a word, path or address, three times a line. Letting go never leaves and never jumps.
+ *
+ * Owns the timer of a drag at the edge, which ends when the button goes up, or with `close`.
+ */
+import type { MouseReport } from "../../keys/mouse.ts";
+
+import { type Selection, wordAt } from "./selection.ts";
+import type { LookText, Point } from "./text.ts";
+
+/** Rows that one turn of the wheel scrolls. */
+const WHEEL_ROWS = 3;
+/** Longest time between the presses of a double click, in ms. */
+const CLICK_MS = 400;
+/** Time between two rows while a drag is held at the edge, in ms. */
+const EDGE_MS = 50;
+const MOTION = 32;
+const WHEEL_UP = 64;
+const WHEEL_DOWN = 65;
+
+/** What the mouse acts on. */
+interface Pointed {
+  readonly text: LookText;
+  readonly selection: Selection | null;
+  scroll(rows: number): void;
+  go(point: Point): void;
+  choose(selection: Selection | null): void;
+  copy(): boolean;
+  placeAt(row: number, col: number): Point;
+}
+
+export class Pointing {
+  private clicks = 0;
+  private clickedAt = Number.NEGATIVE_INFINITY;
+  private clicked = "";
+  private pressed: Point | null = null;
+  private edge: Timer | null = null;
+
+  constructor(private readonly look: Pointed) {}
+
+  close(): void {
+    this.release();
+  }
+
+  report({ button, row, col, release }: MouseReport): void {
+    const { look } = this;
+    const place = { row: row - 1, col: col - 1 };
+    if (button === WHEEL_UP || button === WHEEL_DOWN) look.scroll(button === WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS);
+    else if (release) {
+      const isDragged = this.pressed !== null;
+      this.release();
+      if (isDragged && look.selection !== null) look.copy();
+    } else if ((button & MOTION) !== 0) this.drag(place);
+    else if (button === 0) this.press(place);
+  }
+
+  private press({ row, col }: { readonly row: number; readonly col: number }): void {
+    const { look } = this;
+    const now = performance.now();
+    const at = `${row} ${col}`;
+    this.clicks = at === this.clicked && now - this.clickedAt < CLICK_MS ? (this.clicks % 3) + 1 : 1;
+    this.clicked = at;
+    this.clickedAt = now;
+    const point = look.placeAt(row, col);
+    this.pressed = point;
+    look.choose(null);
+    if (this.clicks === 2) look.choose(wordAt(look.text, point));
+    else if (this.clicks === 3) look.choose({ kind: "lines", anchor: point, head: point });
+    else look.go(point);
+  }
+
+  private drag({ row, col }: { readonly row: number; readonly col: number }): void {
+    const { look, pressed } = this;
+    if (pressed === null) return;
+    this.extend(row, col);
+    const { rows } = look.text.source;
+    const step = row <= 0 ? -1 : row >= rows - 1 ? 1 : 0;
+    clearInterval(this.edge ?? undefined);
+    this.edge =
+      step === 0
+        ? null
+        : setInterval(() => {
+            look.scroll(step);
+            this.extend(row, col);
+          }, EDGE_MS);
+  }
+
+  private extend(row: number, col: number): void {
+    const { look, pressed } = this;
+    if (pressed === null) return;
+    const kind = look.selection?.kind ?? "characters";
+    look.choose({ kind, anchor: look.selection?.anchor ?? pressed, head: look.placeAt(row, col) });
+  }
+
+  private release(): void {
+    this.pressed = null;
+    clearInterval(this.edge ?? undefined);
+    this.edge = null;
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * What a person who looks back is shown: rows of the text from a place on, the selection and the matches in them, and a
+ * label. It needs no colours. Pure; runs once per frame in which something has changed.
+ */
+import { Canvas } from "../../compositor/canvas.ts";
+import { cleanText, clusters } from "../../compositor/graphemes.ts";
+import { BOLD, type Cell, type Grid, INVERSE, plainStyle, type Row, UNDERLINE } from "../../protocol/grid.ts";
+import type { Search } from "./search.ts";
+import { type Selection, selectedIn } from "./selection.ts";
+import type { LookText, Point } from "./text.ts";
+
+export interface Looked {
+  readonly text: LookText;
+  /** The place at the top left. */
+  readonly top: Point;
+  readonly cursor: Point;
+  readonly selection: Selection | null;
+  readonly search: Search | null;
+  /** In the corner. */
+  readonly label: string;
+  /** What is typed of a pattern, on the last row; null: nothing is. */
+  readonly prompt: string | null;
+}
+
+const blank: Cell = { text: " ", width: 1, style: plainStyle };
+const inverse = { ...plainStyle, flags: INVERSE };
+
+function flagged(cell: Cell, on: number, exchanged: number): Cell {
+  return { ...cell, style: { ...cell.style, flags: (cell.style.flags | on) ^ exchanged } };
+}
+
+export function drawLooked({ text, top, cursor, selection, search, label, prompt }: Looked): Grid {
+  const { rows, cols } = text.source;
+  const canvas = new Canvas(rows, cols);
+  let at = { row: 0, col: 0 };
+  let { line } = top;
+  let row = text.rowOf(top);
+  const cursorRow = text.rowOf(cursor);
+  for (let y = 0; y < rows && line <= text.last; y++) {
+    const starts = text.starts(line);
+    const begin = starts[row] ?? 0;
+    const cells = text.cells(line);
+    const end = starts[row + 1] ?? cells.length;
+    const shown: Cell[] = cells.slice(begin, Math.min(end, begin + cols));
+    while (shown.length < cols) shown.push(blank);
+    mark(shown, begin, cells, search, cursor.line === line ? cursor.col : -1);
+    const chosen = selection === null ? null : selectedIn(text, selection, line, row);
+    if (chosen !== null) {
+      // A line that is selected without a letter shows it by its first cell.
+      const last = Math.max(chosen[1], chosen[0] === chosen[1] ? chosen[0] + 1 : chosen[1]);
+      for (let col = chosen[0]; col < last; col++) {
+        const cell = shown[col - begin];
+        if (cell !== undefined) shown[col - begin] = flagged(cell, 0, INVERSE);
+      }
+    }
+    canvas.putRow(y, shown);
+    if (line === cursor.line && row === cursorRow) at = { row: y, col: Math.min(cursor.col - begin, cols - 1) };
+    row++;
+    if (row >= starts.length) {
+      row = 0;
+      line++;
+    }
+  }
+  const words = clusters(cleanText(label)).slice(0, cols);
+  const width = words.reduce((sum, each) => sum + each.width, 0);
+  const y = at.row === 0 && prompt === null ? rows - 1 : 0;
+  if (rows > 1) canvas.text(y, Math.max(0, cols - width), words, inverse, { row: y, col: 0, height: 1, width: cols });
+  let cursorAt = at;
+  if (prompt !== null) {
+    const box = { row: rows - 1, col: 0, height: 1, width: cols };
+    canvas.fill(box, inverse);
+    const typed = clusters(cleanText(prompt));
+    const cells = typed.reduce((sum, each) => sum + each.width, 0);
+    while (typed.length > 1 && typed.reduce((sum, each) => sum + each.width, 0) >= cols) typed.splice(1, 1);
+    canvas.text(rows - 1, 0, typed, inverse, box);
+    cursorAt = { row: rows - 1, col: Math.min(cells, cols - 1) };
+  }
+  return {
+    rows,
+    cols,
+    lines: canvas.finish(),
+    cursor: { ...cursorAt, visible: true, shape: prompt === null ? "block" : "bar", blink: false },
+  };
+}
+
+/** Marks the matches in a row; the one at the cursor stands out. */
+function mark(shown: Cell[], begin: number, cells: Row, search: Search | null, cursor: number): void {
+  for (const [from, to] of search?.cellsIn(cells) ?? []) {
+    const isCurrent = from === cursor;
+    for (let col = Math.max(from, begin); col < Math.min(to, begin + shown.length); col++) {
+      const cell = shown[col - begin];
+      if (cell !== undefined) shown[col - begin] = flagged(cell, BOLD | UNDERLINE, isCurrent ? INVERSE : 0);
+    }
+  }
+}

@@ -1,0 +1,165 @@
+/** Where the cursor goes while looking back. Pure: from a place in the text to another one. */
+import type { LookAction } from "./key-table.ts";
+import { type LookText, type Point, textOf } from "./text.ts";
+
+/** The place this many rows below (above, where negative), in the column that is wanted. */
+export function byRows(text: LookText, from: Point, rows: number, wanted: number): Point {
+  let { line } = from;
+  let row = text.rowOf(from) + rows;
+  while (row < 0 && line > text.first) row += text.starts(--line).length;
+  for (let count = text.starts(line).length; row >= count && line < text.last; count = text.starts(line).length) {
+    row -= count;
+    line++;
+  }
+  const starts = text.starts(line);
+  const at = Math.max(0, Math.min(row, starts.length - 1));
+  const begin = starts[at] ?? 0;
+  const end = starts[at + 1] ?? text.cells(line).length;
+  return text.whole({ line, col: Math.min(begin + wanted, Math.max(begin, end - 1)) });
+}
+
+/** The column of a place in its row, which moves up and down keep. */
+export function columnOf(text: LookText, point: Point): number {
+  return point.col - (text.starts(point.line)[text.rowOf(point)] ?? 0);
+}
+
+/** The cell before or behind a place, across the ends of lines. */
+function sideways(text: LookText, { line, col }: Point, forth: boolean): Point {
+  const cells = text.cells(line);
+  if (forth) {
+    const next = col + (cells[col]?.width === 2 ? 2 : 1);
+    if (next < cells.length) return { line, col: next };
+    return line < text.last ? { line: line + 1, col: 0 } : { line, col };
+  }
+  if (col > 0) return text.whole({ line, col: col - 1 });
+  return line > text.first ? text.whole({ line: line - 1, col: Number.MAX_SAFE_INTEGER }) : { line, col };
+}
+
+type CharClass = "blank" | "word" | "other";
+
+function classAt(text: LookText, { line, col }: Point): CharClass {
+  const cell = text.cells(line)[col]?.text ?? " ";
+  return cell.trim() === "" ? "blank" : /[\p{L}\p{N}\p{M}_]/u.test(cell) ? "word" : "other";
+}
+
+/** Cells that a move by a word may cross: a line of any length, and the blank ones behind it. */
+const MAX_CROSSED = 100_000;
+
+function byWord(text: LookText, from: Point, to: "back" | "forth" | "end"): Point {
+  const forth = to !== "back";
+  let at = from;
+  const step = (): boolean => {
+    const next = sideways(text, at, forth);
+    const moved = next.line !== at.line || next.col !== at.col;
+    at = next;
+    return moved;
+  };
+  const isSame = (other: Point, kind: CharClass): boolean => other.line === at.line && classAt(text, at) === kind;
+  let crossed = 0;
+  if (to === "forth") {
+    const kind = classAt(text, at);
+    for (const start = at; kind !== "blank" && isSame(start, kind) && crossed < MAX_CROSSED; crossed++)
+      if (!step()) return at;
+    while (classAt(text, at) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return at;
+    return at;
+  }
+  if (!step()) return at;
+  while (classAt(text, at) === "blank" && crossed++ < MAX_CROSSED) if (!step()) return at;
+  const kind = classAt(text, at);
+  for (; crossed < MAX_CROSSED; crossed++) {
+    const next = sideways(text, at, forth);
+    const isEdge = next.line !== at.line || (next.col === at.col && next.line === at.line);
+    if (isEdge || classAt(text, next) !== kind) return at;
+    at = next;
+  }
+  return at;
+}
+
+/** The next blank line before or behind a place, over those beside it. */
+function byParagraph(text: LookText, { line }: Point, forth: boolean): Point {
+  const step = forth ? 1 : -1;
+  const isInside = (at: number): boolean => at > text.first && at < text.last;
+  let at = line + step;
+  while (isInside(at) && text.cells(at).length === 0) at += step;
+  while (isInside(at) && text.cells(at).length > 0) at += step;
+  return { line: Math.max(text.first, Math.min(text.last, at)), col: 0 };
+}
+
+/** The line of the command before or behind a line; null where there is none. */
+export function byCommand(text: LookText, line: number, forth: boolean): number | null {
+  const lines = text.source.commands().map(({ first }) => Math.max(text.first, first - 1));
+  const inside = lines.filter((each) => each >= text.first && each <= text.last);
+  return (forth ? inside.find((each) => each > line) : inside.findLast((each) => each < line)) ?? null;
+}
+
+/** The first letter of a line. */
+function firstLetter(text: LookText, line: number): Point {
+  const plain = textOf(text.cells(line));
+  const blanks = plain.length - plain.trimStart().length;
+  return text.whole({ line, col: blanks });
+}
+
+interface Move {
+  readonly from: Point;
+  readonly count: number;
+  /** The column that moves up and down keep. */
+  readonly wanted: number;
+  /** The beginning of a row that is shown. */
+  shown(row: number): Point;
+}
+
+/** Where an action that only moves leads to; null for every other one. */
+export function moveBy(action: LookAction, text: LookText, { from, count, wanted, shown }: Move): Point | null {
+  const { line } = from;
+  const { rows } = text.source;
+  const repeat = (move: (at: Point) => Point): Point => {
+    let at = from;
+    for (let done = 0; done < count; done++) {
+      const next = move(at);
+      if (next.line === at.line && next.col === at.col) break;
+      at = next;
+    }
+    return at;
+  };
+  switch (action) {
+    case "up":
+      return byRows(text, from, -count, wanted);
+    case "down":
+      return byRows(text, from, count, wanted);
+    case "left":
+      return repeat((at) => sideways(text, at, false));
+    case "right":
+      return repeat((at) => sideways(text, at, true));
+    case "word-back":
+      return repeat((at) => byWord(text, at, "back"));
+    case "word-forth":
+      return repeat((at) => byWord(text, at, "forth"));
+    case "word-end":
+      return repeat((at) => byWord(text, at, "end"));
+    case "line-start":
+      return { line, col: 0 };
+    case "line-first":
+      return firstLetter(text, line);
+    case "line-end":
+      return text.lastLetter(line);
+    case "view-top":
+      return shown(0);
+    case "view-middle":
+      return shown(Math.floor((rows - 1) / 2));
+    case "view-bottom":
+      return shown(rows - 1);
+    case "paragraph-back":
+      return repeat((at) => byParagraph(text, at, false));
+    case "paragraph-forth":
+      return repeat((at) => byParagraph(text, at, true));
+    default:
+      return null;
+  }
+}
+
+/** Rows that an action pages, by the rows that are shown; 0 for every other one. */
+export function pageOf(action: LookAction, rows: number): number {
+  const page = Math.max(1, rows - 2);
+  const half = Math.max(1, Math.floor(rows / 2));
+  return { "page-up": -page, "page-down": page, "half-up": -half, "half-down": half }[action as "page-up"] ?? 0;
+}

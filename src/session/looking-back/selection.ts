@@ -1,0 +1,112 @@
+/**
+ * What is selected while looking back, and its text: soft wraps are joined, wide characters stay whole, blanks at the
+ * ends of lines are cut. Pure.
+ */
+import { isBefore, type LookText, type Point, textOf } from "./text.ts";
+
+/** `characters` from one place to the other, both included; whole `lines`; a `rectangle` of the rows that are shown. */
+export type SelectionKind = "characters" | "lines" | "rectangle";
+
+export interface Selection {
+  readonly kind: SelectionKind;
+  readonly anchor: Point;
+  readonly head: Point;
+}
+
+/** A place on the rows as they are shown. */
+interface RowPlace {
+  readonly line: number;
+  readonly row: number;
+  readonly col: number;
+}
+
+function placeOf(text: LookText, point: Point): RowPlace {
+  const row = text.rowOf(point);
+  return { line: point.line, row, col: point.col - (text.starts(point.line)[row] ?? 0) };
+}
+
+function ordered({ anchor, head }: Selection): readonly [Point, Point] {
+  return isBefore(head, anchor) ? [head, anchor] : [anchor, head];
+}
+
+/** The cells of one row of a line that are selected: from, and to (exclusive); null when none is. */
+export function selectedIn(
+  text: LookText,
+  selection: Selection,
+  line: number,
+  row: number,
+): readonly [number, number] | null {
+  const [from, to] = ordered(selection);
+  if (line < from.line || line > to.line) return null;
+  const starts = text.starts(line);
+  const begin = starts[row] ?? 0;
+  const { length } = text.cells(line);
+  const end = starts[row + 1] ?? length;
+  if (selection.kind === "lines") return [begin, end];
+  if (selection.kind === "characters") {
+    const first = line === from.line ? Math.max(begin, from.col) : begin;
+    const last = line === to.line ? Math.min(end, wideEnd(text, to)) : end;
+    return first < last ? [first, last] : null;
+  }
+  const [a, b] = [placeOf(text, from), placeOf(text, to)];
+  if ((line === a.line && row < a.row) || (line === b.line && row > b.row)) return null;
+  const [left, right] = [Math.min(a.col, b.col), Math.max(a.col, b.col)];
+  const cells = text.cells(line);
+  let first = begin + left;
+  let last = Math.min(end, begin + right + 1);
+  if (cells[first]?.width === 0) first--;
+  if (cells[last]?.width === 0 && last < end) last++;
+  return first < last ? [first, last] : null;
+}
+
+/** Behind the cell at a place, whose right half belongs to it. */
+function wideEnd(text: LookText, { line, col }: Point): number {
+  return col + (text.cells(line)[col]?.width === 2 ? 2 : 1);
+}
+
+/** The text of a selection. */
+export function selectedText(text: LookText, selection: Selection): string {
+  const [from, to] = ordered(selection);
+  const lines: string[] = [];
+  for (let { line } = from; line <= to.line; line++) {
+    const cells = text.cells(line);
+    if (selection.kind === "lines") lines.push(textOf(cells).replace(/ +$/, ""));
+    else if (selection.kind === "characters") {
+      const first = line === from.line ? from.col : 0;
+      lines.push(textOf(cells, first, line === to.line ? wideEnd(text, to) : cells.length).replace(/ +$/, ""));
+    } else lines.push(...rectangleRows(text, selection, line));
+  }
+  return selection.kind === "lines" ? `${lines.join("\n")}\n` : lines.join("\n");
+}
+
+function rectangleRows(text: LookText, selection: Selection, line: number): string[] {
+  const [a, b] = ordered(selection).map((point) => placeOf(text, point));
+  return text.starts(line).flatMap((_, row) => {
+    if (a === undefined || b === undefined) return [];
+    if ((line === a.line && row < a.row) || (line === b.line && row > b.row)) return [];
+    const range = selectedIn(text, selection, line, row);
+    return [range === null ? "" : textOf(text.cells(line), ...range).replace(/ +$/, "")];
+  });
+}
+
+/** Characters of paths and addresses, which a double click takes as a whole. */
+const together = /[\p{L}\p{N}\p{M}_./~:@%+#?&=,\-\\]/u;
+/** Ends of sentences, which do not belong to them. */
+const ending = /[.,:?]/;
+
+/** The word, path or address at a place; its one cell where there is none. */
+export function wordAt(text: LookText, point: Point): Selection {
+  const { line, col } = text.whole(point);
+  const cells = text.cells(line);
+  const belongs = (at: number): boolean => {
+    const cell = cells[at];
+    return cell !== undefined && (cell.width === 0 ? belongs(at - 1) : together.test(cell.text));
+  };
+  let [from, to] = [col, col];
+  if (belongs(col)) {
+    while (from > 0 && belongs(from - 1)) from--;
+    while (belongs(to + 1)) to++;
+    while (to > col && ending.test(cells[to]?.text ?? "")) to--;
+  }
+  return { kind: "characters", anchor: { line, col: from }, head: text.whole({ line, col: to }) };
+}

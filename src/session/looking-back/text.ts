@@ -1,0 +1,172 @@
+/**
+ * History and screen as one text of logical lines, for one person who looks back.
+ *
+ * What could still change is frozen when the look begins and when it is refreshed: the screen's lines. So what is shown
+ * is what is copied, whatever the program prints meanwhile. Lines above are read as they are needed; the newest are
+ * kept. A line is its cells as they were printed; a place in it is a cell. Lines wrap at the width that is shown.
+ */
+import type { Row } from "../../protocol/grid.ts";
+
+/** Lines above the screen whose cells are kept: some screens. */
+const MAX_KEPT = 1024;
+/** Lines read on either side of one that is needed: who moves needs them next, and reading one costs as much. */
+const AHEAD = 64;
+
+export interface Point {
+  readonly line: number;
+  readonly col: number;
+}
+
+/** A command that ran at the shell's prompt. */
+export interface LookedCommand {
+  /** The line on which its output begins, and the last one of it; the same where it printed nothing. */
+  readonly first: number;
+  readonly last: number;
+  readonly isEmpty: boolean;
+}
+
+/** What a terminal tells of itself to who looks back. Read between two chunks of output. */
+export interface LookSource {
+  readonly rows: number;
+  readonly cols: number;
+  /** The oldest logical line that is kept. */
+  readonly firstLine: number;
+  /** Where the screen begins: lines from here on may change. */
+  readonly top: Point;
+  readonly lastLine: number;
+  /** The program's cursor on the screen. */
+  readonly cursor: { readonly row: number; readonly col: number };
+  /** The rows of a full-screen program, which stand in place of the screen's lines; null on the normal screen. */
+  readonly alternateRows: readonly Row[] | null;
+  /** The cells of lines. */
+  cells(from: number, to: number): Iterable<{ readonly id: number; readonly cells: Row }>;
+  /** The text of lines, as it is searched. */
+  texts(from: number, to: number): Iterable<{ readonly id: number; readonly text: string }>;
+  /** Oldest first. */
+  commands(): readonly LookedCommand[];
+}
+
+const empty: Row = [];
+
+export class LookText {
+  private frozen = new Map<number, Row>();
+  /** The first of the frozen lines. */
+  private from = 0;
+  private end = 0;
+  private began: Point = { line: 0, col: 0 };
+  private kept = new Map<number, Row>();
+
+  constructor(readonly source: LookSource) {
+    this.refresh();
+  }
+
+  /** Freezes the screen as it is now. */
+  refresh(): void {
+    const { source } = this;
+    const { top, alternateRows } = source;
+    this.from = top.line;
+    this.began = top;
+    this.kept.clear();
+    if (alternateRows === null) {
+      this.end = Math.max(source.lastLine, this.from);
+      this.frozen = new Map([...source.cells(this.from, this.end)].map(({ id, cells }) => [id, cells]));
+    } else {
+      // The line at the top of the normal screen may begin above it: that part is not this program's.
+      this.from = top.col > 0 ? top.line + 1 : top.line;
+      this.began = { line: this.from, col: 0 };
+      this.end = this.from + alternateRows.length - 1;
+      this.frozen = new Map(alternateRows.map((row, index) => [this.from + index, trimmed(row)]));
+    }
+  }
+
+  /** The oldest line. */
+  get first(): number {
+    return Math.min(this.source.firstLine, this.from);
+  }
+
+  get last(): number {
+    return this.end;
+  }
+
+  /** Where the screen began when it was frozen. */
+  get top(): Point {
+    return this.began;
+  }
+
+  /** Lines printed since. */
+  get news(): number {
+    return this.source.alternateRows === null ? Math.max(0, this.source.lastLine - this.end) : 0;
+  }
+
+  cells(line: number): Row {
+    const known = this.frozen.get(line) ?? this.kept.get(line);
+    if (known !== undefined) return known;
+    if (line >= this.from || line < this.first) return empty;
+    if (this.kept.size >= MAX_KEPT) this.kept.clear();
+    const to = Math.min(this.from - 1, line + AHEAD);
+    for (const { id, cells } of this.source.cells(Math.max(this.first, line - AHEAD), to)) this.kept.set(id, cells);
+    return this.kept.get(line) ?? empty;
+  }
+
+  /** The lines as text, oldest first. */
+  *texts(): Generator<{ readonly id: number; readonly text: string }> {
+    yield* this.source.texts(this.first, this.from - 1);
+    for (const [id, cells] of this.frozen) yield { id, text: textOf(cells) };
+  }
+
+  /** Cells at which the rows of a line begin; always at least one. */
+  starts(line: number): number[] {
+    const cells = this.cells(line);
+    const { cols } = this.source;
+    const starts = [0];
+    let start = 0;
+    while (cells.length - start > cols) {
+      // A wide cell that does not fit moves to the next row whole.
+      start += cells[start + cols]?.width === 0 && cols > 1 ? cols - 1 : cols;
+      starts.push(start);
+    }
+    return starts;
+  }
+
+  /** The row of its line in which a cell stands. */
+  rowOf({ line, col }: Point): number {
+    return Math.max(
+      0,
+      this.starts(line).findLastIndex((start) => start <= col),
+    );
+  }
+
+  /** The last cell of a line that is no blank; its first one where all are. */
+  lastLetter(line: number): Point {
+    return this.whole({ line, col: Math.max(0, trimmed(this.cells(line)).length - 1) });
+  }
+
+  /** The left half of the cell at a place, inside the line. */
+  whole({ line, col }: Point): Point {
+    const cells = this.cells(line);
+    const inside = Math.max(0, Math.min(col, cells.length - 1));
+    return { line, col: cells[inside]?.width === 0 ? Math.max(0, inside - 1) : inside };
+  }
+}
+
+function trimmed(cells: Row): Row {
+  let { length } = cells;
+  while (length > 0 && isBlank(cells, length - 1)) length--;
+  return length === cells.length ? cells : cells.slice(0, length);
+}
+
+function isBlank(cells: Row, at: number): boolean {
+  const cell = cells[at];
+  return cell === undefined || (cell.text === " " && cell.width === 1);
+}
+
+export function textOf(cells: Row, from = 0, to = cells.length): string {
+  let text = "";
+  for (let at = from; at < to; at++) text += cells[at]?.text ?? "";
+  return text;
+}
+
+/** Whether a place comes before another one. */
+export function isBefore(a: Point, b: Point): boolean {
+  return a.line < b.line || (a.line === b.line && a.col < b.col);
+}

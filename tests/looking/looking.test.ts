@@ -1,0 +1,198 @@
+/** A person looks back at what was printed: moves, searches, selects and copies by keys and mouse. */
+import { describe, expect, test } from "bun:test";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const PREFIX = "\x1c";
+const LOOK = `${PREFIX}[`;
+const LABEL = /\d+ of \d+ lines up/;
+
+/** What was copied to the terminal's clipboard last (OSC 52); null when nothing was. */
+function copied(person: EmulatorTerminal): string | null {
+  const found = [...person.bytes.matchAll(/\x1b\]52;c;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)/g)].at(-1)?.[1];
+  return found === undefined ? null : Buffer.from(found, "base64").toString();
+}
+
+async function copies(person: EmulatorTerminal, wanted: string): Promise<void> {
+  await until(`the clipboard to hold ${JSON.stringify(wanted)}`, () => copied(person) === wanted).catch((error) => {
+    throw new Error(`${error.message}; it holds ${JSON.stringify(copied(person))}`);
+  });
+}
+
+async function scene(options: { rows?: number; cols?: number; config?: string } = {}) {
+  const wsh = new Wsh(options.config === undefined ? {} : { config: options.config });
+  await wsh.session("dev");
+  const person = await EmulatorTerminal.attach(wsh, "dev", options);
+  return {
+    wsh,
+    person,
+    async [Symbol.asyncDispose]() {
+      await person[Symbol.asyncDispose]();
+      await wsh[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("looking back", () => {
+  test("the whole history is there, the program goes on, and leaving shows it as it is", async () => {
+    await using all = await scene();
+    const { person, wsh } = all;
+    person.type("seq 1 5000\r");
+    await person.sees(/^5000$/m);
+    person.type(LOOK);
+    await person.sees(LABEL);
+    person.type("g");
+    const oldest = await person.sees(/^1$/m);
+    expect(oldest).toMatch(/^22$/m);
+    await wsh.ok("send", "dev", "echo meanwhile", "--enter");
+    await person.sees(/new below/);
+    expect(await person.text()).not.toContain("meanwhile");
+    person.type("q");
+    await person.sees(/^meanwhile$/m);
+    expect(await person.text()).not.toMatch(LABEL);
+    person.type("echo typed\r");
+    await person.sees(/^typed$/m);
+  });
+
+  test("a search counts its matches while it is typed; n and N go around", async () => {
+    await using all = await scene();
+    const { person } = all;
+    person.type("seq 1 3000; echo Needle; seq 1 50; echo needle\r");
+    await person.sees(/^needle$/m);
+    person.type(`${LOOK}?nee`);
+    await person.sees(/4 of 4/);
+    person.type("dle\r");
+    await person.sees(/4 of 4/);
+    person.type("n");
+    await person.sees(/3 of 4/);
+    person.type("nnn");
+    await person.sees(/4 of 4/);
+    person.type("N");
+    await person.sees(/1 of 4/);
+    person.type("/Needle\r");
+    await person.sees(/ of 2$/m);
+    person.type("/nothing of that");
+    await person.sees("no match");
+    person.type("\x1b");
+    await until("the search before", async () => (await person.text()).match(/ of 2$/m) !== null);
+    // As an RE2 pattern.
+    person.type("?\x12^30[0-9]{2}$");
+    await person.sees(/regex\?\^30/);
+    await person.sees(/1 of 1/);
+    expect(await person.text()).toMatch(/^3000$/m);
+  });
+
+  test("what is selected is copied: characters, lines, a rectangle, with wraps joined and wide characters whole", async () => {
+    await using all = await scene({ rows: 12, cols: 40 });
+    const { person } = all;
+    const long = "abcdefghij".repeat(7);
+    person.type(`clear; printf '%s\\n' ${long} '漢字 wide' 'one two' 'six ten'\r`);
+    await person.sees(/^six ten$/m);
+    person.type(`${LOOK}?abcde\rnnnnnnV`);
+    person.type("y");
+    await copies(person, `${long}\n`);
+    await person.sees("copied 71 characters");
+    person.type(`${LOOK}?漢\rvly`);
+    await copies(person, "漢字");
+    person.type(`${LOOK}?one two\r4l\x16jlly`);
+    await copies(person, "two\nten");
+    // From the middle of the wrapped line to the next one.
+    person.type(`${LOOK}?abcde\r0vj`);
+    person.type("0jy");
+    await until("another copy", () => copied(person)?.startsWith("abcdefghij".repeat(4)) === true);
+  });
+
+  test("commands: jumps between them, and the output of one as a whole", async () => {
+    await using all = await scene();
+    const { person, wsh } = all;
+    person.type("echo first; seq 1 40\r");
+    await person.sees(/^40$/m);
+    await person.sees(/^\$ $|^\$$/m);
+    expect((await wsh.run("exec", "dev", "--", "true")).code).toBe(0);
+    expect((await wsh.run("exec", "dev", "--", "seq 100 103")).code).toBe(0);
+    await person.sees(/^103$/m);
+    person.type(`${LOOK}[oy`);
+    await copies(person, "100\n101\n102\n103\n");
+    person.type(`${LOOK}[[o`);
+    await person.sees("that command printed nothing");
+    person.type("[oy");
+    await copies(person, `first\n${Array.from({ length: 40 }, (_, index) => index + 1).join("\n")}\n`);
+  });
+
+  test("the mouse: a drag copies and stays, twice takes a path, three times a line, the wheel scrolls", async () => {
+    await using all = await scene();
+    const { person } = all;
+    person.type("clear; echo see /usr/share/doc/x.txt: fine\r");
+    await person.sees(/^see \/usr/m);
+    person.type(LOOK);
+    await person.sees(LABEL);
+    person.type("\x1b[<0;5;1M\x1b[<32;8;1M\x1b[<0;8;1m");
+    await copies(person, "/usr");
+    await person.sees(LABEL);
+    person.type("\x1b[<0;9;1M\x1b[<0;9;1m\x1b[<0;9;1M\x1b[<0;9;1m");
+    await copies(person, "/usr/share/doc/x.txt");
+    person.type("\x1b[<0;9;1M\x1b[<0;9;1m");
+    await copies(person, "see /usr/share/doc/x.txt: fine\n");
+    person.type("q");
+    await until("leaving", async () => !LABEL.test(await person.text()));
+    person.type("seq 1 200\r");
+    await person.sees(/^200$/m);
+    person.type(`${LOOK}\x1b[<64;5;5M`);
+    await until("three rows up", async () => /^179$/m.test(await person.text()) && !/^200$/m.test(await person.text()));
+  });
+
+  test("a selection outlives a flood below it, and is what was shown", async () => {
+    await using all = await scene();
+    const { person, wsh } = all;
+    person.type("clear; echo keep this line\r");
+    await person.sees(/^keep this line$/m);
+    person.type(`${LOOK}?keep\rV`);
+    await wsh.ok("send", "dev", "clear; seq 1 200000; clear; echo over", "--enter");
+    await until("the flood is over", async () => (await wsh.screen("dev")).includes("over"));
+    expect(await person.text()).toMatch(/^keep this line/m);
+    person.type("y");
+    await copies(person, "keep this line\n");
+    await person.sees(/^over$/m);
+  });
+
+  test("in a pane of several: the view is the pane's, its neighbour goes on", async () => {
+    await using all = await scene();
+    const { person } = all;
+    person.type("seq 1 300; echo needle\r");
+    await person.sees(/^needle$/m);
+    person.type(`${PREFIX}%`);
+    await person.sees(/[│┃]\$/);
+    person.type(`${PREFIX}\x1b[D${LOOK}g`);
+    await person.sees(/^2 +[│┃]/m);
+    person.type("G?needle\rV");
+    await person.sees(/^needle +[│┃]/m);
+    person.type("y");
+    await copies(person, "needle\n");
+    await until("leaving", async () => !LABEL.test(await person.text()));
+    person.type(`${LOOK}g`);
+    await person.sees(/^2 +[│┃]/m);
+    person.type(`${PREFIX}\x1b[Cecho beside\r`);
+    await person.sees(/[│┃]beside/);
+    expect(await person.text()).toMatch(/^2 +[│┃]/m);
+  });
+
+  test("over a full-screen program its screen is what is looked at; emacs keys where they are set; any size", async () => {
+    await using all = await scene({ rows: 10, cols: 50, config: "mode_keys = 'emacs'\n" });
+    const { person } = all;
+    person.type("seq 1 100\r");
+    await person.sees(/^100$/m);
+    person.type("printf '\\033[?1049h\\033[Hfull screen here'; read x; printf '\\033[?1049l'\r");
+    await person.sees("full screen here");
+    person.type(`${LOOK}\x1b<`);
+    await person.sees(/^2$/m);
+    person.type("\x1b>");
+    await person.sees("full screen here");
+    person.resize(6, 30);
+    await person.sees(/lines up/);
+    person.type("\x12full\r\0\x1bf\x1bw");
+    await copies(person, "full");
+    person.type("\r");
+    await person.sees(/^\$/m);
+  });
+});
