@@ -5,6 +5,7 @@
  * copied is what was shown; every key does something or nothing, and none reaches the program. Ends with `close`.
  */
 
+import type { RE2JS } from "re2js";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { Grid } from "../../protocol/grid.ts";
@@ -13,7 +14,7 @@ import { type LookAction, lookKeys, type ModeKeys } from "./key-table.ts";
 import { Pointing } from "./look-mouse.ts";
 import { drawLooked } from "./look-view.ts";
 import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
-import { Search } from "./search.ts";
+import { Search, Searched } from "./search.ts";
 import { type Selection, type SelectionKind, selectedText } from "./selection.ts";
 import { isBefore, type LookSource, LookText, type Point } from "./text.ts";
 
@@ -47,6 +48,7 @@ export class LookBack {
   private wanted: number;
   selection: Selection | null = null;
   private search: Search | null = null;
+  private searched: Searched | null = null;
   private forth = true;
   private prompt: Prompt | null = null;
   /** Patterns are RE2 syntax instead of plain text. */
@@ -238,7 +240,8 @@ export class LookBack {
         break;
       case "bottom":
         text.refresh();
-        if (this.search !== null) this.search = Search.run(text, this.search.pattern, this.search.compiled);
+        this.searched = null;
+        if (this.search !== null) this.search = this.searchFor(this.search.pattern, this.search.compiled);
         this.go(numbered(text.last));
         break;
       case "command-back":
@@ -248,6 +251,7 @@ export class LookBack {
       case "search-forth":
       case "search-back":
         this.forth = action === "search-forth";
+        this.searched ??= new Searched(this.text);
         this.prompt = { forth: this.forth, typed: "", origin: cursor, before: this.search };
         break;
       case "match-forth":
@@ -365,18 +369,23 @@ export class LookBack {
     if (prompt === null) return;
     prompt.typed = typed;
     if (!this.isPattern || typed === "") {
-      this.found(Search.run(this.text, typed, null, this.search), prompt);
+      this.found(this.searchFor(typed), prompt);
       return;
     }
     compilePattern(typed, typed === typed.toLowerCase() ? "i" : "").then(
       (compiled) => {
         if (this.over || this.prompt !== prompt || prompt.typed !== typed) return;
-        this.found(Search.run(this.text, typed, compiled), prompt);
+        this.found(this.searchFor(typed, compiled), prompt);
         this.changed();
       },
       // Half a pattern is none yet: what was found before stays.
       () => {},
     );
+  }
+
+  private searchFor(pattern: string, compiled: RE2JS | null = null): Search {
+    this.searched ??= new Searched(this.text);
+    return new Search(this.searched, pattern, compiled);
   }
 
   /** The view shows the first match from where the search began. */

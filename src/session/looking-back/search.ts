@@ -1,21 +1,39 @@
 /**
  * Finds a text, or an RE2 pattern, in the lines that a person looks back at, and counts how often it stands there. Small
  * letters mean capitals, too, until the pattern has a capital itself. Linear in the text.
- *
- * Owns the lines that matched last, with their text as far as it is short enough to keep: a pattern that got longer is
- * looked for among them alone.
  */
 import type { RE2JS } from "re2js";
 import type { Row } from "../../protocol/grid.ts";
 import { isBefore, type LookText, type Point, textOf } from "./text.ts";
 
-/** Characters of matching lines that are kept for the next key. */
-const MAX_KEPT = 4 * 1024 * 1024;
+/** All lines as one text, so that a key of a search is one pass over it. Made once, for who searches. */
+export class Searched {
+  readonly whole: string;
+  readonly ids: readonly number[];
+  /** Where each line begins, and behind them where the next one would. */
+  readonly starts: readonly number[];
+  private lower: string | null = null;
 
-interface Matched {
-  readonly id: number;
-  readonly count: number;
-  readonly text: string;
+  constructor(text: LookText) {
+    const lines: string[] = [];
+    const ids: number[] = [];
+    const starts: number[] = [];
+    let length = 0;
+    for (const { id, text: line } of text.texts()) {
+      lines.push(line);
+      ids.push(id);
+      starts.push(length);
+      length += line.length + 1;
+    }
+    this.whole = lines.join("\n");
+    this.ids = ids;
+    this.starts = [...starts, length];
+  }
+
+  get folded(): string {
+    this.lower ??= folded(this.whole);
+    return this.lower;
+  }
 }
 
 export interface Match {
@@ -28,61 +46,52 @@ export interface Match {
 type Range = readonly [number, number];
 
 export class Search {
-  private matched: readonly Matched[] = [];
-  /** Matches in the lines before each of them. */
-  private before: number[] = [];
-  private isWhole = false;
+  /** Lines with matches, and the matches in the lines before each of them. */
+  private readonly matched: number[] = [];
+  private readonly before: number[] = [];
   total = 0;
-
-  private constructor(
-    readonly pattern: string,
-    readonly compiled: RE2JS | null,
-  ) {}
 
   /**
    * Searches the whole text.
    * @param compiled of the pattern, where it is one; null: the pattern is plain text
-   * @param known an earlier search, of the same text
    */
-  static run(text: LookText, pattern: string, compiled: RE2JS | null, known: Search | null = null): Search {
-    const search = new Search(pattern, compiled);
-    const narrows = compiled === null && known !== null && known.compiled === null && known.isWhole;
-    const lines = narrows && narrower(known.pattern, pattern) ? known.matched : text.texts();
-    search.scan(lines);
-    return search;
+  constructor(
+    searched: Searched,
+    readonly pattern: string,
+    readonly compiled: RE2JS | null = null,
+  ) {
+    if (pattern === "") return;
+    if (compiled === null) this.scan(searched);
+    else this.match(searched);
   }
 
-  private scan(lines: Iterable<{ readonly id: number; readonly text: string }>): void {
-    const matched: Matched[] = [];
-    let kept = 0;
-    let total = 0;
-    if (this.pattern !== "") {
-      const count = this.counter();
-      for (const { id, text } of lines) {
-        const found = count(text);
-        if (found === 0) continue;
-        kept += text.length;
-        matched.push({ id, count: found, text: kept > MAX_KEPT ? "" : text });
-        this.before.push(total);
-        total += found;
-      }
-    }
-    this.matched = matched;
-    this.total = total;
-    this.isWhole = kept <= MAX_KEPT;
-  }
-
-  private counter(): (text: string) => number {
-    if (this.compiled !== null) return (text) => this.ranges(text).length;
-    const isFolded = foldsCase(this.pattern);
+  /** Runs per key of a search: one pass without an object for each line. */
+  private scan(searched: Searched): void {
     const { pattern } = this;
-    const { length } = pattern;
-    return (text) => {
-      const line = isFolded ? folded(text) : text;
-      let count = 0;
-      for (let at = line.indexOf(pattern); at >= 0; at = line.indexOf(pattern, at + length)) count++;
-      return count;
-    };
+    const { ids, starts } = searched;
+    const text = foldsCase(pattern) ? searched.folded : searched.whole;
+    let line = 0;
+    let counted = -1;
+    for (let at = text.indexOf(pattern); at >= 0; at = text.indexOf(pattern, at + pattern.length)) {
+      while ((starts[line + 1] ?? Number.POSITIVE_INFINITY) <= at) line++;
+      if (line !== counted) this.found(ids[line] ?? 0);
+      counted = line;
+      this.total++;
+    }
+  }
+
+  private match({ whole, ids, starts }: Searched): void {
+    for (const [index, id] of ids.entries()) {
+      const count = this.ranges(whole.slice(starts[index], (starts[index + 1] ?? 0) - 1)).length;
+      if (count === 0) continue;
+      this.found(id);
+      this.total += count;
+    }
+  }
+
+  private found(line: number): void {
+    this.matched.push(line);
+    this.before.push(this.total);
   }
 
   /** UTF-16 units of the matches in a line. */
@@ -121,14 +130,12 @@ export class Search {
     const isPast = (point: Point): boolean =>
       (here && point.line === from.line && point.col === from.col) ||
       (forth ? isBefore(from, point) : isBefore(point, from));
-    const start = forth
-      ? matched.findIndex(({ id }) => id >= from.line)
-      : matched.findLastIndex(({ id }) => id <= from.line);
+    const start = forth ? matched.findIndex((id) => id >= from.line) : matched.findLastIndex((id) => id <= from.line);
     const first = start < 0 ? (forth ? 0 : matched.length - 1) : start;
     // Once around, and the line of the place twice: the match may stand on its other side.
     for (let step = 0; step <= matched.length; step++) {
       const at = (first + (forth ? step : -step) + 2 * matched.length) % matched.length;
-      const line = matched[at]?.id ?? 0;
+      const line = matched[at] ?? 0;
       const ranges = this.cellsIn(text.cells(line)).map(([col, end]) => ({ line, col, end }));
       const isAround = start < 0 || step > 0;
       const found = forth
@@ -141,7 +148,7 @@ export class Search {
 
   /** Which of the matches stands at a place, from 1; 0 for none. */
   indexAt(text: LookText, { line, col }: Point): number {
-    const at = this.matched.findIndex(({ id }) => id === line);
+    const at = this.matched.indexOf(line);
     if (at < 0) return 0;
     const own = this.cellsIn(text.cells(line)).findIndex(([from]) => from === col);
     return own < 0 ? 0 : (this.before[at] ?? 0) + own + 1;
@@ -158,9 +165,4 @@ function folded(text: string): string {
   const lower = text.toLowerCase();
   if (lower.length === text.length) return lower;
   return Array.from(text, (char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char)).join("");
-}
-
-/** Whether every line with one pattern has the other. */
-function narrower(known: string, pattern: string): boolean {
-  return known !== "" && pattern.includes(known) && foldsCase(known) === foldsCase(pattern);
 }
