@@ -34,7 +34,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],
   client: ["protocol", "operations"],
-  server: ["protocol", "operations", "platform", "wire", "instance", "store", "mcp"],
+  lost: ["protocol", "operations", "wire", "instance", "store"],
+  server: ["protocol", "operations", "platform", "wire", "instance", "store", "lost", "mcp"],
 };
 
 function layerOf(file: string): string {

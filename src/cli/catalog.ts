@@ -153,6 +153,19 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/layout.ts")).register,
       },
       {
+        name: "restore",
+        usage: "[NAME | --all]",
+        summary: "make a lost session run again",
+        load: async () => (await import("./commands/restore.ts")).register,
+      },
+      {
+        name: "forget",
+        usage: "NAME | --all",
+        summary: "delete what is kept of a lost session",
+        isRare: true,
+        load: async () => (await import("./commands/forget.ts")).register,
+      },
+      {
         name: "clear",
         isRare: true,
         usage: "NAME",

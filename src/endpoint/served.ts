@@ -69,6 +69,8 @@ export interface Served {
   refresh?(): Promise<void>;
   /** Handles a request between processes (`host.…`) that only one kind of process knows. @throws WshError unknown_method */
   between(request: PeerRequest, peer: Peer): Promise<unknown>;
+  /** The session ends by a signal from outside: what is kept of it is brought up to date, and stays. */
+  endedFromOutside?(signal: string): Promise<void>;
   /** Handles a request that is not of the socket itself. */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Loads the streams that are no terminals. */

@@ -20,7 +20,11 @@ import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { ListFeed } from "./list-feed.ts";
 import type { PeerStream, Served } from "./served.ts";
 
-const EndSchema = v.object({ reason: v.picklist(["killed", "server_stopped"]) });
+const EndSchema = v.object({
+  reason: v.picklist(["killed", "server_stopped"]),
+  /** The signal that ends the machine or the login: the session is to come back. */
+  by: v.optional(v.string()),
+});
 const CallerGoneSchema = v.object({ id: v.string() });
 
 /** Messages that keep a connection or a terminal alive, and do nothing else. */
@@ -130,9 +134,12 @@ export class SessionServer implements PeerHandler {
     switch (request.op) {
       case "host.ping":
         return {};
-      case "host.end":
-        await session.lifetime.kill(v.parse(EndSchema, request.input).reason);
+      case "host.end": {
+        const { reason, by } = v.parse(EndSchema, request.input);
+        if (by !== undefined) await this.served?.endedFromOutside?.(by);
+        await session.lifetime.kill(reason);
         return {};
+      }
       case "host.give_way":
         return { gone: session.lifetime.giveWay() };
       case "host.watch":

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { hostname } from "../instance/hostname.ts";
-import type { HostSpec } from "../instance/launch/host-spec.ts";
+import type { HostSpec, RestoredSpec } from "../instance/launch/host-spec.ts";
 import { KeyFile } from "../instance/launch/key-file.ts";
 import { installScripts, restoreScripts } from "../instance/launch/script-files.ts";
 import { writeStdinFile } from "../instance/launch/stdin-file.ts";
@@ -15,7 +15,7 @@ import { refused } from "../instance/refused.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { claimMember } from "../instance/registry/members.ts";
-import { type ClaimResult, claimSession, type NameRule } from "../instance/registry/register.ts";
+import { type ClaimResult, claimLost, claimSession, type NameRule } from "../instance/registry/register.ts";
 import { releaseSession } from "../instance/registry/registry.ts";
 import { randomToken } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
@@ -27,12 +27,16 @@ import { Pane } from "../pane/pane.ts";
 import { checkRequest, planProgram, programOf, type SpawnRequest, wantsIntegration } from "../pane/spawn-plan.ts";
 import type { PaneOptions } from "../pane/types.ts";
 import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
+import type { Size } from "../protocol/size.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
 import { Session as AnySession } from "../session/session.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
+import type { ShellPlan } from "../shell/plan.ts";
+import type { Foreground } from "../store/checkpoint/record.ts";
 import { defaultProfile } from "../terminal/profile.ts";
+import type { Replay } from "./checkpoints/replay.ts";
 import type { Membership } from "./membership.ts";
 import type { Session } from "./session.ts";
 
@@ -51,10 +55,16 @@ export interface CreateOptions {
   readonly membership: Membership;
 }
 
+export interface CreatedSession {
+  readonly session: Session;
+  readonly ids: SessionIds;
+  readonly life: LifeLock;
+  /** What ran when the session was lost, and is to be brought back. */
+  readonly foreground: Foreground | null;
+}
+
 /** @throws WshError of sessions.create; nothing is left behind then */
-export async function createSession(
-  options: CreateOptions,
-): Promise<{ session: Session; ids: SessionIds; life: LifeLock }> {
+export async function createSession(options: CreateOptions): Promise<CreatedSession> {
   const { spec, instance, settings, server } = options;
   const { create } = spec;
   const rule = nameRule(spec);
@@ -88,12 +98,9 @@ export async function createSession(
   const bind = (path: string): void => {
     listener = server.listen(path);
   };
-  const { member } = spec;
-  const maxSessions = spec.max_sessions ?? settings.max_sessions;
-  const claim: ClaimResult =
-    member === undefined
-      ? await claimSession(instance, { name: rule, maxSessions, bind })
-      : { ...member, ...(await claimMember(instance, memberClaim(member, bind))), tooOld: [] };
+  const { restored } = spec;
+  const replayed = restored === undefined ? null : await replayOf(restored, create, plan);
+  const claim = await claimFor(spec, instance, settings, rule, bind);
   if (claim.tooOld.length > 0) {
     const { askToGiveWay } = await import("./give-way.ts");
     void askToGiveWay(instance, claim.tooOld);
@@ -129,6 +136,7 @@ export async function createSession(
       },
       spool: spoolOf(instance, settings, () => made?.isPrivate ?? create.private === true),
       isAskedFor: tags.includes(EXEC_TAG),
+      ...(replayed === null ? {} : { restored: replayed.restored }),
       ...(spec.followed ? { heldMs: FOLLOWER_PATIENCE_MS } : {}),
       ...paneSettings(settings),
     });
@@ -143,13 +151,18 @@ export async function createSession(
         rows: size.rows,
         cols: size.cols,
         settings: sessionSettings(settings),
+        ...(restored === undefined ? {} : { createdAt: restored.created_at }),
+        ...(restored?.run === false ? { lost: { saved_at: restored.saved_at, why: restored.why } } : {}),
       },
       pane,
       options.membership.registry(instance, claim),
     );
     made = session;
     await pane.start();
-    return { session, ids: claim, life: claim.life };
+    // Nothing was started: what is left is shown as what an ended session leaves.
+    if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });
+    const foreground = restored?.run === true ? (replayed?.foreground ?? null) : null;
+    return { session, ids: claim, life: claim.life, foreground };
   } catch (error) {
     stopListening(listener);
     await releaseSession(instance, claim.id).catch(() => {});
@@ -158,6 +171,36 @@ export async function createSession(
     if (stdinFile !== null) fs.rmSync(stdinFile, { force: true });
     throw error;
   }
+}
+
+/** Takes the session's place in the registry: a new one, or the one that it had. */
+async function claimFor(
+  spec: HostSpec,
+  instance: Instance,
+  settings: Settings,
+  rule: NameRule,
+  bind: (path: string) => void,
+): Promise<ClaimResult> {
+  const { member, restored } = spec;
+  const maxSessions = spec.max_sessions ?? settings.max_sessions;
+  if (restored !== undefined) {
+    const { pane: id, session, window, run } = restored;
+    const name = member?.name ?? (rule.kind === "exact" ? rule.name : "");
+    const lost = { id, session, window, name, ended: !run, isMember: member !== undefined };
+    return { ...(await claimLost(instance, lost, maxSessions, bind)), tooOld: [] };
+  }
+  if (member === undefined) return claimSession(instance, { name: rule, maxSessions, bind });
+  return { ...member, ...(await claimMember(instance, memberClaim(member, bind))), tooOld: [] };
+}
+
+/** What a lost pane had, with what cannot be said at the prompt said below the rule. */
+async function replayOf(restored: RestoredSpec, size: Size, plan: ShellPlan): Promise<Replay> {
+  const { replay } = await import("./checkpoints/replay.ts");
+  const { directory, pane, why, run, notes } = restored;
+  const { rows, cols } = size;
+  const made = replay({ directory, pane, why, run, rows, cols, notes });
+  if (plan.integration.active || made.foreground === null) return made;
+  return replay({ directory, pane, why, run, rows, cols, notes: [...notes, `It ran: ${made.foreground.line}`] });
 }
 
 /** Every start of the shell, the first and each restart, finds the scripts: without them zsh reads no .zshrc at all. */

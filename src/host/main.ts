@@ -7,7 +7,7 @@ import * as v from "valibot";
 import { SessionServer } from "../endpoint/session-server.ts";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
-import { HostSpecSchema } from "../instance/launch/host-spec.ts";
+import { type HostSpec, HostSpecSchema } from "../instance/launch/host-spec.ts";
 import { reportFailure, reportReady } from "../instance/launch/report.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
@@ -16,10 +16,15 @@ import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
 import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
+import type { Settings } from "../instance/settings/table.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
+import { keptEnvironment } from "../store/checkpoint/environment.ts";
+import type { Foreground } from "../store/checkpoint/record.ts";
 import { historyPlaces } from "../store/history/places.ts";
 import { takeInWhenMany } from "../store/history/start-worker.ts";
+import { Checkpoints, type CheckpointsPort } from "./checkpoints/keep.ts";
+import { resume, toResume } from "./checkpoints/resume.ts";
 import { type CreateOptions, createSession } from "./create.ts";
 import { keepHistory } from "./history.ts";
 import { Membership } from "./membership.ts";
@@ -28,6 +33,8 @@ import { Recovery } from "./recovery.ts";
 import { servedPane } from "./served-pane.ts";
 import type { Session } from "./session.ts";
 
+/** Longest time for the last checkpoint when the process is told to end, in ms: whoever does so kills it soon. */
+const LAST_MS = 1_000;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
@@ -40,7 +47,7 @@ export async function runHost(): Promise<void> {
     // Not merely the exit code: what was bound before the failure would keep the process alive.
     process.exit(1);
   }
-  const { session, server, instance, ids, life, membership, logger, warnings, history } = created;
+  const { session, server, instance, ids, life, membership, logger, warnings, history, checkpoints } = created;
   reportReady({ info: session.info(), warnings });
   const memory = new GiveBack();
   memory.worked();
@@ -59,7 +66,7 @@ export async function runHost(): Promise<void> {
     });
   });
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
-  process.on("SIGTERM", () => void session.lifetime.kill("killed"));
+  process.on("SIGTERM", () => void endedFromOutside(session, checkpoints));
   await over.promise;
   history[Symbol.dispose]();
   await membership
@@ -68,6 +75,12 @@ export async function runHost(): Promise<void> {
   files.life.discard();
   await server.flush(FLUSH_MS);
   process.exit(0);
+}
+
+/** The machine or the login ends, as a rule: the session can come back. */
+async function endedFromOutside(session: Session, checkpoints: Checkpoints | null): Promise<void> {
+  await Promise.race([checkpoints?.lastOf("SIGTERM"), Bun.sleep(LAST_MS)]);
+  await session.lifetime.kill("killed");
 }
 
 async function begin(): Promise<{
@@ -82,6 +95,8 @@ async function begin(): Promise<{
   warnings: readonly string[];
   /** Writes the session's commands down until it is disposed. */
   history: Disposable;
+  /** Null for a session that is only read. */
+  checkpoints: Checkpoints | null;
 }> {
   const text = await Bun.stdin.text();
   // Kept ready for a pane, and not needed any more.
@@ -103,14 +118,15 @@ async function begin(): Promise<{
   const create = { spec, instance, settings: settings.values, server, membership };
   // By the server, or by the layout process that starts a pane.
   const isRecorded = spec.starter === "server" || spec.member !== undefined;
-  const { session, ids, life } = await (isRecorded ? createSession(create) : recorded(create, audit()));
+  const { session, ids, life, foreground } = await (isRecorded ? createSession(create) : recorded(create, audit()));
   const { env, nofile } = spec;
   const moved = (socket: string): void => server.moved(socket);
   const promotion = new Promotion({ session, instance, ids, membership, env, nofile, moved });
   // Its program may have ended before the layout process says so itself.
   if (spec.member?.served_at !== undefined) promotion.servedAt(spec.member.served_at);
   const recovery = new Recovery({ session, instance, id: ids.id, membership, promotion, logger });
-  server.serve(servedPane(session, { membership, promotion, recovery }));
+  let checkpoints: Checkpoints | null = null;
+  server.serve(servedPane(session, { membership, promotion, recovery, checkpoints: () => checkpoints }));
   const { warnings } = settings;
   const { id, pane_id } = session.info();
   const named = logger.with({ session: session.name, id, pane: pane_id });
@@ -123,7 +139,36 @@ async function begin(): Promise<{
     startedByProgram: spec.starter === "server",
     begun: () => takeInWhenMany(places, retention),
   });
-  return { session, server, instance, ids, life, membership, logger: named, warnings, history };
+  const common = { session, instance, membership, logger: named, foreground };
+  checkpoints = spec.restored?.run === false ? null : keepCheckpoints(spec, settings.values, ids, common);
+  return { session, server, instance, ids, life, membership, logger: named, warnings, history, checkpoints };
+}
+
+function keepCheckpoints(
+  { create, env, nofile, restored }: HostSpec,
+  settings: Settings,
+  { id, session: number, window }: SessionIds,
+  {
+    foreground,
+    ...port
+  }: Pick<CheckpointsPort, "session" | "instance" | "membership" | "logger"> & {
+    readonly foreground: Foreground | null;
+  },
+): Checkpoints {
+  const { pane } = port.session;
+  const { command = null, shell = null } = create;
+  const start = {
+    pane: id,
+    session: number,
+    window,
+    program: { command, shell, display: pane.command },
+    env: keptEnvironment({ ...env, ...create.env }),
+    nofile,
+  };
+  const isRestored = restored !== undefined;
+  const line = toResume(foreground, settings.restore_programs);
+  if (line !== null) void resume(pane, line, port.logger);
+  return new Checkpoints({ ...port, settings, start, isRestored, resumed: foreground });
 }
 
 /** Starts the session, and records that a command line did so. */

@@ -4,7 +4,7 @@
  * failure leaves everything as it was. Viewers are told where to go on; the program notices nothing.
  */
 import * as v from "valibot";
-import { childEnv, launch, openLog, selfCommand } from "../instance/launch/launch.ts";
+import { startLayout } from "../instance/launch/layout.ts";
 import type { LayoutSpec } from "../instance/launch/layout-spec.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { SessionIds } from "../instance/registry/directories.ts";
@@ -13,9 +13,6 @@ import { Connection, type RequestContext } from "../wire/connection.ts";
 import type { Membership } from "./membership.ts";
 import { answersThere } from "./questions-there.ts";
 import type { Session } from "./session.ts";
-
-/** Longest time for a layout process to take over, in ms: 100 times what it needs. */
-const READY_MS = 10_000;
 
 /** Requests of this process itself. */
 const OWN_CONTEXT = {
@@ -125,17 +122,4 @@ export class Promotion {
     };
     return startLayout(instance, spec);
   }
-}
-
-/** Starts a layout process; resolves when it serves the session. @throws WshError session_create_failed */
-export function startLayout(instance: Instance, spec: LayoutSpec): Promise<Readonly<Record<string, unknown>>> {
-  return launch({
-    command: selfCommand(["layout-process"]),
-    env: childEnv(instance, {}),
-    stdin: JSON.stringify(spec),
-    log: openLog(instance, instance.hostLog),
-    timeoutMs: READY_MS,
-    failure: "session_create_failed",
-    what: "the layout process",
-  });
 }

@@ -4,6 +4,7 @@
  * older one tries if it could not. The programs notice nothing.
  */
 import * as v from "valibot";
+import { startLayout } from "../instance/launch/layout.ts";
 import type { Logger } from "../instance/log/log.ts";
 import type { Instance } from "../instance/paths.ts";
 import { hostSocket } from "../instance/paths.ts";
@@ -11,7 +12,7 @@ import { processState } from "../instance/registry/liveness.ts";
 import { membersOf } from "../instance/registry/members.ts";
 import type { Peer } from "../wire/peer.ts";
 import type { Membership } from "./membership.ts";
-import { type Promotion, startLayout } from "./promotion.ts";
+import type { Promotion } from "./promotion.ts";
 import type { Session } from "./session.ts";
 
 /** Time that each older pane has to start a layout process before the next one tries, in ms. */

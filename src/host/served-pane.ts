@@ -4,6 +4,7 @@ import type { Served } from "../endpoint/served.ts";
 import { WshError } from "../protocol/errors.ts";
 import { SecretInputSchema } from "../protocol/secret.ts";
 import type { PeerRequest } from "../wire/peer.ts";
+import type { Checkpoints } from "./checkpoints/keep.ts";
 import { FloodPace } from "./fairness/pacing.ts";
 import { FloodPriority } from "./fairness/priority.ts";
 import type { Membership } from "./membership.ts";
@@ -16,6 +17,8 @@ export interface PanePlace {
   readonly membership: Membership;
   readonly promotion: Promotion;
   readonly recovery: Recovery;
+  /** The session's checkpoint, once it is kept. */
+  checkpoints(): Checkpoints | null;
 }
 
 export function servedPane(session: Session, place: PanePlace): Served {
@@ -88,6 +91,7 @@ export function servedPane(session: Session, place: PanePlace): Served {
       }
       throw new WshError("unknown_method", `this session process knows no request '${op}'`);
     },
+    endedFromOutside: async (signal) => place.checkpoints()?.lastOf(signal),
     operate,
     clients: async () => (await import("./streams/client-streams.ts")).clientStreams(session),
   };

@@ -121,7 +121,7 @@ function nameHere({ fileName, runtimeDir }: Pick<Instance, "fileName" | "runtime
 }
 
 /** Empty where the system has none; images of machines may share one. */
-function machineId(): string {
+export function machineId(): string {
   try {
     return fs.readFileSync("/etc/machine-id", "latin1").trim();
   } catch {

@@ -29,7 +29,7 @@ import { Arrangement } from "./arrangement.ts";
 import { Content } from "./content.ts";
 import { PaneStarter } from "./pane-starter.ts";
 import { SplitSession } from "./split-session.ts";
-import { readTree, removeLeftTrees, removeTree, type Stored, writeTree } from "./tree-file.ts";
+import { parseTree, readTree, removeLeftTrees, removeTree, type Stored, writeTree } from "./tree-file.ts";
 import { WindowView } from "./view.ts";
 
 /** Longest time for peers to read the last messages before the process ends, in ms. */
@@ -99,7 +99,8 @@ async function begin() {
     directAudit(instance, settings),
   );
   const { handed } = spec;
-  const lost = handed === null ? readTree(instance, spec.session) : null;
+  const lost =
+    handed === null ? (spec.tree === undefined ? readTree(instance, spec.session) : parseTree(spec.tree)) : null;
   const start = lost ?? beginningOf(spec);
   let listener: { stop(): void } | null = null;
   const bound = await claimSocket(instance, (path) => {

@@ -79,7 +79,11 @@ export function readTree(instance: Instance, session: number): Stored {
   } catch (error) {
     throw new WshError("session_not_found", `no layout of session @s${session} in ${path}`, {}, { cause: error });
   }
-  // Written by this program alone, whole or not at all: its parts need no checks of their own.
+  return parseTree(value);
+}
+
+/** Written by this program alone, whole or not at all: its parts need no checks of their own. */
+export function parseTree(value: unknown): Stored {
   return v.parse(StoredSchema, value) as Stored;
 }
 

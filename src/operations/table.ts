@@ -2,6 +2,7 @@
 import type * as v from "valibot";
 import { agentOperations } from "./agents.ts";
 import { askingOperations } from "./asking.ts";
+import { checkpointOperations } from "./checkpoints.ts";
 import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
@@ -23,6 +24,7 @@ const all = [
   ...windowOperations,
   ...paneOperations,
   ...agentOperations,
+  ...checkpointOperations,
 ] as const;
 
 type All = (typeof all)[number];

@@ -108,8 +108,11 @@ export class Pane {
 
   /** @throws WshError session_create_failed */
   async start(): Promise<void> {
-    if (this.options.heldMs !== undefined) this.lifetime.awaitFollower(this.options.heldMs);
-    await this.launch(() => this.program.start());
+    const { heldMs, restored } = this.options;
+    if (heldMs !== undefined) this.lifetime.awaitFollower(heldMs);
+    if (restored !== undefined) await this.program.prefill(restored.text);
+    if (this.endedAs === "lost") this.program.neverStarts();
+    else await this.launch(() => this.program.start());
   }
 
   get id(): string {
@@ -143,6 +146,11 @@ export class Pane {
   /** The directory that the shell reported last, or in which the program was started. */
   get cwd(): string {
     return this.terminal.cwd ?? this.startCwd;
+  }
+
+  /** Process group that holds the terminal; null when unknown, or nothing runs. */
+  get foreground(): number | null {
+    return this.program.pty?.foreground() ?? null;
   }
 
   /** Modes that the program has set on its terminal; null when unknown. */
@@ -275,12 +283,17 @@ export class Pane {
   }
 
   state(): SessionState {
-    return this.exit === null ? this.commands.state().state : "exited";
+    return this.exit === null ? this.commands.state().state : this.endedAs;
+  }
+
+  /** What its end is called: `lost` where there is only what a process left that is gone. */
+  get endedAs(): "exited" | "lost" {
+    return this.options.restored?.isLost === true ? "lost" : "exited";
   }
 
   /** What the program does, and how long that lasts unless an event ends it. */
   stateLasting(): { readonly state: SessionState; readonly lasting: Lasting } {
-    if (this.exit !== null) return { state: "exited", lasting: "reported" };
+    if (this.exit !== null) return { state: this.endedAs, lasting: "reported" };
     const { state, lasting } = this.commands.stateLasting();
     return { state: state.state, lasting };
   }
@@ -314,7 +327,7 @@ export class Pane {
         return own.pid;
       },
       flags: () => this.flags(),
-      foreground: () => own.pty?.foreground() ?? null,
+      foreground: () => this.foreground,
       get exit() {
         return own.exit;
       },
@@ -334,7 +347,7 @@ export class Pane {
     const { spool, isAskedFor } = this.options;
     const kept = { limits, spool, isAskedFor: isAskedFor === true && this.runsOneCommand };
     const { newKey = null } = this.options;
-    const shells = { shellFile, newKey, childNonces: this.childNonces };
+    const shells = { shellFile, newKey, childNonces: this.childNonces, restored: options.restored?.commands ?? [] };
     return new Commands({ text, clock, program, target, activity, cwd, ...shells, ...kept, ...facts });
   }
 

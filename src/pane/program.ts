@@ -92,6 +92,16 @@ export class Program {
     return this.launch({ ...this.options.spawn, ...this.size });
   }
 
+  /** Prints what is on the terminal before the program starts. */
+  prefill(text: Uint8Array): Promise<void> {
+    return this.parse(text);
+  }
+
+  /** There is no program, only what one left. */
+  neverStarts(): void {
+    this.ended = { code: null, signal: null };
+  }
+
   get id(): string {
     return this.options.id;
   }

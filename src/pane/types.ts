@@ -5,6 +5,7 @@
 
 import type { Clock } from "../base/clock.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
+import type { CommandRecord } from "../protocol/commands.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import type { ShellKind } from "../shell/plan.ts";
 import type { TerminalSink } from "../terminal/model.ts";
@@ -56,9 +57,20 @@ export interface PaneOptions {
   readonly killGraceMs: number;
   /** Holds the program's output until a follower reads it, at most this long, in ms. */
   readonly heldMs?: number;
+  /** What the pane had before it was lost. */
+  readonly restored?: RestoredPane;
   readonly clock?: Clock;
   /** What the kernel reports of the foreground programs; replaced by tests. */
   readonly readFacts?: ObserverPort["readFacts"];
+}
+
+export interface RestoredPane {
+  /** Printed before the program starts. */
+  readonly text: Uint8Array;
+  /** Its commands, oldest first, whose output is not kept. */
+  readonly commands: readonly CommandRecord[];
+  /** No program is started: what was there can be read. */
+  readonly isLost: boolean;
 }
 
 export type Chunk = Parameters<TerminalSink["chunk"]>[0];

@@ -30,6 +30,12 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
     mcp: "wsh_overlay with list: true shows",
   },
   panels: { http: "GET …/panels shows", cli: "A list of the panels shows", mcp: "wsh_panel with list: true shows" },
+  checkpoints: {
+    http: "GET /checkpoints lists",
+    cli: "`wsh list` and `wsh checkpoint list` show",
+    mcp: "wsh_checkpoint with action list shows",
+  },
+  restore: { http: "POST /checkpoints/restore", cli: "`wsh restore`", mcp: "wsh_checkpoint with action restore" },
   asks: {
     http: "GET …/ask lists",
     cli: "`wsh ask --list` shows",

@@ -14,6 +14,7 @@ export const SessionStateSchema = v.picklist([
   "fullscreen",
   "exited",
   "unresponsive",
+  "lost",
 ]);
 export type SessionState = v.InferOutput<typeof SessionStateSchema>;
 
@@ -62,6 +63,13 @@ export const WindowInfoSchema = v.object({
 });
 export type WindowInfo = v.InferOutput<typeof WindowInfoSchema>;
 
+/** Of a session whose process is gone: what came back of it. */
+export const LostInfoSchema = v.object({
+  saved_at: v.pipe(v.number(), v.description("Unix time in ms of its last checkpoint: what is newer is gone")),
+  why: v.pipe(v.string(), v.description("what is known of how its process ended")),
+});
+export type LostInfo = v.InferOutput<typeof LostInfoSchema>;
+
 export const SessionInfoSchema = v.object({
   /** `@s3`: a target that outlives the name. The pane's id, for a process that does not report its own. */
   id: v.string(),
@@ -92,6 +100,9 @@ export const SessionInfoSchema = v.object({
   /** Unix time in milliseconds. */
   created_at: v.number(),
   windows: v.array(WindowInfoSchema),
+  lost: v.optional(
+    v.pipe(LostInfoSchema, v.description("its process is gone; it can be read and restored; absent: it is there")),
+  ),
   private: v.optional(v.pipe(v.boolean(), v.description("nothing of the session is kept on disk; absent: false"))),
 });
 export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;

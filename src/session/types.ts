@@ -10,7 +10,7 @@ import type { ElementLimits, ScreenMode } from "../protocol/drawing.ts";
 import type { WshError } from "../protocol/errors.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
 import type { SecretPrompt } from "../protocol/secret.ts";
-import type { EndReason, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
+import type { EndReason, LostInfo, PaneInfo, SessionState, WindowInfo } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import type { PtyExit, PtyFlags } from "../pty/port.ts";
 import type { InputMode, TypedKey } from "./keyboard.ts";
@@ -37,6 +37,8 @@ export interface SessionOptions extends Size {
   readonly settings: SessionSettings;
   /** Unix time in ms at which the session was made, if that was in another process. */
   readonly createdAt?: number;
+  /** Its process was lost, and this one shows what is left. */
+  readonly lost?: LostInfo;
   readonly clock?: Clock;
 }
 

@@ -20,6 +20,7 @@ import { rowCells, rowLine } from "./rows/row-text.ts";
 import { StyleTable } from "./rows/styles.ts";
 import { markStale, type StoredRow, storedRow } from "./rows/xterm-row.ts";
 import { hasDefaultTabs, serialize } from "./serialize.ts";
+import type { StoredSource } from "./stored-text.ts";
 import { classifier } from "./stream/client-filter.ts";
 import { type Chunk, Intake } from "./stream/intake.ts";
 import { LastingChanges } from "./stream/outer-state.ts";
@@ -259,6 +260,11 @@ export class TerminalModel {
   /** Logical lines from one position to another (exclusive) or to the end. */
   text(from: Position, to?: Position, format: Format = "plain"): TextRange {
     return this.transcript.range(from, to ?? { line: this.lastLine, col: Number.POSITIVE_INFINITY }, format);
+  }
+
+  /** What `storedLines` and `storedAlternate` read. */
+  get stored(): StoredSource {
+    return this.emulator;
   }
 
   /** Text of a logical line, trailing blanks cut; null when it is not kept. */

@@ -15,7 +15,9 @@ const ROUNDS = 150;
 const AGE_MS = 1_500;
 
 async function listed(gateway: Gateway): Promise<SessionInfo[]> {
-  return (await gateway.unix("/sessions?all=true")).json();
+  const infos: SessionInfo[] = await (await gateway.unix("/sessions?all=true")).json();
+  // What was killed is lost, if it was written down by then.
+  return infos.filter(({ state }) => state !== "lost");
 }
 
 /** Asked of every process itself. */

@@ -3,9 +3,10 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { listSessions } from "../../instance/registry/registry.ts";
 import { paneId } from "../../protocol/names.ts";
-import type { SessionInfo } from "../../protocol/session.ts";
+import type { LostInfo, SessionInfo } from "../../protocol/session.ts";
 import { agentWords } from "../agents/rows.ts";
 import { collect } from "../arguments.ts";
+import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 import { asJson, findAll, isEnded, type Listed } from "../session/listed.ts";
@@ -61,15 +62,25 @@ function asRow(one: Listed): string[] {
   }
   const { info } = one;
   return [
-    info.running ? info.name : `${info.name} (${info.id})`,
+    info.running || info.lost !== undefined ? info.name : `${info.name} (${info.id})`,
     info.pid === null ? "-" : String(info.pid),
     shorten(info.command, COMMAND_CELLS),
     `${info.cols}x${info.rows}`,
     String(info.clients),
-    info.running ? info.state : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
+    info.lost !== undefined
+      ? lostWords(info.lost)
+      : info.running
+        ? info.state
+        : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
     agentCell(info),
     info.tags.join(", "),
   ];
+}
+
+/** When it was last known, and what became of it. */
+function lostWords({ saved_at, why }: LostInfo): string {
+  const since = ago(saved_at, Date.now());
+  return `lost: ${why}, saved ${/^\d+[mhd]$/.test(since) ? `${since} ago` : since}`;
 }
 
 function agentCell({ agent }: SessionInfo): string {

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
+import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { processState } from "../../instance/registry/liveness.ts";
 import { findSession } from "../../instance/registry/registry.ts";
 import { isForPane } from "../../operations/routing.ts";
@@ -33,7 +34,7 @@ export class SessionClient implements Disposable {
   /** @throws WshError session_not_found, host_unavailable, host_version */
   static async open(instance: Instance, target: string, events: ConnectionEvents = {}): Promise<SessionClient> {
     const parsed = parseTarget(target);
-    const entry = findSession(instance, parsed);
+    const entry = await findOrShow(instance, target);
     const name = entry.name ?? paneId(entry.id);
     let client: SessionClient;
     try {
@@ -106,6 +107,19 @@ export class SessionClient implements Disposable {
   [Symbol.dispose](): void {
     this.connection.close();
     this.whole.close();
+  }
+}
+
+/** As findSession; a lost session gets a process that shows what is left of it. @throws WshError session_not_found */
+async function findOrShow(instance: Instance, target: string): Promise<SessionEntry> {
+  const parsed = parseTarget(target);
+  try {
+    return findSession(instance, parsed);
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "session_not_found") throw thrown;
+    const { showLost } = await import("../../lost/find.ts");
+    if (!(await showLost(instance, target, { env: process.env, starter: "cli" }))) throw thrown;
+    return findSession(instance, parsed);
   }
 }
 

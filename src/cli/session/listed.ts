@@ -4,9 +4,11 @@
  * one that hangs delays the rest by at most a second.
  */
 import * as v from "valibot";
+import { hostname } from "../../instance/hostname.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
+import { loadSettings } from "../../instance/settings/settings.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
@@ -27,7 +29,8 @@ export type Listed =
   | { readonly entry: SessionEntry; readonly trouble: WshError };
 
 export async function findAll(instance: Instance): Promise<Listed[]> {
-  const asked = (await askAtServer(instance)) ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
+  const answered = await askAtServer(instance);
+  const asked = answered ?? (await Promise.all(listSessions(instance).map((each) => ask(each))));
   const dead = asked.filter((one) => "trouble" in one && one.trouble.code === "session_not_found");
   // Left behind by session processes that were killed.
   if (dead.length > 0)
@@ -35,7 +38,19 @@ export async function findAll(instance: Instance): Promise<Listed[]> {
       instance,
       dead.map(({ entry }) => entry.id),
     ).catch(() => []);
-  return asked.filter((one) => !dead.includes(one));
+  const there = asked.filter((one) => !dead.includes(one));
+  return answered === null ? [...there, ...(await lostBeside(instance, there))] : there;
+}
+
+/** Lost sessions, where no server says which there are. */
+async function lostBeside(instance: Instance, there: readonly Listed[]): Promise<Listed[]> {
+  const { listLost } = await import("../../lost/work.ts");
+  const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
+  const { values } = loadSettings(instance, { env: process.env });
+  return listLost(instance, new Set(ids), hostname(values.hostname)).map((info) => ({
+    entry: entryOf(instance, info),
+    info,
+  }));
 }
 
 /** The server's answer; null when it does not come in time, or not in this version's form. */
@@ -74,7 +89,7 @@ async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise
 }
 
 export function isEnded(one: Listed): boolean {
-  return "info" in one ? !one.info.running : one.entry.ended;
+  return "info" in one ? !one.info.running && one.info.state !== "lost" : one.entry.ended;
 }
 
 export function asJson(one: Listed): object {

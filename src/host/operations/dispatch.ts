@@ -37,6 +37,9 @@ export async function operate(
     throw new WshError("unknown_method", `this session process knows no operation '${request.op}'`);
   }
   requireAccess(operation, request.access);
+  if (pane.endedAs === "lost" && operation.access !== "observe") {
+    throw new WshError("session_lost", `session '${session.name}' is lost: its process is gone`);
+  }
   const { signal, caller, access, target } = request;
   const input = parseInput(operation, request.input);
   if (!isForPane(operation.name, target)) {

@@ -2,6 +2,24 @@
 import * as v from "valibot";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 
+/** A pane of a lost session, under the ids that it had. */
+export const RestoredSchema = v.object({
+  /** Folder of the session's checkpoint. */
+  directory: v.string(),
+  pane: v.number(),
+  session: v.number(),
+  window: v.number(),
+  created_at: v.number(),
+  /** How it was lost, in words, and when it was last saved. */
+  why: v.string(),
+  saved_at: v.number(),
+  /** A shell is started below what was there; else that can be read for a while. */
+  run: v.boolean(),
+  /** What the person is told below the rule. */
+  notes: v.array(v.string()),
+});
+export type RestoredSpec = v.InferOutput<typeof RestoredSchema>;
+
 export const HostSpecSchema = v.object({
   /** Path of the instance's HTTP socket, which names runtime directory and instance. */
   socket: v.string(),
@@ -30,6 +48,7 @@ export const HostSpecSchema = v.object({
       max_all: v.number(),
     }),
   ),
+  restored: v.optional(RestoredSchema),
   /** Replaces the setting, for a server started with a limit of its own. */
   max_sessions: v.optional(v.number()),
 });

@@ -30,5 +30,7 @@ export const LayoutSpecSchema = v.object({
   /** Null: the layout process of this session was lost, and its file says everything. */
   handed: v.nullable(HandedSessionSchema),
   session: v.number(),
+  /** What that file would say, where the session comes back from a checkpoint. */
+  tree: v.optional(v.unknown()),
 });
 export type LayoutSpec = v.InferOutput<typeof LayoutSpecSchema>;

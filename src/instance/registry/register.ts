@@ -15,6 +15,7 @@ import {
   type FileNames,
   fileNames,
   hostOfLink,
+  memberFile,
   nameFile,
   type SessionEntry,
   type SessionIds,
@@ -22,7 +23,7 @@ import {
 } from "./directories.ts";
 import { type LifeLock, lockBeside, lockState, takeLifeLock } from "./life-lock.ts";
 import { listenerPid } from "./liveness.ts";
-import { cleanStaleLocked, isOrphan, linkIds, linkName, removeOwn, unlinkIds, unlinkSocket } from "./registry.ts";
+import { cleanStaleLocked, isOrphan, link, linkIds, linkName, removeOwn, unlinkIds, unlinkSocket } from "./registry.ts";
 
 /**
  * How a session is named: as requested; by the next number; `default` while it is free, else the next number (plain
@@ -128,6 +129,56 @@ export async function restoreSession(
     own.discard();
     removeOwn(instance, session, name);
     return bindAndLink(instance, session, name, bind, session.ended);
+  });
+}
+
+/**
+ * Registers a process under the ids that a lost session had.
+ * @param lost with the pane's session where another process serves that (`isMember`); `ended`: it has the name of an
+ *   ended session, which can be read and reserves nothing
+ * @throws WshError session_running when a process has the ids, session_name_conflict, max_sessions_reached
+ */
+export async function claimLost(
+  instance: Instance,
+  lost: SessionIds & { readonly name: string; readonly ended: boolean; readonly isMember: boolean },
+  maxSessions: number,
+  bind: ClaimRequest["bind"],
+): Promise<Claim> {
+  checkSessionName(lost.name);
+  prepareRuntimeDir(instance);
+  const { id, session, window, name, ended, isMember } = lost;
+  return withDirectoryLock(instance.hostsDir, async () => {
+    cleanStaleLocked(instance, [id]);
+    if (isOccupied(hostSocket(instance, id))) {
+      throw new WshError("session_running", `session '${name}' runs: its pane has a process`);
+    }
+    const files = ended || isMember ? fileNames(instance) : withinLimit(instance, maxSessions);
+    if (!ended && !isMember) refuseConflict(instance, files, name);
+    // Ids that came from another state directory are not given out a second time.
+    await withCounters(instance, files, (next) => ({
+      result: null,
+      after: {
+        pane: Math.max(next.pane, id + 1),
+        session: Math.max(next.session, session + 1),
+        window: Math.max(next.window, window + 1),
+        name: next.name,
+      },
+    }));
+    const links = (): void => {
+      if (isMember) {
+        link(instance, id, memberFile(session, id));
+        return;
+      }
+      try {
+        linkIds(instance, { id, session, window });
+        if (ended) link(instance, id, `${nameFile(name)}~${id}`);
+        else linkName(instance, { id }, name, false);
+      } catch (error) {
+        unlinkIds(instance, { id, session, window });
+        throw error;
+      }
+    };
+    return { id, session, window, name, ...(await bindAnd(instance, id, bind, links)) };
   });
 }
 

@@ -210,6 +210,26 @@ export const settingsSchema = v.object({
     unit: "bytes",
   }),
 
+  checkpoint: choice(
+    ["off", "layout", "screen", "recent", "history"],
+    "recent",
+    "What is kept of a session so that it can come back: nothing; names, programs and places; the screen, too; with the newest 1,000 lines above it; or with all.",
+    { env: "WSH_CHECKPOINT" },
+  ),
+  checkpoint_days: integer(30, 1, 36_500, "How long the checkpoint of a lost session is kept.", { unit: "days" }),
+  checkpoint_bytes: integer(
+    256 * mib,
+    mib,
+    65_536 * mib,
+    "Largest size of all checkpoints; those of sessions that were lost first go first.",
+    { unit: "bytes" },
+  ),
+  restore_programs: list(
+    /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}(=[^\0\n]{1,200})?$/,
+    'entries NAME or NAME=LINE, such as "btop" or "mytool=mytool --resume"',
+    "More programs that are run again at once when a session is restored, by their own command line or by LINE.",
+  ),
+
   // Records
   log_level: choice(["error", "warn", "info", "debug"], "info", "Least urgent log line; client commands: warn.", {
     env: "WSH_LOG",

@@ -62,6 +62,7 @@ export interface CommandLogPort {
   readonly spools?: Spools | null;
   /** Whether a caller asked for what starts now. */
   isAskedFor?(): boolean;
+  readonly restored?: readonly CommandRecord[];
 }
 
 export interface CommandLogEvents {
@@ -88,7 +89,7 @@ export class CommandLog {
     private readonly port: CommandLogPort,
     private readonly limits: CommandLogLimits = defaultCommandLogLimits,
   ) {
-    this.records = new CommandRecords(limits);
+    this.records = new CommandRecords(limits, port.restored);
   }
 
   /** The shell that runs commands now. */
@@ -145,7 +146,6 @@ export class CommandLog {
   get runningCommand(): CommandRecord | null {
     return this.shell.running?.record ?? null;
   }
-
   /** Records kept, oldest first. */
   list(): CommandRecord[] {
     return this.records.list();

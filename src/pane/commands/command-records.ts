@@ -4,7 +4,7 @@
  */
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
-import { type Entry, GONE } from "./log-entry.ts";
+import { type Entry, GONE, restoredEntry } from "./log-entry.ts";
 
 export interface CommandLogLimits {
   /** Records kept. */
@@ -28,7 +28,13 @@ export class CommandRecords {
   /** Id of the newest. */
   lastId = 0;
 
-  constructor(private readonly limits: CommandLogLimits) {}
+  /** @param restored of the same pane before it was lost: their output is not kept */
+  constructor(
+    private readonly limits: CommandLogLimits,
+    restored: readonly CommandRecord[] = [],
+  ) {
+    for (const record of restored) this.add(restoredEntry(record));
+  }
 
   get(id: number): Entry | null {
     return this.entries.get(id) ?? null;

@@ -8,6 +8,7 @@ import { readTerminalReader } from "../../platform/foreground.ts";
 import { platform } from "../../platform/platform.ts";
 import { ShellImage } from "../../platform/process-image.ts";
 import type { AgentInfo } from "../../protocol/agent.ts";
+import type { CommandRecord } from "../../protocol/commands.ts";
 import type { WshError } from "../../protocol/errors.ts";
 import type { PtyExit } from "../../pty/port.ts";
 import { isSecret } from "../../pty/port.ts";
@@ -70,6 +71,8 @@ export interface CommandsPort {
   readonly shellFile?: string | null;
   /** A key for a shell inside; null or absent: there are no files to give to shells. */
   readonly newKey?: (() => ChildKey) | null;
+  /** Commands of the same pane before it was lost. */
+  readonly restored?: readonly CommandRecord[];
   /** Kept equal to the secrets of shells inside. */
   readonly childNonces?: Set<string>;
   /** The agent in the foreground, as last seen. */
@@ -108,7 +111,11 @@ export class Commands {
     this.shells = new ChildShells(port.childNonces ?? new Set());
     this.spools = port.spool === null || port.spool === undefined ? null : new Spools(port.spool);
     const isAskedFor = (): boolean => port.isAskedFor === true || this.runs.isPending;
-    this.log = new CommandLog({ text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor }, limits);
+    const { restored = [] } = port;
+    this.log = new CommandLog(
+      { text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor, restored },
+      limits,
+    );
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });
     this.echo = new EchoTracker(text, clock);
     this.cookedLine = new CookedLine(() => program.flags());

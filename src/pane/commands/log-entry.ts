@@ -40,6 +40,8 @@ export interface Entry {
   /** Takes what memory does not keep; null when it is lost. */
   readonly spool: Spool | null;
   readonly gaps: OutputGaps;
+  /** Only its record came back when the session was restored. */
+  readonly isRestored?: true;
 }
 
 /** What a D said, and where it stood. */
@@ -86,15 +88,16 @@ export type Comparison =
 
 const PRIVATE = "what was printed while a password was asked for is not stored";
 const NOT_ASKED_FOR = "only the output of what exec or run starts is kept whole (spool_command_bytes)";
+const NOT_RESTORED = "it ran before the session was lost, and outputs of commands are not kept in checkpoints";
 /** Why an output is not kept any more. */
 export const GONE = "newer commands took its place";
 
 /** What is kept of a command's output now. */
-export function storedOutput({ output, spool, gaps }: Entry, text: TerminalText): StoredOutput {
+export function storedOutput({ output, spool, gaps, isRestored }: Entry, text: TerminalText): StoredOutput {
   const isOver = output instanceof PackedLines;
   const kept = isOver ? output.lines() : output.collect(text.position());
   const isGone = isOver && output.bytes === 0;
-  const why = isGone ? GONE : spool === null ? NOT_ASKED_FOR : PRIVATE;
+  const why = isRestored ? NOT_RESTORED : isGone ? GONE : spool === null ? NOT_ASKED_FOR : PRIVATE;
   return new StoredOutput(kept, spool?.view() ?? null, gaps.cutLines, why);
 }
 
@@ -119,6 +122,28 @@ export function startedRecord(
     first_line_id: position.line,
     last_line_id: null,
     output_lines: 0,
+  };
+}
+
+/** A command of which only the record came back. */
+export function restoredEntry(record: CommandRecord): Entry {
+  const { command, verified, output_lines: omitted } = record;
+  return {
+    record,
+    startedAt: 0,
+    scrolledAway: 0,
+    sent: null,
+    shown: command,
+    said: command,
+    indented: false,
+    history: {},
+    shell: null,
+    verified,
+    doubts: [],
+    output: new PackedLines({ head: [], tail: [], omitted }),
+    spool: null,
+    gaps: { cutLines: 0, isPrivate: false },
+    isRestored: true,
   };
 }
 

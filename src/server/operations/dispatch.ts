@@ -15,6 +15,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { createMissing, inMade } from "./create-missing.ts";
+import { findOrShow } from "./find-or-show.ts";
 
 /** A handler for every server operation: a missing one does not compile. */
 export type ServerHandlers = {
@@ -37,7 +38,7 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     if (context.only !== undefined) await requireOwnBusiness(hosts, name, input, context.only);
     const calls = { ...context, session: context.session };
     const made = await createMissing(hosts, handlers["sessions.create"], calls, name, input);
-    const found = await hosts.find(context.session, context.only);
+    const found = await findOrShow(hosts, context, context.session);
     const target = context.session;
     const host = isForPane(name, target) ? await hosts.paneOf(found, target) : wholeOf(hosts, found);
     context.reached?.(host.info);

@@ -1,6 +1,8 @@
 /**
  * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
  */
+import type { Restorer } from "../../lost/launch.ts";
+import { forgetAsked, listAll, listLost, restoreAsked } from "../../lost/work.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession } from "../../protocol/session.ts";
@@ -21,10 +23,11 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
   return {
     "sessions.list": async (input, { only }) => {
       requireOwnServer(state, input.server);
-      const listed = await hosts.list();
+      const there = await hosts.list();
+      const listed = [...there, ...listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname)];
       const infos = only === undefined ? listed : listed.filter((info) => info.id === only);
       const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
-      return input.all ? tagged : tagged.filter((info) => info.running);
+      return input.all ? tagged : tagged.filter((info) => info.running || info.state === "lost");
     },
     "sessions.create": async (input, context) => {
       const made = await create(input, context);
@@ -58,8 +61,23 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
     "ask.any": (input, context) => askAny(hosts, input, context),
     "history.search": (input, { signal }) => askHistory(state, { do: "search", input }, signal),
     "history.delete": (input, { signal }) => askHistory(state, { do: "delete", input }, signal),
+    "checkpoint.list": async () => listAll(state.instance, state.hostname),
+    "checkpoint.restore": async (input, context) => {
+      const done = await restoreAsked(state.instance, input, restorerOf(state, context));
+      for (const { id } of done.restored) {
+        state.sessionCreated();
+        await hosts.find(id);
+      }
+      return done;
+    },
+    "checkpoint.forget": (input) => forgetAsked(state.instance, input),
     "exec.fresh": (input, context) => execFresh(hosts, create, input, context),
   };
+}
+
+/** What belongs to a login comes from the caller, where it has one. */
+export function restorerOf(state: ServerState, context: Pick<CallContext, "env">): Restorer {
+  return { env: context.env ?? process.env, starter: "server", maxSessions: state.limits.max_sessions };
 }
 
 function askHistory<T>(state: ServerState, request: HistoryWork["request"], signal: AbortSignal): Promise<T> {

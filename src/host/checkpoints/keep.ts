@@ -1,0 +1,235 @@
+/**
+ * Keeps the checkpoint of this process's pane: when it is written, and when it goes. It is written a second after the
+ * pane has come to rest, and every half a minute while it prints; not while a password is asked for, not for a private
+ * session, and not when nothing has changed. It is removed when the session is over: what is left is what was lost.
+ *
+ * Owns one timer, which runs only while something is unwritten, and the writer. Runs per chunk: a comparison.
+ */
+import type { Logger } from "../../instance/log/log.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { Settings } from "../../instance/settings/table.ts";
+import { isSecret } from "../../pty/port.ts";
+import { PartWriter } from "../../store/checkpoint/part-writer.ts";
+import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
+import { pruneSometimes } from "../../store/checkpoint/prune.ts";
+import type { Foreground } from "../../store/checkpoint/record.ts";
+import type { Membership } from "../membership.ts";
+import type { Session } from "../session.ts";
+import { foregroundOf, type PaneStart, paneState } from "./pane-state.ts";
+
+/** From the last output to writing, in ms. */
+const REST_MS = 1_000;
+/** Longest that something stays unwritten while the pane prints on, in ms. */
+const LONGEST_MS = 30_000;
+/** A pane that rests again and again, as a clock does, is written at most so many times in LONGEST_MS. */
+const BURST = 5;
+/** A line that came back counts as resumed once it has run this long, in ms, or has ended well. */
+const RESUMED_MS = 10_000;
+
+export interface CheckpointsPort {
+  readonly session: Session;
+  readonly instance: Instance;
+  readonly membership: Membership;
+  readonly start: PaneStart;
+  readonly settings: Pick<Settings, "checkpoint" | "checkpoint_days" | "checkpoint_bytes">;
+  readonly logger: Logger;
+  /** The pane has come back: nobody else may restore it. */
+  readonly isRestored: boolean;
+  /** What ran when the pane was lost, until it runs again. */
+  readonly resumed: Foreground | null;
+}
+
+export class Checkpoints implements Disposable {
+  private writer: PartWriter | null = null;
+  /** The session whose folder the writer writes to. */
+  private folder = 0;
+  private timer: Timer | null = null;
+  private firstAt = 0;
+  private lastAt = 0;
+  private readonly writtenAt: number[] = [];
+  private written = "";
+  private writing: Promise<void> = Promise.resolve();
+  private isOver = false;
+  /** The session is being ended from outside: nothing is removed any more. */
+  private isKept = false;
+  private failing = false;
+  private resumed: Foreground | null;
+  private readonly listeners: (() => void)[];
+
+  constructor(private readonly port: CheckpointsPort) {
+    const { session, resumed } = port;
+    const { pane } = session;
+    this.resumed = resumed;
+    const touch = (): void => this.touch();
+    this.listeners = [
+      pane.events.on("chunk", touch),
+      pane.events.on("title", touch),
+      session.events.on("renamed", touch),
+      session.events.on("tagged", touch),
+      session.events.on("resized", touch),
+      session.events.on("info", () => this.infoChanged()),
+      session.events.on("destroyed", () => this.over()),
+    ];
+    if (resumed !== null) this.followResumed(resumed);
+    if (port.isRestored) this.writing = this.claim();
+    this.touch();
+  }
+
+  /** Something has changed: it will be written. Runs per chunk. */
+  touch(): void {
+    this.lastAt = performance.now();
+    if (this.timer !== null || this.isOver) return;
+    this.firstAt = this.lastAt;
+    this.arm(REST_MS);
+  }
+
+  /** Writes now. @throws what keeps it from being written */
+  async writeNow(endedBy: string | null = null): Promise<void> {
+    this.disarm();
+    const done = this.writing.then(() => this.write(endedBy));
+    this.writing = done.catch(() => {});
+    await done;
+  }
+
+  /** This process is being ended from outside: the session is to come back as it is now. */
+  async lastOf(signal: string): Promise<void> {
+    if (this.isOver) return;
+    this.isKept = true;
+    await this.writeNow(signal).catch((error) => this.failed(error));
+    this.stop();
+    this.writer?.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.over();
+  }
+
+  private async claim(): Promise<void> {
+    const { membership, start } = this.port;
+    await this.writerFor(membership.session ?? start.session)
+      .claim()
+      .catch((error) => this.failed(error));
+  }
+
+  private arm(ms: number): void {
+    this.timer = setTimeout(() => this.due(), ms);
+    this.timer.unref();
+  }
+
+  private disarm(): void {
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+  }
+
+  private due(): void {
+    this.timer = null;
+    const now = performance.now();
+    const left = Math.min(REST_MS - (now - this.lastAt), LONGEST_MS - (now - this.firstAt));
+    if (left > 0) {
+      this.arm(left);
+      return;
+    }
+    const burst = this.writtenAt.at(-BURST) ?? Number.NEGATIVE_INFINITY;
+    const early = LONGEST_MS - (now - burst);
+    if (early > 0 && now - this.firstAt < LONGEST_MS) {
+      this.arm(early);
+      return;
+    }
+    // What follows a password prompt is output, and is written then.
+    if (isSecret(this.port.session.pane.flags())) return;
+    this.writing = this.writing
+      .then(() => this.write(null))
+      .then(
+        () => {
+          this.failing = false;
+        },
+        (error) => this.failed(error),
+      );
+  }
+
+  private async write(endedBy: string | null): Promise<void> {
+    const { session, membership, start, settings } = this.port;
+    const { pane } = session;
+    const kept = settings.checkpoint;
+    // A program that has ended leaves nothing to come back to, and its session is over in a moment.
+    if (this.isOver || kept === "off" || session.isPrivate || pane.exit !== null) return;
+    const writer = this.writerFor(membership.session ?? start.session);
+    const state = await pane.terminal.atRest(() => {
+      if (isSecret(pane.flags())) return null;
+      const foreground = this.resumed ?? foregroundOf(pane);
+      const own = { ...start, session: membership.session ?? start.session };
+      return paneState(session, own, kept, foreground, { isMember: membership.isMember, endedBy });
+    });
+    if (state === null || state.digest === this.written) return;
+    await writer.write(state.history, (history) => state.blocks(history));
+    if (this.written === "") pruneSometimes(this.port.instance, settings);
+    this.written = state.digest;
+    this.writtenAt.push(performance.now());
+    if (this.writtenAt.length > BURST) this.writtenAt.shift();
+  }
+
+  /** A pane may be moved to another session. */
+  private writerFor(session: number): PartWriter {
+    if (this.writer !== null && this.folder === session) return this.writer;
+    this.writer?.remove();
+    const { instance, start } = this.port;
+    const directory = sessionDir(instance, session);
+    this.folder = session;
+    this.written = "";
+    this.writer = new PartWriter(directory, panePart(start.pane), [instance.stateDir, checkpointsDir(instance)]);
+    return this.writer;
+  }
+
+  private infoChanged(): void {
+    if (!this.port.session.isPrivate) {
+      this.touch();
+      return;
+    }
+    this.disarm();
+    this.writer?.remove();
+    this.writer = null;
+    this.written = "";
+  }
+
+  /** Until what came back runs again, the checkpoint says what ran: a failed restore loses nothing. */
+  private followResumed({ line }: Foreground): void {
+    const { log } = this.port.session.pane.commands;
+    const isNew = (record: { readonly id: number }): boolean => record.id >= first;
+    const first = log.nextId;
+    const forget = (): void => {
+      this.resumed = null;
+      listener[Symbol.dispose]();
+      this.touch();
+    };
+    const listener = log.on({
+      started: (record) => {
+        if (isNew(record) && record.command?.trim() !== line.trim() && record.command !== null) forget();
+      },
+      finished: (record) => {
+        const took = record.duration_ms ?? 0;
+        if (isNew(record) && (record.exit_code === 0 || took >= RESUMED_MS)) forget();
+      },
+    });
+    this.listeners.push(() => listener[Symbol.dispose]());
+  }
+
+  private failed(error: unknown): void {
+    if (!this.failing) this.port.logger.warn("the session's checkpoint cannot be written", { error });
+    this.failing = true;
+    // The next output tries again.
+  }
+
+  private stop(): void {
+    this.isOver = true;
+    this.disarm();
+    for (const off of this.listeners) off();
+  }
+
+  private over(): void {
+    if (this.isOver || this.isKept) return;
+    this.stop();
+    // Of a session that was restored and has not been written since, what it came from stays.
+    if (this.port.isRestored && this.written === "") this.writer?.close();
+    else this.writer?.remove();
+  }
+}

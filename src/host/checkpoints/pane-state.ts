@@ -1,0 +1,139 @@
+/** What a checkpoint keeps of a pane at a moment: read between two chunks, and nothing is changed by it. */
+import type { Pane } from "../../pane/pane.ts";
+import { bootId } from "../../platform/boot.ts";
+import { platform } from "../../platform/platform.ts";
+import type { CommandRecord } from "../../protocol/commands.ts";
+import type { Block } from "../../store/checkpoint/blocks.ts";
+import { MAX_BLOCK_BYTES } from "../../store/checkpoint/blocks.ts";
+import { cutLine, type HistorySource } from "../../store/checkpoint/part-writer.ts";
+import { CHECKPOINT_VERSION, type Foreground, type PaneRecord } from "../../store/checkpoint/record.ts";
+import { thisMachine } from "../../store/checkpoint/sessions.ts";
+import { storedAlternate, storedLines } from "../../terminal/stored-text.ts";
+import type { Session } from "../session.ts";
+
+/** Lines above the screen that `recent` keeps. */
+const RECENT_LINES = 1_000;
+/** Commands that a checkpoint has, the newest, and characters of one's line. */
+const MAX_COMMANDS = 1_000;
+const MAX_COMMAND = 4_096;
+/** Characters of a block that are far from its limit in bytes. */
+const MAX_CHARS = MAX_BLOCK_BYTES / 4;
+
+export type Kept = "layout" | "screen" | "recent" | "history";
+
+/** What of the pane is known from its start, and does not change. */
+export interface PaneStart {
+  readonly pane: number;
+  readonly session: number;
+  readonly window: number;
+  readonly program: PaneRecord["program"];
+  readonly env: Readonly<Record<string, string>>;
+  readonly nofile: number | null;
+}
+
+export interface PaneState {
+  /** Equal for two states between which nothing worth keeping has changed. */
+  readonly digest: string;
+  readonly history: HistorySource | null;
+  blocks(history: PaneRecord["history"]): Block[];
+}
+
+/** @param foreground what can be run again @param endedBy the signal that ends this process */
+export function paneState(
+  session: Session,
+  start: PaneStart,
+  kept: Kept,
+  foreground: Foreground | null,
+  { isMember, endedBy }: { readonly isMember: boolean; readonly endedBy: string | null },
+): PaneState {
+  const { pane } = session;
+  const { terminal } = pane;
+  const { screenTop, firstLine, stored } = terminal;
+  const withScreen = kept !== "layout";
+  const screen = withScreen ? linesBlock(storedLines(stored, screenTop, terminal.lastLine)) : "";
+  const alternate = withScreen ? storedAlternate(stored) : null;
+  const commands = withScreen ? commandsBlock(pane.commands.log.list()) : "[]";
+  const about = {
+    version: CHECKPOINT_VERSION,
+    boot: bootId(),
+    machine: thisMachine(),
+    ended_by: endedBy,
+    pane: start.pane,
+    session: {
+      id: start.session,
+      window: start.window,
+      name: session.name,
+      tags: [...session.tags],
+      created_at: session.createdAt,
+      ...session.size,
+    },
+    is_member: isMember,
+    rows: terminal.rows,
+    cols: terminal.cols,
+    title: terminal.title,
+    cwd: pane.cwd,
+    program: start.program,
+    env: start.env,
+    nofile: start.nofile,
+    foreground,
+    exit: pane.exit,
+    screen_line: screenTop,
+  } satisfies Omit<PaneRecord, "saved_at" | "history">;
+  const first = kept === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
+  const history: HistorySource | null =
+    kept === "recent" || kept === "history"
+      ? { first, end: screenTop, lines: (from, end) => storedLines(stored, from, end - 1) }
+      : null;
+  const texts = [JSON.stringify(about), screen, alternate?.join("\n") ?? "", commands, String(first)];
+  return {
+    digest: String(Bun.hash(texts.join("\0"))),
+    history,
+    blocks: (at) => [
+      { kind: "about", text: JSON.stringify({ ...about, saved_at: Date.now(), history: at }) },
+      ...(withScreen ? [{ kind: "screen", text: screen } as const] : []),
+      ...(alternate === null ? [] : [{ kind: "alternate", text: linesBlock(alternate) } as const]),
+      { kind: "commands", text: commands },
+    ],
+  };
+}
+
+function linesBlock(lines: readonly string[]): string {
+  const texts = lines.map((line) => cutLine(line));
+  while (texts.length > 0 && texts.at(-1) === "") texts.pop();
+  let chars = 0;
+  let from = texts.length;
+  // Of lines that are too many, the last are those that were seen.
+  while (from > 0 && chars + (texts[from - 1]?.length ?? 0) < MAX_CHARS) chars += (texts[--from]?.length ?? 0) + 1;
+  return texts.slice(from).join("\n");
+}
+
+function commandsBlock(records: readonly CommandRecord[]): string {
+  const newest = records.slice(-MAX_COMMANDS).map((record) => ({
+    ...record,
+    command: record.command?.slice(0, MAX_COMMAND) ?? null,
+  }));
+  for (let from = 0; ; from = from * 2 + 1) {
+    const text = JSON.stringify(newest.slice(from));
+    if (text.length <= MAX_CHARS) return text;
+  }
+}
+
+/** The line that started what is in the foreground; null at a prompt. */
+export function foregroundOf(pane: Pane): Foreground | null {
+  const agent = pane.agent.info?.name ?? null;
+  const group = pane.foreground;
+  const program = group === null ? null : (platform().processes.stat(group)?.name ?? null);
+  if (pane.runsOneCommand) return { line: pane.command, cwd: pane.startCwd, program, agent };
+  // The oldest: what runs in a shell inside comes back with that shell, or not at all.
+  const running = pane.commands.log.list().find(({ state }) => state === "running");
+  if (running?.command != null) return { line: running.command, cwd: running.cwd, program, agent };
+  const isKnown = pane.commands.log.active || group === null || group === pane.pid;
+  if (isKnown || group === null) return null;
+  const args = platform().processes.args(group);
+  const cwd = platform().processes.cwd(group);
+  return args.length === 0 ? null : { line: args.map(quoted).join(" "), cwd, program, agent };
+}
+
+function quoted(word: string): string {
+  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+}

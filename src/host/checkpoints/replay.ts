@@ -1,0 +1,125 @@
+/**
+ * A lost pane, made ready to be shown again: the lines that were kept, above a rule that marks them as old; or, where it
+ * is only read, as it was. Types nothing and starts nothing.
+ */
+import * as v from "valibot";
+import type { RestoredPane } from "../../pane/types.ts";
+import { type CommandRecord, CommandRecordSchema } from "../../protocol/commands.ts";
+import { readHistory, readPane, type StoredPane } from "../../store/checkpoint/part-reader.ts";
+import type { Foreground, PaneRecord } from "../../store/checkpoint/record.ts";
+
+const DIM = "\x1b[0;2m";
+const RESET = "\x1b[0m";
+const LINE_END = "\r\n";
+const encoder = new TextEncoder();
+const CommandsSchema = v.array(CommandRecordSchema);
+
+export interface Replay {
+  readonly record: PaneRecord;
+  readonly restored: RestoredPane;
+  /** What ran in the foreground. */
+  readonly foreground: Foreground | null;
+}
+
+export interface ReplayRequest {
+  readonly directory: string;
+  readonly pane: number;
+  /** How the session was lost, in words. */
+  readonly why: string;
+  /** The program is started; else what was there is shown. */
+  readonly run: boolean;
+  readonly cols: number;
+  readonly rows: number;
+  /** What else the rule says: what could not be brought back. */
+  readonly notes: readonly string[];
+}
+
+/** @throws WshError checkpoint_not_found, checkpoint_damaged, checkpoint_too_new, unsafe_path */
+export function replay(request: ReplayRequest): Replay {
+  const stored = readPane(request.directory, request.pane);
+  const history = readHistory(request.directory, stored);
+  const above = withGaps(history.lines);
+  const text = request.run ? continued(stored, above, request) : asItWas(stored, above, request.rows);
+  const shift = history.lines.length === 0 ? stored.record.screen_line : history.first;
+  const restored = {
+    text: encoder.encode(text),
+    commands: commandsOf(stored, shift),
+    isLost: !request.run,
+  };
+  return { record: stored.record, restored, foreground: stored.record.foreground };
+}
+
+/** Lines as they can be printed; missing ones are counted. */
+function withGaps(lines: readonly (string | null)[]): string[] {
+  const out: string[] = [];
+  let missing = 0;
+  const flush = (): void => {
+    if (missing > 0)
+      out.push(`${DIM}[${missing} line${missing === 1 ? "" : "s"} of the checkpoint cannot be read]${RESET}`);
+    missing = 0;
+  };
+  for (const line of lines) {
+    if (line === null) missing++;
+    else {
+      flush();
+      out.push(line);
+    }
+  }
+  flush();
+  return out;
+}
+
+const DAMAGED = [`${DIM}[the screen of the checkpoint cannot be read]${RESET}`];
+
+/** Everything above a rule; what is printed next stands below it. */
+function continued(stored: StoredPane, above: readonly string[], { cols, why, notes }: ReplayRequest): string {
+  const old = [...above, ...(stored.screen ?? DAMAGED), ...(stored.alternate ?? [])];
+  while (old.length > 0 && old.at(-1) === "") old.pop();
+  const rule = ruleText(`restored: above as of ${moment(stored.record.saved_at)}, ${why}`, cols);
+  const said = notes.map((note) => `${DIM}${note}${RESET}`);
+  return [...old.map((line) => line + RESET), `${DIM}${rule}${RESET}`, ...said, ""].join(LINE_END);
+}
+
+/** History, then a screen that begins where it did. */
+function asItWas({ screen, alternate }: StoredPane, above: readonly string[], rows: number): string {
+  const history = above.map((line) => line + RESET + LINE_END).join("");
+  // As many line ends as bring the row below the last line to the top.
+  const scrolled = history === "" ? "" : `${LINE_END.repeat(rows - 1)}\x1b[H`;
+  const normal = (screen ?? DAMAGED).map((line) => line + RESET).join(LINE_END);
+  if (alternate === null) return history + scrolled + normal;
+  return `${history}${scrolled}${normal}\x1b[?1049h\x1b[H${alternate.map((line) => line + RESET).join(LINE_END)}`;
+}
+
+/** A line across the terminal with words in it. */
+export function ruleText(words: string, cols: number): string {
+  const text = ` ${words} `.slice(0, Math.max(0, cols - 4));
+  return `──${text}${"─".repeat(Math.max(0, cols - 2 - text.length))}`;
+}
+
+/** As a person writes it where they are: `2026-11-22 10:31`. */
+function moment(at: number): string {
+  const date = new Date(at);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** The commands with the numbers that their lines have now; one that ran then has ended with the pane. */
+function commandsOf({ commands, record }: StoredPane, shift: number): CommandRecord[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(commands);
+  } catch {
+    return [];
+  }
+  const parsed = v.safeParse(CommandsSchema, value);
+  if (!parsed.success) return [];
+  return parsed.output.map((command) => ({
+    ...command,
+    ...(command.state === "running" ? { state: "lost" as const, ended_at: record.saved_at } : {}),
+    output_start: 0,
+    output_end: 0,
+    first_line_id: Math.max(0, command.first_line_id - shift),
+    last_line_id: Math.max(0, (command.last_line_id ?? record.screen_line) - shift),
+  }));
+}

@@ -1,0 +1,66 @@
+/** A lost session in the form of every list: as it was when it was last saved. */
+import { paneId, sessionId, windowId } from "../protocol/names.ts";
+import type { PaneInfo, SessionInfo } from "../protocol/session.ts";
+import type { PaneRecord } from "../store/checkpoint/record.ts";
+import type { LostSession } from "../store/checkpoint/sessions.ts";
+
+/** @param server the machine's name, by the setting */
+export function lostInfo(lost: LostSession, server: string): SessionInfo {
+  const { session, panes, saved_at, why, number } = lost;
+  const [first] = panes;
+  const idle = Math.max(0, Date.now() - saved_at);
+  const shown = panes.map((pane, index) => paneInfo(pane, index));
+  return {
+    id: sessionId(number),
+    pane_id: paneId(first?.pane ?? 0),
+    name: session.name,
+    server,
+    pid: null,
+    command: first?.foreground?.line ?? first?.program.display ?? "",
+    rows: session.rows,
+    cols: session.cols,
+    clients: 0,
+    attached: 0,
+    tags: [...session.tags],
+    last_activity_ms: idle,
+    idle_ms: idle,
+    running: false,
+    state: "lost",
+    cwd: first?.cwd ?? null,
+    title: first?.title ?? "",
+    exit_code: null,
+    signal: null,
+    created_at: session.created_at,
+    windows: windowsOf(lost, shown),
+    lost: { saved_at, why },
+  };
+}
+
+function windowsOf({ session, layout }: LostSession, panes: readonly PaneInfo[]): SessionInfo["windows"] {
+  const { rows, cols, window } = session;
+  const one = { index: 0, name: "", active: true, rows, cols };
+  if (layout === null) return [{ ...one, id: windowId(window), panes: [...panes] }];
+  // Which pane is in which window stands in the tree, which only the layout process reads.
+  return layout.windows.map((id, index) => ({
+    ...one,
+    id: windowId(id),
+    index,
+    active: index === 0,
+    panes: index === 0 ? [...panes] : [],
+  }));
+}
+
+function paneInfo({ pane, rows, cols, cwd, title, program, foreground }: PaneRecord, index: number): PaneInfo {
+  return {
+    id: paneId(pane),
+    index,
+    active: index === 0,
+    pid: null,
+    command: foreground?.line ?? program.display,
+    rows,
+    cols,
+    cwd,
+    title,
+    state: "lost",
+  };
+}

@@ -1,0 +1,29 @@
+/** Makes a lost session run again, under the name, the ids and the layout that it had. */
+import type { Instance } from "../instance/paths.ts";
+import { WshError } from "../protocol/errors.ts";
+import { checkSessionName } from "../protocol/names.ts";
+import type { SessionInfo } from "../protocol/session.ts";
+import type { LostSession } from "../store/checkpoint/sessions.ts";
+import { makeRoom, type Restorer, startPane } from "./launch.ts";
+import { restoreSplit } from "./split.ts";
+
+/**
+ * @param as another name than it had
+ * @throws WshError session_running, session_name_conflict, max_sessions_reached, and those of new sessions
+ */
+export async function restoreSession(
+  instance: Instance,
+  lost: LostSession,
+  as: string | undefined,
+  restorer: Restorer,
+): Promise<SessionInfo> {
+  const name = as === undefined ? lost.session.name : checkSessionName(as);
+  const named: LostSession = { ...lost, session: { ...lost.session, name } };
+  for (const { pane } of lost.panes) await makeRoom(instance, pane);
+  if (lost.layout !== null) {
+    return restoreSplit(instance, named, lost.layout, restorer);
+  }
+  const [pane] = lost.panes;
+  if (pane === undefined) throw new WshError("checkpoint_not_found", `session '${name}' has no pane`);
+  return startPane(instance, named, pane, restorer, { isMember: false });
+}

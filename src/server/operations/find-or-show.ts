@@ -1,0 +1,18 @@
+/** Finds the session that a call names; a lost one gets a process that shows what is left of it. */
+import type { CallContext } from "../../operations/call.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Host } from "../hosts/session-host.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+
+/** @throws WshError session_not_found, and those of a checkpoint */
+export async function findOrShow(hosts: Hosts, context: CallContext, session: string): Promise<Host> {
+  const { only, env = process.env } = context;
+  try {
+    return await hosts.find(session, only);
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "session_not_found") throw thrown;
+    const { showLost } = await import("../../lost/find.ts");
+    if (!(await showLost(hosts.instance, session, { env, starter: "server" }, only))) throw thrown;
+    return hosts.find(session, only);
+  }
+}

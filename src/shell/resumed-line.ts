@@ -1,0 +1,119 @@
+/**
+ * Which command lines are run again at once when a pane comes back: those that only show something, or go on where they
+ * were. Every other line is offered at the prompt, and the person decides. A line is safe as a whole or not at all: one
+ * program with plain arguments, and nothing of the shell's own language but quotes. Pure.
+ */
+
+export interface ResumedLine {
+  readonly line: string;
+  /** Run at once; else it stands at the prompt, unsent. */
+  readonly runs: boolean;
+}
+
+/** Whether these arguments are harmless; the line that resumes, where it is another. */
+type Rule = (args: readonly string[]) => boolean | string;
+
+const always: Rule = () => true;
+
+/** Files and flags that neither run commands nor write. */
+const editor: Rule = (args) => args.every((arg) => !/^[-+]/.test(arg) || /^(-[RnOopM]|-[Oop]\d+|\+\d+|--)$/.test(arg));
+const pager: Rule = (args) => args.every((arg) => !arg.startsWith("+") || /^\+(F|G|\d+)$/.test(arg));
+const tail: Rule = (args) => args.some((arg) => /^(-[a-zA-Z0-9]*[fF]\d*|--follow(=.*)?|--retry)$/.test(arg));
+
+/** Options of ssh that take a value of their own. */
+const sshValues = new Set([..."BbcDEeFIiJLlmOopQRSWw"].map((letter) => `-${letter}`));
+
+/** A login: without a command, which would run a second time. */
+const login: Rule = (args) => {
+  let hosts = 0;
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? "";
+    if (arg === "-O" || arg === "-W" || /^-[a-zA-Z]*[fNTQ]/.test(arg)) return false;
+    if (/^-o$/.test(arg) && /command/i.test(args[at + 1] ?? "")) return false;
+    if (/^-o.*command/i.test(arg)) return false;
+    if (sshValues.has(arg)) at++;
+    else if (!arg.startsWith("-")) hosts++;
+  }
+  return hosts === 1;
+};
+
+/** An agent without a task in its line goes on with its own last conversation. */
+const resumes =
+  (line: string): Rule =>
+  (args) =>
+    args.length === 0 || args.join(" ") === line.split(" ").slice(1).join(" ") ? line : false;
+
+const rules: Readonly<Record<string, Rule>> = {
+  less: pager,
+  tail,
+  top: always,
+  htop: always,
+  man: (args) => args.every((arg) => /^[\w.:+-]+$/.test(arg) && !/^-[PH]|^--(pager|html)/.test(arg)),
+  vim: editor,
+  nvim: editor,
+  vi: editor,
+  view: editor,
+  ssh: login,
+  claude: resumes("claude --continue"),
+  codex: resumes("codex resume --last"),
+};
+
+/**
+ * What brings back the program that a line started.
+ * @param program name of the program that held the terminal, where it is known: another one than the line names is what
+ *   the line started, and nothing is known of that
+ * @param own entries of the setting restore_programs
+ */
+export function resumedLine(line: string, program: string | null, own: readonly string[] = []): ResumedLine {
+  const words = plainWords(line);
+  if (words === null) return { line, runs: false };
+  const [file = "", ...args] = words;
+  const name = file.slice(file.lastIndexOf("/") + 1);
+  for (const entry of own) {
+    const at = entry.indexOf("=");
+    if (name !== (at < 0 ? entry : entry.slice(0, at))) continue;
+    return { line: at < 0 ? line : entry.slice(at + 1), runs: true };
+  }
+  const rule = rules[name];
+  if (rule === undefined || (program !== null && !isSame(program, name))) return { line, runs: false };
+  const safe = rule(args);
+  return typeof safe === "string" ? { line: safe, runs: true } : { line, runs: safe };
+}
+
+/** Programs have their names cut, and editors, pagers and agents run under names of their own. */
+function isSame(program: string, name: string): boolean {
+  const aliases: Readonly<Record<string, readonly string[]>> = {
+    vi: ["vim", "nvim", "vim.basic", "vim.tiny", "busybox"],
+    vim: ["vim.basic", "vim.tiny", "vi", "vim.nox", "vim.gtk3"],
+    view: ["vim", "vi", "vim.basic", "vim.tiny"],
+    man: ["less", "pager", "more", "most"],
+    claude: ["node", "bun"],
+    codex: ["node", "bun"],
+  };
+  return program === name.slice(0, 15) || (aliases[name]?.includes(program) ?? false);
+}
+
+/** The words of a line in which nothing but quotes means anything to the shell; null for any other. */
+export function plainWords(line: string): string[] | null {
+  const words: string[] = [];
+  let word: string | null = null;
+  for (let at = 0; at < line.length; at++) {
+    const char = line.charAt(at);
+    if (char === "'" || char === '"') {
+      const end = line.indexOf(char, at + 1);
+      const inside = end < 0 ? null : line.slice(at + 1, end);
+      if (inside === null || (char === '"' && /[$`\\!]/.test(inside))) return null;
+      word = (word ?? "") + inside;
+      at = end;
+    } else if (char === " ") {
+      if (word !== null) words.push(word);
+      word = null;
+    } else if (/[A-Za-z0-9_./:@%+=,-]/.test(char) || char > "\x7f" || (char === "~" && word === null)) {
+      word = (word ?? "") + char;
+    } else return null;
+  }
+  if (word !== null) words.push(word);
+  const [first] = words;
+  // An assignment in front of a command is no program.
+  return first === undefined || first.includes("=") ? null : words;
+}

@@ -1,0 +1,92 @@
+/**
+ * Blocks: the form of everything in a checkpoint. Each carries its kind, its lengths and a checksum over all of it, and
+ * is compressed by itself. A reader that meets damage goes on at the next block whose checksum is right, so that what is
+ * damaged loses itself and nothing else. Pure.
+ */
+import zlib from "node:zlib";
+
+/** `about`: who and what; `screen`, `alternate`, `history`: lines of text; `commands`: records. */
+export const blockKinds = ["about", "screen", "alternate", "history", "commands"] as const;
+export type BlockKind = (typeof blockKinds)[number];
+
+export interface Block {
+  readonly kind: BlockKind;
+  readonly text: string;
+}
+
+const MAGIC = Buffer.from("wCB1", "latin1");
+/** Magic, kind (2 bytes), zero (2), stored length (4), length (4), checksum (8). */
+const HEADER_BYTES = 24;
+const LENGTHS_AT = 8;
+const CHECKSUM_AT = 16;
+/** Most that one block holds once it is unpacked, in bytes: a reader never allocates more for one. */
+export const MAX_BLOCK_BYTES = 4 * 1024 * 1024;
+/** Of zstd: the quickest, 0.5 ms for 50 KB of lines. */
+const LEVEL = 1;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** @throws RangeError for more text than a block holds */
+export function packBlock({ kind, text }: Block): Uint8Array {
+  const plain = encoder.encode(text);
+  if (plain.length > MAX_BLOCK_BYTES) throw new RangeError(`a block of ${plain.length} bytes`);
+  const stored = Bun.zstdCompressSync(plain, { level: LEVEL });
+  const block = Buffer.alloc(HEADER_BYTES + stored.length);
+  MAGIC.copy(block);
+  block.writeUInt16LE(blockKinds.indexOf(kind), MAGIC.length);
+  block.writeUInt32LE(stored.length, LENGTHS_AT);
+  block.writeUInt32LE(plain.length, LENGTHS_AT + 4);
+  block.set(stored, HEADER_BYTES);
+  block.writeBigUInt64LE(checksum(block), CHECKSUM_AT);
+  return block;
+}
+
+/** Over the header up to the checksum, and over what is stored. */
+function checksum(block: Uint8Array): bigint {
+  return Bun.hash.xxHash3(block.subarray(HEADER_BYTES), Bun.hash.xxHash3(block.subarray(0, CHECKSUM_AT)));
+}
+
+/**
+ * The whole blocks of a file, in order.
+ * @returns with how many runs of bytes between them belong to none
+ */
+export function readBlocks(bytes: Uint8Array): { readonly blocks: Block[]; readonly damaged: number } {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const blocks: Block[] = [];
+  let damaged = 0;
+  let at = 0;
+  let good = 0;
+  while (at < buffer.length) {
+    const found = buffer.indexOf(MAGIC, at);
+    if (found < 0) break;
+    const block = blockAt(buffer, found);
+    if (block === null) {
+      at = found + 1;
+      continue;
+    }
+    if (found > good) damaged++;
+    blocks.push(block.block);
+    at = block.end;
+    good = at;
+  }
+  return { blocks, damaged: damaged + (good < buffer.length ? 1 : 0) };
+}
+
+function blockAt(buffer: Buffer, start: number): { readonly block: Block; readonly end: number } | null {
+  if (start + HEADER_BYTES > buffer.length) return null;
+  const kind = blockKinds[buffer.readUInt16LE(start + MAGIC.length)];
+  const length = buffer.readUInt32LE(start + LENGTHS_AT);
+  const plain = buffer.readUInt32LE(start + LENGTHS_AT + 4);
+  const end = start + HEADER_BYTES + length;
+  if (kind === undefined || end > buffer.length || plain > MAX_BLOCK_BYTES) return null;
+  const whole = buffer.subarray(start, end);
+  if (buffer.readBigUInt64LE(start + CHECKSUM_AT) !== checksum(whole)) return null;
+  try {
+    const unpacked = zlib.zstdDecompressSync(whole.subarray(HEADER_BYTES), { maxOutputLength: MAX_BLOCK_BYTES });
+    if (unpacked.length !== plain) return null;
+    return { block: { kind, text: decoder.decode(unpacked) }, end };
+  } catch {
+    return null; // its checksum is right and its content is not: not ours
+  }
+}

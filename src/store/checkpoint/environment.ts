@@ -1,0 +1,58 @@
+/**
+ * What of a program's environment is kept on disk, and what it gets when it comes back. Names that sound like secrets
+ * are never written; sockets and displays belong to a login, so they come from whoever restores. Pure.
+ */
+type Environment = Readonly<Record<string, string>>;
+
+/** Names of secrets, in any part of a name. */
+const secret = /TOKEN|KEY|SECRET|PASS(WORD|WD|PHRASE)?|CREDENTIAL|AUTH|COOKIE|PRIVATE|SESSION_ID/i;
+/** Names whose values mean something only in the login that set them. */
+const ofLogin = new Set([
+  "SSH_AUTH_SOCK",
+  "SSH_AGENT_PID",
+  "SSH_CONNECTION",
+  "SSH_CLIENT",
+  "SSH_TTY",
+  "GPG_AGENT_INFO",
+  "GNOME_KEYRING_CONTROL",
+  "KRB5CCNAME",
+  "DBUS_SESSION_BUS_ADDRESS",
+  "DBUS_STARTER_ADDRESS",
+  "DISPLAY",
+  "WAYLAND_DISPLAY",
+  "XAUTHORITY",
+  "XDG_RUNTIME_DIR",
+  "XDG_SESSION_ID",
+  "INVOCATION_ID",
+  "JOURNAL_STREAM",
+  "NOTIFY_SOCKET",
+  "WSH_SOCKET",
+  "WSH_NOFILE",
+]);
+/** Longest value that is kept, in characters: longer ones are data that a program passes on. */
+const MAX_VALUE = 8 * 1024;
+/** Most of an environment that is kept, in characters. */
+const MAX_TOTAL = 128 * 1024;
+
+/** The part of an environment that may be written. */
+export function keptEnvironment(env: Environment): Record<string, string> {
+  const kept: Record<string, string> = {};
+  let total = 0;
+  for (const [name, value] of Object.entries(env)) {
+    if (isOfWhoRestores(name) || value.length > MAX_VALUE) continue;
+    total += name.length + value.length;
+    if (total > MAX_TOTAL) break;
+    kept[name] = value;
+  }
+  return kept;
+}
+
+/** What was kept, with what belongs to whoever restores as it is there. */
+export function restoredEnvironment(kept: Environment, restorer: Environment): Record<string, string> {
+  const own = Object.entries(restorer).filter(([name]) => isOfWhoRestores(name));
+  return { ...keptEnvironment(kept), ...Object.fromEntries(own) };
+}
+
+function isOfWhoRestores(name: string): boolean {
+  return ofLogin.has(name) || secret.test(name);
+}

@@ -1,0 +1,144 @@
+/**
+ * Reads checkpoints: the newest generation that is whole enough, and the lines above the screen that belong to it. Only
+ * files of this user that nobody else could write are read, and none beyond a size.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import type * as v from "valibot";
+import { checkOwnDir, checkOwnFile } from "../../instance/owned-files.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { type Block, type BlockKind, readBlocks } from "./blocks.ts";
+import { historyOf, ownFiles } from "./part-writer.ts";
+import { historyFile, type Part, panePart, stateFile } from "./places.ts";
+import { LayoutRecordSchema, type PaneRecord, PaneRecordSchema, parseRecord } from "./record.ts";
+
+/** Largest file that is read whole, in bytes; of a longer history its end. A screen and records are far smaller. */
+const MAX_FILE_BYTES = 64 * 1024 * 1024;
+/** Most lines above a screen: the largest value of scrollback_lines. */
+const MAX_LINES = 1_000_000;
+
+/** Lines, some of which may be missing. */
+export interface StoredLines {
+  /** Number of the first. */
+  readonly first: number;
+  readonly lines: readonly (string | null)[];
+}
+
+export interface StoredPane {
+  readonly record: PaneRecord;
+  readonly generation: number;
+  /** Lines of the normal screen; null: damaged. */
+  readonly screen: readonly string[] | null;
+  /** Rows of the alternate screen, where it was shown. */
+  readonly alternate: readonly string[] | null;
+  /** As JSON; empty where none were kept. */
+  readonly commands: string;
+  /** Something of the state could not be read. */
+  readonly damaged: boolean;
+}
+
+/**
+ * The newest generation of a pane that can be read.
+ * @throws WshError checkpoint_not_found, checkpoint_damaged, checkpoint_too_new, unsafe_path
+ */
+export function readPane(directory: string, pane: number): StoredPane {
+  const { record, blocks, generation, damaged } = newest(directory, panePart(pane), PaneRecordSchema);
+  const linesOf = (kind: BlockKind): string[] | null => {
+    const block = blocks.find((each) => each.kind === kind);
+    return block === undefined ? null : block.text.split("\n");
+  };
+  return {
+    record,
+    generation,
+    screen: linesOf("screen"),
+    alternate: linesOf("alternate"),
+    commands: blocks.find(({ kind }) => kind === "commands")?.text ?? "[]",
+    damaged,
+  };
+}
+
+/** @throws as readPane */
+export function readLayout(directory: string) {
+  const { record, generation } = newest(directory, "layout", LayoutRecordSchema);
+  return { record, generation };
+}
+
+/** The lines above a pane's screen. Those that cannot be read are null. */
+export function readHistory(directory: string, { record, generation }: StoredPane): StoredLines {
+  const { history, pane } = record;
+  if (history === null || history.end <= history.first) return { first: record.screen_line, lines: [] };
+  const { first, end } = history;
+  const lines: (string | null)[] = Array.from({ length: Math.min(end - first, MAX_LINES) }, () => null);
+  const files = ownFiles(directory, panePart(pane)).filter(({ kind }) => kind === "history");
+  const number = historyOf(
+    generation,
+    files.map((file) => file.generation),
+  );
+  if (number === null) return { first, lines };
+  const bytes = readOwn(join(directory, historyFile(panePart(pane), number)));
+  for (const block of bytes === null ? [] : readBlocks(bytes).blocks) {
+    if (block.kind !== "history") continue;
+    const at = block.text.indexOf("\n");
+    const from = Number(block.text.slice(0, at));
+    if (at < 0 || !Number.isSafeInteger(from)) continue;
+    let line = from;
+    for (const text of block.text.slice(at + 1).split("\n")) {
+      if (line >= first && line < end) lines[line - first] = text;
+      line++;
+    }
+  }
+  return { first, lines };
+}
+
+function newest<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
+  directory: string,
+  part: Part,
+  schema: S,
+): {
+  readonly record: v.InferOutput<S>;
+  readonly blocks: readonly Block[];
+  readonly generation: number;
+  readonly damaged: boolean;
+} {
+  const missing = new WshError("checkpoint_not_found", `${directory} holds no checkpoint of '${part}'`);
+  if (!checkOwnDir(directory)) throw missing;
+  const generations = ownFiles(directory, part)
+    .filter(({ kind, generation }) => kind === "state" && generation > 0)
+    .map(({ generation }) => generation)
+    .sort((a, b) => b - a);
+  for (const [index, generation] of generations.entries()) {
+    const bytes = readOwn(join(directory, stateFile(part, generation)));
+    if (bytes === null) continue;
+    const { blocks, damaged } = readBlocks(bytes);
+    const about = blocks.find(({ kind }) => kind === "about");
+    const record = about === undefined ? null : parseRecord(schema, about.text);
+    if (record !== null) return { record, blocks, generation, damaged: damaged > 0 || index > 0 };
+  }
+  if (generations.length === 0) throw missing;
+  throw new WshError("checkpoint_damaged", `no generation of '${part}' in ${directory} can be read`);
+}
+
+/** @returns null when it is gone @throws WshError unsafe_path */
+function readOwn(path: string): Uint8Array | null {
+  if (!checkOwnFile(path)) return null;
+  let fd: number;
+  try {
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
+  } catch {
+    return null;
+  }
+  try {
+    const { size } = fs.fstatSync(fd);
+    const length = Math.min(size, MAX_FILE_BYTES);
+    const bytes = Buffer.alloc(length);
+    let read = 0;
+    while (read < length) {
+      const count = fs.readSync(fd, bytes, read, length - read, size - length + read);
+      if (count === 0) break;
+      read += count;
+    }
+    return bytes.subarray(0, read);
+  } finally {
+    fs.closeSync(fd);
+  }
+}

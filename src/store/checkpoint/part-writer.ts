@@ -1,0 +1,310 @@
+/**
+ * Writes the checkpoint of one pane, or of one layout: a state file for each generation, replaced never and renamed into
+ * place when all of it is on the disk; and the lines above the screen, appended to one file in blocks, since they do
+ * not change any more. The newest generations are kept with the lines that they refer to.
+ *
+ * What must stay true: a file with its final name is whole; a generation refers to the history file with the highest
+ * number not above its own; a block that begins at line N replaces everything from N on in blocks before it; whoever
+ * writes holds the lock of its part, and removes nothing of another part's.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { isFileAt } from "../../instance/lock.ts";
+import { ensureOwnDir } from "../../instance/owned-files.ts";
+import { tryFlock } from "../../platform/descriptors.ts";
+import { type Block, packBlock } from "./blocks.ts";
+import { historyFile, lockFile, type Part, partFile, stateFile } from "./places.ts";
+
+/** Generations of a state that are kept: a damaged one costs the seconds since the one before. */
+const GENERATIONS = 3;
+/** Lines of a block of history, in characters at most: what one damaged block loses. */
+const BLOCK_CHARS = 64 * 1024;
+/** Longest line that is kept, in characters. */
+const MAX_LINE = 256 * 1024;
+/** A history file is written anew when it has this many bytes that nothing refers to, and more than those in use. */
+const SPARE_BYTES = 128 * 1024;
+/** … or this many blocks: each has a header, and a reader goes through all. */
+const MAX_BLOCKS = 1_000;
+/** Whoever looks whether the lock is held has it for microseconds; tries, and the pause between them in ms. */
+const LOCK_TRIES = 5;
+const LOCK_PAUSE_MS = 5;
+const OWNER_ONLY = 0o600;
+
+/** Lines that belong to history: which there are, and their text. */
+export interface HistorySource {
+  /** The oldest that is to be kept. */
+  readonly first: number;
+  /** The first that is not above the screen. */
+  readonly end: number;
+  /** Text of the lines `from` to `end` (exclusive). */
+  lines(from: number, end: number): readonly string[];
+}
+
+interface Appended {
+  readonly from: number;
+  readonly end: number;
+  readonly bytes: number;
+}
+
+interface History {
+  readonly generation: number;
+  blocks: Appended[];
+  bytes: number;
+}
+
+export class PartWriter {
+  private generation = 0;
+  private history: History | null = null;
+  private lock: number | null = null;
+  private isOver = false;
+  private isRemoved = false;
+
+  /**
+   * @param directory the session's folder, which exists or is made
+   * @param parents directories above it that are made as well, outermost first
+   */
+  constructor(
+    private readonly directory: string,
+    private readonly part: Part,
+    private readonly parents: readonly string[] = [],
+  ) {}
+
+  /**
+   * Writes the next generation.
+   * @param blocks makes the state's blocks; it is told where its lines above the screen will be
+   * @throws the system's error; then the generation before it is still the newest, and whole
+   */
+  async write(
+    source: HistorySource | null,
+    blocks: (history: { readonly generation: number; readonly first: number; readonly end: number } | null) => Block[],
+  ): Promise<void> {
+    if (this.isOver) return;
+    await this.begin();
+    if (this.isOver) return;
+    const generation = this.generation + 1;
+    const state = Buffer.concat(
+      blocks(source === null ? null : await this.append(source, generation)).map((block) => packBlock(block)),
+    );
+    if (this.isOver) return;
+    const path = join(this.directory, stateFile(this.part, generation));
+    const beside = `${path}.new`;
+    try {
+      await writeWhole(beside, state);
+      // The folder may have been deleted meanwhile: by `wsh forget`, or because the session is over.
+      if (this.isOver) throw new Error("the checkpoint was removed");
+      await fs.promises.rename(beside, path);
+      if (this.isRemoved) removePart(this.directory, this.part);
+    } catch (error) {
+      await fs.promises.rm(beside, { force: true });
+      if (this.isRemoved) return;
+      throw error;
+    }
+    this.generation = generation;
+    await syncDirectory(this.directory);
+    this.removeOld();
+  }
+
+  /** Says from now on that the part is written by this process. @throws the system's error */
+  async claim(): Promise<void> {
+    await this.begin();
+  }
+
+  /** Nothing more is written; what is there stays. */
+  close(): void {
+    this.isOver = true;
+    if (this.lock !== null) fs.closeSync(this.lock);
+    this.lock = null;
+  }
+
+  /** Removes everything of this part, and the folder if nothing else is in it. */
+  remove(): void {
+    this.isOver = true;
+    this.isRemoved = true;
+    removePart(this.directory, this.part);
+    this.close();
+  }
+
+  private async begin(): Promise<void> {
+    const path = join(this.directory, lockFile(this.part));
+    if (this.lock !== null && isFileAt(path, this.lock)) return;
+    for (const directory of [...this.parents, this.directory]) ensureOwnDir(directory);
+    if (this.lock !== null) fs.closeSync(this.lock);
+    this.lock = await takeLock(path);
+    // What the same pane wrote before it was lost, too: its generations go on.
+    const own = ownFiles(this.directory, this.part);
+    this.generation = Math.max(0, this.generation, ...own.map(({ generation }) => generation));
+    if (this.history !== null && !own.some(({ kind, generation }) => isHistory(kind, generation, this.history))) {
+      this.history = null;
+    }
+  }
+
+  /** Appends what is new. @returns what the state has to say of it */
+  private async append(
+    source: HistorySource,
+    generation: number,
+  ): Promise<{ generation: number; first: number; end: number }> {
+    const { first, end } = source;
+    const { history } = this;
+    if (history !== null) history.blocks = history.blocks.flatMap((block) => endingAt(block, end));
+    const kept = history?.blocks.filter((block) => block.end > first) ?? [];
+    const inUse = kept.reduce((sum, { bytes }) => sum + bytes, 0);
+    const isSpent =
+      history === null ||
+      kept.length === 0 ||
+      kept.length > MAX_BLOCKS ||
+      history.bytes - inUse > Math.max(SPARE_BYTES, inUse);
+    const into: History = isSpent ? { generation, blocks: [], bytes: 0 } : history;
+    const known = isSpent ? first : Math.max(first, Math.min(end, into.blocks.at(-1)?.end ?? first));
+    const made = known >= end ? [] : packLines(known, source.lines(known, end));
+    if (made.length > 0) {
+      const path = join(this.directory, historyFile(this.part, into.generation));
+      await appendAt(path, into.bytes, Buffer.concat(made.map(({ bytes }) => bytes)));
+      for (const block of made) into.blocks.push({ from: block.from, end: block.end, bytes: block.bytes.length });
+      into.bytes += made.reduce((sum, { bytes }) => sum + bytes.length, 0);
+      this.history = into;
+    }
+    return { generation: into.generation, first, end };
+  }
+
+  private removeOld(): void {
+    const own = ownFiles(this.directory, this.part);
+    const states = own.filter(({ kind }) => kind === "state").map(({ generation }) => generation);
+    const kept = states.sort((a, b) => b - a).slice(0, GENERATIONS);
+    const histories = own.filter(({ kind }) => kind === "history").map(({ generation }) => generation);
+    const used = new Set(kept.map((state) => historyOf(state, histories)));
+    for (const { kind, generation, name } of own) {
+      if (kind === "state" ? kept.includes(generation) : used.has(generation)) continue;
+      fs.rmSync(join(this.directory, name), { force: true });
+    }
+  }
+}
+
+/** Lines that came back to the screen may change there, and are written again when they have left it. */
+function endingAt(block: Appended, end: number): Appended[] {
+  if (block.from >= end) return [];
+  return block.end <= end ? [block] : [{ ...block, end }];
+}
+
+function isHistory(kind: string, generation: number, history: History | null): boolean {
+  return kind === "history" && generation === history?.generation;
+}
+
+/** Number of the history file that a generation refers to; null where there is none. */
+export function historyOf(generation: number, histories: readonly number[]): number | null {
+  const older = histories.filter((each) => each <= generation);
+  return older.length === 0 ? null : Math.max(...older);
+}
+
+/** Removes a part's files, and the folder if nothing else is in it. */
+export function removePart(directory: string, part: Part): void {
+  for (const { name } of ownFiles(directory, part)) fs.rmSync(join(directory, name), { force: true });
+  fs.rmSync(join(directory, lockFile(part)), { force: true });
+  try {
+    fs.rmdirSync(directory);
+  } catch {
+    // Other parts are there, or it is gone.
+  }
+}
+
+/** A part's files in a session's folder. */
+export function ownFiles(
+  directory: string,
+  part: Part,
+): { readonly name: string; readonly kind: "state" | "history"; readonly generation: number }[] {
+  let names: string[];
+  try {
+    names = fs.readdirSync(directory);
+  } catch {
+    return [];
+  }
+  return names.flatMap((name) => {
+    const isLeft = name.endsWith(".new");
+    const file = partFile(isLeft ? name.slice(0, -".new".length) : name);
+    if (file === null || file.part !== part) return [];
+    // What a process left that died while it wrote is of no generation.
+    return [{ name, kind: file.kind, generation: isLeft ? 0 : file.generation }];
+  });
+}
+
+/** Blocks of lines, each not too long to be lost as a whole. */
+function packLines(first: number, lines: readonly string[]): { from: number; end: number; bytes: Uint8Array }[] {
+  const made: { from: number; end: number; bytes: Uint8Array }[] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const from = at;
+    const texts: string[] = [];
+    for (let chars = 0; at < lines.length && (chars < BLOCK_CHARS || texts.length === 0); at++) {
+      const text = cutLine(lines[at] ?? "");
+      chars += text.length + 1;
+      texts.push(text);
+    }
+    const head = `${first + from}\n`;
+    const bytes = packBlock({ kind: "history", text: head + texts.join("\n") });
+    made.push({ from: first + from, end: first + at, bytes });
+  }
+  return made;
+}
+
+/** A line without its styles and its end, where it is too long to be kept whole. */
+export function cutLine(line: string): string {
+  return line.length <= MAX_LINE ? line : line.replace(/\x1b(\[[\d;:]*m|\]8;[^\x1b]*\x1b\\)/g, "").slice(0, MAX_LINE);
+}
+
+/** @throws the system's error; what was there before stays as it was */
+async function appendAt(path: string, end: number, bytes: Uint8Array): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_NOFOLLOW } = fs.constants;
+  const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_NOFOLLOW, OWNER_ONLY);
+  try {
+    // Bytes past the known end are those of a write that failed half way.
+    await file.truncate(end);
+    await writeAll(file, bytes, end);
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = fs.constants;
+  const file = await fs.promises.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, OWNER_ONLY);
+  try {
+    await writeAll(file, bytes, 0);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeAll(file: fs.promises.FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let written = 0;
+  while (written < bytes.length) {
+    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, position + written);
+    if (bytesWritten === 0) throw new Error("ENOSPC: no space left on device");
+    written += bytesWritten;
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  try {
+    const directory = await fs.promises.open(path, fs.constants.O_RDONLY);
+    await directory.sync().finally(() => directory.close());
+  } catch {
+    // Not every file system syncs directories; the file itself is on the disk.
+  }
+}
+
+/** @returns null where the file system has no locks */
+async function takeLock(path: string): Promise<number | null> {
+  const { O_RDWR, O_CREAT, O_NOFOLLOW } = fs.constants;
+  const fd = fs.openSync(path, O_RDWR | O_CREAT | O_NOFOLLOW, OWNER_ONLY);
+  for (let left = LOCK_TRIES; ; left--) {
+    const { kind } = tryFlock(fd);
+    if (kind === "taken") return fd;
+    if (kind === "refused" || left === 0) {
+      fs.closeSync(fd);
+      if (kind === "refused") return null;
+      throw new Error(`another process writes the checkpoint: it holds ${path}`);
+    }
+    await Bun.sleep(LOCK_PAUSE_MS);
+  }
+}

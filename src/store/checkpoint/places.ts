@@ -1,0 +1,55 @@
+/**
+ * Where checkpoints lie: a folder for each session, `s3`, with the files of its panes (`p7.12.state`, `p7.10.history`)
+ * and of its layout (`layout.4.state`); the number is a generation. A file `.lock` is held by the process that writes.
+ * Names only, nothing is read.
+ */
+import { join } from "node:path";
+import type { Instance } from "../../instance/paths.ts";
+
+/** Whose files: a pane's, or those of the layout of a session with several. */
+export type Part = `p${number}` | "layout";
+
+export function checkpointsDir(instance: Instance): string {
+  return join(instance.stateDir, `${instance.fileName}.checkpoints`);
+}
+
+export function sessionDir(instance: Instance, session: number): string {
+  return join(checkpointsDir(instance), `s${session}`);
+}
+
+/** The session whose folder has this name; null for anything else. */
+export function sessionOfDir(name: string): number | null {
+  const [, session] = /^s([1-9]\d{0,8})$/.exec(name) ?? [];
+  return session === undefined ? null : Number(session);
+}
+
+export function panePart(pane: number): Part {
+  return `p${pane}`;
+}
+
+export function stateFile(part: Part, generation: number): string {
+  return `${part}.${generation}.state`;
+}
+
+export function historyFile(part: Part, generation: number): string {
+  return `${part}.${generation}.history`;
+}
+
+export function lockFile(part: Part): string {
+  return `${part}.lock`;
+}
+
+const filePattern = /^(p[1-9]\d{0,8}|layout)\.([1-9]\d{0,14})\.(state|history)$/;
+
+export interface PartFile {
+  readonly part: Part;
+  readonly generation: number;
+  readonly kind: "state" | "history";
+}
+
+/** What a file of a session's folder is; null for one that is not ours. */
+export function partFile(name: string): PartFile | null {
+  const [, part, generation, kind] = filePattern.exec(name) ?? [];
+  if (part === undefined || generation === undefined) return null;
+  return { part: part as Part, generation: Number(generation), kind: kind === "history" ? "history" : "state" };
+}

@@ -1,0 +1,56 @@
+/** Bounds on what is kept of lost sessions: by age, and by the bytes of all. Those that were saved first go first. */
+import fs from "node:fs";
+import { join } from "node:path";
+import type { Instance } from "../../instance/paths.ts";
+import { checkpointsDir, sessionDir } from "./places.ts";
+import { lostNumbers, removeSession } from "./sessions.ts";
+
+/** Least time between two looks of all processes of an instance, in ms: a look costs some calls for each session. */
+const PAUSE_MS = 10 * 60_000;
+const DAY_MS = 24 * 3_600_000;
+const MARK = "pruned";
+
+export interface Bounds {
+  readonly checkpoint_days: number;
+  readonly checkpoint_bytes: number;
+}
+
+/** Prunes, unless a process of the instance has just done so. */
+export function pruneSometimes(instance: Instance, bounds: Bounds): void {
+  const mark = join(checkpointsDir(instance), MARK);
+  try {
+    const last = fs.statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - last < PAUSE_MS) return;
+    fs.writeFileSync(mark, "", { mode: 0o600 });
+    prune(instance, bounds);
+  } catch {
+    // A directory that cannot be read or written is a checkpoint's failure to report.
+  }
+}
+
+/** @returns numbers of the sessions of which nothing is kept any more */
+export function prune(instance: Instance, { checkpoint_days, checkpoint_bytes }: Bounds): number[] {
+  const lost = lostNumbers(instance, new Set()).map((number) => ({ number, ...sizeOf(sessionDir(instance, number)) }));
+  const oldestFirst = lost.sort((a, b) => a.newest - b.newest);
+  let total = oldestFirst.reduce((sum, { bytes }) => sum + bytes, 0);
+  const removed: number[] = [];
+  for (const { number, bytes, newest } of oldestFirst) {
+    const isOld = Date.now() - newest > checkpoint_days * DAY_MS;
+    if (!isOld && total <= checkpoint_bytes) continue;
+    removeSession(sessionDir(instance, number));
+    total -= bytes;
+    removed.push(number);
+  }
+  return removed;
+}
+
+function sizeOf(directory: string): { readonly bytes: number; readonly newest: number } {
+  let bytes = 0;
+  let newest = 0;
+  for (const name of fs.readdirSync(directory)) {
+    const stat = fs.lstatSync(join(directory, name), { throwIfNoEntry: false });
+    bytes += stat?.size ?? 0;
+    newest = Math.max(newest, stat?.mtimeMs ?? 0);
+  }
+  return { bytes, newest };
+}

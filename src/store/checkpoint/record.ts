@@ -1,0 +1,100 @@
+/**
+ * What a checkpoint says of a pane and of its session, besides lines of text: schemas and types. A record of a later
+ * version is refused, not read in part.
+ */
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+
+export const CHECKPOINT_VERSION = 1;
+
+const id = v.pipe(v.number(), v.integer(), v.minValue(1));
+const side = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000));
+const line = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** The session: of a pane that is all of one, and of a layout. */
+export const SessionPartSchema = v.object({
+  id,
+  window: id,
+  name: v.string(),
+  tags: v.array(v.string()),
+  created_at: v.number(),
+  rows: side,
+  cols: side,
+});
+export type SessionPart = v.InferOutput<typeof SessionPartSchema>;
+
+/** When, where and by what it was written. */
+const written = {
+  version: v.literal(CHECKPOINT_VERSION),
+  /** Unix time in ms. */
+  saved_at: v.number(),
+  /** Which start of which machine: what is alive there is not lost. */
+  boot: v.string(),
+  machine: v.string(),
+  /** What ended the process, where it could still say so: the name of a signal. */
+  ended_by: v.nullable(v.string()),
+};
+
+/** What the pane's foreground program was started by, and where: what can be run again. */
+const ForegroundSchema = v.object({
+  line: v.string(),
+  cwd: v.nullable(v.string()),
+  /** Name of the program that held the terminal; null where it is not known. */
+  program: v.nullable(v.string()),
+  agent: v.nullable(v.string()),
+});
+export type Foreground = v.InferOutput<typeof ForegroundSchema>;
+
+export const PaneRecordSchema = v.object({
+  ...written,
+  pane: id,
+  session: SessionPartSchema,
+  /** Another process serves its session: the layout's record says what the session is. */
+  is_member: v.boolean(),
+  rows: side,
+  cols: side,
+  title: v.string(),
+  cwd: v.nullable(v.string()),
+  /** As it was asked for: a command, a shell, or neither. */
+  program: v.object({ command: v.nullable(v.string()), shell: v.nullable(v.string()), display: v.string() }),
+  env: v.record(v.string(), v.string()),
+  nofile: v.nullable(v.number()),
+  foreground: v.nullable(ForegroundSchema),
+  /** How its program had ended, where it had. */
+  exit: v.nullable(v.object({ code: v.nullable(v.number()), signal: v.nullable(v.string()) })),
+  /** Lines above the screen: the generation of the file that has them, and which of them belong to this state. */
+  history: v.nullable(v.object({ generation: id, first: line, end: line })),
+  /** Number of the first line of the screen. */
+  screen_line: line,
+});
+export type PaneRecord = v.InferOutput<typeof PaneRecordSchema>;
+
+export const LayoutRecordSchema = v.object({
+  ...written,
+  session: SessionPartSchema,
+  /** Numbers of the panes that have a process, and of all windows. */
+  panes: v.array(id),
+  windows: v.array(id),
+  /** The tree, as the layout process keeps it (tree-file.ts). */
+  tree: v.unknown(),
+});
+export type LayoutRecord = v.InferOutput<typeof LayoutRecordSchema>;
+
+/** @returns null for what is no such record @throws WshError checkpoint_too_new */
+export function parseRecord<S extends typeof PaneRecordSchema | typeof LayoutRecordSchema>(
+  schema: S,
+  text: string,
+): v.InferOutput<S> | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value === "object" && value !== null && "version" in value && Number(value.version) > CHECKPOINT_VERSION) {
+    const message = `the checkpoint is of version ${Number(value.version)}; this wsh reads ${CHECKPOINT_VERSION}`;
+    throw new WshError("checkpoint_too_new", message);
+  }
+  const parsed = v.safeParse(schema, value);
+  return parsed.success ? parsed.output : null;
+}

@@ -1,0 +1,40 @@
+/** What tests of lost sessions do again and again: wait until a session is written down, and take its processes away. */
+import fs from "node:fs";
+import { join } from "node:path";
+import { readHistory, readPane, type StoredPane } from "../../../src/store/checkpoint/part-reader.ts";
+import { until } from "../../support/until.ts";
+import type { Wsh } from "../../support/wsh.ts";
+
+/** Folder of a session's checkpoint. */
+export function folderOf({ instance }: Wsh, session = 1): string {
+  return join(instance.stateDir, `${instance.fileName}.checkpoints`, `s${session}`);
+}
+
+/** The newest checkpoint of a pane; null while there is none. */
+export function stored(wsh: Wsh, pane = 1, session = 1): StoredPane | null {
+  try {
+    return readPane(folderOf(wsh, session), pane);
+  } catch {
+    return null;
+  }
+}
+
+/** All text that a pane's checkpoint has. */
+export function textOf(wsh: Wsh, pane = 1, session = 1): string {
+  const found = stored(wsh, pane, session);
+  if (found === null) return "";
+  const { lines } = readHistory(folderOf(wsh, session), found);
+  return [...lines, ...(found.screen ?? []), ...(found.alternate ?? [])].join("\n");
+}
+
+/** Waits until a pane's checkpoint has a text. */
+export function written(wsh: Wsh, text: string, pane = 1, session = 1): Promise<unknown> {
+  return until(`the checkpoint of @${pane} to have '${text}'`, () => textOf(wsh, pane, session).includes(text));
+}
+
+/** Ends processes of sessions at once, as the kernel does when there is no memory left. */
+export async function kill(wsh: Wsh, signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+  const pids = wsh.processes().filter(({ command }) => / (host|layout-process)$/.test(command));
+  for (const { pid } of pids) process.kill(pid, signal);
+  await until("the processes to be gone", () => pids.every(({ pid }) => !fs.existsSync(`/proc/${pid}`)));
+}

@@ -1,0 +1,200 @@
+/** A session whose process was killed: it is listed as lost, can be read, and runs again as it was. */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { packBlock } from "../../../src/store/checkpoint/blocks.ts";
+import { Http } from "../../support/http.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+import { folderOf, kill, stored, textOf, written } from "./lost-sessions.ts";
+
+/** A session with a shell, a tag, 60 lines and a directory of its own, lost. */
+async function lose(wsh: Wsh, name = "dev"): Promise<string> {
+  const directory = join(wsh.dir, `in ${name}`);
+  fs.mkdirSync(directory);
+  const { pane_id, id } = await wsh.session(name, "--tag", "mine", "--cwd", directory);
+  await wsh.ok("exec", name, "--", "seq 1 60; printf '\\033[31mred\\033[0m\\n'");
+  await written(wsh, "red", Number(pane_id.slice(1)), Number(id.slice(2)));
+  await kill(wsh);
+  return directory;
+}
+
+test("it is listed, and can be read: screen, scrollback and commands", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh);
+  const [info] = await wsh.list();
+  expect(info).toMatchObject({ name: "dev", id: "@s1", pane_id: "@1", state: "lost", running: false, tags: ["mine"] });
+  expect(info?.lost?.why).toBe("its process was killed or crashed");
+  expect(info?.lost?.saved_at).toBeGreaterThan(Date.now() - 60_000);
+  expect(await wsh.ok("list")).toContain("lost: its process was killed or crashed, saved now");
+  // By the command line alone, and then by a server.
+  expect(await wsh.screen("dev")).toContain("59\n60\nred");
+  expect(await wsh.ok("commands", "dev")).toContain("seq 1 60");
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const { body } = await http.get("/sessions/dev/scrollback?format=plain&limit=100");
+  expect((body as { lines: string[] }).lines.filter((line) => /^\d+$/.test(line))).toHaveLength(60);
+  const { body: screen } = await http.get("/sessions/@1/screen?format=styled");
+  expect(JSON.stringify(screen)).toContain('"text":"red","fg":{"indexed":1}');
+  expect(((await http.get("/sessions")).body as { state: string }[]).map(({ state }) => state)).toEqual(["lost"]);
+  const refused = await http.post("/sessions/dev/input", { data: "x" });
+  expect(refused).toMatchObject({ status: 410, body: { error: { code: "session_lost" } } });
+  expect((await wsh.run("kill", "dev")).stderr).toContain("session 'dev' is lost");
+  expect((await wsh.list()).map(({ state }) => state)).toEqual(["lost"]);
+});
+
+test("it runs again under its name and ids, with what was there above a rule", async () => {
+  await using wsh = new Wsh();
+  const directory = await lose(wsh);
+  expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
+  const screen = await wsh.shows("dev", /── restored: above as of .*─\n\$$/m);
+  expect(screen).toContain("60\nred\n$\n── restored");
+  const [info] = await wsh.list();
+  expect(info).toMatchObject({ name: "dev", id: "@s1", pane_id: "@1", running: true, tags: ["mine"] });
+  expect(info?.windows[0]?.id).toBe("@w1");
+  expect(await wsh.ok("exec", "dev", "--", "pwd")).toBe(`${directory}\n`);
+  const { stdout } = await wsh.run("commands", "dev", "--json");
+  expect(JSON.parse(stdout).map(({ id }: { id: number }) => id)).toEqual([1, 2]);
+  const again = await wsh.run("restore", "dev");
+  expect(again).toMatchObject({ code: 1 });
+  expect(again.stderr).toContain("session 'dev' runs: there is nothing to restore");
+  // Ids are not given twice, and what was restored is lost no more.
+  expect((await wsh.session("next")).id).toBe("@s2");
+});
+
+test("lost twice, it still has the lines from before the first time", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh);
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /─\n\$$/m);
+  await wsh.ok("exec", "dev", "--", "echo second life");
+  await written(wsh, "second life");
+  await kill(wsh);
+  await wsh.ok("restore", "dev");
+  await wsh.shows("dev", /second life[\s\S]*─\n\$$/m);
+  expect(textOf(wsh)).toMatch(/^1\n2\n3$/m);
+});
+
+test("a name that is taken is said, and another one can be given", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh);
+  await wsh.session("dev");
+  expect((await wsh.run("restore", "@s1")).stderr).toContain("a session named 'dev' exists already");
+  await wsh.ok("restore", "@s1", "--as", "old");
+  expect((await wsh.list()).map(({ name, id, state }) => [name, id, state !== "lost"])).toEqual([
+    ["old", "@s1", true],
+    ["dev", "@s2", true],
+  ]);
+});
+
+test("all at once, over HTTP; and forgetting", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh, "a");
+  await lose(wsh, "b");
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const { body } = await http.get("/checkpoints");
+  expect((body as { lost: { name: string }[] }).lost.map(({ name }) => name)).toEqual(["a", "b"]);
+  const done = await http.post("/checkpoints/restore", { all: true });
+  expect((done.body as { restored: { name: string }[] }).restored.map(({ name }) => name)).toEqual(["a", "b"]);
+  await until("both to run", async () => (await wsh.list()).every(({ running }) => running));
+  await kill(wsh);
+  expect((await wsh.run("restore")).stderr).toContain("2 sessions are lost: a, b");
+  expect(await wsh.ok("forget", "a", "--yes")).toMatch(/^Deleted what was kept of session 'a' \(@s1\): \d+ KB\.\n$/);
+  expect(fs.existsSync(folderOf(wsh, 1))).toBe(false);
+  expect((await wsh.run("screen", "a")).code).toBe(1);
+  await wsh.ok("forget", "--all", "--yes");
+  expect(await wsh.ok("list")).toBe("No active sessions.\n");
+});
+
+test("a program comes back as a line at the prompt; a pager runs again", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("shell");
+  await wsh.ok("send", "shell", "--enter", "sleep 1000");
+  await until("its checkpoint", () => stored(wsh)?.record.foreground?.line === "sleep 1000");
+  await wsh.session("pager");
+  fs.writeFileSync(join(wsh.dir, "text"), "some text\n".repeat(100));
+  await wsh.ok("send", "pager", "--enter", `less ${wsh.dir}/text`);
+  await until("its checkpoint", () => stored(wsh, 2, 2)?.record.foreground?.line.startsWith("less ") === true);
+  await wsh.session("command", "--", "sleep 2000");
+  await until("its checkpoint", () => stored(wsh, 3, 3)?.record.foreground?.line === "sleep 2000");
+  await kill(wsh);
+  await wsh.ok("restore", "--all");
+  await wsh.shows("shell", /─\n\$ sleep 1000$/m);
+  await wsh.shows("command", /─\n\$ sleep 2000$/m);
+  await wsh.shows("pager", "some text\nsome text");
+  await until(
+    "less to run",
+    async () => (await wsh.list()).find(({ name }) => name === "pager")?.state === "fullscreen",
+  );
+  expect((await wsh.list()).find(({ name }) => name === "shell")?.state).toBe("prompt");
+  // What did not run again is not forgotten when the session is lost once more.
+  await kill(wsh);
+  expect(stored(wsh)?.record.foreground?.line).toBe("sleep 1000");
+});
+
+test("ending a session leaves nothing; SIGTERM, as when the machine ends, leaves it lost", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("a");
+  await wsh.shows("a", "$");
+  await until("a checkpoint", () => stored(wsh) !== null);
+  await wsh.ok("kill", "a");
+  expect(fs.existsSync(folderOf(wsh))).toBe(false);
+  await wsh.session("b");
+  await wsh.ok("exec", "b", "--", "echo just now");
+  await kill(wsh, "SIGTERM");
+  expect(textOf(wsh, 2, 2)).toContain("just now");
+  const [info] = await wsh.list();
+  expect(info).toMatchObject({ name: "b", state: "lost", lost: { why: "ended by SIGTERM" } });
+});
+
+test("nothing is kept of a private session, nor while a password is asked for", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("secret", "--private");
+  await wsh.ok("exec", "secret", "--", "echo hidden");
+  await wsh.session("open");
+  await wsh.ok("exec", "open", "--", "echo seen");
+  await written(wsh, "seen", 2, 2);
+  expect(fs.existsSync(folderOf(wsh, 1))).toBe(false);
+  await wsh.ok("send", "open", "--enter", "read -rsp 'Password: ' x; echo; echo done");
+  await wsh.shows("open", "Password:");
+  await wsh.ok("tag", "open", "--add", "changed");
+  await wsh.ok("send", "open", "--enter", "hunter2");
+  await written(wsh, "\ndone", 2, 2);
+  for (const name of fs.readdirSync(folderOf(wsh, 2))) {
+    expect(fs.readFileSync(join(folderOf(wsh, 2), name), "latin1")).not.toContain("hunter2");
+  }
+  expect(textOf(wsh, 2, 2)).not.toContain("hunter2");
+  await wsh.ok("private", "open", "on");
+  await until("it to be deleted", () => !fs.existsSync(folderOf(wsh, 2)));
+  await wsh.ok("private", "open", "off");
+  await written(wsh, "seen", 2, 2);
+});
+
+test("the setting says how much is kept", async () => {
+  await using wsh = new Wsh({ config: 'checkpoint = "screen"\n' });
+  await wsh.session("dev", "--", "seq 1 100; sleep 1000");
+  await written(wsh, "\n100");
+  expect(stored(wsh)?.record.history).toBeNull();
+  expect(textOf(wsh)).not.toMatch(/^50$/m);
+  await using off = new Wsh({ env: { WSH_CHECKPOINT: "off" } });
+  await off.session("dev");
+  await off.ok("exec", "dev", "--", "echo x; sleep 2");
+  expect(fs.existsSync(folderOf(off))).toBe(false);
+});
+
+test("one of a later version, and a damaged one, are named and harm no other", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh, "a");
+  await lose(wsh, "b");
+  const states = fs.readdirSync(folderOf(wsh, 1)).filter((name) => name.endsWith(".state"));
+  for (const name of states) {
+    fs.writeFileSync(join(folderOf(wsh, 1), name), packBlock({ kind: "about", text: '{"version":99}' }));
+  }
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(["b"]);
+  expect((await wsh.run("restore", "@s1")).stderr).toContain("the checkpoint is of version 99");
+  for (const name of states) fs.writeFileSync(join(folderOf(wsh, 1), name), "gone");
+  expect((await wsh.run("restore", "@s1")).stderr).toContain("no generation of 'p1'");
+  expect(fs.readFileSync(join(folderOf(wsh, 1), states[0] ?? ""), "utf8")).toBe("gone");
+  await wsh.ok("restore", "b");
+});
