@@ -152,7 +152,7 @@ async function run(
     const said = `step ${step} was not met: what it expects did not come${why === "in time" ? " in time" : `, ${why}`}`;
     throw new WshError("expect_not_met", said, { step, ...result });
   }
-  if (outcome.decidedBy !== "timeout" || isOnlyExpected(input)) return result;
+  if (outcome.decidedBy !== "timeout") return result;
   const running = pane.commands.log.runningCommand;
   throw new WshError("idle_timeout", `what was typed has not ended within ${input.max_wait_ms} ms`, {
     ...(running === null ? {} : { command_id: running.id }),
@@ -173,12 +173,6 @@ function runOnce(pane: Pane, input: ParsedInput<"run">, signal: AbortSignal): Re
     since: input.since,
     signal,
   });
-}
-
-/** A last step that types nothing is over when what it expects has come. */
-function isOnlyExpected({ steps }: ParsedInput<"run">): boolean {
-  const last = steps?.at(-1);
-  return last !== undefined && (last.input ?? "") === "" && last.keys === undefined && last.submit !== true;
 }
 
 /**

@@ -60,7 +60,11 @@ export async function runDialog(pane: Pane, input: ParsedInput<"run">, signal: A
     }
     const next = steps[at + 1];
     const bytes = new Uint8Array(Buffer.concat(typed(given, terminal.modes)));
-    if (next === undefined) return { outcome: await run(bytes, bytes.length === 0 ? 0 : left()), unmet: null };
+    if (next === undefined) {
+      if (bytes.length > 0 || expected === null) return { outcome: await run(bytes, left()), unmet: null };
+      // What it expects has come, and nothing is typed whose end could be awaited.
+      return { outcome: { ...(await run(nothing, 0)), decidedBy: expected.type }, unmet: null };
+    }
     counted = pane.outputCursor;
     if (next.expected !== null) {
       await terminal.atRest(() => pane.giveCursor());

@@ -10,9 +10,9 @@ const fresh = inputSchema("exec.fresh").entries;
 const { mode, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
 /** How long a command may wait for input until its caller is told, in ms: longer than another caller takes to answer. */
 const ASKING_MS = 5_000;
-/** UTF-8 bytes of output a command unless the caller asks for more: 1,000 tokens, and of several at once a quarter. */
+/** UTF-8 bytes of output a command unless the caller asks for more: 1,000 tokens, and less of each of several at once. */
 const OUTPUT_BYTES = 4_096;
-const PARALLEL_OUTPUT_BYTES = 1_024;
+const PARALLEL_OUTPUT_BYTES = 768;
 /** The forms of a condition are said once, in the description of wsh_wait. */
 const conditions = { type: "array", items: { anyOf: [{ type: "string" }, { type: "object" }] } } as const;
 const { clear_line, create, typed, integrate } = inputSchema("exec").entries;
@@ -63,7 +63,7 @@ export const exec = tool({
     output: { enum: ["all", "on_failure", "none"], description: "what is shown (default all; parallel: on_failure)" },
     output_limit: {
       type: "integer",
-      description: `bytes of a command's output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES}; ready server: its last 512)`,
+      description: `bytes of a command's output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES}; ready server: its last 384)`,
     },
     create: { type: "boolean", description: "with session: make it, with a shell, if there is none" },
     clear_line: { type: "boolean", description: "with session: discard what stands at the prompt" },
@@ -93,8 +93,8 @@ export const exec = tool({
       const [needing] = Object.entries({ clear_line, create, typed, integrate }).find(([, value]) => value) ?? [];
       if (needing !== undefined) throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
       const fields = { ...rest, output_limit: limit, cwd, env, stdin, mode, asking_ms: ASKING_MS };
-      if (mode !== "parallel") return shownExec(await ask("exec.fresh", fields));
-      return shownParallel(await ask("exec.fresh", { ...fields, output: rest.output ?? "on_failure" }));
+      if (mode !== "parallel") return shownExec(await ask("exec.fresh", fields), cwd);
+      return shownParallel(await ask("exec.fresh", { ...fields, output: rest.output ?? "on_failure" }), cwd);
     }
     const [misplaced] = [...(stdin === undefined ? [] : ["stdin"]), ...(mode === "parallel" ? ["mode"] : [])];
     if (misplaced !== undefined) {

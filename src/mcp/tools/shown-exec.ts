@@ -7,28 +7,34 @@ import type { StepResult } from "../../protocol/commands.ts";
 
 type Result = OperationOutput<"exec"> | OperationOutput<"exec.fresh">;
 
-/** The result of commands one after the other. */
-export function shownExec(result: Result): object {
+/**
+ * The result of commands one after the other.
+ *
+ * @param cwd the directory that the caller has named: it is not told again
+ */
+export function shownExec(result: Result, cwd?: string): object {
   const { steps } = result;
-  return steps === undefined ? withoutNothing(result) : { ...result, steps: steps.map(shownStep) };
+  if (steps === undefined) return withoutNothing(result, cwd);
+  return { ...result, steps: steps.map((step) => shownStep(step, cwd)) };
 }
 
 /** The result of commands at the same time: those of which nothing needs to be looked at take a line. */
-export function shownParallel(result: Result): object {
+export function shownParallel(result: Result, cwd?: string): object {
   const { steps } = result;
-  return steps === undefined ? withoutNothing(result) : { ...result, steps: steps.map(inShort) };
+  if (steps === undefined) return withoutNothing(result, cwd);
+  return { ...result, steps: steps.map((step) => inShort(step, cwd)) };
 }
 
-function shownStep(step: StepResult): object {
-  if (step.state !== "skipped") return withoutNothing(step);
-  const { name, state, exit_code } = step;
-  return { ...(name === undefined ? {} : { name }), state, exit_code };
+function shownStep({ name, session, ...step }: StepResult, cwd: string | undefined): object {
+  const named = { ...(name === undefined ? {} : { name }), ...(session === undefined ? {} : { session }) };
+  if (step.state !== "skipped") return { ...named, ...withoutNothing(step, cwd) };
+  return { ...(name === undefined ? {} : { name }), state: step.state, exit_code: step.exit_code };
 }
 
 /** Where the output of a step is, how long it took and how much it is. */
-function inShort(step: StepResult): object {
+function inShort(step: StepResult, cwd: string | undefined): object {
   if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) {
-    return shownStep(step);
+    return shownStep(step, cwd);
   }
   const { name, session, exit_code, duration_ms, total_lines, readable_until } = step;
   return {
@@ -52,13 +58,15 @@ const SAYS_NOTHING: Readonly<Record<string, unknown>> = {
 /** Why a result is not verified, where nothing else says it. */
 const NOT_VERIFIED = "the shell's report carries no secret of wsh: a program could have forged exit_code and output";
 
-function withoutNothing(whole: Result | StepResult): object {
+function withoutNothing(whole: Result | StepResult, cwd: string | undefined): object {
   const { verified, ...rest } = whole;
   // What was typed is never verified, and says so.
   const doubt = verified === false && whole.typed !== true ? { verified } : {};
   const warned = "verified" in doubt && rest.warnings === undefined ? { warnings: [NOT_VERIFIED] } : {};
   const result = { ...rest, ...doubt, ...warned };
   return Object.fromEntries(
-    Object.entries(result).filter(([key, value]) => !(key in SAYS_NOTHING && SAYS_NOTHING[key] === value)),
+    Object.entries(result).filter(
+      ([key, value]) => !(key in SAYS_NOTHING && SAYS_NOTHING[key] === value) && !(key === "cwd" && value === cwd),
+    ),
   );
 }
