@@ -44,6 +44,8 @@ interface FrameInput {
   readonly sign?: string | null;
   /** Whether the session's size is shown even where it covers a corner of the program's last row. */
   readonly note?: boolean;
+  /** The line around a smaller session is of ASCII characters. */
+  readonly ascii?: boolean;
 }
 
 /** No terminal of ours is higher (docs/protocol.md, Limits), so no text needs more lines. */
@@ -72,7 +74,9 @@ export function composeFrame(input: FrameInput): ClientFrame {
   }
   const whole = { ...session, lines: canvas.finish(), cursor, offset: nothingCut };
   const sized =
-    session.rows === outer.rows && session.cols === outer.cols ? whole : fitToClient(whole, outer, input.note ?? false);
+    session.rows === outer.rows && session.cols === outer.cols
+      ? whole
+      : fitToClient(whole, outer, input.note ?? false, input.ascii ?? false);
   return input.sign == null ? sized : drawSign(sized, input.sign);
 }
 
@@ -166,7 +170,8 @@ function toStyle(text: ElementText, background: Color | null): Style {
  * smaller one stands at the top left within a line. The session's size stands below that line; where there is no room
  * below, it covers a corner of the last row, if `note` says so.
  */
-function fitToClient(frame: Grid, outer: Size, note: boolean): ClientFrame {
+function fitToClient(frame: Grid, outer: Size, note: boolean, ascii: boolean): ClientFrame {
+  const [right, below, edge] = ascii ? ["|", "-", "+"] : ["│", "─", "┘"];
   const top = Math.max(0, Math.min(frame.cursor.row - outer.rows + 1, frame.rows - outer.rows));
   const left = Math.max(0, Math.min(frame.cursor.col - outer.cols + 1, frame.cols - outer.cols));
   const rows = Math.min(frame.rows, outer.rows);
@@ -177,11 +182,11 @@ function fitToClient(frame: Grid, outer: Size, note: boolean): ClientFrame {
   }
   const screen: Box = { row: 0, col: 0, height: outer.rows, width: outer.cols };
   if (outer.cols > cols) {
-    for (let row = 0; row < rows; row++) canvas.text(row, cols, clusters("│"), borderStyle, screen);
+    for (let row = 0; row < rows; row++) canvas.text(row, cols, clusters(right), borderStyle, screen);
   }
   if (outer.rows > rows) {
-    const corner = outer.cols > cols ? "┘" : "";
-    canvas.text(rows, 0, clusters("─".repeat(cols) + corner), borderStyle, screen);
+    const corner = outer.cols > cols ? edge : "";
+    canvas.text(rows, 0, clusters(below.repeat(cols) + corner), borderStyle, screen);
   }
   if (note || outer.rows > rows) {
     const sign = clusters(` session ${frame.cols}x${frame.rows} `);

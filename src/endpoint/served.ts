@@ -6,6 +6,7 @@
 import type { Binding } from "../keys/bindings.ts";
 import type { Message } from "../protocol/messages.ts";
 import type { Session } from "../session/session.ts";
+import type { AskedFirst } from "../session/windows/asked-first.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 import type { Shown } from "./attach/shown.ts";
 
@@ -63,6 +64,8 @@ export interface Served {
   shown(request: PeerRequest, peer: Peer): Shown;
   /** A window as it is shown. @param target its id, index or name; absent: the active one @throws WshError pane_not_found */
   window(target: string | undefined): StreamedWindow;
+  /** What a person is asked before a key that they pressed is carried out; null: nothing. */
+  askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null>;
   /** A person pressed a key that is bound to an operation. @throws WshError of the operation */
   bound(binding: Binding, shown: Shown): Promise<void>;
   /** Brings what `session.info()` says up to date, where that takes asking others. */

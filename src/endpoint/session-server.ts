@@ -275,7 +275,14 @@ export class SessionServer implements PeerHandler {
     const policy = { ...this.policy, known: code.known };
     const shown = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
-    stream.onBound = (binding) => serving.bound(binding, shown);
+    stream.onBound = async (binding) => {
+      const asked = await serving.askedFirst(binding, shown);
+      if (asked === null) return serving.bound(binding, shown);
+      stream.ask(asked.question, async (answer) => {
+        const input = asked.input(answer);
+        if (input !== null) await serving.bound({ ...binding, input: { ...binding.input, ...input } }, shown);
+      });
+    };
     // Registered before it has begun: keys, a new size and the end may come at once.
     this.streams.set(peer, stream);
     await stream.start();

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { Served } from "../endpoint/served.ts";
 import { WshError } from "../protocol/errors.ts";
 import { SecretInputSchema } from "../protocol/secret.ts";
+import { askedFirst } from "../session/windows/asked-first.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import type { Checkpoints } from "./checkpoints/keep.ts";
 import { FloodPace } from "./fairness/pacing.ts";
@@ -65,6 +66,7 @@ export function servedPane(session: Session, place: PanePlace): Served {
         throw new WshError("pane_not_found", `the session has no window '${target}'`);
       return { id, shown, dispose: () => {} };
     },
+    askedFirst: async (binding) => askedFirst(binding, session.info(), pane.id),
     async bound(binding) {
       await operate({
         op: binding.operation,

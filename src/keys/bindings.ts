@@ -107,6 +107,7 @@ export const defaultBindings: Bindings = new Map([
     "window.select",
     Array.from({ length: 10 }, (_, index) => [String(index), { index }]),
   ),
+  ...bind("name the window", "window.update", [[",", {}]]),
   ...bind("close the window", "window.close", [["&", {}]]),
   ...bind(viewOperations["view.look_back"], "view.look_back", [
     ["[", {}],

@@ -111,6 +111,8 @@ async function begin() {
     let save = (_: Windows): void => {};
     const arrangement = new Arrangement(start.windows, area, {
       keepAfterExit: settings.keep_after_exit,
+      mouse: settings.mouse !== "off",
+      top: () => session.layout.top,
       save: (windows) => save(windows),
       served: () => ({
         socket: bound.socket,

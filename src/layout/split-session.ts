@@ -10,6 +10,7 @@ import { type LayoutEvent, layoutChanges } from "../protocol/layout-events.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../protocol/names.ts";
 import type { WindowInfo } from "../protocol/session.ts";
 import type { Session } from "../session/session.ts";
+import { askedFirst } from "../session/windows/asked-first.ts";
 import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 import type { Arrangement } from "./arrangement.ts";
@@ -110,6 +111,11 @@ export class SplitSession implements Split {
       window: (target) => this.streamed(target),
       shown: (request, peer) => this.shown(request, peer),
       refresh: () => content.refresh(),
+      async askedFirst(binding, shown) {
+        if (!(shown instanceof WindowView)) return null;
+        await content.refresh();
+        return askedFirst(binding, { name: session.name, windows: content.windows() }, shown.active);
+      },
       async bound({ operation: op, input }, shown) {
         if (!(shown instanceof WindowView)) return;
         const { isForPane } = await import("../operations/routing.ts");

@@ -12,10 +12,20 @@ import type { FrameModes } from "../protocol/frame.ts";
 import { initialFrameModes } from "../protocol/frame.ts";
 import type { Size } from "../protocol/size.ts";
 import { borderCells, type Placement } from "../session/layout/cells.ts";
+import { dragBorder } from "../session/layout/resize.ts";
 import type { Typed } from "../session/types.ts";
-import { activeWindow, panesIn, placementOf, type WindowEntry, windowById } from "../session/windows/state.ts";
+import { show } from "../session/windows/changes.ts";
+import {
+  activeWindow,
+  panesIn,
+  placementOf,
+  putWindow,
+  type WindowEntry,
+  type Windows,
+  windowById,
+} from "../session/windows/state.ts";
 import type { Arrangement } from "./arrangement.ts";
-import { mouseModes, Pointer } from "./mouse.ts";
+import { mouseModes, Pointer, type PointerPort } from "./mouse.ts";
 import { OWN_CONTEXT } from "./pane-link.ts";
 
 /** Longest wait for panes to paint after a change of places, in ms: less than a person sees as a delay. */
@@ -56,7 +66,7 @@ export class WindowView implements Shown {
     private readonly watched: number | null = null,
   ) {
     const { events } = arrangement;
-    this.pointer = new Pointer(arrangement.links);
+    this.pointer = new Pointer(this.pointing());
     this.placement = this.placed(this.window);
     this.places = this.placesOf();
     this.focused = this.active;
@@ -114,7 +124,41 @@ export class WindowView implements Shown {
 
   get modes(): FrameModes {
     const active = this.arrangement.links.get(this.active)?.frame?.modes ?? initialFrameModes;
-    return { ...active, alternate: false, ...mouseModes(this.panesShown(), this.arrangement.links) };
+    return { ...active, alternate: false, ...this.mouse };
+  }
+
+  private get mouse(): Pick<FrameModes, "mouse" | "mouseEncoding"> {
+    return mouseModes(this.panesShown(), this.arrangement.links, this.arrangement.hasMouse);
+  }
+
+  private pointing(): PointerPort {
+    const { arrangement } = this;
+    const self = this;
+    const changed = (make: (state: Windows) => Windows): void =>
+      void arrangement.change(() => arrangement.commit(make(arrangement.state))).catch(() => {});
+    return {
+      links: arrangement.links,
+      isOn: arrangement.hasMouse,
+      get active() {
+        return self.active;
+      },
+      select(pane) {
+        const { own } = self;
+        if (own === null) changed((state) => show(state, pane));
+        else {
+          own.pane = pane;
+          arrangement.watch(self, own.window);
+        }
+      },
+      drag(border, row, col) {
+        const { id } = self.window;
+        changed((state) => {
+          const window = windowById(state, id);
+          const root = dragBorder(window.root, self.placement, border, row, col);
+          return root === window.root ? state : putWindow(state, { ...window, root });
+        });
+      },
+    };
   }
 
   grid(ascii = false) {
@@ -149,7 +193,8 @@ export class WindowView implements Shown {
   }
 
   place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
-    return this.pointer.place(bytes, offset, this.placement);
+    const { top, left } = offset;
+    return this.pointer.place(bytes, { top: top - this.arrangement.top, left }, this.placement);
   }
 
   readonly typed: Typed = {

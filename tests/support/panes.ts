@@ -15,6 +15,8 @@ export interface Pane {
   readonly active: boolean;
   readonly hidden?: boolean;
   readonly view?: string;
+  readonly state: string;
+  readonly program?: string;
   readonly exit_code?: number | null;
 }
 

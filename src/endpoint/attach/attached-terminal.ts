@@ -8,6 +8,8 @@ import * as v from "valibot";
 import { type Binding, type Bindings, changedBindings } from "../../keys/bindings.ts";
 import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyReader } from "../../keys/reader.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
 import {
   AttachSchema,
   BoundKeySchema,
@@ -100,6 +102,7 @@ export class TerminalStream implements Viewer {
       titles: policy.titles,
       scrollback: !attach.paint_only,
       plainElements: attach.no_color,
+      ascii: !attach.utf8,
     });
     this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), bindings, {
       forward: (bytes) => this.typed(bytes),
@@ -172,6 +175,11 @@ export class TerminalStream implements Viewer {
       copied: (text) => this.copiedBack(text),
       operate: (binding) => this.onBound(binding),
     });
+  }
+
+  /** Asks the person here about a key that they pressed; `act` fails as a key does. */
+  ask(question: Question, act: (answer: Answer) => Promise<void>): void {
+    this.own.ask(question, this.session.name, act);
   }
 
   /** The session is served at another socket: the client goes on there. Nothing of the terminal is read or drawn here. */

@@ -5,12 +5,15 @@
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
 import { type Binding, type Bindings, bindingRows, isViewOperation, keyLabel } from "../../keys/bindings.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
 import { type LookInput, LookSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import { Above, type AbovePicture } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
+import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
 import { Looking } from "./looking.ts";
 import type { Shown } from "./shown.ts";
@@ -98,6 +101,12 @@ export class OwnView {
   /** The person looks back at what was printed. */
   look(input: unknown): Promise<void> {
     return this.looking.begin(v.parse(LookSchema, input));
+  }
+
+  /** Asks about a key that was pressed here; `act` fails as a key does. */
+  ask(question: Question, title: string, act: (answer: Answer) => Promise<void>): void {
+    const answered = (answer: Answer): void => void act(answer).catch((error) => this.refused(error));
+    this.own.show(new AskDialog(question, title, answered));
   }
 
   close(): void {

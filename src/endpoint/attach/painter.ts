@@ -28,6 +28,8 @@ export interface PainterOptions {
   readonly scrollback: boolean;
   /** The person wants overlays and panels without colours. */
   readonly plainElements: boolean;
+  /** The terminal shows no UTF-8. */
+  readonly ascii: boolean;
 }
 
 /** What a terminal sends while a dialog is open: plain keys, clicks, pastes. */
@@ -152,7 +154,8 @@ export class Painter {
     const { screen } = this;
     const sign = bare ? null : this.sign(above);
     const looked = bare ? null : (above?.screen ?? null);
-    const { offset, ...frame } = this.frame(looked?.grid ?? screen.grid(), { outer: size, sign, bare, note });
+    const grid = looked?.grid ?? screen.grid(this.options.ascii);
+    const { offset, ...frame } = this.frame(grid, { outer: size, sign, bare, note });
     this.offset = offset;
     const title = this.options.titles && screen.title !== "" ? screen.title : null;
     const shown = { ...frame, modes: looked?.modes(screen.modes) ?? screen.modes, title };
@@ -188,7 +191,7 @@ export class Painter {
     const beside = bare ? [] : elements.panels();
     const overlays = plainElements ? drawn.map(plainOverlay) : drawn;
     const panels = plainElements ? beside.map(plainPanel) : beside;
-    const frame = composeFrame({ grid, layout, overlays, panels, outer, sign, note });
+    const frame = composeFrame({ grid, layout, overlays, panels, outer, sign, note, ascii: this.options.ascii });
     if (alone) this.kept.keep(frame, grid, layout);
     else this.kept.forget();
     return frame;

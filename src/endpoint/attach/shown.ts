@@ -63,7 +63,8 @@ export interface Shown {
   readonly title: string;
   /** In the middle of a synchronized update. */
   readonly isSynchronized: boolean;
-  grid(): Grid;
+  /** @param ascii lines of ours are of ASCII characters */
+  grid(ascii?: boolean): Grid;
   /** Runs `make` when the picture is whole, at once if it is. */
   atRest<T>(make: () => T): Promise<T>;
   listen(listener: ShownListener): () => void;

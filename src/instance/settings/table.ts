@@ -105,6 +105,11 @@ export const settingsSchema = v.object({
     { env: "WSH_PREFIX" },
   ),
   mode_keys: choice(["vi", "emacs"], "vi", "Keys for looking back, where those of vi and emacs differ."),
+  mouse: choice(
+    ["auto", "off"],
+    "auto",
+    "Whether clicks select panes and drags move borders where there are several; Shift leaves the mouse to the terminal.",
+  ),
   clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
   clipboard_command: choice(
     ["auto", "off"],

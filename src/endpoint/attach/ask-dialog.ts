@@ -1,0 +1,40 @@
+/**
+ * A question that one terminal asks its person about a key that they pressed. It looks and answers as those of
+ * programs do, and takes keys at once: whoever pressed the key expects it.
+ */
+import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
+import type { InputEvent } from "../../keys/types.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
+import type { Frame } from "../../protocol/frame.ts";
+import type { Size } from "../../protocol/size.ts";
+import { act, type DialogState, dialogContent, dialogState } from "../../session/questions/dialog.ts";
+import type { OwnDialog } from "./above.ts";
+
+export class AskDialog implements OwnDialog {
+  private state: DialogState;
+
+  /** @param answered called once, unless it is dismissed */
+  constructor(
+    private readonly question: Question,
+    private readonly title: string,
+    private readonly answered: (answer: Answer) => void,
+  ) {
+    this.state = dialogState(question);
+  }
+
+  draw(frame: Frame): Frame {
+    return drawDialog(frame, layoutDialog(this.content, frame));
+  }
+
+  pressed(event: InputEvent, size: Size): "open" | "closed" {
+    const step = act(this.question, this.state, event, layoutDialog(this.content, size));
+    if (step.type === "answered") this.answered(step.answer);
+    if (step.type === "changed") this.state = step.state;
+    return step.type === "answered" || step.type === "dismissed" ? "closed" : "open";
+  }
+
+  private get content() {
+    return dialogContent(this.question, this.state, { title: this.title, live: true, secret: null });
+  }
+}

@@ -1,0 +1,182 @@
+/** What a person does with panes at the terminal: names, closing, the mouse, terminals without UTF-8, a view of one's own. */
+import { describe, expect, test } from "bun:test";
+import { columns, splitServer } from "../support/panes.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+
+const PREFIX = "\x1c";
+/** SGR mouse reports at a cell, both from 0. */
+const press = (row: number, col: number) => `\x1b[<0;${col + 1};${row + 1}M`;
+const release = (row: number, col: number) => `\x1b[<0;${col + 1};${row + 1}m`;
+const drag = (row: number, col: number) => `\x1b[<32;${col + 1};${row + 1}M`;
+const wheelUp = (row: number, col: number) => `\x1b[<64;${col + 1};${row + 1}M`;
+
+describe("keys that ask", () => {
+  test("prefix , names the window; a name that cannot be is refused in place; an empty one is automatic again", async () => {
+    await using all = await splitServer();
+    const { wsh, http } = all;
+    await wsh.session("dev");
+    await http.post("/sessions/dev/panes", {});
+    await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /[│┃]/ });
+    const name = async () => (await wsh.list())[0]?.windows[0]?.name;
+    person.type(`${PREFIX},`);
+    await person.sees(/Name of the window/);
+    person.type(`${"\x7f".repeat(20)}work\r`);
+    await until("the name", async () => (await name()) === "work");
+    person.type(`${PREFIX},`);
+    await person.sees(/Name of the window/);
+    person.type(" and play\r");
+    await person.sees(/not a window's name/);
+    expect(await name()).toBe("work");
+    person.type(`${PREFIX},`);
+    await person.sees(/Name of the window/);
+    person.type(`${"\x7f".repeat(20)}\r`);
+    await until("the program's name", async () => (await name()) === "bash");
+    person.type("echo typed\r");
+    await person.sees(/^typed/m);
+  });
+
+  test("x and & ask while a program runs, and before the last one ends the session", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    await http.post("/sessions/dev/panes", { focus: true, command: "sleep 1000" });
+    await until("the split", async () => (await panes("dev"))[1]?.program === "sleep");
+    person.type(`${PREFIX}x`);
+    await person.sees(/Close the pane\?[\s\S]*'sleep' runs there/);
+    person.type("n");
+    await until("no dialog", async () => !(await person.text()).includes("Close the pane?"));
+    expect(await panes("dev")).toHaveLength(2);
+    person.type(`${PREFIX}x`);
+    await person.sees(/Close the pane\?/);
+    person.type("y");
+    await until("one pane", async () => (await panes("dev")).length === 1);
+    // A shell at its prompt has nothing to lose.
+    await http.post("/sessions/dev/panes", { focus: true });
+    await until("two prompts", async () => (await panes("dev")).every(({ state }) => state === "prompt"));
+    person.type(`${PREFIX}x`);
+    await until("one pane again", async () => (await panes("dev")).length === 1);
+    await http.post("/sessions/dev/windows", { focus: true, command: "sleep 1000" });
+    await until("the window", async () => (await panes("dev"))[1]?.program === "sleep");
+    person.type(`${PREFIX}&`);
+    await person.sees(/Close the window\?/);
+    person.type("y");
+    await until("one window", async () => (await panes("dev")).length === 1);
+    person.type(`${PREFIX}x`);
+    await person.sees(/That ends the session 'dev'/);
+    person.type("\x1b");
+    await until("no dialog", async () => !(await person.text()).includes("That ends"));
+    person.type("echo still here\r");
+    await person.sees(/^still here/m);
+    person.type(`${PREFIX}x`);
+    await person.sees(/That ends the session 'dev'/);
+    person.type("y");
+    await person.exited;
+    expect(await wsh.list()).toEqual([]);
+  });
+});
+
+describe("the mouse", () => {
+  test("a click selects a pane, a drag moves a border, and programs get reports in their own cells", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    // Reports what it reads, until q; a panel above moves everything down by one.
+    const reader =
+      "printf '\\033[?1000h\\033[?1006hready '; stty raw -echo; dd bs=1 count=18 2>/dev/null | od -An -c; sleep 1000";
+    await http.post("/sessions/dev/panes", { command: reader });
+    await http.post("/sessions/dev/panel", { position: "top", height: 1, spans: [{ text: "above" }] });
+    await person.sees(/^above[\s\S]*ready/);
+    const active = async () => (await panes("dev")).findIndex((pane) => pane.active);
+    expect(await active()).toBe(0);
+    // The first cell of the right pane is row 0, column 41 of the window, a row below on the screen.
+    person.type(press(1 + 4, 41 + 6) + release(1 + 4, 41 + 6));
+    await until("the focus", async () => (await active()) === 1);
+    await until("the reports", async () =>
+      columns(await person.text(), 41).replace(/\s/g, "").includes("033[<0;7;5M033[<0;7;5m"),
+    );
+    person.type(press(10, 2) + release(10, 2));
+    await until("the focus", async () => (await active()) === 0);
+    person.type("echo here\r");
+    await until("the left pane", async () => /^here/m.test(columns(await person.text(), 0, 40)));
+    person.type(press(8, 40) + drag(8, 45) + drag(8, 60));
+    await until("the border", async () => (await panes("dev"))[1]?.col === 61);
+    person.type(drag(8, 20) + release(8, 20));
+    await until("the border", async () => (await panes("dev"))[1]?.col === 21);
+    person.type(drag(8, 50));
+    person.type("echo there\r");
+    await until("the left pane", async () => /^there/m.test(columns(await person.text(), 0, 20)));
+    expect((await panes("dev"))[1]?.col).toBe(21);
+  });
+
+  test("the wheel is arrows to a full-screen program; mouse = off leaves all of it to the terminal", async () => {
+    await using all = await splitServer();
+    const { wsh, http } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    await http.post("/sessions/dev/panes", { command: "seq 100 | less" });
+    await person.sees(/[│┃]23/);
+    person.type(`\x1b[<65;${60};${5}M`);
+    await person.sees(/[│┃]26/);
+    person.type(wheelUp(4, 60));
+    await until("the way back", async () => /[│┃]1\s/.test(await person.text()));
+    await using off = await splitServer({ config: 'mouse = "off"\n' });
+    await off.wsh.session("dev");
+    await using plain = await EmulatorTerminal.attach(off.wsh, "dev");
+    await off.http.post("/sessions/dev/panes", {});
+    await plain.sees(/[│┃]/);
+    expect(person.bytes).toContain("\x1b[?1002h");
+    expect(plain.bytes).not.toMatch(/\x1b\[\?100[023]h/);
+  });
+});
+
+test("a terminal that shows no UTF-8 gets lines of ASCII characters", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", {});
+  await http.post("/sessions/dev/panes", { direction: "down" });
+  await using person = await EmulatorTerminal.attach(wsh, "dev", {
+    seen: /\|/,
+    env: { LANG: "C", LC_ALL: "C" },
+    cols: 90,
+    rows: 30,
+  });
+  await using small = await EmulatorTerminal.attach(wsh, "dev", { seen: /[│┃]/ });
+  await small.sees(/[─━]{20}/);
+  // The smaller terminal decides; around its picture the larger one draws a line.
+  const text = await person.sees(/-{40}/);
+  expect(text).toMatch(/\|/);
+  expect(text).toMatch(/\+/);
+  expect(text).not.toMatch(/[─-╿]/);
+});
+
+test("--independent: an active window, pane and zoom of one's own, beside a person who notices nothing", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", {});
+  await http.post("/sessions/dev/windows", { name: "logs" });
+  await wsh.ok("exec", "dev:0.0", "--", "echo one");
+  await wsh.ok("exec", "dev:0.1", "--", "echo two");
+  await wsh.ok("exec", "dev:logs", "--", "echo three");
+  await using person = await EmulatorTerminal.attach(wsh, "dev", { seen: /^one/m });
+  await using other = await EmulatorTerminal.attach(wsh, "dev", { seen: /^one/m, flags: ["--independent"] });
+  const before = await person.sees(/two/);
+  const focus = JSON.stringify((await panes("dev")).map(({ active }) => active));
+  other.type(`${PREFIX}n`);
+  await other.sees(/^three/m);
+  other.type("echo typed there\r");
+  await other.sees(/^typed there/m);
+  expect(await wsh.screen("dev:logs")).toContain("typed there");
+  other.type(`${PREFIX}p${PREFIX}o`);
+  await other.sees(/two/);
+  other.type(`${PREFIX}z`);
+  await until("the zoom", async () => !(await other.text()).includes("one"));
+  expect(await person.text()).toBe(before);
+  expect(JSON.stringify((await panes("dev")).map(({ active }) => active))).toBe(focus);
+  person.type("echo mine\r");
+  await until("the person's pane", async () => /^mine/m.test(columns(await person.text(), 0, 40)));
+});
