@@ -85,7 +85,7 @@ export class Pointer {
     const row = event.row - 1 + offset.top;
     const col = event.col - 1 + offset.left;
     const pressed = !event.release && !event.motion && event.button < WHEEL;
-    if (this.moved(event, row, col, placement)) return;
+    if (this.moved(event, row, col)) return;
     const pane = this.grabbed ?? paneAt(placement, row, col);
     const box = pane === null ? undefined : placement.boxes.get(pane);
     if (event.release) this.grabbed = null;
@@ -111,14 +111,12 @@ export class Pointer {
   }
 
   /** A border is being dragged. @returns whether the report was about that */
-  private moved({ release, motion }: ReadMouse, row: number, col: number, placement: Placement): boolean {
+  private moved({ release, motion }: ReadMouse, row: number, col: number): boolean {
     const { dragged } = this;
     if (dragged === null) return false;
     if (release || !motion) this.dragged = null;
     if (!motion && !release) return false;
-    const path = dragged.path.join();
-    const now = placement.borders.find((border) => border.path.join() === path && border.index === dragged.index);
-    if (now !== undefined && motion) this.port.drag(now, row, col);
+    if (motion) this.port.drag(dragged, row, col);
     return true;
   }
 

@@ -154,7 +154,11 @@ export class WindowView implements Shown {
         const { id } = self.window;
         changed((state) => {
           const window = windowById(state, id);
-          const root = dragBorder(window.root, self.placement, border, row, col);
+          const { placement } = self;
+          const path = border.path.join();
+          // Where an earlier step of the same drag has put it.
+          const now = placement.borders.find((each) => each.index === border.index && each.path.join() === path);
+          const root = now === undefined ? window.root : dragBorder(window.root, placement, now, row, col);
           return root === window.root ? state : putWindow(state, { ...window, root });
         });
       },
