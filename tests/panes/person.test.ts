@@ -95,7 +95,9 @@ describe("the mouse", () => {
     person.type(press(1 + 4, 41 + 6) + release(1 + 4, 41 + 6));
     await until("the focus", async () => (await active()) === 1);
     await until("the reports", async () =>
-      columns(await person.text(), 41).replace(/\s/g, "").includes("033[<0;7;5M033[<0;7;5m"),
+      columns(await person.text(), 41)
+        .replace(/\s/g, "")
+        .includes("033[<0;7;5M033[<0;7;5m"),
     );
     person.type(press(10, 2) + release(10, 2));
     await until("the focus", async () => (await active()) === 0);
