@@ -290,6 +290,7 @@ class Client {
       this.opened = true;
       if (event.output.keys) void this.leaveKeys();
     } else if (event.output.event === "copied") this.copier?.copy(event.output.base64);
+    else if (event.output.event === "alert") this.terminal.output.write(new TextEncoder().encode(event.output.text));
     else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
     else if (event.output.event === "moved") {
       const { connection } = this;

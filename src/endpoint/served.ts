@@ -4,6 +4,7 @@
  */
 
 import type { Binding } from "../keys/bindings.ts";
+import type { AgentInfo } from "../protocol/agent.ts";
 import type { Message } from "../protocol/messages.ts";
 import type { Session } from "../session/session.ts";
 import type { AskedFirst } from "../session/windows/asked-first.ts";
@@ -47,6 +48,8 @@ export interface ClientStreams {
 export interface Watchers {
   /** Something that a list shows may have changed. Runs per chunk and per input. */
   changed(): void;
+  /** The AI agent of a pane has changed; null: there is none any more. */
+  agent(pane: string, agent: AgentInfo | null): void;
   /** An event, with the session's newest info. */
   tell(event: string, fields?: object): void;
 }

@@ -6,6 +6,7 @@
 import * as v from "valibot";
 import type { AuditLog } from "../instance/audit/audit-log.ts";
 import { directly } from "../instance/audit/direct-audit.ts";
+import type { AgentAlert } from "../protocol/agent.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
 import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -15,6 +16,7 @@ import type { Session } from "../session/session.ts";
 import type { SessionEvents } from "../session/types.ts";
 import { Peer, type PeerHandler, type PeerRequest } from "../wire/peer.ts";
 import { Wire } from "../wire/socket.ts";
+import { AgentAlerts } from "./agent-alerts.ts";
 import type { AttachPolicy } from "./attach/attached-terminal.ts";
 import { StreamCode, type Streams } from "./lazy-streams.ts";
 import { ListFeed } from "./list-feed.ts";
@@ -59,7 +61,7 @@ export class SessionServer implements PeerHandler {
 
   constructor(
     private readonly maxClients: number,
-    private readonly policy: AttachPolicy,
+    private readonly policy: AttachPolicy & { readonly agentAlert: AgentAlert },
     /** Where direct calls are recorded, if anywhere. */
     private readonly audit: () => AuditLog | null = () => null,
   ) {}
@@ -90,7 +92,19 @@ export class SessionServer implements PeerHandler {
       this.broadcast({ event, ...fields, info: session.info(), listing: feed.passing });
     };
     for (const change of ["listed", "drawn"] as const) session.events.on(change, () => feed.changed());
-    served.begin({ changed: () => feed.changed(), tell });
+    const alerts = new AgentAlerts({
+      alert: this.policy.agentAlert,
+      name: () => session.name,
+      viewers: () => session.viewers.all,
+    });
+    served.begin({
+      changed: () => feed.changed(),
+      agent: (pane, agent) => {
+        tell("agent_state", { pane_id: pane, agent });
+        alerts.changed(pane, agent);
+      },
+      tell,
+    });
     session.events.on("info", () => tell("info"));
     session.events.on("renamed", (change) => tell("session_renamed", change));
     session.events.on("tagged", (change) => tell("session_tags_changed", change));

@@ -52,10 +52,10 @@ export function servedPane(session: Session, place: PanePlace): Served {
     get isMember() {
       return place.membership.isMember;
     },
-    begin({ changed, tell }) {
+    begin({ changed, agent, tell }) {
       for (const change of ["listed", "title", "alternate"] as const) pane.events.on(change, changed);
       pane.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
-      pane.events.on("agent", (agent) => tell("agent_state", { pane_id: pane.id, agent }));
+      pane.events.on("agent", (changed) => agent(pane.id, changed));
       pane.events.on("endTold", () => tell("session_end_told"));
     },
     shown: () => shown,

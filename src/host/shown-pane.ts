@@ -25,6 +25,7 @@ export function shownPane(session: Session): Shown {
     get modes() {
       return frameModes(terminal.modes, terminal.alternate);
     },
+    shows: (id) => id === pane.id,
     get title() {
       return terminal.title;
     },

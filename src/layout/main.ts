@@ -95,7 +95,7 @@ async function begin() {
   });
   const server = new SessionServer(
     settings.max_clients,
-    { titles: settings.title === "on", clipboard: settings.clipboard === "write" },
+    { titles: settings.title === "on", clipboard: settings.clipboard === "write", agentAlert: settings.agent_alert },
     directAudit(instance, settings),
   );
   const { handed } = spec;

@@ -105,8 +105,8 @@ export class SplitSession implements Split {
       get paneId() {
         return content.id;
       },
-      begin: ({ tell }) => {
-        this.arrangement.events.on("agent", ({ pane, agent }) => tell("agent_state", { pane_id: pane, agent }));
+      begin: (watchers) => {
+        this.arrangement.events.on("agent", ({ pane, agent }) => watchers.agent(pane, agent));
       },
       window: (target) => this.streamed(target),
       shown: (request, peer) => this.shown(request, peer),

@@ -245,6 +245,10 @@ export class WindowView implements Shown {
     return [...this.placement.boxes.keys()];
   }
 
+  shows(pane: string): boolean {
+    return this.placement.boxes.has(pane);
+  }
+
   private sees(pane: string): boolean {
     return panesIn(this.window).includes(pane);
   }

@@ -49,6 +49,11 @@ export function agentMessage(text: string): string {
   return line.length <= MAX_AGENT_MESSAGE ? line : `${line.slice(0, MAX_AGENT_MESSAGE - 1).toWellFormed()}…`;
 }
 
+/** Whether a person should be told: an agent that only rests, for a reason that nobody reported, alerts nobody. */
+export function isAlerting({ state, source }: AgentInfo): boolean {
+  return (state === "needs_input" || state === "done") && source !== "program";
+}
+
 /** How a person's terminal is told that an agent needs somebody. */
 export const agentAlerts = ["off", "bell", "notify"] as const;
 export type AgentAlert = (typeof agentAlerts)[number];

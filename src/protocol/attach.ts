@@ -130,6 +130,8 @@ export const AttachEventSchema = v.variant("event", [
   v.object({ event: v.literal("opened"), keys: v.boolean() }),
   /** A program has copied text, as base64, while this terminal was the one in use. */
   v.object({ event: v.literal("copied"), base64: v.string() }),
+  /** An agent needs somebody: the terminal is sent this, BEL or a notification. */
+  v.object({ event: v.literal("alert"), text: v.string() }),
   /** The program's own bytes change what no reset of modes undoes: to be undone when the client leaves the terminal. */
   v.object({ event: v.literal("changed"), changes: v.array(v.picklist(lastingChanges)) }),
   /** The session is served at another socket from now on: the stream goes on there, and this one is over. */

@@ -14,6 +14,10 @@ export interface Viewer {
   readonly readOnly: boolean;
   /** Told when the session's size has changed. */
   sizeChanged(): void;
+  /** Whether the person looks at a pane there, as far as can be told. */
+  looksAt(pane: string): boolean;
+  /** Rings or notifies there. @param text what the terminal is sent */
+  alert(text: string): void;
   /** The session ends this terminal's stream. */
   end(reason: ViewerEnd): void;
   /** The session is served at another socket from now on. */

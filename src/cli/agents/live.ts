@@ -3,11 +3,11 @@
  * with the agent whose session the person chose.
  */
 import type { InputEvent } from "../../keys/types.ts";
-import { type AgentAlert, alertFor } from "../../protocol/agent.ts";
+import { type AgentAlert, alertFor, isAlerting } from "../../protocol/agent.ts";
 import { fullScreen, terminalSize } from "../full-screen.ts";
 import { print, takesColor } from "../print.ts";
 import { picture } from "./picture.ts";
-import { type AgentRow, needsPerson } from "./rows.ts";
+import type { AgentRow } from "./rows.ts";
 
 /** Time between two questions, in ms: ages are shown in seconds. */
 const REFRESH_MS = 1_000;
@@ -49,7 +49,7 @@ export async function watchAgents({ find, alert }: LiveOptions): Promise<AgentRo
       rows = found ?? rows;
       const now = needing(rows);
       for (const row of rows) {
-        if (now.has(keyOf(row)) && !told.has(keyOf(row))) await print(alertFor(alert, row.session, row.agent));
+        if (now.has(keyOf(row)) && !told.has(keyOf(row))) await print(alertFor(alert, row.target, row.agent));
       }
       told = now;
       await draw();
@@ -90,9 +90,9 @@ function keyOf({ pane_id, agent }: AgentRow): string {
   return `${pane_id} ${agent.pid} ${agent.state} ${agent.since}`;
 }
 
-/** Those that are known to need a person; one that only rests alerts nobody. */
+/** Those that are known to need a person. */
 function needing(rows: readonly AgentRow[]): ReadonlySet<string> {
-  return new Set(rows.filter(({ agent }) => needsPerson(agent) && agent.source !== "program").map(keyOf));
+  return new Set(rows.filter(({ agent }) => isAlerting(agent)).map(keyOf));
 }
 
 function pressed(event: InputEvent): "up" | "down" | "choose" | "leave" | null {

@@ -41,7 +41,6 @@ export function register(program: Command): void {
       if (around === null) return;
       // Whatever hangs, a session process or our own standard input.
       setTimeout(() => process.exit(GAVE_UP), PATIENCE_MS).unref();
-      noteFired(around.instance, agent);
       const read = readHook(agent, event, await payload());
       const message = options.message ?? read.message;
       using session = await SessionClient.open(around.instance, around.pane);
@@ -52,6 +51,8 @@ export function register(program: Command): void {
         ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE) }),
         pid: process.ppid,
       });
+      // One that another agent started says nothing of how this one is set up.
+      if (reason !== "nested") noteFired(around.instance, agent, !accepted);
       if (!accepted) await say(`not counted: ${reason}\n`);
     });
 }

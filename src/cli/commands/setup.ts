@@ -9,12 +9,15 @@ import { Argument, type Command, Option } from "commander";
 import { system } from "../../platform/system.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { print, say, table } from "../print.ts";
-import { hookHosts } from "../setup/agent-hooks.ts";
+import { hookHosts, type OwnFiles } from "../setup/agent-hooks.ts";
 import { type AiHost, aiHosts, type HostScope, type Launch, type Places } from "../setup/ai-hosts.ts";
 import { applyChange, describeDifference, entryIn, fileOf, planChange } from "../setup/config-change.ts";
 import { applyHooks, planHooks } from "../setup/hook-change.ts";
 import { launchFor } from "../setup/mcp-command.ts";
 import { type Place, placeOf } from "../setup/place.ts";
+
+/** Longest wait for a host to say what it knows, in ms: they take a second or two to start. */
+const ASK_MS = 10_000;
 
 interface SetupOptions {
   readonly scope: HostScope;
@@ -54,7 +57,7 @@ export function setupCommand(program: Command): void {
       const places: Places = { home: homedir(), cwd: process.cwd(), platform: system.name, env: process.env };
       const host = aiHosts.find((candidate) => candidate.id === id);
       if (options.hooks === true || (id !== undefined && host === undefined)) {
-        return say(configureHooks(id, options, places));
+        return say(await configureHooks(id, options, places));
       }
       await (host === undefined ? print(overview(places)) : say(configure(host, options, places)));
     });
@@ -63,7 +66,7 @@ export function setupCommand(program: Command): void {
 /** Hosts with a place for wsh, for its hooks, or both. */
 const hostIds = [...new Set([...aiHosts, ...hookHosts].map((host) => ("id" in host ? host.id : host.host)))];
 
-function configureHooks(id: string | undefined, options: SetupOptions, places: Places): string {
+async function configureHooks(id: string | undefined, options: SetupOptions, places: Places): Promise<string> {
   const host = hookHosts.find((candidate) => candidate.host === id);
   const withHooks = `Hosts with hooks: ${hookHosts.map((each) => each.host).join(", ")}.`;
   if (options.hooks !== true) {
@@ -76,19 +79,52 @@ function configureHooks(id: string | undefined, options: SetupOptions, places: P
   if (options.scope === "project") {
     throw new WshError("invalid_request", "hooks are written for the user only", { hint: "Leave out --scope." });
   }
-  const change = planHooks(host, places, options.remove === true);
-  if (change.kind === "none") {
-    return `${shown(change.place)} ${options.remove === true ? "holds no hooks of wsh" : "holds the hooks already"}.\n`;
+  const isRemoving = options.remove === true;
+  const wanted = isRemoving ? "nowhere" : host.own !== undefined && (await loadsOwn(host.own)) ? "own" : "merged";
+  const all = planHooks(host, places, wanted);
+  const changes = all.filter(({ kind }) => kind !== "none");
+  if (changes.length === 0) {
+    const places = all.filter(({ owner }) => isRemoving || (owner !== "host") === (wanted === "own"));
+    return `${shown((places[0] ?? all[0])?.place)} ${isRemoving ? "holds no hooks of wsh" : "holds the hooks already"}.\n`;
   }
   if (options.dryRun === true) {
-    const difference = describeDifference(change.before ?? "", change.after ?? "");
-    return `Would ${change.kind} in ${shown(change.place)}:\n${difference}\n`;
+    return changes
+      .map(({ kind, place, before, after }) => {
+        return `Would ${kind} in ${shown(place)}:\n${describeDifference(before ?? "", after ?? "")}\n`;
+      })
+      .join("");
   }
-  const backup = applyHooks(change);
-  const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
-  const verb = { create: "Created", add: "Added to", update: "Updated in", remove: "Removed from" }[change.kind];
-  const after = options.remove === true ? "" : `${host.after}\n`;
-  return `${verb} ${shown(change.place)}\n${kept}${after}`;
+  const told = changes.map((change) => {
+    const backup = applyHooks(change);
+    const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
+    return `${verbs[change.kind]} ${shown(change.place)}\n${kept}`;
+  });
+  const what =
+    wanted === "own" && host.own?.what !== "file"
+      ? `It is ${host.own?.what === "extension" ? "an extension" : "a plugin"} of ours.\n`
+      : "";
+  return `${told.join("")}${isRemoving ? "" : `${what}${host.after}\n`}`;
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  create: "Created",
+  add: "Added to",
+  update: "Updated in",
+  remove: "Removed from",
+};
+
+/** Whether the host that is installed loads files of ours: one that is not found does. */
+async function loadsOwn({ known }: OwnFiles): Promise<boolean> {
+  const path = known === undefined ? null : Bun.which(known.program);
+  if (known === undefined || path === null) return true;
+  const child = Bun.spawn([path, ...known.args], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+    timeout: ASK_MS,
+  });
+  const text = await new Response(child.stdout).text();
+  return (await child.exited) === 0 && known.prints.test(text);
 }
 
 /** `wsh mcp` with the options that were given to setup. */
@@ -116,13 +152,15 @@ function configure(host: AiHost, options: SetupOptions, places: Places): string 
     return `Would ${change.kind} in ${shown(change.place)}:\n${describeDifference(change.before ?? "", change.after)}\n`;
   }
   const backup = applyChange(change);
-  const verb = { create: "Created", add: "Added to", update: "Updated in", remove: "Removed from" }[change.kind];
+  const verb = verbs[change.kind];
   const kept = backup === undefined ? "" : `The file as it was: ${backup}\n`;
   return `${verb} ${shown(change.place)}\n${kept}${host.after}\n`;
 }
 
 /** A link is never followed silently. */
-function shown({ file, target }: Place): string {
+function shown(place: Place | undefined): string {
+  if (place === undefined) return "No file";
+  const { file, target } = place;
   return file === target ? file : `${file} (in fact ${target})`;
 }
 

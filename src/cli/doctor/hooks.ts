@@ -8,7 +8,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { lastFired } from "../hooks/fired.ts";
 import { type HookHost, hookHosts } from "../setup/agent-hooks.ts";
 import type { Places } from "../setup/ai-hosts.ts";
-import { hasHooks } from "../setup/hook-change.ts";
+import { hookFiles } from "../setup/hook-change.ts";
 import type { Finding } from "./finding.ts";
 
 export function agentHooks(instance: Instance): Finding[] {
@@ -23,16 +23,22 @@ export function agentHooks(instance: Instance): Finding[] {
 
 function checkHost(host: HookHost, instance: Instance, places: Places): Finding[] {
   const subject = "agents' hooks";
+  let files: string[];
   try {
-    if (!hasHooks(host, places)) return [];
+    files = hookFiles(host, places);
   } catch (thrown) {
     const error = WshError.from(thrown);
-    return [{ subject, state: "note", text: `${host.file(places)}: ${error.message}`, advice: error.hintAt("cli") }];
+    return [{ subject, state: "note", text: error.message, advice: error.hintAt("cli") }];
   }
+  if (files.length === 0) return [];
   const fired = lastFired(instance, host.agent);
-  const written = statSync(host.file(places), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const written = Math.max(...files.map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0));
+  if (fired?.isOutside === true) {
+    const text = `those of ${host.host} run outside of the pane that it runs in, and do not count`;
+    return [{ subject, state: "note", text, advice: host.outside ?? "Start it in the session itself." }];
+  }
   if (fired !== null) {
-    const since = fired < written ? ", not since the file was changed" : "";
+    const since = fired.at < written ? ", not since the file was changed" : "";
     return [{ subject, state: "ok", text: `those of ${host.host} have run${since}` }];
   }
   return [{ subject, state: "note", text: `those of ${host.host} have never run in a session`, advice: host.after }];

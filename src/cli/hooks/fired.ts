@@ -1,28 +1,42 @@
 /**
- * When a hook last ran, by agent: the time of an empty file in the state directory, for `wsh doctor`. Hosts that ask for
- * trust run no hook until they have it, and say nothing.
+ * When a hook last ran in a session, by agent, and whether it counted there: the time and the text of a small file in the
+ * state directory, for `wsh doctor`. Hosts that ask for trust run no hook until they have it, and say nothing; one that
+ * runs them in a background process of its own reports from outside of the pane.
  */
-import { mkdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
+
+const OUTSIDE = "outside\n";
+
+export interface Fired {
+  /** Unix time in ms. */
+  readonly at: number;
+  /** The process that reported belongs to no program of the pane. */
+  readonly isOutside: boolean;
+}
 
 function fileOf({ stateDir }: Instance, agent: string): string {
   return join(stateDir, "hooks", agent);
 }
 
 /** Failing says less, and breaks nothing. */
-export function noteFired(instance: Instance, agent: string): void {
+export function noteFired(instance: Instance, agent: string, isOutside: boolean): void {
   const file = fileOf(instance, agent);
   try {
     mkdirSync(join(instance.stateDir, "hooks"), { recursive: true, mode: 0o700 });
-    writeFileSync(file, "", { mode: 0o600 });
-    utimesSync(file, new Date(), new Date());
+    writeFileSync(file, isOutside ? OUTSIDE : "counted\n", { mode: 0o600 });
   } catch {
     // A state directory that cannot be written to.
   }
 }
 
-/** Unix time in ms; null for never. */
-export function lastFired(instance: Instance, agent: string): number | null {
-  return statSync(fileOf(instance, agent), { throwIfNoEntry: false })?.mtimeMs ?? null;
+/** Null for never. */
+export function lastFired(instance: Instance, agent: string): Fired | null {
+  const file = fileOf(instance, agent);
+  try {
+    return { at: statSync(file).mtimeMs, isOutside: readFileSync(file, "utf8") === OUTSIDE };
+  } catch {
+    return null;
+  }
 }

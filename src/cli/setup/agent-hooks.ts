@@ -1,7 +1,8 @@
 /**
  * The hooks with which agents report to wsh what they do (`wsh setup HOST --hooks`): where each host keeps them and how
- * an entry looks. Data and pure functions only. A host that reads files of others' own gets a file of ours; else our
- * entries are merged into the file that it has, and no other entry is touched. Codex's `notify` is never looked at.
+ * an entry looks. Data and pure functions only. A host that loads plugins, extensions or files of others' own gets those;
+ * else our entries are merged into the file that it has, and no other entry is touched. Codex takes plugins from
+ * marketplaces alone; its `notify` is never looked at.
  *
  * The command's text is the same in every version of wsh: hosts trust hooks by their content.
  */
@@ -16,15 +17,34 @@ export interface HookHost {
   /** Page that describes the format, and the day it was checked. */
   readonly source: string;
   readonly checked: string;
-  readonly file: (places: Places) => string;
-  /** Ours alone: the whole text of a file that no other program writes. */
-  readonly own?: string;
-  /** Merged: groups of handlers by event, each with what the host needs besides the command. */
-  readonly merged?: readonly HookEntry[];
-  /** Keys beside the hooks that a new file needs. */
-  readonly root?: Readonly<Record<string, unknown>>;
+  /** First choice: files of ours alone, which the host finds by itself. */
+  readonly own?: OwnFiles;
+  /** For a host that loads none, or whose installed version does not. */
+  readonly merged?: MergedHooks;
   /** What to do after a change, in one sentence. */
   readonly after: string;
+  /** What to do where the host runs hooks in a process that belongs to no pane. */
+  readonly outside?: string;
+}
+
+/** Files that no other program writes: their texts, by their paths below a directory. */
+export interface OwnFiles {
+  /** What the host calls it. */
+  readonly what: "plugin" | "extension" | "file";
+  readonly directory: (places: Places) => string;
+  /** The directory is the host's: others keep files there, too. */
+  readonly shared?: true;
+  readonly files: Readonly<Record<string, string>>;
+  /** Asks the host that is installed whether it loads such files: what it is called with, and prints if it does. */
+  readonly known?: { readonly program: string; readonly args: readonly string[]; readonly prints: RegExp };
+}
+
+/** Groups of handlers by event, in a file of the host's, each with what it needs besides the command. */
+export interface MergedHooks {
+  readonly file: (places: Places) => string;
+  readonly entries: readonly HookEntry[];
+  /** Keys beside the hooks that a new file needs. */
+  readonly root?: Readonly<Record<string, unknown>>;
 }
 
 export interface HookEntry {
@@ -53,6 +73,34 @@ const grouped = (agent: string, timeout: number, events: readonly (readonly [str
     },
   }));
 
+/** The same entries as the file of a plugin. */
+const hooksFile = (entries: readonly HookEntry[]): string =>
+  json({ hooks: Object.fromEntries(entries.map(({ event, value }) => [event, [value]])) });
+
+const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`;
+
+/** Directory of our plugins and extensions: `wsh` alone may be somebody's skill. */
+const NAME = "wsh-hooks";
+/** Version of our plugins: their hooks stay as they are. */
+const VERSION = "1.0.0";
+
+const describe = (host: string, agent: string): string =>
+  `Tells wsh what ${host} does, where it runs in a session of wsh: \`wsh hook ${agent} EVENT\`. ` +
+  "Written by `wsh setup`, which also removes it.";
+
+const claudeHooks = grouped("claude", TIMEOUT_SECONDS, [
+  ["SessionStart"],
+  ["UserPromptSubmit"],
+  ["PermissionRequest"],
+  ["PreToolUse", "AskUserQuestion|ExitPlanMode"],
+  ["PostToolUse", "AskUserQuestion|ExitPlanMode"],
+  ["Notification"],
+  ["Stop"],
+]);
+const claudeHome = ({ env, home }: Places): string => env.CLAUDE_CONFIG_DIR || join(home, ".claude");
+
+const NO_DAEMON = "`codex features disable daemon_auto_start`, or `codex --no-daemon`, keeps them in the pane.";
+
 const copilotEvents = [
   "sessionStart",
   "userPromptSubmitted",
@@ -62,93 +110,7 @@ const copilotEvents = [
   "errorOccurred",
 ];
 
-export const hookHosts: readonly HookHost[] = [
-  {
-    host: "claude-code",
-    agent: "claude",
-    source: "https://code.claude.com/docs/en/hooks",
-    checked: "2026-11-22",
-    file: (p) => join(p.env.CLAUDE_CONFIG_DIR || join(p.home, ".claude"), "settings.json"),
-    merged: grouped("claude", TIMEOUT_SECONDS, [
-      ["SessionStart"],
-      ["UserPromptSubmit"],
-      ["PermissionRequest"],
-      ["PreToolUse", "AskUserQuestion|ExitPlanMode"],
-      ["PostToolUse", "AskUserQuestion|ExitPlanMode"],
-      ["Notification"],
-      ["Stop"],
-    ]),
-    after: "Start Claude Code again; /hooks shows them.",
-  },
-  {
-    host: "codex",
-    agent: "codex",
-    source: "https://developers.openai.com/codex/hooks",
-    checked: "2026-11-22",
-    file: (p) => join(p.env.CODEX_HOME || join(p.home, ".codex"), "hooks.json"),
-    merged: grouped("codex", TIMEOUT_SECONDS, [
-      ["SessionStart"],
-      ["UserPromptSubmit"],
-      ["PermissionRequest"],
-      ["Stop"],
-    ]),
-    after: "Start Codex again and trust it with /hooks: until then it runs none of them.",
-  },
-  {
-    host: "gemini",
-    agent: "gemini",
-    source: "https://geminicli.com/docs/hooks/reference",
-    checked: "2026-11-22",
-    file: (p) => join(p.home, ".gemini", "settings.json"),
-    merged: grouped("gemini", TIMEOUT_SECONDS * 1_000, [
-      ["SessionStart"],
-      ["BeforeAgent"],
-      ["AfterAgent"],
-      ["Notification"],
-    ]),
-    after: "Start Gemini CLI again; /hooks shows them.",
-  },
-  {
-    host: "cursor",
-    agent: "cursor-agent",
-    source: "https://cursor.com/docs/agent/hooks",
-    checked: "2026-11-22",
-    file: (p) => join(p.home, ".cursor", "hooks.json"),
-    root: { version: 1 },
-    merged: ["sessionStart", "beforeSubmitPrompt", "stop"].map((event) => ({
-      event,
-      value: { command: hookCommand("cursor-agent", event), timeout: TIMEOUT_SECONDS },
-    })),
-    after: "Start cursor-agent again; it reports its turns, and no permission that it asks for.",
-  },
-  {
-    host: "copilot",
-    agent: "copilot",
-    source: "https://docs.github.com/en/copilot/reference/hooks-reference",
-    checked: "2026-11-22",
-    file: (p) => join(p.env.COPILOT_HOME || join(p.home, ".copilot"), "hooks", "wsh.json"),
-    own: `${JSON.stringify(
-      {
-        version: 1,
-        hooks: Object.fromEntries(
-          copilotEvents.map((event) => [
-            event,
-            [{ type: "command", bash: hookCommand("copilot", event), timeoutSec: TIMEOUT_SECONDS }],
-          ]),
-        ),
-      },
-      null,
-      2,
-    )}\n`,
-    after: "Start Copilot CLI again.",
-  },
-  {
-    host: "opencode",
-    agent: "opencode",
-    source: "https://opencode.ai/docs/plugins/",
-    checked: "2026-11-22",
-    file: (p) => join(p.env.XDG_CONFIG_HOME || join(p.home, ".config"), "opencode", "plugins", "wsh.js"),
-    own: `// Written by \`wsh setup opencode --hooks\`, which also removes it: tells wsh what OpenCode does.
+const opencodePlugin = `// Written by \`wsh setup opencode --hooks\`, which also removes it: tells wsh what OpenCode does.
 import { spawn } from "node:child_process";
 
 const report = (event, payload) => {
@@ -177,7 +139,125 @@ export const Wsh = async () => {
     },
   };
 };
-`,
+`;
+
+export const hookHosts: readonly HookHost[] = [
+  {
+    host: "claude-code",
+    agent: "claude",
+    source: "https://code.claude.com/docs/en/hooks",
+    checked: "2026-11-22",
+    own: {
+      what: "plugin",
+      directory: (p) => join(claudeHome(p), "skills", NAME),
+      files: {
+        ".claude-plugin/plugin.json": json({
+          name: NAME,
+          version: VERSION,
+          description: describe("Claude Code", "claude"),
+          author: { name: "wsh" },
+        }),
+        "hooks/hooks.json": hooksFile(claudeHooks),
+      },
+      known: { program: "claude", args: ["plugin", "init", "--help"], prints: /skills/ },
+    },
+    merged: { file: (p) => join(claudeHome(p), "settings.json"), entries: claudeHooks },
+    after: "Start Claude Code again; /hooks shows them.",
+  },
+  {
+    host: "codex",
+    agent: "codex",
+    source: "https://developers.openai.com/codex/hooks",
+    checked: "2026-11-22",
+    merged: {
+      file: (p) => join(p.env.CODEX_HOME || join(p.home, ".codex"), "hooks.json"),
+      entries: grouped("codex", TIMEOUT_SECONDS, [
+        ["SessionStart"],
+        ["UserPromptSubmit"],
+        ["PermissionRequest"],
+        ["Stop"],
+      ]),
+    },
+    after:
+      "Start Codex again and trust it with /hooks: until then it runs none of them. A Codex that has a background server " +
+      `runs them there, in no pane: ${NO_DAEMON}`,
+    outside: NO_DAEMON,
+  },
+  {
+    host: "gemini",
+    agent: "gemini",
+    source: "https://geminicli.com/docs/hooks/reference",
+    checked: "2026-11-22",
+    own: {
+      what: "extension",
+      directory: (p) => join(p.home, ".gemini", "extensions", NAME),
+      files: {
+        "gemini-extension.json": json({
+          name: NAME,
+          version: VERSION,
+          description: describe("Gemini CLI", "gemini"),
+        }),
+        "hooks/hooks.json": hooksFile(
+          grouped("gemini", TIMEOUT_SECONDS * 1_000, [
+            ["SessionStart"],
+            ["BeforeAgent"],
+            ["AfterAgent"],
+            ["Notification"],
+          ]),
+        ),
+      },
+    },
+    after: "Start Gemini CLI again; /hooks shows them.",
+  },
+  {
+    host: "cursor",
+    agent: "cursor-agent",
+    source: "https://cursor.com/docs/agent/hooks",
+    checked: "2026-11-22",
+    merged: {
+      file: (p) => join(p.home, ".cursor", "hooks.json"),
+      root: { version: 1 },
+      entries: ["sessionStart", "beforeSubmitPrompt", "stop"].map((event) => ({
+        event,
+        value: { command: hookCommand("cursor-agent", event), timeout: TIMEOUT_SECONDS },
+      })),
+    },
+    after: "Start cursor-agent again; it reports its turns, and no permission that it asks for.",
+  },
+  {
+    host: "copilot",
+    agent: "copilot",
+    source: "https://docs.github.com/en/copilot/reference/hooks-reference",
+    checked: "2026-11-22",
+    own: {
+      what: "file",
+      directory: (p) => join(p.env.COPILOT_HOME || join(p.home, ".copilot"), "hooks"),
+      shared: true,
+      files: {
+        "wsh.json": json({
+          version: 1,
+          hooks: Object.fromEntries(
+            copilotEvents.map((event) => [
+              event,
+              [{ type: "command", bash: hookCommand("copilot", event), timeoutSec: TIMEOUT_SECONDS }],
+            ]),
+          ),
+        }),
+      },
+    },
+    after: "Start Copilot CLI again.",
+  },
+  {
+    host: "opencode",
+    agent: "opencode",
+    source: "https://opencode.ai/docs/plugins/",
+    checked: "2026-11-22",
+    own: {
+      what: "plugin",
+      directory: (p) => join(p.env.XDG_CONFIG_HOME || join(p.home, ".config"), "opencode", "plugins"),
+      shared: true,
+      files: { "wsh.js": opencodePlugin },
+    },
     after: "Start OpenCode again.",
   },
 ];

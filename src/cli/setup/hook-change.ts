@@ -1,7 +1,11 @@
-/** Plans the change of the file that holds one host's hooks of ours. A plan is a value: what the file is and will be. */
-import { rmSync } from "node:fs";
+/**
+ * Plans the changes of the files that hold one host's hooks of ours: files of ours alone, or entries merged into one of
+ * the host's. Never both: the hooks would run twice. A plan is a value: what each file is and will be.
+ */
+import { readdirSync, rmdirSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { WshError } from "../../protocol/errors.ts";
-import { type HookHost, isOurs } from "./agent-hooks.ts";
+import { type HookHost, isOurs, type MergedHooks } from "./agent-hooks.ts";
 import type { Places } from "./ai-hosts.ts";
 import { at, changeListInJsonc, readJsonc, setInJsonc } from "./jsonc.ts";
 import { type Place, placeOf, textOf } from "./place.ts";
@@ -14,67 +18,101 @@ export interface HookChange {
   /** Undefined when the file goes. */
   readonly after: string | undefined;
   readonly kind: "create" | "add" | "update" | "remove" | "none";
+  /** Whose file it is. One of ours takes its directory along, where that is ours, too. */
+  readonly owner: "host" | { readonly directory: string | null };
 }
 
-/** @throws WshError invalid_setting naming the file, when it cannot be understood */
-export function planHooks(host: HookHost, places: Places, isRemoving: boolean): HookChange {
-  const place = placeOf(host.file(places), "user", places.cwd);
+/** Where the hooks are to be: in files of ours, in a file of the host's, or nowhere. */
+export type Wanted = "own" | "merged" | "nowhere";
+
+/** Every file in which they are or will be. @throws WshError invalid_setting naming a file that cannot be understood */
+export function planHooks(host: HookHost, places: Places, wanted: Wanted): HookChange[] {
+  const { own, merged } = host;
+  const files = Object.entries(own?.files ?? {}).map(([path, text]): HookChange => {
+    const directory = own?.directory(places) ?? "";
+    const place = placeOf(join(directory, path), "user", places.cwd);
+    return planOwn(place, { directory: own?.shared === true ? null : directory }, wanted === "own" ? text : undefined);
+  });
+  const into = merged === undefined ? [] : [planIn(merged, places, wanted === "merged")];
+  return [...files, ...into];
+}
+
+/** Paths of the files that hold hooks of ours. @throws WshError invalid_setting */
+export function hookFiles({ own, merged }: HookHost, places: Places): string[] {
+  const ownFiles = Object.keys(own?.files ?? {})
+    .map((path) => placeOf(join(own?.directory(places) ?? "", path), "user", places.cwd))
+    .filter((place) => textOf(place)?.includes("wsh hook ") === true);
+  const hosts = merged === undefined ? [] : [placeOf(merged.file(places), "user", places.cwd)];
+  const mergedFiles = hosts.filter((place) => {
+    const text = textOf(place);
+    return text !== undefined && naming(place, () => isOurs(readJsonc(text)));
+  });
+  return [...ownFiles, ...mergedFiles].map(({ file }) => file);
+}
+
+function planOwn(place: Place, owner: HookChange["owner"], after: string | undefined): HookChange {
   const before = textOf(place);
-  if (host.own !== undefined) return planOwn(place, before, host.own, isRemoving);
-  try {
-    return planMerged(host, place, before, isRemoving);
-  } catch (thrown) {
-    const error = WshError.from(thrown);
-    throw new WshError(error.code, `${place.file}: ${error.message}`, error.details, { cause: thrown });
-  }
-}
-
-/** Whether hooks of ours are in the host's file. */
-export function hasHooks(host: HookHost, places: Places): boolean {
-  const text = textOf(placeOf(host.file(places), "user", places.cwd));
-  return text !== undefined && (host.own === undefined ? isOurs(readJsonc(text)) : text.includes("wsh hook "));
-}
-
-function planOwn(place: Place, before: string | undefined, own: string, isRemoving: boolean): HookChange {
   if (before !== undefined && !before.includes("wsh hook ")) {
+    if (after === undefined) return { place, owner, before, after: before, kind: "none" };
     throw new WshError("invalid_setting", `${place.file} is not one that wsh wrote`, {
       hint: "It was left as it is. Give it another name first.",
     });
   }
-  if (isRemoving) return { place, before, after: undefined, kind: before === undefined ? "none" : "remove" };
-  const kind = before === undefined ? "create" : before === own ? "none" : "update";
-  return { place, before, after: own, kind };
+  const kind = before === after ? "none" : before === undefined ? "create" : after === undefined ? "remove" : "update";
+  return { place, owner, before, after, kind };
 }
 
-function planMerged(host: HookHost, place: Place, before: string | undefined, isRemoving: boolean): HookChange {
-  const { merged = [], root = {} } = host;
+function planIn(merged: MergedHooks, places: Places, wanted: boolean): HookChange {
+  const place = placeOf(merged.file(places), "user", places.cwd);
+  const before = textOf(place);
+  if (before === undefined && !wanted) return { place, owner: "host", before, after: before, kind: "none" };
+  return naming(place, () => planMerged(merged, place, before, wanted));
+}
+
+/** An error about a file's text says which file that is. */
+function naming<T>({ file }: Place, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    const error = WshError.from(thrown);
+    throw new WshError(error.code, `${file}: ${error.message}`, error.details, { cause: thrown });
+  }
+}
+
+function planMerged(
+  { entries, root = {} }: MergedHooks,
+  place: Place,
+  before: string | undefined,
+  wanted: boolean,
+): HookChange {
   let text = before ?? "";
   const value = readJsonc(text);
   const hooks = at(value, ["hooks"]) ?? {};
   if (typeof hooks !== "object" || Array.isArray(hooks)) {
+    if (!wanted) return { place, owner: "host", before, after: before, kind: "none" };
     throw new WshError("invalid_setting", "'hooks' is no object", { hint: "It was left as it is." });
   }
   const had = isOurs(hooks);
-  if (!isRemoving) {
-    for (const [key, wanted] of Object.entries(root)) {
-      if (at(value, [key]) === undefined) text = setInJsonc(text, [], { [key]: wanted });
+  if (wanted) {
+    for (const [key, needed] of Object.entries(root)) {
+      if (at(value, [key]) === undefined) text = setInJsonc(text, [], { [key]: needed });
     }
   }
-  const events = new Set([...Object.keys(hooks), ...merged.map(({ event }) => event)]);
+  const events = new Set([...Object.keys(hooks), ...entries.map(({ event }) => event)]);
   for (const event of events) {
     const found = at(hooks, [event]) ?? [];
     if (!Array.isArray(found)) {
-      if (!merged.some((entry) => entry.event === event)) continue;
+      if (!wanted || !entries.some((entry) => entry.event === event)) continue;
       throw new WshError("invalid_setting", `'hooks.${event}' is no list`, { hint: "It was left as it is." });
     }
-    const ours = isRemoving ? [] : merged.filter((entry) => entry.event === event).map((entry) => entry.value);
+    const ours = wanted ? entries.filter((entry) => entry.event === event).map((entry) => entry.value) : [];
     const own = found.filter((item) => isOurs(item));
     if (Bun.deepEquals(own, ours)) continue;
     text = changeListInJsonc(text, ["hooks", event], withoutOurs, ours);
   }
-  if (text === (before ?? "")) return { place, before, after: text, kind: "none" };
-  const kind = isRemoving ? "remove" : before === undefined ? "create" : had ? "update" : "add";
-  return { place, before, after: text, kind };
+  if (text === (before ?? "")) return { place, owner: "host", before, after: before, kind: "none" };
+  const kind = !wanted ? "remove" : before === undefined ? "create" : had ? "update" : "add";
+  return { place, owner: "host", before, after: text, kind };
 }
 
 /** What stays of an item of the host's list: all of it, what others have added to our group, or nothing. */
@@ -87,9 +125,22 @@ function withoutOurs(item: unknown): unknown {
 }
 
 /** @returns path of the copy of the old file; undefined when there was none, or it was ours alone */
-export function applyHooks({ kind, place, before, after }: HookChange): string | undefined {
+export function applyHooks({ kind, place, before, after, owner }: HookChange): string | undefined {
   if (kind === "none") return undefined;
-  if (after !== undefined) return replaceFile(place, before, after);
-  rmSync(place.target);
+  if (after === undefined) {
+    rmSync(place.target);
+    if (owner !== "host" && owner.directory !== null) removeEmpty(dirname(place.target), basename(owner.directory));
+    return undefined;
+  }
+  const backup = replaceFile(place, before, after);
+  if (owner === "host" || backup === undefined) return backup;
+  rmSync(backup);
   return undefined;
+}
+
+/** Removes a directory in which nothing is left, and those around it up to the one of that name. */
+function removeEmpty(directory: string, last: string): void {
+  if (readdirSync(directory).length > 0) return;
+  rmdirSync(directory);
+  if (basename(directory) !== last) removeEmpty(dirname(directory), last);
 }

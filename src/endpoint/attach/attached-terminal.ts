@@ -31,6 +31,7 @@ import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
 import { OwnView } from "./own-view.ts";
+import { Presence } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
 
@@ -55,6 +56,7 @@ export class TerminalStream implements Viewer {
   /** Socket of the session that its client runs in. */
   readonly around: string | undefined;
   size: Size;
+  private readonly presence = new Presence();
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding) => Promise<void> = async () => {};
   private readonly own: OwnView;
@@ -222,6 +224,15 @@ export class TerminalStream implements Viewer {
     if (!this.readOnly && !this.over) void this.session.questions.giveBack();
   }
 
+  looksAt(pane: string): boolean {
+    return this.shown.shows(pane) && this.presence.isRecent;
+  }
+
+  alert(text: string): void {
+    // A layout process has terminals of its own; one that only looks on is nobody's.
+    if (!this.composed && !this.readOnly && !this.over) this.presentation.alert(text);
+  }
+
   sizeChanged(): void {
     this.presentation.reconsider();
   }
@@ -371,6 +382,7 @@ export class TerminalStream implements Viewer {
   }
 
   private typed(bytes: Uint8Array): void {
+    this.presence.typed(bytes);
     if (this.over || this.own.hold(bytes)) return;
     if (!this.session.questions.isShown && this.own.take(bytes)) return;
     if (this.readOnly) return;

@@ -171,6 +171,15 @@ export class Presentation {
     this.painter.scrollback.hold();
   }
 
+  /** Sends the terminal what rings or notifies there, between sequences of the program. */
+  alert(text: string): void {
+    void this.shown.atRest(() => {
+      if (this.over) return;
+      if (this.current === "relay") this.pass(new TextEncoder().encode(text));
+      else this.peer.send(messageTypes.event, { event: "alert", text });
+    });
+  }
+
   /** The session has applied the size as far as it can. */
   applied(): void {
     this.painter.scrollback.outerMoved();

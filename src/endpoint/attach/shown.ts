@@ -59,6 +59,8 @@ export interface Shown {
   readonly epoch: number;
   readonly alternate: boolean;
   readonly modes: FrameModes;
+  /** Whether a pane is in the picture. */
+  shows(pane: string): boolean;
   /** Empty when there is none. */
   readonly title: string;
   /** In the middle of a synchronized update. */

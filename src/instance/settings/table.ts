@@ -120,7 +120,7 @@ export const settingsSchema = v.object({
   agent_alert: choice(
     agentAlerts,
     "off",
-    "What tells a terminal, attached or in `wsh agents`, that an AI agent begins to wait for a person: its bell or OSC 9.",
+    "What tells attached terminals, and `wsh agents`, that an AI agent begins to wait for a person or is done: a bell, or a notification (OSC 9). Once for each change, and not where the person looks at its pane and typed within 30 s.",
   ),
   colours: choice(
     ["auto", "truecolor", "256", "16", "none"],

@@ -1,0 +1,34 @@
+/**
+ * Tells the person's terminals that an agent begins to need somebody, if the setting `agent_alert` says how: once for
+ * each change, at every attached terminal except those where the person looks at that very pane.
+ */
+import { type AgentAlert, type AgentInfo, alertFor, isAlerting } from "../protocol/agent.ts";
+import type { Viewer } from "../session/viewers.ts";
+
+export interface AlertPort {
+  readonly alert: AgentAlert;
+  name(): string;
+  viewers(): readonly Viewer[];
+}
+
+export class AgentAlerts {
+  /** What was told of each pane's agent last. */
+  private readonly told = new Map<string, string>();
+
+  constructor(private readonly port: AlertPort) {}
+
+  /** @param agent null: there is none any more */
+  changed(pane: string, agent: AgentInfo | null): void {
+    const { alert, name, viewers } = this.port;
+    if (alert === "off") return;
+    if (agent === null || !isAlerting(agent)) {
+      this.told.delete(pane);
+      return;
+    }
+    const now = `${agent.pid} ${agent.state} ${agent.since}`;
+    if (this.told.get(pane) === now) return;
+    this.told.set(pane, now);
+    const text = alertFor(alert, name(), agent);
+    for (const viewer of viewers()) if (!viewer.looksAt(pane)) viewer.alert(text);
+  }
+}

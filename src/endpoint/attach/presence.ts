@@ -1,0 +1,27 @@
+/** Whether a person looks at a terminal, as far as what it sends tells. */
+
+/** How long after a key or a click the person counts as looking at what the terminal shows, in ms. */
+const LOOKING_MS = 30_000;
+
+export class Presence {
+  /** When the person attached or typed last, or clicked; never, once the terminal has told that it lost the focus. */
+  private actedAt: number;
+
+  constructor(private readonly now: () => number = () => performance.now()) {
+    this.actedAt = now();
+  }
+
+  /** Runs per key. */
+  typed(bytes: Uint8Array): void {
+    this.actedAt = isFocusLost(bytes) ? Number.NEGATIVE_INFINITY : this.now();
+  }
+
+  get isRecent(): boolean {
+    return this.now() < this.actedAt + LOOKING_MS;
+  }
+}
+
+/** CSI O, which a terminal sends to programs that asked for it. */
+function isFocusLost(bytes: Uint8Array): boolean {
+  return bytes.length === 3 && bytes[0] === 0x1b && bytes[1] === 0x5b && bytes[2] === 0x4f;
+}
