@@ -43,7 +43,7 @@ function small({ id, command, cwd, started_at, duration_ms, exit_code, signal, s
     ...(exit_code === null ? {} : { exit_code }),
     ...(signal === null ? {} : { signal }),
     ...(session === null ? {} : { session }),
-    ...(started_at === null ? {} : { at: new Date(started_at).toISOString().slice(0, 19) }),
+    ...(started_at === null ? {} : { at: new Date(started_at).toISOString().replace(/\.\d+/, "") }),
     ...(duration_ms === null || duration_ms < 1_000 ? {} : { duration_ms }),
     ...(by === "person" ? {} : { by }),
     ...(output === undefined ? {} : { output }),

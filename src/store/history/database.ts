@@ -9,7 +9,7 @@
 
 import { Database } from "bun:sqlite";
 import fs from "node:fs";
-import { ensureOwnDir } from "../../instance/owned-files.ts";
+import { checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { HistoryPlaces } from "./places.ts";
 
@@ -64,12 +64,12 @@ INSERT INTO sessions SELECT session_id, session, max(id) FROM commands
 
 /**
  * Opens the database, and creates or migrates it.
- * @throws WshError history_unavailable: made by a newer wsh, damaged, or the file cannot be opened
+ * @throws WshError history_unavailable: made by a newer wsh, damaged, or the file cannot be opened; unsafe_path
  */
 export function openHistory(places: HistoryPlaces): Database {
   ensureOwnDir(places.journals);
   try {
-    const isNew = !fs.existsSync(places.database);
+    const isNew = !checkOwnFile(places.database);
     // The file is created with the mode that it keeps; SQLite would use the umask.
     if (isNew) fs.closeSync(fs.openSync(places.database, "a", 0o600));
     const db = new Database(places.database, { create: true, readwrite: true, strict: true });

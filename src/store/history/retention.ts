@@ -17,7 +17,7 @@ export interface Retention {
 const DAY_MS = 24 * 3600 * 1000;
 /** Time between two searches for commands that are too old, in ms. */
 const SWEEP_MS = DAY_MS / 4;
-/** Part of the rows that goes at a time while the database is too large: so that it does not happen at every command. */
+/** Least part of the rows that goes at a time while the database is too large: so that it does not happen at every command. */
 const PART = 1 / 16;
 
 /** @param journals those that are there: what has left the database leaves them, too */
@@ -36,10 +36,10 @@ export function keepWithin(db: Database, { days, bytes }: Retention, journals: r
       );
     db.query("UPDATE swept SET at = ?").run(now);
   }
-  while (sizeOf(db) > bytes) {
+  for (let size = sizeOf(db); size > bytes; size = sizeOf(db)) {
     const rows = db.query<{ rows: number }, []>("SELECT count(*) AS rows FROM commands").get()?.rows ?? 0;
     if (rows === 0) break;
-    const skip = Math.max(1, Math.ceil(rows * PART));
+    const skip = Math.max(1, Math.ceil(rows * Math.max(PART, 1 - bytes / size)));
     const first = db.query<{ id: number }, [number]>("SELECT id FROM commands ORDER BY id LIMIT 1 OFFSET ?").get(skip);
     removeBefore(db, first === null ? Number.MAX_SAFE_INTEGER : first.id, journals);
   }

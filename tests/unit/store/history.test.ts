@@ -229,6 +229,40 @@ describe("taking in", () => {
     expect(journalsIn(places.journals).length).toBe(1);
   });
 
+  test("a database behind a link, or open to others, is refused, and the journals stay", () => {
+    wrote(command("one"));
+    takeIn(places, forever);
+    fs.chmodSync(places.database, 0o644);
+    wrote(command("two"));
+    expect(() => takeIn(places, forever)).toThrow("open to others");
+    fs.chmodSync(places.database, 0o600);
+    fs.renameSync(places.database, `${temporary}/elsewhere`);
+    fs.symlinkSync(`${temporary}/elsewhere`, places.database);
+    expect(() => takeIn(places, forever)).toThrow("symbolic link");
+    expect(journalsIn(places.journals).length).toBe(1);
+  });
+
+  test("clocks that go back: everything is found, in the order of what they said", () => {
+    const ahead = Date.now() + 40 * 24 * 3600_000;
+    wrote(command("from the future", { started_at: ahead }));
+    takeIn(places, { days: 90, bytes: 1e12 });
+    wrote(command("after the clock was set", { started_at: Date.now() }), command("of 1970", { started_at: 0 }));
+    wrote(command("before all clocks", { started_at: -5 }));
+    expect(found({})).toEqual(["from the future", "after the clock was set", "of 1970", "before all clocks"]);
+    expect(found({ since: Date.now() - 60_000 })).toEqual(["from the future", "after the clock was set"]);
+  });
+
+  test("a database that is far too large shrinks at once", () => {
+    wrote(...Array.from({ length: 3_000 }, (_, n) => command(`fill ${n} ${crypto.randomUUID()}`, { started_at: n })));
+    const begun = process.cpuUsage();
+    takeIn(places, { days: 36_500, bytes: 100_000 });
+    // One round for each sixteenth takes minutes.
+    expect(process.cpuUsage(begun).user / 1e6).toBeLessThan(10);
+    const left = found({ limit: 5_000 });
+    expect(left.length).toBeLessThan(1_500);
+    expect(left[0] ?? "fill 2999").toStartWith("fill 2999");
+  });
+
   test("a damaged database says so, and the journals stay", () => {
     wrote(command("one"));
     takeIn(places, forever);
