@@ -8,6 +8,7 @@ import { keyNames } from "../src/keys/names.ts";
 import { tools } from "../src/mcp/tools/tools.ts";
 import { agentOperations } from "../src/operations/agents.ts";
 import { askingOperations } from "../src/operations/asking.ts";
+import { bufferOperations } from "../src/operations/buffers.ts";
 import { checkpointOperations } from "../src/operations/checkpoints.ts";
 import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
@@ -40,6 +41,7 @@ const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["Overlays, panels and the keyboard", elementOperations],
   ["Windows and panes", [...windowOperations, ...paneOperations]],
   ["Questions", askingOperations],
+  ["Paste buffers", bufferOperations],
   ["History", historyOperations],
   ["Lost sessions", checkpointOperations],
 ];

@@ -99,6 +99,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/keys.ts")).register,
       },
       {
+        name: "paste",
+        isRare: true,
+        usage: "[NAME] [--list]",
+        summary: "print what was copied in a session",
+        load: async () => (await import("./commands/paste.ts")).register,
+      },
+      {
         name: "rename",
         usage: "NAME NEW",
         summary: "give a session another name",

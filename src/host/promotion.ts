@@ -117,6 +117,7 @@ export class Promotion {
         pane: ids.id,
         drawing: session.elements.handOver(),
         keyboard: session.keyboard.handOver(),
+        buffers: session.buffers.handOver(),
         questions: session.questions.handOver(),
       },
     };

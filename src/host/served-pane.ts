@@ -54,6 +54,8 @@ export function servedPane(session: Session, place: PanePlace): Served {
     },
     begin({ changed, agent, tell }) {
       for (const change of ["listed", "title", "alternate"] as const) pane.events.on(change, changed);
+      // Programs copy, too; a pane of several tells its layout process by its pictures.
+      pane.events.on("clipboard", ({ base64 }) => place.membership.isMember || session.buffers.copied(base64));
       pane.events.on("chunk", ({ bytes }) => priority.count(bytes.length));
       pane.events.on("agent", (changed) => agent(pane.id, changed));
       pane.events.on("endTold", () => tell("session_end_told"));

@@ -21,6 +21,7 @@ export type Bindings = ReadonlyMap<string, Binding>;
 export const viewOperations = {
   "view.detach": "detach",
   "view.look_back": "look back, search, copy",
+  "view.paste": "paste what was copied",
   "view.keys": "all keys",
   "view.send_prefix": "type the prefix itself",
 } as const;
@@ -113,6 +114,7 @@ export const defaultBindings: Bindings = new Map([
     ["[", {}],
     ["PageUp", {}],
   ]),
+  ...bind(viewOperations["view.paste"], "view.paste", [["]", {}]]),
   ...bind(viewOperations["view.detach"], "view.detach", [["d", {}]]),
   ...bind(viewOperations["view.send_prefix"], "view.send_prefix", [["\\", {}]]),
   ...bind(viewOperations["view.keys"], "view.keys", [["?", {}]]),

@@ -150,6 +150,7 @@ async function begin() {
       },
     );
     session.elements.takeOver(start.elements);
+    session.buffers.takeOver(handed?.buffers ?? []);
     await session.layOut();
     await connectAll(arrangement, instance, logger);
     if (handed !== null) {

@@ -55,6 +55,7 @@ export class SplitSession implements Split {
     arrangement.events.on("paneEnded", ({ pane, exit, kept }) => {
       this.tell({ event: "pane_exited", pane, exit_code: exit.code, signal: exit.signal, kept });
     });
+    arrangement.events.on("copied", ({ base64 }) => session.buffers.copied(base64));
     session.events.on("renamed", ({ new_name }) => this.tellPanes({ name: new_name }));
     let wasPrivate = session.isPrivate;
     session.events.on("info", () => {

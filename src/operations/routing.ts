@@ -8,7 +8,7 @@
 const drawing = /^(overlay|panel|element|focus|screen_mode)\./;
 /** What belongs to the session as a whole. */
 const whole =
-  /^(session\.(get|update|kill|detach|resize|restart)|input\.(mode|capture|release|keys)|ask(\..*)?|(pane|window|layout)\..*)$/;
+  /^(session\.(get|update|kill|detach|resize|restart)|input\.(mode|capture|release|keys)|ask(\..*)?|(pane|window|layout|buffer)\..*)$/;
 
 /** @param target as the caller wrote it; absent: the session as a whole */
 export function isForPane(operation: string, target?: string): boolean {

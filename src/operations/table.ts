@@ -2,6 +2,7 @@
 import type * as v from "valibot";
 import { agentOperations } from "./agents.ts";
 import { askingOperations } from "./asking.ts";
+import { bufferOperations } from "./buffers.ts";
 import { checkpointOperations } from "./checkpoints.ts";
 import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
@@ -20,6 +21,7 @@ const all = [
   ...commandOperations,
   ...elementOperations,
   ...askingOperations,
+  ...bufferOperations,
   ...historyOperations,
   ...windowOperations,
   ...paneOperations,

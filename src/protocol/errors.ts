@@ -28,6 +28,7 @@ const kinds = {
     hint: "An ask_id is kept for its session's next 64 questions; {asks} those that are not answered.",
   },
   checkpoint_not_found: { status: 404, hint: "{checkpoints} which exist." },
+  buffer_not_found: { status: 404, hint: "List the session's paste buffers to see which exist." },
   server_not_found: { status: 404, hint: "Leave 'server' out, or name this server's own hostname." },
   no_sessions: { status: 404, hint: "Create a session first, or use another tag." },
   invalid_request: { status: 400, hint: "Correct the request; {fields}." },

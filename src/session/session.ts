@@ -17,6 +17,7 @@ import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
 import { Notice } from "./notice.ts";
+import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
 import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, Typed } from "./types.ts";
 import { Viewers } from "./viewers.ts";
@@ -32,6 +33,8 @@ export class Session<P extends PaneRef = PaneRef> {
   /** What the people at it are told in passing. */
   readonly notice: Notice;
   readonly window: Window;
+  /** What was copied. */
+  readonly buffers = new PasteBuffers();
   /** How the session ends. */
   readonly lifetime: Lifetime;
   readonly createdAt: number;

@@ -195,4 +195,34 @@ describe("looking back", () => {
     person.type("\r");
     await person.sees(/^\$/m);
   });
+
+  test("what was copied is kept: pasted by a key, printed, listed, and it moves with a split", async () => {
+    await using all = await scene();
+    const { person, wsh } = all;
+    person.type(`${PREFIX}]`);
+    await person.sees("nothing was copied yet");
+    person.type("echo one; echo two\r");
+    await person.sees(/^two$/m);
+    person.type(`${LOOK}?one\rVy`);
+    await copies(person, "one\n");
+    await person.sees("copied");
+    await wsh.ok("send", "dev", "printf '\\033]52;c;%s\\a' $(printf two | base64)", "--enter");
+    await until("the program's copy", async () => (await wsh.ok("paste", "dev")) === "two");
+    person.type(`${PREFIX}%`);
+    await person.sees(/[│┃]\$/);
+    expect(await wsh.ok("paste", "dev", "--id", "1")).toBe("one\n");
+    expect((await wsh.runWith({ input: "echo pasted" }, "paste", "dev", "--add")).code).toBe(0);
+    person.type(`${PREFIX}]\r`);
+    await person.sees(/[│┃]pasted/);
+    person.type(`${PREFIX}[?pasted\rVy`);
+    await copies(person, "pasted\n");
+    await until("the copy in the list", async () => (await wsh.ok("paste", "dev")) === "pasted\n");
+    expect(JSON.parse(await wsh.ok("paste", "dev", "--list", "--json"))).toMatchObject([
+      { begins: "pasted\n", bytes: 7 },
+      { begins: "echo pasted" },
+      { begins: "two" },
+      { begins: "one\n" },
+    ]);
+    expect((await wsh.run("paste", "dev", "--id", "99")).stderr).toContain("there is no paste buffer 99");
+  });
 });

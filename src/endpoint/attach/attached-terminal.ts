@@ -22,6 +22,7 @@ import {
 } from "../../protocol/attach.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
+import { MAX_PASTE_BYTES } from "../../protocol/paste.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
@@ -174,7 +175,8 @@ export class TerminalStream implements Viewer {
       changed: () => this.presentation.reconsider(),
       rang: () => this.presentation.painter.rang(),
       typed: (bytes) => this.typed(bytes),
-      copied: (text) => this.copiedBack(text),
+      copied: this.session.buffers,
+      copy: (text) => this.copiedBack(text),
       operate: (binding) => this.onBound(binding),
     });
   }
@@ -365,6 +367,8 @@ export class TerminalStream implements Viewer {
   /** The person has copied something while looking back. */
   private copiedBack(text: string): void {
     const base64 = Buffer.from(text).toString("base64");
+    // Where several panes share the session, their layout process keeps it.
+    if (!this.composed && Buffer.byteLength(text) <= MAX_PASTE_BYTES) this.session.buffers.add(text);
     this.presentation.painter.copied({ selection: "c", base64 });
     this.copies.copied(base64);
   }

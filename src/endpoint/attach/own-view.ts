@@ -32,8 +32,10 @@ export interface OwnViewPort {
   rang(): void;
   /** Typed for what is below. */
   typed(bytes: Uint8Array): void;
+  /** What was copied in the session. */
+  readonly copied: { readonly newest: string | null };
   /** The person has copied something. */
-  copied(text: string): void;
+  copy(text: string): void;
   /** Does what a key is bound to in the session. */
   operate(binding: Binding): Promise<void>;
 }
@@ -121,8 +123,17 @@ export class OwnView {
     own.hide();
     if (binding === undefined) own.say(`${port.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
     else if (binding.operation === "view.look_back") await this.look({ keys: port.modeKeys });
+    else if (binding.operation === "view.paste") this.paste();
     else if (isViewOperation(binding.operation)) own.show(allKeys(port.prefix, bindingRows(port.bindings)));
     else if (!port.readOnly) await port.operate(binding);
+  }
+
+  /** Types what was copied last, as the terminal itself would paste it. */
+  private paste(): void {
+    const { port } = this;
+    const text = port.copied.newest;
+    if (text === null) this.own.say("nothing was copied yet");
+    else if (!port.readOnly) port.typed(pasted(text, port.shown.modes.bracketedPaste));
   }
 
   /** What a key is bound to could not be done. */
@@ -133,8 +144,14 @@ export class OwnView {
   }
 
   private copied(text: string): void {
-    this.port.copied(text);
+    this.port.copy(text);
     const lines = text.replace(/\n$/, "").split("\n").length;
     this.own.say(`copied ${lines === 1 ? `${Array.from(text).length} characters` : `${lines} lines`}`);
   }
+}
+
+/** Bytes of a paste; what could end it early, or act on the terminal, is left out. */
+function pasted(text: string, isBracketed: boolean): Uint8Array {
+  const clean = text.replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "").replace(/\r?\n/g, "\r");
+  return new TextEncoder().encode(isBracketed ? `\x1b[200~${clean}\x1b[201~` : clean);
 }

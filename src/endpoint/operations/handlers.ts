@@ -1,5 +1,6 @@
 /** Handlers of the operations on a session as a whole, whatever process has it; a missing one does not compile. */
 import { askingHandlers } from "./asking.ts";
+import { bufferHandlers } from "./buffers.ts";
 import type { SessionHandlers } from "./context.ts";
 import { elementHandlers } from "./drawing.ts";
 
@@ -25,4 +26,5 @@ export const sessionHandlers: SessionHandlers = {
   },
   ...elementHandlers,
   ...askingHandlers,
+  ...bufferHandlers,
 };

@@ -17,6 +17,8 @@ export const HandedSessionSchema = v.object({
   /** Elements, screen mode, keyboard and open questions, as the session stores them. */
   drawing: v.unknown(),
   keyboard: v.unknown(),
+  /** What was copied, newest first. */
+  buffers: v.array(v.string()),
   questions: v.unknown(),
 });
 export type HandedSession = v.InferOutput<typeof HandedSessionSchema>;

@@ -1,0 +1,57 @@
+/** `wsh paste`: prints what was copied in a session, lists it, or keeps a text as if it had been copied. */
+import { type Command, Option } from "commander";
+import { WshError } from "../../protocol/errors.ts";
+import { MAX_PASTE_BYTES } from "../../protocol/paste.ts";
+import { visible } from "../../protocol/visible.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { print, printJson, say, table } from "../print.ts";
+import { paneAround } from "../session/around.ts";
+import { SessionClient } from "../session/client.ts";
+
+interface PasteFlags {
+  readonly list?: boolean;
+  readonly add?: boolean;
+  readonly id?: string;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("paste")
+    .argument("[name]", "the session (default: this one)")
+    .description("Print what was copied last in a session: by a person who looked back, by a program, or with --add.")
+    .option("--list", "list what was copied, newest first")
+    .addOption(new Option("--id <number>", "another one than the newest, of --list"))
+    .option("--add", "keep standard input as if it had been copied")
+    .option("--json", "print the answer as JSON")
+    .action(async (given: string | undefined, flags: PasteFlags, command: Command) => {
+      const around = given === undefined ? paneAround(process.env) : { instance: instanceOf(command), pane: given };
+      if (around === null) throw new UsageError("this runs in no session: name one");
+      using session = await SessionClient.open(around.instance, around.pane);
+      if (flags.list === true) return printList(await session.call("buffer.list", {}), flags.json === true);
+      if (flags.add === true) {
+        const added = await session.call("buffer.add", { text: await standardInput() });
+        return flags.json === true ? printJson(added) : say(`Paste buffer ${added.id} has ${added.bytes} bytes.\n`);
+      }
+      const { id } = flags;
+      if (id !== undefined && !/^\d{1,9}$/.test(id)) throw new UsageError(`'${id}' is no number of a paste buffer`);
+      const found = await session.call("buffer.get", id === undefined ? {} : { buffer_id: Number(id) });
+      return flags.json === true ? printJson(found) : print(found.text);
+    });
+}
+
+function printList(buffers: readonly { id: number; bytes: number; at: number; begins: string }[], json: boolean) {
+  if (json) return printJson(buffers);
+  const rows = buffers.map(({ id, bytes, at, begins }) => {
+    return [String(id), String(bytes), new Date(at).toLocaleTimeString("en-GB"), visible(begins)];
+  });
+  return print(table([["ID", "BYTES", "AT", "TEXT"], ...rows]));
+}
+
+/** @throws WshError payload_too_large */
+async function standardInput(): Promise<string> {
+  const text = await Bun.stdin.text();
+  if (Buffer.byteLength(text) <= MAX_PASTE_BYTES) return text;
+  throw new WshError("payload_too_large", `standard input is longer than ${MAX_PASTE_BYTES} bytes`);
+}

@@ -1,0 +1,14 @@
+/** Paste buffers: what was copied in a session. */
+import * as v from "valibot";
+
+/** Longest text of a paste buffer, in bytes: what terminals take as one copy. */
+export const MAX_PASTE_BYTES = 1024 * 1024;
+
+export const PasteBufferSchema = v.object({
+  id: v.pipe(v.number(), v.description("grows with each copy")),
+  bytes: v.number(),
+  /** Unix time in ms. */
+  at: v.pipe(v.number(), v.description("when it was copied, Unix time in ms")),
+  begins: v.pipe(v.string(), v.description("its first characters")),
+});
+export type PasteBuffer = v.InferOutput<typeof PasteBufferSchema>;
