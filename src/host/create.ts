@@ -117,7 +117,7 @@ export async function createSession(options: CreateOptions): Promise<CreatedSess
       id: paneId(claim.id),
       command: plan.displayCommand,
       spawn: {
-        ...programOf(plan, stdinOf(stdinFile, spec.stdin_path)),
+        ...programOf(plan, stdinOf(stdinFile, spec.stdin_path), spec.stdout_path),
         cwd,
         env,
         openFiles: spec.nofile,

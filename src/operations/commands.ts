@@ -222,8 +222,29 @@ export const commandOperations = [
     input: v.object({
       ...execFields,
       mode: v.optional(
-        v.pipe(v.picklist(["sequence", "parallel"]), v.description("one after the other, or up to 10 at once")),
+        v.pipe(
+          v.picklist(["sequence", "parallel", "pipeline"]),
+          v.description(
+            "one after the other; up to 10 at once; or one after the other, each reading what the one before printed on " +
+              "its standard output",
+          ),
+        ),
         "sequence",
+      ),
+      show: v.optional(
+        v.pipe(
+          v.boolean(),
+          v.description("in panes beside the person who acted last, whose focus stays; parallel, or a single command"),
+        ),
+        false,
+      ),
+      beside: v.optional(v.pipe(v.string(), v.description("with show: the pane or session to put them beside"))),
+      keep: v.optional(
+        v.pipe(
+          v.picklist(["none", "failed", "all"]),
+          v.description("with show: panes that stay when their command has ended"),
+        ),
+        "none",
       ),
       cwd: v.optional(v.pipe(v.string(), v.description("directory to run in"))),
       env: v.optional(

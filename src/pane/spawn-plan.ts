@@ -8,6 +8,7 @@ import { errorCode } from "../base/errno.ts";
 import { accountShell } from "../platform/account.ts";
 import { startFault } from "../platform/executable.ts";
 import { platform } from "../platform/platform.ts";
+import { MAX_PIPED_BYTES } from "../protocol/commands.ts";
 import { WshError } from "../protocol/errors.ts";
 import { planShell, type ShellPlan } from "../shell/plan.ts";
 import { bashVersion } from "./bash-version.ts";
@@ -171,14 +172,44 @@ function executable(name: string, path: string): string | null {
   }
 }
 
-/** The program itself, or a small sh in front of it that opens its standard input and becomes it. */
+/** Unit of the shell's limit of a file's size, in bytes (POSIX, ulimit). */
+const ULIMIT_UNIT = 512;
+
+/**
+ * The program itself, or a small sh in front of it: one that opens its standard input and becomes it, or, where its
+ * standard output goes to a file too, one that stays until all of that is written.
+ */
 export function programOf(
   plan: ShellPlan,
   stdin: { readonly path: string; readonly isOurs: boolean } | null,
+  stdoutPath?: string,
 ): { file: string; args: readonly string[]; argv0?: string } {
+  if (stdoutPath !== undefined) {
+    const input = stdin === null ? "" : stdin.path;
+    const args = ["-c", spooling(stdin), "sh", input, stdoutPath, plan.file, ...plan.args];
+    return { file: "/bin/sh", args };
+  }
   if (stdin === null) {
     return { file: plan.file, args: plan.args, ...(plan.argv0 === undefined ? {} : { argv0: plan.argv0 }) };
   }
   const script = `exec <"$1" && ${stdin.isOurs ? 'rm -f -- "$1" && ' : ""}shift && exec "$@"`;
   return { file: "/bin/sh", args: ["-c", script, "sh", stdin.path, plan.file, ...plan.args] };
+}
+
+/**
+ * tee copies the bytes that come through a named pipe to the file and the terminal. It goes on after Ctrl+C, so that the
+ * program's last words are kept; past the limit of the file it ends, and the program with it (SIGPIPE). The exit code is
+ * the program's, 128+n for a signal.
+ */
+function spooling(stdin: { readonly isOurs: boolean } | null): string {
+  return [
+    "i=$1 f=$2; shift 2; p=$f.pipe",
+    'mkfifo -m 600 "$p" || exit 126',
+    `(ulimit -f ${MAX_PIPED_BYTES / ULIMIT_UNIT}; trap "" INT QUIT; exec tee -- "$f") <"$p" & t=$!`,
+    "trap : INT QUIT",
+    ...(stdin === null ? [] : ['exec <"$i" || exit 126']),
+    ...(stdin?.isOurs === true ? ['rm -f -- "$i"'] : []),
+    '"$@" >"$p"; s=$?',
+    'wait "$t"; rm -f -- "$p"; exit "$s"',
+  ].join("\n");
 }

@@ -18,6 +18,8 @@ export const MAX_OUTPUT_LIMIT = 1_048_576;
 export const MAX_STEPS = 100;
 /** Most commands that one exec runs in parallel. */
 export const MAX_PARALLEL = 10;
+/** Most bytes that a step of a pipeline passes on to the next: what one file may take of a disk. */
+export const MAX_PIPED_BYTES = 1_073_741_824;
 /** Longest command in UTF-8 bytes (docs/protocol.md, Limits). */
 const MAX_COMMAND_BYTES = 1_048_576;
 
@@ -83,6 +85,8 @@ export const StepResultSchema = v.object({
   name: v.optional(v.string()),
   /** The session of a step that ran in one of its own. */
   session: v.optional(v.string()),
+  /** The pane of a step that was shown. */
+  pane: v.optional(v.string()),
   state: ExecStateSchema,
   exit_code: v.nullable(v.number()),
   signal: v.nullable(v.string()),

@@ -35,6 +35,8 @@ export const HostSpecSchema = v.object({
   followed: v.optional(v.boolean(), false),
   /** A file or pipe that the program gets as standard input; `create.stdin` goes before it. */
   stdin_path: v.optional(v.string()),
+  /** A file that gets what the program prints on its standard output, besides the terminal. */
+  stdout_path: v.optional(v.string()),
   /** Which process starts it; a server has logged the call already. */
   starter: v.optional(v.picklist(["server", "cli"]), "cli"),
   /** Makes a pane of a session that another process serves, instead of a session. */

@@ -7,7 +7,7 @@ import { shownExec, shownParallel } from "./shown-exec.ts";
 import { SessionField, tool } from "./tool.ts";
 
 const fresh = inputSchema("exec.fresh").entries;
-const { mode, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
+const { mode, show, beside, keep, cwd, env, stdin, asking_ms: _asking, output_limit, ...execFields } = fresh;
 /** How long a command may wait for input until its caller is told, in ms: longer than another caller takes to answer. */
 const ASKING_MS = 5_000;
 /** UTF-8 bytes of output a command unless the caller asks for more: 1,000 tokens, and less of each of several at once. */
@@ -48,6 +48,9 @@ export const exec = tool({
     typed,
     integrate,
     mode,
+    show,
+    beside,
+    keep,
     cwd,
     env,
     stdin,
@@ -76,7 +79,14 @@ export const exec = tool({
       enum: ["bash", "zsh", "fish"],
       description: "with session: make the nested shell of this kind exact first; not with typed",
     },
-    mode: { enum: ["sequence", "parallel"], default: "sequence", description: "parallel: up to 10 steps, no session" },
+    mode: {
+      enum: ["sequence", "parallel", "pipeline"],
+      default: "sequence",
+      description: "no session: parallel: up to 10 steps; pipeline: each reads what the one before printed",
+    },
+    show: { type: "boolean", description: "parallel: in panes beside the person, whose focus stays" },
+    beside: { type: "string", description: "show: beside this pane" },
+    keep: { enum: ["none", "failed", "all"], description: "show: panes that stay at their end (default none)" },
     cwd: { type: "string", description: "directory (default: yours); with session: of one that create makes" },
     env: { type: "object", description: "variables; with session: of one that create makes" },
     stdin: { type: "string", description: "without session: its standard input" },
@@ -84,7 +94,22 @@ export const exec = tool({
   output: execOutput,
   waits: true,
   run: async (
-    { session, clear_line, create, typed, integrate, mode, cwd, env, stdin, output_limit: asked, ...rest },
+    {
+      session,
+      clear_line,
+      create,
+      typed,
+      integrate,
+      mode,
+      show,
+      beside,
+      keep,
+      cwd,
+      env,
+      stdin,
+      output_limit: asked,
+      ...rest
+    },
     ask,
   ) => {
     const usual = mode === "parallel" ? PARALLEL_OUTPUT_BYTES : OUTPUT_BYTES;
@@ -92,11 +117,12 @@ export const exec = tool({
     if (session === undefined) {
       const [needing] = Object.entries({ clear_line, create, typed, integrate }).find(([, value]) => value) ?? [];
       if (needing !== undefined) throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
-      const fields = { ...rest, output_limit: limit, cwd, env, stdin, mode, asking_ms: ASKING_MS };
+      const fields = { ...rest, output_limit: limit, cwd, env, stdin, mode, show, beside, keep, asking_ms: ASKING_MS };
       if (mode !== "parallel") return shownExec(await ask("exec.fresh", fields), cwd);
       return shownParallel(await ask("exec.fresh", { ...fields, output: rest.output ?? "on_failure" }), cwd);
     }
-    const [misplaced] = [...(stdin === undefined ? [] : ["stdin"]), ...(mode === "parallel" ? ["mode"] : [])];
+    const fresh = { stdin, mode: mode === "sequence" ? undefined : mode, show: show || undefined, beside };
+    const [misplaced] = Object.entries(fresh).flatMap(([name, value]) => (value === undefined ? [] : [name]));
     if (misplaced !== undefined) {
       throw new WshError("invalid_request", `'${misplaced}' cannot be used together with 'session'`, {
         hint: "Leave session out, or say it in the command itself (< file, &).",

@@ -36,10 +36,11 @@ function inShort(step: StepResult, cwd: string | undefined): object {
   if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) {
     return shownStep(step, cwd);
   }
-  const { name, session, exit_code, duration_ms, total_lines, readable_until } = step;
+  const { name, session, pane, exit_code, duration_ms, total_lines, readable_until } = step;
   return {
     ...(name === undefined ? {} : { name }),
     ...(session === undefined ? {} : { session }),
+    ...(pane === undefined ? {} : { pane }),
     exit_code,
     duration_ms,
     ...(total_lines === undefined ? {} : { total_lines }),

@@ -31,7 +31,7 @@ export async function askAny(
 }
 
 /** Null when nobody who could answer is attached anywhere. */
-async function personsHost(hosts: Hosts, { signal, caller, access }: CallContext): Promise<Host | null> {
+export async function personsHost(hosts: Hosts, { signal, caller, access }: CallContext): Promise<Host | null> {
   const attached = (await hosts.list()).filter((info) => info.running && info.attached > 0);
   const people = await Promise.all(
     attached.map(async ({ id }) => {

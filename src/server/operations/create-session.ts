@@ -10,6 +10,7 @@ import { checkSessionName } from "../../protocol/names.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
 import { CONTEXT } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
+import type { StepFiles } from "./exec/pipeline.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
 /** @throws WshError server_not_found, session_name_conflict, resource_limit_reached and the session process's errors */
@@ -18,6 +19,7 @@ export async function createSession(
   state: ServerState,
   input: ParsedInput<"sessions.create">,
   context: CallContext,
+  files: StepFiles = {},
 ): Promise<CreatedSession> {
   const { server, if_exists, ...create } = input;
   requireOwnServer(state, server);
@@ -30,6 +32,7 @@ export async function createSession(
     max_sessions: state.limits.max_sessions,
     env: context.env ?? process.env,
     cwd: context.cwd ?? os.homedir(),
+    ...files,
   });
   let ready: ReadyReport;
   try {

@@ -12,8 +12,8 @@ import {
   type ServerOperationName,
 } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
+import { wholeOf } from "../hosts/whole-session.ts";
 import { createMissing, inMade } from "./create-missing.ts";
 import { findOrShow } from "./find-or-show.ts";
 
@@ -50,11 +50,6 @@ export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
     const isOpen = found.isSplit && host !== found && !addressesPane(target);
     return (isOpen ? withPane(result, host.info.pane_id) : result) as never;
   };
-}
-
-/** The process that has what belongs to the session as a whole: the pane's own, unless there are several. */
-function wholeOf({ all }: Hosts, host: Host): Host {
-  return (host.isMember ? all.find(({ info }) => info.id === host.info.id) : undefined) ?? host;
 }
 
 /** A target that leaves open which pane of several is meant gets an answer that names it. */

@@ -14,12 +14,16 @@ import { hasTag, idleAny, waitAny } from "./any-session.ts";
 import { askAny } from "./ask-any.ts";
 import { createSession } from "./create-session.ts";
 import type { ServerHandlers } from "./dispatch.ts";
-import { execFresh } from "./exec-fresh.ts";
+import { execFresh } from "./exec/fresh.ts";
+import type { StepFiles } from "./exec/pipeline.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
 
 export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers {
-  const create = (input: ParsedInput<"sessions.create">, context: CallContext): Promise<CreatedSession> =>
-    createSession(hosts, state, input, context);
+  const create = (
+    input: ParsedInput<"sessions.create">,
+    context: CallContext,
+    files?: StepFiles,
+  ): Promise<CreatedSession> => createSession(hosts, state, input, context, files);
   return {
     "sessions.list": async (input, { only }) => {
       requireOwnServer(state, input.server);

@@ -1,0 +1,161 @@
+/**
+ * exec without a session: each command gets its own session, so its status is the process's and no shell prompt has to
+ * be parsed. The sessions stay readable for a while (tag `exec`).
+ */
+import type { CallContext } from "../../../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
+import { MAX_PARALLEL, type Step, stepsOf } from "../../../protocol/commands.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import { stepFilters } from "../../../protocol/output-filter.ts";
+import type { SessionInfo } from "../../../protocol/session.ts";
+import type { Hosts } from "../../hosts/session-hosts.ts";
+import { PipelineFiles, type StepFiles } from "./pipeline.ts";
+import { awaitStep, type Input, type Result } from "./run-step.ts";
+import { placeToShow, runShown } from "./shown.ts";
+
+/** Sessions of exec are as tall as a screen and wide enough for build output; both only affect wrapping. */
+const EXEC_ROWS = 24;
+const EXEC_COLS = 80;
+type Output = OperationOutput<"exec.fresh">;
+export type CreateSession = (
+  input: ParsedInput<"sessions.create">,
+  context: CallContext,
+  files?: StepFiles,
+) => Promise<SessionInfo>;
+
+export async function execFresh(
+  hosts: Hosts,
+  create: CreateSession,
+  input: Input,
+  context: CallContext,
+): Promise<Output> {
+  const steps = atMostParallel(stepsOf(input), input.mode);
+  requireShowable(input, steps);
+  if (input.until !== undefined && steps.length > 1) {
+    throw new WshError("invalid_request", "'until' takes one command; join several with ';' or '&&'");
+  }
+  await stepFilters(input, steps);
+  const deadline = performance.now() + input.max_wait_ms;
+  const leftMs = (): number => Math.max(0, deadline - performance.now());
+  const runStep = (step: Step, files?: StepFiles): Promise<Result> =>
+    runInOwnSession(hosts, create, input, step, leftMs(), context, files);
+  const place = input.show ? await placeToShow(hosts, input, context) : null;
+  const results = await runAll();
+  if (input.show && place === null) warn(results, "nobody is attached to a terminal: it ran without a pane to watch");
+  const last = results.at(-1);
+  if (last === undefined) throw new WshError("internal_error", "exec ran no step");
+  if (input.steps !== undefined) {
+    // Of several at once, no session and no cursor is that of all.
+    const { session, output_cursor } = last;
+    return input.mode === "parallel" ? { steps: results } : { session, output_cursor, steps: results };
+  }
+  const { name, ...single } = last;
+  return single;
+
+  async function runAll(): Promise<Result[]> {
+    if (place !== null) return runShown(hosts, input, steps, place, leftMs, context);
+    if (input.mode === "parallel") return Promise.all(steps.map((step) => runStep(step)));
+    if (input.mode === "sequence") return inSequence(steps, input, (step) => runStep(step));
+    using files = new PipelineFiles(hosts.instance, steps.length);
+    return await inSequence(steps, input, async (step, index) => {
+      const result = await runStep(step, files.of(index));
+      const fault = files.fault(index);
+      return fault === null ? result : { ...result, warnings: [...(result.warnings ?? []), fault] };
+    });
+  }
+}
+
+function warn(results: Result[], warning: string): void {
+  const [first] = results;
+  if (first !== undefined) results[0] = { ...first, warnings: [...(first.warnings ?? []), warning] };
+}
+
+/** @throws WshError invalid_request for what is not shown */
+function requireShowable(input: Input, steps: readonly Step[]): void {
+  const given = input.beside === undefined ? (input.keep === "none" ? null : "keep") : "beside";
+  if (given !== null && !input.show) {
+    throw new WshError("invalid_request", `'${given}' is of commands that are shown: set 'show'`);
+  }
+  if (!input.show || input.mode === "parallel" || (steps.length === 1 && input.mode === "sequence")) return;
+  throw new WshError("invalid_request", `'show' is for commands at the same time, not for a '${input.mode}'`, {
+    hint: "Set mode to parallel, or leave show out.",
+  });
+}
+
+/** @throws WshError invalid_request when too many would run at once */
+function atMostParallel(steps: readonly Step[], mode: Input["mode"]): readonly Step[] {
+  if (mode === "parallel" && steps.length > MAX_PARALLEL) {
+    throw new WshError(
+      "invalid_request",
+      `'steps': ${steps.length} commands at once are over the limit of ${MAX_PARALLEL}`,
+    );
+  }
+  return steps;
+}
+
+async function inSequence(
+  steps: readonly Step[],
+  input: Input,
+  run: (step: Step, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let stopped = false;
+  for (const [index, step] of steps.entries()) {
+    const before = results.at(-1);
+    if (stopped && before !== undefined) {
+      results.push(skipped(step, before));
+      continue;
+    }
+    const result = await run(step, index);
+    results.push(result);
+    const failed = result.state !== "finished" || result.exit_code !== 0;
+    stopped = failed && (input.stop_on_error || result.state === "running");
+  }
+  return results;
+}
+
+function skipped(step: Step, before: Result): Result {
+  return {
+    ...(step.name === undefined ? {} : { name: step.name }),
+    session: before.session,
+    state: "skipped",
+    exit_code: null,
+    signal: null,
+    output: "",
+    omitted_lines: 0,
+    duration_ms: null,
+    cwd: null,
+    command_id: null,
+    output_cursor: before.output_cursor,
+  };
+}
+
+async function runInOwnSession(
+  hosts: Hosts,
+  create: CreateSession,
+  input: Input,
+  step: Step,
+  waitMs: number,
+  context: CallContext,
+  files: StepFiles = {},
+): Promise<Result> {
+  const { stdin_path, stdout_path } = files;
+  const info = await create(
+    {
+      name: null,
+      command: step.command,
+      rows: EXEC_ROWS,
+      cols: EXEC_COLS,
+      cwd: input.cwd ?? null,
+      env: input.env ?? null,
+      tags: ["exec"],
+      shell: null,
+      if_exists: "error",
+      name_prefix: "exec-",
+      ...(input.stdin === undefined || stdin_path !== undefined ? {} : { stdin: input.stdin }),
+    },
+    context,
+    { ...(stdin_path === undefined ? {} : { stdin_path }), ...(stdout_path === undefined ? {} : { stdout_path }) },
+  );
+  return awaitStep(await hosts.find(info.id), input, step, waitMs, context, { session: info.name });
+}

@@ -1,0 +1,53 @@
+/** One command of an exec without a session, in a session or pane that has been started for it. */
+import type { CallContext } from "../../../operations/call.ts";
+import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
+import type { Step } from "../../../protocol/commands.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import { filterOf } from "../../../protocol/output-filter.ts";
+import type { Host } from "../../hosts/session-host.ts";
+
+/** Id of the one command of such a session: its program. */
+const ONLY_COMMAND = 1;
+
+export type Input = ParsedInput<"exec.fresh">;
+export type Result = OperationOutput<"process.wait"> & { readonly session: string };
+
+/**
+ * Waits for the end of the step's program, or of the time.
+ * @param where what the result calls its session and pane
+ * @throws WshError what the session process answered
+ */
+export async function awaitStep(
+  host: Host,
+  input: Input,
+  step: Step,
+  waitMs: number,
+  { access, caller, signal }: CallContext,
+  where: { readonly session: string; readonly pane?: string },
+): Promise<Result> {
+  const leaves = input.background && input.until === undefined;
+  const wait = {
+    max_wait_ms: Math.round(leaves ? 0 : waitMs),
+    ...(input.asking_ms === undefined || input.background ? {} : { asking_ms: input.asking_ms }),
+    on_timeout: leaves ? "leave" : input.on_timeout,
+    ...(input.output_limit === undefined ? {} : { output_limit: input.output_limit }),
+    ...(input.until === undefined ? {} : { until: input.until }),
+    ...filterOf(input, step),
+  };
+  const waited = host.request("process.wait", wait, { access, caller, signal });
+  const result = (await waited.catch(rethrowStarted(where.session))) as OperationOutput<"process.wait">;
+  return { ...result, ...where, ...(step.name === undefined ? {} : { name: step.name }) };
+}
+
+/** A failure of the wait says where the command runs, and that it was started. */
+function rethrowStarted(session: string): (thrown: unknown) => never {
+  return (thrown) => {
+    const error = WshError.from(thrown);
+    if (error.code !== "host_unavailable") throw error;
+    throw new WshError(error.code, `the command was started in session '${session}', which does not answer`, {
+      session,
+      command_id: ONLY_COMMAND,
+      hint: "Do not send it again: it may run on. {wait} for command_finished there.",
+    });
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Commands that run at once in panes beside a person's, who can watch them and keeps the focus. The first lies to the
+ * right of the person's pane, the others below it, of equal height.
+ */
+import type { CallContext } from "../../../operations/call.ts";
+import type { OperationOutput } from "../../../operations/table.ts";
+import type { Step } from "../../../protocol/commands.ts";
+import { WshError } from "../../../protocol/errors.ts";
+import type { Hosts } from "../../hosts/session-hosts.ts";
+import { wholeOf } from "../../hosts/whole-session.ts";
+import { personsHost } from "../ask-any.ts";
+import { awaitStep, type Input, type Result } from "./run-step.ts";
+
+/** Longest title that a command gives its pane, in characters. */
+const TITLE_LENGTH = 60;
+
+/** The pane that others are put beside; null when nobody is attached anywhere. @throws WshError session_not_found */
+export async function placeToShow(hosts: Hosts, input: Input, context: CallContext): Promise<string | null> {
+  if (input.beside !== undefined) return (await hosts.find(input.beside), input.beside);
+  const host = await personsHost(hosts, context);
+  // What they look at now: the active pane, not the oldest one.
+  return host === null ? null : `${host.info.name}:`;
+}
+
+/** @param leftMs time that remains for a wait @throws WshError when a pane cannot be started: none is left then */
+export async function runShown(
+  hosts: Hosts,
+  input: Input,
+  steps: readonly Step[],
+  place: string,
+  leftMs: () => number,
+  context: CallContext,
+): Promise<Result[]> {
+  const { access, caller, signal } = context;
+  const ask = async (op: string, given: object, target: string): Promise<unknown> => {
+    const host = wholeOf(hosts, await hosts.find(target));
+    return host.request(op, given, { access, caller, signal, target });
+  };
+  const started: { readonly pane: string; readonly session: string }[] = [];
+  try {
+    for (const [index, step] of steps.entries()) {
+      const above = started.at(-1)?.pane;
+      const left = steps.length - index;
+      const room =
+        above === undefined ? { direction: "right" } : { direction: "down", percent: (100 * left) / (left + 1) };
+      const made = (await ask(
+        "pane.split",
+        { ...programOf(input, step, context), ...room },
+        above ?? place,
+      )) as OperationOutput<"pane.split">;
+      started.push({ pane: made.pane, session: made.session });
+    }
+  } catch (error) {
+    await Promise.all(started.map(({ pane }) => ask("pane.close", {}, pane).catch(() => {})));
+    throw error;
+  }
+  return Promise.all(
+    steps.map(async (step, index) => {
+      const where = started[index];
+      if (where === undefined) throw new WshError("internal_error", "a step has no pane");
+      const result = await awaitStep(await hosts.find(where.pane), input, step, leftMs(), context, where);
+      const isGood = result.state === "finished" && result.exit_code === 0;
+      if (input.keep === "failed" && isGood) await ask("pane.close", {}, where.pane).catch(() => {});
+      return result;
+    }),
+  );
+}
+
+function programOf({ cwd, env, stdin, keep }: Input, step: Step, context: CallContext) {
+  const directory = cwd ?? context.cwd;
+  return {
+    command: step.command,
+    title: (step.name ?? step.command).replace(/\s+/g, " ").trim().slice(0, TITLE_LENGTH),
+    keep_after_exit: keep !== "none",
+    focus: false,
+    ...(directory === undefined ? {} : { cwd: directory }),
+    ...(env === undefined ? {} : { env }),
+    ...(stdin === undefined ? {} : { stdin }),
+  };
+}

@@ -1,0 +1,155 @@
+/** exec without a session where each step reads what the one before printed. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { Http } from "../support/http.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+interface Step {
+  readonly name?: string;
+  readonly state: string;
+  readonly exit_code: number | null;
+  readonly output: string;
+  readonly session: string;
+  readonly warnings?: readonly string[];
+}
+
+async function served() {
+  const wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const pipeline = async (commands: readonly string[], more: object = {}): Promise<Step[]> => {
+    const steps = commands.map((command) => ({ command }));
+    const { status, body } = await http.post("/exec", { mode: "pipeline", steps, cwd: wsh.dir, ...more });
+    if (status !== 200) throw new Error(JSON.stringify(body));
+    return (body as { steps: Step[] }).steps;
+  };
+  /** Files that steps pass to each other. */
+  const left = (): string[] => {
+    const directory = join(wsh.instance.stateDir, "stdin");
+    return fs.existsSync(directory) ? fs.readdirSync(directory) : [];
+  };
+  return { wsh, http, pipeline, left, [Symbol.asyncDispose]: () => wsh[Symbol.asyncDispose]() };
+}
+
+describe("a pipeline", () => {
+  test("gives each step the output of the one before, each with its own output and exit code", async () => {
+    await using all = await served();
+    const { pipeline, left } = all;
+    const steps = await pipeline(["printf '3\\n1\\n2\\n'; echo heard >&2", "sort -n", "tail -1; exit 0"]);
+    expect(steps.map(({ state, exit_code }) => [state, exit_code])).toEqual([
+      ["finished", 0],
+      ["finished", 0],
+      ["finished", 0],
+    ]);
+    // What goes to standard error is a step's own, and no input of the next.
+    expect(steps[0]?.output.split("\n").sort()).toEqual(["1", "2", "3", "heard"]);
+    expect(steps.slice(1).map(({ output }) => output)).toEqual(["1\n2\n3", "3"]);
+    expect(left()).toEqual([]);
+  });
+
+  test("begins with stdin, where it is given", async () => {
+    await using all = await served();
+    const steps = await all.pipeline(["tr a-z A-Z", "cat"], { stdin: "from the caller\n" });
+    expect(steps.map(({ output }) => output)).toEqual(["FROM THE CALLER", "FROM THE CALLER"]);
+  });
+
+  test("passes every byte on as it is, and no terminal in between", async () => {
+    await using all = await served();
+    const { wsh, pipeline } = all;
+    const bytes = Buffer.from(Array.from({ length: 256 * 40 }, (_, n) => n % 256));
+    fs.writeFileSync(join(wsh.dir, "bytes"), bytes);
+    const sum = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    const steps = await pipeline([
+      "cat bytes",
+      "[ -t 0 ] || [ -t 1 ] || cat",
+      "sha256sum; [ -t 1 ] && echo a terminal",
+    ]);
+    expect(steps[2]?.output).toBe(`${sum}  -\na terminal`);
+  });
+
+  test("passes much on without keeping it in memory", async () => {
+    await using all = await served();
+    const { pipeline, left } = all;
+    const steps = await pipeline(["yes a line of a log | head -c 30000000", "wc -c"], {
+      max_wait_ms: 120_000,
+      output_limit: 200,
+    });
+    expect(steps).toMatchObject([{ exit_code: 0 }, { exit_code: 0, output: "30000000" }]);
+    expect(left()).toEqual([]);
+  });
+
+  test("stops at the first step that fails; the others are skipped", async () => {
+    await using all = await served();
+    const { wsh, pipeline, left } = all;
+    const steps = await pipeline(["echo first", "cat; exit 3", "touch ran"]);
+    expect(steps).toMatchObject([
+      { exit_code: 0 },
+      { state: "finished", exit_code: 3, output: "first" },
+      { state: "skipped", exit_code: null, output: "" },
+    ]);
+    expect(fs.existsSync(join(wsh.dir, "ran"))).toBe(false);
+    expect(left()).toEqual([]);
+  });
+
+  test("goes on with what was printed, where stop_on_error is false", async () => {
+    await using all = await served();
+    const steps = await all.pipeline(["echo before; exit 3", "cat"], { stop_on_error: false });
+    expect(steps).toMatchObject([{ exit_code: 3 }, { exit_code: 0, output: "before" }]);
+  });
+
+  test("a step that a signal ends has 128 and more, as in a shell", async () => {
+    await using all = await served();
+    const steps = await all.pipeline(["kill -TERM $$", "cat"]);
+    expect(steps).toMatchObject([{ state: "finished", exit_code: 143 }, { state: "skipped" }]);
+  });
+
+  test("what runs at the end of the wait runs on, and nothing after it begins", async () => {
+    await using all = await served();
+    const { wsh, pipeline, left } = all;
+    const steps = await pipeline(["echo early; sleep 60", "touch ran"], { max_wait_ms: 1_500 });
+    expect(steps).toMatchObject([{ state: "running", output: "early" }, { state: "skipped" }]);
+    expect(wsh.processes().some(({ command }) => command === "sleep 60")).toBe(true);
+    expect(left()).toEqual([]);
+    await wsh.ok("kill", steps[0]?.session ?? "");
+    await until("nothing of it to run", () => wsh.processes().every(({ command }) => !/sleep 60|tee/.test(command)));
+  });
+
+  test("a step is interrupted as a command is, with what it has printed", async () => {
+    await using all = await served();
+    const more = { max_wait_ms: 1_500, on_timeout: "interrupt" };
+    const steps = await all.pipeline(
+      ["trap 'echo last words; exit 7' INT; echo begun; while :; do sleep 0.1; done", "cat"],
+      more,
+    );
+    expect(steps[0]).toMatchObject({ state: "interrupted", output: expect.stringContaining("begun") });
+    expect(steps[1]).toMatchObject({ state: "skipped" });
+  });
+
+  test("of one step is that command", async () => {
+    await using all = await served();
+    const { http, wsh } = all;
+    expect(await http.post("/exec", { mode: "pipeline", command: "echo alone" })).toMatchObject({
+      status: 200,
+      body: { exit_code: 0, output: "alone" },
+    });
+    expect(wsh.processes().filter(({ command }) => command.includes("tee"))).toEqual([]);
+  });
+
+  test("is shown in no panes: its steps follow each other", async () => {
+    await using all = await served();
+    const steps = [{ command: "true" }, { command: "true" }];
+    for (const [more, said] of [
+      [{ mode: "pipeline", show: true }, "pipeline"],
+      [{ mode: "sequence", show: true }, "sequence"],
+      [{ mode: "parallel", keep: "all" }, "keep"],
+      [{ mode: "parallel", beside: "dev" }, "beside"],
+    ] as const) {
+      expect(await all.http.post("/exec", { steps, ...more })).toMatchObject({
+        status: 400,
+        body: { error: { code: "invalid_request", message: expect.stringContaining(said) } },
+      });
+    }
+  });
+});
