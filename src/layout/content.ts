@@ -19,7 +19,7 @@ import {
 import type { Size } from "../protocol/size.ts";
 import type { PaneRef } from "../session/types.ts";
 import { show } from "../session/windows/changes.ts";
-import { activeWindow, oldestFirst, panesIn, type WindowEntry } from "../session/windows/state.ts";
+import { activeWindow, defaultPane, panesIn, type WindowEntry } from "../session/windows/state.ts";
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { WindowView } from "./view.ts";
 
@@ -65,8 +65,7 @@ export class Content implements PaneRef {
   /** The pane that the session's name alone addresses. */
   get id(): string {
     const { state } = this.arrangement;
-    const panes = oldestFirst(state);
-    return panes.find((pane) => this.arrangement.isLiving(pane)) ?? panes[0] ?? "@0";
+    return defaultPane(state, (pane) => this.arrangement.isLiving(pane)) ?? "@0";
   }
 
   get pid(): number | null {

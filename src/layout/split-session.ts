@@ -2,6 +2,7 @@
  * A session of several panes, as its socket serves it: requests go to handlers here, or name the pane's process that
  * has to be asked; terminals are shown the composed window; what happens to windows and panes is reported.
  */
+import * as v from "valibot";
 import type { ClientStreams, Served, StreamedWindow } from "../endpoint/served.ts";
 import type { Instance } from "../instance/paths.ts";
 import { linkWindow } from "../instance/registry/members.ts";
@@ -19,6 +20,10 @@ import { OWN_CONTEXT } from "./pane-link.ts";
 import type { PaneStarter } from "./pane-starter.ts";
 import type { Split } from "./split.ts";
 import { ownFocus, WindowView } from "./view.ts";
+
+/** How many views may lie between a target and the pane that it means. */
+const MOST_VIEWS = 8;
+const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 
 export interface SplitSessionPort extends Omit<Split, "place" | "elsewhere"> {
   /** What all viewers without a focus of their own are shown. */
@@ -134,10 +139,7 @@ export class SplitSession implements Split {
         );
       },
       between: async (request) => {
-        if (request.op === "host.resolve") {
-          const { pane } = this.place(request.target);
-          return { pane, socket: this.arrangement.linkOf(pane).socket };
-        }
+        if (request.op === "host.resolve") return this.resolve(request);
         if (request.op !== "host.adopt") {
           throw new WshError("unknown_method", `this layout process knows no request '${request.op}'`);
         }
@@ -157,6 +159,27 @@ export class SplitSession implements Split {
   place(target: string | undefined): Place {
     const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
     return findPlace(this.arrangement.state, parsed, (pane) => this.arrangement.isLiving(pane));
+  }
+
+  /**
+   * The pane that a request is about, and the socket of its process; of a view whose session has several panes, the one
+   * that is meant there.
+   * @throws WshError pane_not_found, invalid_layout for views that show each other
+   */
+  private async resolve({ target, input }: PeerRequest): Promise<object> {
+    const { pane } = this.place(target);
+    const link = this.arrangement.linkOf(pane);
+    const { through } = v.parse(ResolveSchema, input);
+    if (through > MOST_VIEWS) throw new WshError("invalid_layout", `pane '${pane}' is a view of a view, without end`);
+    const own = { pane, socket: link.socket };
+    if (!link.isView) return own;
+    try {
+      return v.parse(v.looseObject({}), await link.request("host.resolve", { through: through + 1 }));
+    } catch (error) {
+      // The process of a session with one pane: that is it.
+      if (WshError.from(error).code === "unknown_method") return own;
+      throw error;
+    }
   }
 
   /** Where the pane that a request is about is served. @throws WshError pane_not_found, moved */

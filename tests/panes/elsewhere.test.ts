@@ -1,6 +1,7 @@
 /** Panes of one session and what is outside of it: views, moves, and targets that name another session. */
 import { describe, expect, test } from "bun:test";
 import { Http } from "../support/http.ts";
+import { splitServer } from "../support/panes.ts";
 import { until } from "../support/until.ts";
 import { Wsh } from "../support/wsh.ts";
 
@@ -124,4 +125,38 @@ describe("another session's panes", () => {
     expect(await post("/sessions/one:0.1/pane/move", { to: two.id })).toBe(404);
     expect(await post("/sessions/one:0.1/pane/move", {})).toBe(200);
   });
+});
+
+test("a view of a session with several panes means the pane that the session's name means", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("shown");
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { view: "shown" });
+  await http.post("/sessions/shown/panes", {});
+  const [own] = await panes("shown");
+  const view = (await panes("dev")).find((pane) => pane.view !== undefined);
+  const echo = { command: "echo $WSH_PANE" };
+  for (const target of [`dev:0.${view?.index}`, "shown"]) {
+    expect((await http.post(`/sessions/${target}/exec`, echo)).body, target).toMatchObject({ output: own?.id });
+    expect(await wsh.ok("exec", target, "--", "echo $WSH_PANE")).toBe(`${own?.id}\n`);
+  }
+});
+
+test("a session's name never means what it shows of another one, even when its own program has ended", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("shown");
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { view: "shown" });
+  const [own] = await panes("dev");
+  await http.send("PATCH", `/sessions/${own?.id}/pane`, {
+    body: JSON.stringify({ keep_after_exit: true }),
+    headers: { "Content-Type": "application/json" },
+  });
+  await wsh.ok("send", own?.id ?? "", "--enter", "exit 3");
+  await until("its end", async () => (await panes("dev"))[0]?.exit_code === 3);
+  const answer = await http.post("/sessions/dev/exec", { command: "echo wrong" });
+  expect(answer).toMatchObject({ status: 409, body: { error: { code: "session_ended" } } });
+  expect(await wsh.screen("shown")).not.toContain("wrong");
 });

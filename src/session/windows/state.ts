@@ -87,6 +87,17 @@ export function oldestFirst(state: Windows): string[] {
   return Object.keys(state.panes).sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 }
 
+/**
+ * What a session's name alone means: the oldest of its own panes that lives. A view only where there is nothing else: a
+ * command for this session must not run in the one that it shows.
+ */
+export function defaultPane(state: Windows, isLiving: (pane: string) => boolean): string | undefined {
+  const panes = oldestFirst(state);
+  const own = panes.filter((pane) => state.panes[pane]?.view == null);
+  const meant = own.length > 0 ? own : panes;
+  return meant.find(isLiving) ?? meant[0];
+}
+
 /** What a window shows on so many cells: all panes, or only the active one while it is zoomed. */
 export function placementOf(window: WindowEntry, size: Size): Placement {
   return window.zoomed ? placePanes(leaf(window.active), size) : placePanes(window.root, size, window.recent);
@@ -100,7 +111,7 @@ export interface Place {
 
 /**
  * Finds what a target means within the session it names: an id of a pane or window; `name:window.pane` by index or
- * name; `name:` the focused pane; a bare name, or the session's id, the oldest pane, whatever is focused.
+ * name; `name:` the focused pane; a bare name, or the session's id, what defaultPane says, whatever is focused.
  * @param isLiving whether a pane's program runs
  * @throws WshError pane_not_found
  */
@@ -121,8 +132,7 @@ export function findPlace(state: Windows, target: Target, isLiving: (pane: strin
     if (pane === undefined) throw missing(target, `window '${wanted}' has no pane ${target.pane}`);
     return { window, pane };
   }
-  const panes = oldestFirst(state);
-  const pane = panes.find(isLiving) ?? panes[0];
+  const pane = defaultPane(state, isLiving);
   if (pane === undefined) throw missing(target, "the session has no pane any more");
   return { window: windowWith(state, pane), pane };
 }
