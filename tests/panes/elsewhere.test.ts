@@ -157,6 +157,6 @@ test("a session's name never means what it shows of another one, even when its o
   await wsh.ok("send", own?.id ?? "", "--enter", "exit 3");
   await until("its end", async () => (await panes("dev"))[0]?.exit_code === 3);
   const answer = await http.post("/sessions/dev/exec", { command: "echo wrong" });
-  expect(answer).toMatchObject({ status: 409, body: { error: { code: "session_ended" } } });
+  expect(answer).toMatchObject({ status: 410, body: { error: { code: "session_ended" } } });
   expect(await wsh.screen("shown")).not.toContain("wrong");
 });
