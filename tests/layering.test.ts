@@ -30,6 +30,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   layout: [
     ...["base", "protocol", "operations", "platform", "wire", "instance", "keys", "compositor", "session", "endpoint"],
+    ...["store"],
   ],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],

@@ -26,12 +26,15 @@ import type { QuestionsState } from "../session/questions/types.ts";
 import { Session } from "../session/session.ts";
 import { oldestFirst, oneWindow, paneEntry, type Windows } from "../session/windows/state.ts";
 import { Arrangement } from "./arrangement.ts";
+import { LayoutCheckpoint } from "./checkpoint.ts";
 import { Content } from "./content.ts";
 import { PaneStarter } from "./pane-starter.ts";
 import { SplitSession } from "./split-session.ts";
 import { parseTree, readTree, removeLeftTrees, removeTree, type Stored, writeTree } from "./tree-file.ts";
 import { WindowView } from "./view.ts";
 
+/** Longest time for the last checkpoints when the process is told to end, in ms: whoever does so kills it soon. */
+const LAST_MS = 1_500;
 /** Longest time for peers to read the last messages before the process ends, in ms. */
 const FLUSH_MS = 2_000;
 
@@ -43,7 +46,7 @@ export async function runLayout(): Promise<void> {
     reportFailure(error);
     process.exit(1);
   }
-  const { session, server, instance, bound, logger, split } = begun;
+  const { session, server, instance, bound, logger, split, checkpoint } = begun;
   reportReady({ socket: bound.socket });
   const memory = new GiveBack();
   memory.worked();
@@ -73,7 +76,9 @@ export async function runLayout(): Promise<void> {
     }
   }
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
-  process.on("SIGTERM", () => void session.lifetime.kill("killed"));
+  process.on("SIGTERM", () => {
+    void Promise.race([checkpoint.lastOf("SIGTERM"), Bun.sleep(LAST_MS)]).then(() => session.lifetime.kill("killed"));
+  });
   await over.promise;
   split.dispose();
   removeTree(instance, split.number);
@@ -203,7 +208,12 @@ async function begin() {
       await takeOverSession(instance, { id: lost.host, session: number, name, windows }, bound.id);
     }
     removeLeftTrees(instance);
-    return { session, server, instance, bound, logger: logger.with({ session: name, id: session.id }), split };
+    const named = logger.with({ session: name, id: session.id });
+    const checkpoint = new LayoutCheckpoint({
+      ...{ session, arrangement, instance, settings, logger: named },
+      stored: () => stored(arrangement.state),
+    });
+    return { session, server, instance, bound, logger: named, split, checkpoint };
   } catch (error) {
     stop(listener);
     if (lost === null) removeTree(instance, spec.session);

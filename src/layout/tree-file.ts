@@ -50,13 +50,18 @@ export function treeFile(instance: Instance, session: number): string {
   return join(instance.stateDir, `${instance.name}.s${session}.layout`);
 }
 
+/** The session in the form that `parseTree` reads. */
+export function treeOf(stored: Stored): object {
+  return { version: VERSION, ...stored };
+}
+
 /** @throws WshError session_create_failed when it cannot be written */
 export function writeTree(instance: Instance, stored: Stored): void {
   const path = treeFile(instance, stored.session);
   const temporary = `${path}.${process.pid}.new`;
   try {
     prepareStateDir(instance);
-    fs.writeFileSync(temporary, JSON.stringify({ version: VERSION, ...stored }), { mode: 0o600 });
+    fs.writeFileSync(temporary, JSON.stringify(treeOf(stored)), { mode: 0o600 });
     fs.renameSync(temporary, path);
   } catch (error) {
     fs.rmSync(temporary, { force: true });

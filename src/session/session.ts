@@ -13,6 +13,7 @@ import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { SessionInfo, SessionState } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { isSecret, type PtyExit } from "../pty/port.ts";
+import { noElements } from "./drawing/element.ts";
 import { ElementStore } from "./drawing/element-store.ts";
 import { Keyboard } from "./keyboard.ts";
 import { Lifetime } from "./lifetime.ts";
@@ -288,13 +289,7 @@ export class Session<P extends PaneRef = PaneRef> {
    */
   becomePane(): void {
     this.window.becomePane();
-    this.elements.takeOver({
-      elements: [],
-      nextZ: { overlay: 0, panel: 0 },
-      created: 0,
-      focused: null,
-      agentAlt: false,
-    });
+    this.elements.takeOver(noElements);
     this.keyboard.release();
   }
 

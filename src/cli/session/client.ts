@@ -6,7 +6,7 @@ import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { processState } from "../../instance/registry/liveness.ts";
-import { findSession } from "../../instance/registry/registry.ts";
+import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
@@ -42,9 +42,9 @@ export class SessionClient implements Disposable {
       const info = hello.info ?? null;
       if (hello.role === "layout")
         return await SessionClient.ofPane(info?.name ?? name, connection, info, target, events);
-      // What ends a pane is asked of another process than the pane's.
-      const servedAt =
-        hello.member === true && info !== null ? findSession(instance, parseTarget(info.id)).socket : null;
+      // What ends a pane is asked of another process than the pane's; a lost one has no other.
+      const isServed = hello.member === true && info !== null && info.state !== "lost";
+      const servedAt = isServed ? findSession(instance, parseTarget(info.id)).socket : null;
       client = new SessionClient(info?.name ?? name, connection, connection, info, target, servedAt);
     } catch (thrown) {
       const error = connectFailure(thrown, entry.socket);
@@ -113,14 +113,19 @@ export class SessionClient implements Disposable {
 /** As findSession; a lost session gets a process that shows what is left of it. @throws WshError session_not_found */
 async function findOrShow(instance: Instance, target: string): Promise<SessionEntry> {
   const parsed = parseTarget(target);
+  let missing: unknown;
   try {
+    const found = findSession(instance, parsed);
+    if (processState(found.socket) !== "dead") return found;
+    await cleanStale(instance, [found.id]);
     return findSession(instance, parsed);
   } catch (thrown) {
     if (WshError.from(thrown).code !== "session_not_found") throw thrown;
-    const { showLost } = await import("../../lost/find.ts");
-    if (!(await showLost(instance, target, { env: process.env, starter: "cli" }))) throw thrown;
-    return findSession(instance, parsed);
+    missing = thrown;
   }
+  const { showLost } = await import("../../lost/find.ts");
+  if (!(await showLost(instance, target, { env: process.env, starter: "cli" }))) throw missing;
+  return findSession(instance, parsed);
 }
 
 const ResolvedSchema = v.object({ socket: v.string() });

@@ -76,6 +76,15 @@ export interface ElementState {
   readonly agentAlt: boolean;
 }
 
+/** Nothing is drawn. */
+export const noElements: ElementState = {
+  elements: [],
+  nextZ: { overlay: 0, panel: 0 },
+  created: 0,
+  focused: null,
+  agentAlt: false,
+};
+
 /** An overlay as clients receive it (docs/protocol.md, Drawing). */
 export function showOverlay(overlay: StoredOverlay): Overlay {
   const { id, x, y, z, width, height } = overlay;

@@ -116,6 +116,14 @@ export class PartWriter {
     this.lock = null;
   }
 
+  /** Removes everything of this part; what is written next begins anew. */
+  clear(): void {
+    removePart(this.directory, this.part);
+    if (this.lock !== null) fs.closeSync(this.lock);
+    this.lock = null;
+    this.history = null;
+  }
+
   /** Removes everything of this part, and the folder if nothing else is in it. */
   remove(): void {
     this.isOver = true;

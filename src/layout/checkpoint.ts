@@ -1,0 +1,147 @@
+/**
+ * Keeps what a checkpoint says of the session as a whole: name, tags, windows and how panes lie. Each pane's process
+ * writes its own part. Written a second after the last change; after a pane's process was lost only half a minute later,
+ * since those of the others may be lost in the same moment, and all are to come back.
+ *
+ * Owns one timer, which runs only while something is unwritten, and the writer.
+ */
+import type { Logger } from "../instance/log/log.ts";
+import type { Instance } from "../instance/paths.ts";
+import type { Settings } from "../instance/settings/table.ts";
+import { bootId } from "../platform/boot.ts";
+import { noElements } from "../session/drawing/element.ts";
+import type { Session } from "../session/session.ts";
+import { PartWriter } from "../store/checkpoint/part-writer.ts";
+import { checkpointsDir, sessionDir } from "../store/checkpoint/places.ts";
+import { CHECKPOINT_VERSION, type LayoutRecord } from "../store/checkpoint/record.ts";
+import { removeSession, thisMachine } from "../store/checkpoint/sessions.ts";
+import type { Arrangement, Exit } from "./arrangement.ts";
+import type { Content } from "./content.ts";
+import { OWN_CONTEXT } from "./pane-link.ts";
+import { type Stored, treeOf } from "./tree-file.ts";
+
+/** From the last change to writing, in ms. */
+const REST_MS = 1_000;
+/** The same from the loss of a pane's process. */
+const LOSS_MS = 30_000;
+
+export interface LayoutCheckpointPort {
+  readonly session: Session<Content>;
+  readonly arrangement: Arrangement;
+  readonly instance: Instance;
+  readonly settings: Pick<Settings, "checkpoint">;
+  readonly logger: Logger;
+  stored(): Stored;
+}
+
+export class LayoutCheckpoint {
+  private readonly writer: PartWriter;
+  private readonly directory: string;
+  private timer: Timer | null = null;
+  private notBefore = 0;
+  private written = "";
+  private writing: Promise<void> = Promise.resolve();
+  private isOver = false;
+  private isKept = false;
+  private lastExit: Exit | null = null;
+
+  constructor(private readonly port: LayoutCheckpointPort) {
+    const { instance, session, arrangement } = port;
+    this.directory = sessionDir(instance, Number(session.id.slice(2)));
+    this.writer = new PartWriter(this.directory, "layout", [instance.stateDir, checkpointsDir(instance)]);
+    const touch = (): void => this.touch();
+    arrangement.events.on("changed", touch);
+    arrangement.events.on("paneEnded", ({ exit }) => this.paneEnded(exit));
+    arrangement.events.on("over", (exit) => this.paneEnded(exit));
+    for (const change of ["renamed", "tagged", "resized"] as const) session.events.on(change, touch);
+    session.events.on("info", () => this.infoChanged());
+    session.events.on("destroyed", () => this.over());
+    this.touch();
+  }
+
+  /** This process is being ended from outside: the session is to come back as it is now. */
+  async lastOf(signal: string): Promise<void> {
+    this.isKept = true;
+    await this.write(signal).catch(() => {});
+    this.isOver = true;
+    clearTimeout(this.timer ?? undefined);
+    const links = [...this.port.arrangement.links.values()];
+    await Promise.allSettled(
+      links.map((link) => link.request("host.end", { reason: "killed", by: signal }, OWN_CONTEXT)),
+    );
+    this.writer.close();
+  }
+
+  private touch(): void {
+    if (this.isOver || this.timer !== null) return;
+    const ms = Math.max(REST_MS, this.notBefore - performance.now());
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      this.writing = this.writing
+        .then(() => this.write(null))
+        .catch((error) => {
+          this.port.logger.warn("the layout's checkpoint cannot be written", { error });
+        });
+    }, ms);
+    this.timer.unref();
+  }
+
+  private async write(endedBy: string | null): Promise<void> {
+    const { session, arrangement, settings, stored } = this.port;
+    if (this.isOver || settings.checkpoint === "off" || session.isPrivate || session.exit !== null) return;
+    const { windows, panes } = arrangement.state;
+    const own = Object.values(panes).filter(({ view }) => view === null);
+    const record: Omit<LayoutRecord, "saved_at"> = {
+      version: CHECKPOINT_VERSION,
+      boot: bootId(),
+      machine: thisMachine(),
+      ended_by: endedBy,
+      session: {
+        id: Number(session.id.slice(2)),
+        window: Math.min(...windows.map(({ id }) => id)),
+        name: session.name,
+        tags: [...session.tags],
+        created_at: session.createdAt,
+        ...session.size,
+      },
+      panes: own.map(({ id }) => Number(id.slice(1))),
+      windows: windows.map(({ id }) => id),
+      // What callers drew goes with them, as their connections do.
+      tree: treeOf({ ...stored(), env: {}, elements: noElements }),
+    };
+    const text = JSON.stringify(record);
+    if (text === this.written) return;
+    await this.writer.write(null, () => [{ kind: "about", text: JSON.stringify({ ...record, saved_at: Date.now() }) }]);
+    this.written = text;
+  }
+
+  private paneEnded(exit: Exit): void {
+    this.lastExit = exit;
+    // Its process was lost, and said nothing.
+    if (exit.code === null && exit.signal === null) this.notBefore = performance.now() + LOSS_MS;
+  }
+
+  private infoChanged(): void {
+    if (!this.port.session.isPrivate) {
+      this.touch();
+      return;
+    }
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.written = "";
+    this.writer.clear();
+  }
+
+  /** The session has ended. What is left of panes that were lost goes with it, unless the last one was. */
+  private over(): void {
+    if (this.isOver || this.isKept) return;
+    this.isOver = true;
+    clearTimeout(this.timer ?? undefined);
+    const isLost = this.lastExit !== null && this.lastExit.code === null && this.lastExit.signal === null;
+    if (isLost && !this.port.session.lifetime.isEnding) this.writer.close();
+    else {
+      this.writer.remove();
+      removeSession(this.directory);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/** A session of four panes whose processes were killed comes back as it was. */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
+import { Http } from "../../support/http.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+import { folderOf, kill, textOf, written } from "./lost-sessions.ts";
+
+interface PaneOf {
+  readonly id: string;
+  readonly row: number;
+  readonly col: number;
+  readonly rows: number;
+  readonly cols: number;
+  readonly active: boolean;
+}
+
+async function placesOf(http: Http): Promise<object[]> {
+  const panes = (await http.get("/sessions/dev/panes")).body as PaneOf[];
+  return panes.map(({ id, row, col, rows, cols, active }) => ({ id, row, col, rows, cols, active }));
+}
+
+async function four(wsh: Wsh, http: Http): Promise<string[]> {
+  await wsh.session("dev", "--tag", "mine");
+  const made: string[] = ["@1"];
+  for (const [beside, direction] of [
+    [0, "right"],
+    [0, "down"],
+    [1, "down"],
+  ] as const) {
+    const { body } = await http.post(`/sessions/${made[beside]}/panes`, { direction, focus: beside === 1 });
+    made.push((body as { pane: string }).pane);
+  }
+  await http.post("/sessions/@1/pane/resize", { cols: 30 });
+  for (const pane of made) await wsh.ok("exec", pane, "--", `seq 1 40; echo in ${pane}`);
+  for (const pane of made) await written(wsh, `in ${pane}`, Number(pane.slice(1)));
+  await until("the layout to be written", () => {
+    try {
+      return readLayout(folderOf(wsh)).record.panes.length === 4;
+    } catch {
+      return false;
+    }
+  });
+  return made;
+}
+
+test("four panes: places, focus, ids, name, tags, and what each showed", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const made = await four(wsh, http);
+  const before = await placesOf(http);
+  expect(before).toHaveLength(4);
+  const shown = new Map<string, string>();
+  for (const pane of made) shown.set(pane, textOf(wsh, Number(pane.slice(1))));
+  await kill(wsh);
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  const [lost] = await wsh.list();
+  expect(lost).toMatchObject({ name: "dev", id: "@s1", tags: ["mine"] });
+  expect(lost?.windows[0]?.panes.map(({ id }) => id)).toEqual(made);
+  // Each pane can be read by its id.
+  await until("the pane to be read", async () =>
+    (await wsh.run("screen", made[2] ?? "")).stdout.includes(`in ${made[2]}`),
+  );
+  expect(await wsh.screen("dev")).toContain("in @1");
+  await wsh.ok("restore", "dev");
+  await until("it to run", async () => (await wsh.list())[0]?.running === true);
+  expect(await placesOf(http)).toEqual(before);
+  const [info] = await wsh.list();
+  expect(info).toMatchObject({ name: "dev", id: "@s1", tags: ["mine"] });
+  for (const pane of made) {
+    await wsh.shows(pane, /restored: above/);
+    const { body } = await http.get(`/sessions/${pane}/scrollback?format=plain&limit=200`);
+    const text = (body as { lines: string[] }).lines.join("\n");
+    const old = (shown.get(pane) ?? "").replace(/\x1b\[[\d;:]*m/g, "");
+    expect(text.slice(0, text.indexOf("\n──")).trimEnd()).toBe(old.replace(/[ \t]+$/gm, "").trimEnd());
+    expect(await wsh.ok("exec", pane, "--", "echo alive")).toBe("alive\n");
+  }
+  // It is a session as any other: a pane can be split, and its end leaves nothing.
+  await http.post("/sessions/dev/panes", { direction: "right" });
+  await wsh.ok("kill", "dev");
+  await until("nothing to be left", () => !fs.existsSync(folderOf(wsh)));
+  expect(await wsh.ok("list")).toBe("No active sessions.\n");
+}, 90_000);
+
+test("SIGTERM to all of them, as when the machine ends; a pane that cannot be read leaves the layout", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  const made = await four(wsh, http);
+  await kill(wsh, "SIGTERM");
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  expect((await wsh.list())[0]?.lost?.why).toBe("ended by SIGTERM");
+  const [, second = ""] = made;
+  for (const name of fs.readdirSync(folderOf(wsh))) {
+    if (name.startsWith(`p${second.slice(1)}.`)) fs.writeFileSync(`${folderOf(wsh)}/${name}`, "damaged");
+  }
+  const taken = await wsh.session("other");
+  expect((await wsh.run("restore", "@s1", "--as", "other")).stderr).toContain("a session named 'other' exists already");
+  expect(taken.name).toBe("other");
+  await wsh.ok("restore", "@s1", "--as", "again");
+  const panes = (await http.get("/sessions/again/panes")).body as PaneOf[];
+  expect(panes.map(({ id }) => id).sort()).toEqual(made.filter((pane) => pane !== second).sort());
+}, 90_000);
