@@ -120,7 +120,9 @@ async function begin(): Promise<{
   // By the server, or by the layout process that starts a pane.
   const isRecorded = spec.starter === "server" || spec.member !== undefined;
   const { session, ids, life, foreground } = await (isRecorded ? createSession(create) : recorded(create, audit()));
-  const { env, nofile } = spec;
+  const { nofile } = spec;
+  // What the session was given, its other panes have, too.
+  const env = { ...spec.env, ...spec.create.env };
   const moved = (socket: string): void => server.moved(socket);
   const promotion = new Promotion({ session, instance, ids, membership, env, nofile, moved });
   // Its program may have ended before the layout process says so itself.
