@@ -58,3 +58,23 @@ export function layoutPanels(panels: readonly LayoutPanel[], outer: Size): Layou
     ptyCols: Math.max(MIN_PANE_COLS, outer.cols),
   };
 }
+
+/**
+ * The layout of the panels with a line of ours at the edge of the outer screen, beyond all of them; without it where the
+ * program would have too few rows.
+ */
+export function withStatus(
+  status: { readonly id: string; readonly position: PanelPosition },
+  outer: Size,
+  layoutOf: (rest: Size) => Layout,
+): Layout {
+  if (outer.rows <= MIN_PANE_ROWS + 1) return layoutOf(outer);
+  const layout = layoutOf({ rows: outer.rows - 1, cols: outer.cols });
+  const { id, position } = status;
+  if (position === "bottom") {
+    const own = { id, row: outer.rows - 1, height: 1, visible: true };
+    return { ...layout, panels: [...layout.panels, own], bottom: layout.bottom + 1 };
+  }
+  const lower = layout.panels.map((panel) => ({ ...panel, row: panel.row + 1 }));
+  return { ...layout, panels: [...lower, { id, row: 0, height: 1, visible: true }], top: layout.top + 1 };
+}

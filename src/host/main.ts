@@ -130,6 +130,11 @@ async function begin(): Promise<{
   const recovery = new Recovery({ session, instance, id: ids.id, membership, promotion, logger });
   let checkpoints: Checkpoints | null = null;
   server.serve(servedPane(session, { membership, promotion, recovery, checkpoints: () => checkpoints }));
+  if (settings.values.status === "on") {
+    const { StatusLine } = await import("../endpoint/status/status-line.ts");
+    const status = new StatusLine(session, settings.values, () => !membership.isMember);
+    session.events.on("destroyed", () => status[Symbol.dispose]());
+  }
   const { warnings } = settings;
   const { id, pane_id } = session.info();
   const named = logger.with({ session: session.name, id, pane: pane_id });

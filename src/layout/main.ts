@@ -6,6 +6,7 @@
 import * as v from "valibot";
 import { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
+import { StatusLine } from "../endpoint/status/status-line.ts";
 import { directAudit } from "../instance/audit/direct-audit.ts";
 import { hostname } from "../instance/hostname.ts";
 import { type LayoutSpec, LayoutSpecSchema } from "../instance/launch/layout-spec.ts";
@@ -196,6 +197,12 @@ async function begin() {
         nofile: start.nofile,
       },
     });
+    if (settings.status !== "off") {
+      const status = new StatusLine(session, settings);
+      arrangement.events.on("rang", (pane) => status.rang(pane));
+      arrangement.events.on("painted", (pane) => status.painted(pane));
+      session.events.on("destroyed", () => status[Symbol.dispose]());
+    }
     save = (windows) => writeTree(instance, stored(windows));
     save(arrangement.state);
     split.onChange(() => save(arrangement.state));

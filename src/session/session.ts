@@ -6,8 +6,9 @@
 
 import { type Clock, systemClock } from "../base/clock.ts";
 import { Emitter } from "../base/emitter.ts";
-import type { Layout } from "../compositor/panel-layout.ts";
+import { type Layout, withStatus } from "../compositor/panel-layout.ts";
 import type { Lasting } from "../pane/state/lasting.ts";
+import type { Panel } from "../protocol/drawing.ts";
 import { WshError } from "../protocol/errors.ts";
 import { normalizeTags, sessionId, windowId } from "../protocol/names.ts";
 import type { SessionInfo, SessionState } from "../protocol/session.ts";
@@ -45,6 +46,7 @@ export class Session<P extends PaneRef = PaneRef> {
   private currentName: string;
   private tagSet: Set<string>;
   private streams = 0;
+  private status: Panel | null = null;
   private keptPrivate: boolean;
 
   /** @param pane what the session shows; it is released with the session */
@@ -69,7 +71,7 @@ export class Session<P extends PaneRef = PaneRef> {
     this.questions = this.asking(clock);
     this.notice = new Notice(clock, () => events.emit("drawn", undefined));
     this.window = new Window(
-      { id: windowId(options.windowId), pane, place: (outer) => this.elements.layout(outer) },
+      { id: windowId(options.windowId), pane, place: (outer) => this.placed(outer) },
       { rows: options.rows, cols: options.cols },
     );
     events.on("exited", () => this.questions.end());
@@ -139,6 +141,27 @@ export class Session<P extends PaneRef = PaneRef> {
       },
       changed: () => this.events.emit("drawn", undefined),
     });
+  }
+
+  /** Panels that are drawn: the status line's, too. */
+  panels(): Panel[] {
+    const own = this.status;
+    return own === null ? this.elements.panels() : [...this.elements.panels(), own];
+  }
+
+  /** Shows a line of ours at the edge, beyond all panels; null: none. */
+  setStatus(status: Panel | null): void {
+    const before = this.status;
+    this.status = status;
+    if (before?.position !== status?.position) void this.layOut();
+    this.events.emit("drawn", undefined);
+  }
+
+  private placed(outer: Size): Layout {
+    const { status } = this;
+    return status === null
+      ? this.elements.layout(outer)
+      : withStatus(status, outer, (rest) => this.elements.layout(rest));
   }
 
   /** `@s3` */
@@ -288,6 +311,7 @@ export class Session<P extends PaneRef = PaneRef> {
    * the size it has.
    */
   becomePane(): void {
+    this.status = null;
     this.window.becomePane();
     this.elements.takeOver(noElements);
     this.keyboard.release();

@@ -47,6 +47,8 @@ export class Wsh implements AsyncDisposable {
       TERM: "xterm-256color",
       XDG_RUNTIME_DIR: join(this.dir, "run"),
       WSH_SERVER_NAME: name,
+      // Tests of the status line set it; for all others the program has every row.
+      WSH_STATUS: "off",
       ...env,
     };
     fs.mkdirSync(join(this.dir, "run"), { mode: 0o700 });

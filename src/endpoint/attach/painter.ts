@@ -188,7 +188,7 @@ export class Painter {
     if (next !== null) return next;
     const { plainElements } = this.options;
     const drawn = bare ? [] : elements.overlays();
-    const beside = bare ? [] : elements.panels();
+    const beside = bare ? [] : this.session.panels();
     const overlays = plainElements ? drawn.map(plainOverlay) : drawn;
     const panels = plainElements ? beside.map(plainPanel) : beside;
     const frame = composeFrame({ grid, layout, overlays, panels, outer, sign, note, ascii: this.options.ascii });

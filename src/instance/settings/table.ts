@@ -104,6 +104,33 @@ export const settingsSchema = v.object({
     "Key before the keys of wsh; twice detaches, and it takes the keyboard back. wsh --prefix KEY sets it, too.",
     { env: "WSH_PREFIX" },
   ),
+  status: choice(
+    ["auto", "on", "off"],
+    "auto",
+    "A line with the session's windows and what happens in them; auto: while there are several windows or panes.",
+    { env: "WSH_STATUS" },
+  ),
+  status_position: choice(["bottom", "top"], "bottom", "Where the status line stands."),
+  status_segments: list(
+    /^(session|windows|gap|agents|people|command|time)$/,
+    "names out of session, windows, gap, agents, people, command, time",
+    "Parts of the status line in their order; what stands behind gap is on the right. Empty: all but time.",
+  ),
+  status_colours: text(
+    "black on green",
+    /^(black|red|green|yellow|blue|magenta|cyan|white|default) on (black|red|green|yellow|blue|magenta|cyan|white|default)$/,
+    'two colours such as "black on green" or "default on default"',
+    "Colours of the status line; NO_COLOR leaves them out.",
+  ),
+  status_command: text("", /^[^\0]*$/, "a shell command", "Its first line of output is the segment command."),
+  status_seconds: integer(15, 1, 86_400, "Interval between two runs of status_command.", { unit: "seconds" }),
+  long_command_seconds: integer(
+    10,
+    1,
+    86_400,
+    "How long a command in a window that nobody looks at runs until its end is marked.",
+    { unit: "seconds" },
+  ),
   mode_keys: choice(["vi", "emacs"], "vi", "Keys for looking back, where those of vi and emacs differ."),
   mouse: choice(
     ["auto", "off"],

@@ -1,0 +1,117 @@
+/** The text of the status line: named segments, left and right of a gap. Pure. */
+import { cleanText, clusters } from "../../compositor/graphemes.ts";
+import type { ElementColor, ElementSpan } from "../../protocol/drawing.ts";
+import type { WindowInfo } from "../../protocol/session.ts";
+
+/** In the order of the default line; what stands behind `gap` is on the right. */
+export const segmentNames = ["session", "windows", "gap", "agents", "people", "command", "time"] as const;
+export type SegmentName = (typeof segmentNames)[number];
+/** What is shown unless the settings say otherwise: the time would wake a session that is at rest. */
+export const defaultSegments: readonly SegmentName[] = ["session", "windows", "gap", "agents", "people", "command"];
+
+/** Cells of a session's, window's or agent's name. */
+const LONGEST_NAME = 20;
+
+/** What has happened in a window since somebody looked at it. */
+export interface Marks {
+  readonly bell: boolean;
+  /** Output after silence. */
+  readonly activity: boolean;
+  /** A long command has ended. */
+  readonly finished: boolean;
+}
+
+export interface StatusFacts {
+  readonly session: string;
+  readonly windows: readonly WindowInfo[];
+  readonly marks: (window: string) => Marks;
+  /** People who can type here. */
+  readonly people: number;
+  /** What the command of the settings printed last. */
+  readonly command: string;
+  readonly now: Date;
+}
+
+export interface StatusLook {
+  readonly fg?: ElementColor;
+  readonly bg?: ElementColor;
+}
+
+interface Piece {
+  readonly text: string;
+  readonly bold: boolean;
+}
+
+const plain = (text: string): Piece => ({ text, bold: false });
+
+function short(text: string): string {
+  const clean = cleanText(text).replace(/\s+/g, " ").trim();
+  return clean.length > LONGEST_NAME ? `${clean.slice(0, LONGEST_NAME - 1)}…` : clean;
+}
+
+/** Signs behind a window's name: what it is, and what has happened there. */
+function signs(window: WindowInfo, { bell, activity, finished }: Marks): string {
+  const failed = window.panes.some(({ exit_code: code, state }) => state === "exited" && code !== null && code !== 0);
+  const all = [
+    ...[window.active && "*", window.zoomed === true && "Z", window.synchronized === true && "="],
+    ...[bell && "!", activity && "#", finished && "+", failed && "x"],
+  ];
+  return all.filter((each) => each !== false).join("");
+}
+
+function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Piece[] {
+  return windows.map((window) => {
+    const name = isShort && !window.active ? "" : `:${short(window.name)}`;
+    return { text: ` ${window.index}${name}${signs(window, marks(window.id))}`, bold: window.active };
+  });
+}
+
+function agentPieces({ windows }: StatusFacts): Piece[] {
+  const agents = windows.flatMap(({ panes }) => panes.flatMap(({ agent }) => agent ?? []));
+  return agents.map(({ name, state }) => {
+    const needs = state === "needs_input";
+    return { text: ` ${short(name)} ${needs ? "needs you" : state.replaceAll("_", " ")} `, bold: needs };
+  });
+}
+
+function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piece[] {
+  switch (name) {
+    case "session":
+      return [{ text: ` ${short(facts.session)} `, bold: true }];
+    case "windows":
+      return [...windowPieces(facts, isShort), plain(" ")];
+    case "agents":
+      return agentPieces(facts);
+    case "people":
+      return facts.people > 1 ? [plain(` ${facts.people} attached `)] : [];
+    case "command":
+      return facts.command === "" ? [] : [plain(` ${cleanText(facts.command)} `)];
+    case "time":
+      return [plain(` ${facts.now.toTimeString().slice(0, 5)} `)];
+    case "gap":
+      return [];
+  }
+}
+
+function widthOf(pieces: readonly Piece[]): number {
+  return pieces.reduce((sum, { text }) => sum + clusters(text).reduce((own, { width }) => own + width, 0), 0);
+}
+
+/** The line for a terminal of this width: names of windows that are not shown give way first, then what is right. */
+export function statusSpans(
+  facts: StatusFacts,
+  segments: readonly SegmentName[],
+  cols: number,
+  look: StatusLook,
+): ElementSpan[] {
+  const gap = segments.indexOf("gap");
+  const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];
+  const all = (names: readonly SegmentName[], isShort: boolean): Piece[] =>
+    names.flatMap((name) => piecesOf(name, facts, isShort));
+  let left = all(before, false);
+  let right = all(after, false);
+  if (widthOf(left) + widthOf(right) > cols) left = all(before, true);
+  while (right.length > 0 && widthOf(left) + widthOf(right) > cols) right = right.slice(1);
+  const blanks = plain(" ".repeat(Math.max(0, cols - widthOf(left) - widthOf(right))));
+  return [...left, blanks, ...right].map(({ text, bold }) => ({ text, ...look, ...(bold ? { bold } : {}) }));
+}

@@ -1,0 +1,216 @@
+/**
+ * The status line of a session: a row of the outer screen that says which windows there are and what happens in them.
+ * There is none while it has nothing to say: under `auto` it needs several windows or panes, and under any setting
+ * somebody who is attached.
+ *
+ * Owns what has happened in windows that nobody looks at, the timer of the next change, and the command of the settings
+ * while it runs; all end with `dispose`. Changes are shown at most every UPDATE_MS.
+ */
+import type { Settings } from "../../instance/settings/table.ts";
+import { type ElementColor, elementColorNames, type Panel } from "../../protocol/drawing.ts";
+import type { PaneInfo } from "../../protocol/session.ts";
+import type { Session } from "../../session/session.ts";
+import {
+  defaultSegments,
+  type Marks,
+  type SegmentName,
+  type StatusLook,
+  segmentNames,
+  statusSpans,
+} from "./segments.ts";
+
+/** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
+const UPDATE_MS = 200;
+/** Silence after which output in a window that nobody looks at is news, in ms. */
+const SILENCE_MS = 10_000;
+/** Time after which the command of the settings is given up, in ms, and characters of what it printed. */
+const COMMAND_MS = 5_000;
+const COMMAND_CHARS = 100;
+const MINUTE_MS = 60_000;
+
+export type StatusSettings = Pick<
+  Settings,
+  | "status"
+  | "status_position"
+  | "status_segments"
+  | "status_colours"
+  | "status_command"
+  | "status_seconds"
+  | "long_command_seconds"
+>;
+
+const none: Marks = { bell: false, activity: false, finished: false };
+
+export class StatusLine implements Disposable {
+  private readonly marks = new Map<string, Marks>();
+  /** When a pane printed last, and since when its command runs, in ms. */
+  private readonly printedAt = new Map<string, number>();
+  private readonly runsSince = new Map<string, number>();
+  private shown = "";
+  private timer: Timer | null = null;
+  private commandTimer: Timer | null = null;
+  private command = "";
+  private isRunning = false;
+  private over = false;
+  private readonly segments: readonly SegmentName[];
+  private readonly look: StatusLook;
+  private readonly ends: (() => void)[];
+
+  constructor(
+    private readonly session: Session,
+    private readonly settings: StatusSettings,
+    /** Whether the session is served here. */
+    private readonly isServed: () => boolean = () => true,
+  ) {
+    const named = settings.status_segments.filter(isSegment);
+    this.segments = named.length === 0 ? defaultSegments : named;
+    this.look = lookOf(settings.status_colours);
+    const { events } = session;
+    const soon = (): void => this.soon();
+    this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));
+    if (settings.status !== "off") this.soon();
+  }
+
+  [Symbol.dispose](): void {
+    this.over = true;
+    clearTimeout(this.timer ?? undefined);
+    clearTimeout(this.commandTimer ?? undefined);
+    for (const end of this.ends) end();
+  }
+
+  /** A pane's bell rang. */
+  rang(pane: string): void {
+    this.mark(pane, { bell: true });
+  }
+
+  /** A pane's picture has changed. Runs per picture. */
+  painted(pane: string): void {
+    const now = performance.now();
+    const last = this.printedAt.get(pane);
+    this.printedAt.set(pane, now);
+    if (last !== undefined && now - last > SILENCE_MS) this.mark(pane, { activity: true });
+  }
+
+  private mark(pane: string, news: Partial<Marks>): void {
+    if (this.settings.status === "off") return;
+    const window = this.session.info().windows.find(({ panes }) => panes.some(({ id }) => id === pane));
+    if (window === undefined || window.active) return;
+    this.marks.set(window.id, { ...(this.marks.get(window.id) ?? none), ...news });
+    this.soon();
+  }
+
+  private soon(): void {
+    if (this.over || this.settings.status === "off") return;
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.update();
+    }, UPDATE_MS);
+  }
+
+  private update(): void {
+    const { session, settings } = this;
+    if (session.lifetime.isOver || !this.isServed()) return;
+    const { windows } = session.info();
+    const panes = windows.flatMap((window) => window.panes.map((pane) => ({ window: window.id, pane })));
+    for (const { pane } of panes) this.follow(pane);
+    for (const { id, active } of windows) if (active) this.marks.delete(id);
+    for (const id of this.marks.keys()) if (!windows.some((window) => window.id === id)) this.marks.delete(id);
+    for (const known of [this.printedAt, this.runsSince])
+      for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
+    const isShown = (settings.status === "on" || panes.length > 1) && session.viewers.count > 0;
+    if (!isShown) {
+      this.put(null);
+      return;
+    }
+    const facts = {
+      session: session.name,
+      windows,
+      marks: (window: string) => this.marks.get(window) ?? none,
+      people: session.viewers.people,
+      command: this.command,
+      now: new Date(),
+    };
+    this.put({
+      id: "status",
+      position: settings.status_position,
+      height: 1,
+      z: 0,
+      visible: true,
+      spans: statusSpans(facts, this.segments, session.size.cols, this.look),
+      screen_mode: "both",
+      ...(this.look.bg === undefined ? {} : { background: { bg: this.look.bg } }),
+    });
+    this.repeat();
+  }
+
+  /** Notes when a pane's command began, and that a long one has ended. */
+  private follow({ id, state }: PaneInfo): void {
+    const now = performance.now();
+    const isBusy = state === "running" || state === "fullscreen" || state === "waiting_for_input";
+    const since = this.runsSince.get(id);
+    if (isBusy) {
+      if (since === undefined) this.runsSince.set(id, now);
+      return;
+    }
+    this.runsSince.delete(id);
+    if (since === undefined || now - since < this.settings.long_command_seconds * 1000) return;
+    this.mark(id, { finished: true });
+  }
+
+  private put(panel: Panel | null): void {
+    const text = JSON.stringify(panel);
+    if (text === this.shown) return;
+    this.shown = text;
+    this.session.setStatus(panel);
+  }
+
+  /** Asks the command again, and looks at the clock, while the line is shown. */
+  private repeat(): void {
+    const { status_command: command, status_seconds: seconds } = this.settings;
+    const hasClock = this.segments.includes("time");
+    const isAsked = command !== "" && this.segments.includes("command");
+    if ((!isAsked && !hasClock) || this.commandTimer !== null || this.isRunning) return;
+    if (isAsked) void this.ask(command);
+    const wait = isAsked ? seconds * 1000 : MINUTE_MS - (Date.now() % MINUTE_MS);
+    this.commandTimer = setTimeout(() => {
+      this.commandTimer = null;
+      this.soon();
+    }, wait);
+  }
+
+  private async ask(command: string): Promise<void> {
+    this.isRunning = true;
+    try {
+      const child = Bun.spawn(["sh", "-c", command], {
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "ignore",
+        timeout: COMMAND_MS,
+        killSignal: "SIGKILL",
+        env: { ...process.env, WSH_SESSION: this.session.name },
+      });
+      child.unref();
+      const text = await new Response(child.stdout).text();
+      this.command = (text.split("\n", 1)[0] ?? "").slice(0, COMMAND_CHARS);
+    } catch {
+      // It cannot be started: nothing is shown of it.
+      this.command = "";
+    }
+    this.isRunning = false;
+    this.soon();
+  }
+}
+
+function isSegment(name: string): name is SegmentName {
+  return (segmentNames as readonly string[]).includes(name);
+}
+
+/** `black on green`; `default` is the terminal's own colour. */
+function lookOf(text: string): StatusLook {
+  const [fg, bg] = text.split(" on ").map(colorOf);
+  return { ...(fg === undefined ? {} : { fg }), ...(bg === undefined ? {} : { bg }) };
+}
+
+function colorOf(name: string): ElementColor | undefined {
+  return elementColorNames.find((known) => known === name);
+}

@@ -1,0 +1,106 @@
+/** The status line says which windows there are and what happens in them, and takes no row while it has nothing to say. */
+import { describe, expect, test } from "bun:test";
+import { type StatusFacts, segmentNames, statusSpans } from "../../src/endpoint/status/segments.ts";
+import type { WindowInfo } from "../../src/protocol/session.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const PREFIX = "\x1c";
+const lastRow = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
+
+async function scene(config: string, status = "auto") {
+  const wsh = new Wsh({ config, env: { WSH_STATUS: status } });
+  await wsh.session("dev");
+  const person = await EmulatorTerminal.attach(wsh, "dev");
+  return {
+    wsh,
+    person,
+    async [Symbol.asyncDispose]() {
+      await person[Symbol.asyncDispose]();
+      await wsh[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe("under auto", () => {
+  test("a single pane has every row; several windows have the line, which marks what happens in the others", async () => {
+    await using all = await scene("");
+    const { person, wsh } = all;
+    person.type("stty size\r");
+    await person.sees(/^24 80$/m);
+    person.type(`${PREFIX}c`);
+    await until("the line", async () => /^ dev +0:\S+ 1:\S+\* +$/.test(lastRow(await person.text()).padEnd(80)));
+    person.type("stty size\r");
+    await person.sees(/^23 80$/m);
+    // Somewhere else, a bell rings.
+    await wsh.ok("send", "dev:0", "printf '\\a'", "--enter");
+    await until("the mark of a bell", async () => / 0:\S+!/.test(lastRow(await person.text())));
+    person.type(`${PREFIX}0`);
+    await until("no mark, and the other window", async () => / 0:[^ !]+\* 1:\S+/.test(lastRow(await person.text())));
+    person.type(`${PREFIX}z`);
+    person.type(`${PREFIX}n`);
+    person.type("exit\r");
+    await until("no line", async () => !/ 0:\S+\*/.test(await person.text()));
+    person.type("stty size\r");
+    await until("every row again", async () => (await person.text()).match(/^24 80$/gm)?.length === 2);
+  });
+
+  test("messages stand where the line is, for a moment", async () => {
+    await using all = await scene("");
+    const { person } = all;
+    person.type(`${PREFIX}%`);
+    await until("the line", async () => /^ dev /.test(lastRow(await person.text())));
+    person.type(`${PREFIX}~`);
+    await until("a message", async () => lastRow(await person.text()).includes("~ is bound to nothing"));
+    await until("the line again", async () => /^ dev /.test(lastRow(await person.text())));
+  });
+});
+
+test("always, above, with a command's output, without colours: as the settings say", async () => {
+  const config = [
+    "status_position = 'top'",
+    "status_segments = ['session', 'gap', 'command']",
+    "status_command = 'echo load is low; echo more'",
+    "status_colours = 'default on default'",
+  ];
+  await using all = await scene(`${config.join("\n")}\n`, "on");
+  const { person } = all;
+  await until("the line", async () =>
+    /^ dev +load is low $/.test((await person.text()).split("\n")[0]?.padEnd(80) ?? ""),
+  );
+  const [first] = (await person.grid()).lines;
+  expect(first?.every(({ style }) => style.bg === null)).toBe(true);
+  person.type("stty size\r");
+  await person.sees(/^23 80$/m);
+  person.type(`${PREFIX}%`);
+  await person.sees(/[│┃]\$/);
+  await until("one line", async () => (await person.text()).match(/load is low/g)?.length === 1);
+});
+
+describe("the line", () => {
+  const window = (index: number, more: Partial<WindowInfo> = {}): WindowInfo => ({
+    ...{ id: `@w${index}`, index, name: `window${index}`, active: index === 1, rows: 24, cols: 80, panes: [] },
+    ...more,
+  });
+  const facts: StatusFacts = {
+    session: "dev",
+    windows: [window(0), window(1, { zoomed: true }), window(2)],
+    marks: (id) => ({ bell: id === "@w0", activity: id === "@w2", finished: id === "@w2" }),
+    people: 2,
+    command: "\x1b[31mred\x07",
+    now: new Date(2026, 0, 1, 9, 5),
+  };
+  const line = (cols: number): string =>
+    statusSpans(facts, segmentNames, cols, {})
+      .map(({ text }) => text)
+      .join("");
+
+  test("has what fits, in the width that there is, and nothing that acts on a terminal", () => {
+    const right = " 2 attached  red  09:05 ";
+    expect(line(90)).toBe(` dev  0:window0! 1:window1*Z 2:window2#+ ${right.padStart(90 - 41)}`);
+    for (let cols = 20; cols < 100; cols++) expect(line(cols).length).toBe(Math.max(cols, line(1).length));
+    expect(line(30)).toContain("1:window1*Z");
+    expect(line(30)).not.toContain("window0");
+  });
+});
