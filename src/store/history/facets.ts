@@ -22,31 +22,33 @@ export function actorFacet(by: HistoryRecord["by"]): string {
   return `b${by}`;
 }
 
+/** Runs for each command that is taken in: most run in a few directories and sessions, whose facets are remembered. */
 export function facetsOf(record: HistoryRecord): string {
+  const { session, cwd, by } = record;
+  let facets = session === null ? "" : (sessions.get(session) ?? remember(sessions, session, sessionFacet(session)));
+  if (cwd !== null) facets += ` ${directories.get(cwd) ?? remember(directories, cwd, directoryFacets(cwd))}`;
   // Nearly every command is a person's: nobody looks for those by the index.
-  const facets = record.by === "person" ? [] : [actorFacet(record.by)];
-  if (hasFailed(record)) facets.push(failedFacet);
-  const { session, cwd } = record;
-  if (session !== null) facets.push(remembered(`s${session}`, () => sessionFacet(session)));
-  if (cwd !== null) facets.push(remembered(`d${cwd}`, () => pathAndParents(cwd).map(directoryFacet).join(" ")));
-  return facets.join(" ");
+  if (by !== "person") facets += ` ${actorFacet(by)}`;
+  return hasFailed(record) ? `${facets} ${failedFacet}` : facets;
 }
 
 export function hasFailed({ exit_code, signal }: Pick<HistoryRecord, "exit_code" | "signal">): boolean {
   return signal !== null || (exit_code !== null && exit_code !== 0);
 }
 
-/** Directories and sessions whose facets are remembered: most commands run in a few. */
+/** Most directories, and most sessions, whose facets are remembered. */
 const MAX_KNOWN = 1_000;
-const known = new Map<string, string>();
+const directories = new Map<string, string>();
+const sessions = new Map<string, string>();
 
-function remembered(key: string, make: () => string): string {
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const facets = make();
+function remember(known: Map<string, string>, name: string, facets: string): string {
   if (known.size >= MAX_KNOWN) known.clear();
-  known.set(key, facets);
+  known.set(name, facets);
   return facets;
+}
+
+function directoryFacets(path: string): string {
+  return pathAndParents(path).map(directoryFacet).join(" ");
 }
 
 /** `/a/b` and `/a`; not the root, in which everything is. */

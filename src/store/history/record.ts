@@ -70,6 +70,8 @@ export function readNamed(text: string): { readonly id: string; readonly name: s
 
 /** What a line is, as far as its beginning says. For most lines that is all that is needed of them. */
 export function kindOf(text: string): { readonly kind: "begin" | "moved"; readonly begun: number } | null {
+  // Most lines are neither, and begin with their number.
+  if (text.startsWith('{"seq":')) return null;
   const kind = text.startsWith(BEGIN) ? "begin" : text.startsWith(MOVED) ? "moved" : null;
   if (kind === null || !text.endsWith("}")) return null;
   const begun = Number.parseInt(text.slice(BEGIN.length, text.indexOf(",", BEGIN.length)), 10);

@@ -18,7 +18,7 @@ import { type HistoryRecord, kindOf, readLine, readNamed } from "./record.ts";
 import { keepWithin, type Retention } from "./retention.ts";
 
 /** Bytes of journals that one transaction takes in: some 30,000 commands, less than half a second. */
-const BATCH_BYTES = 8 * 1024 * 1024;
+const BATCH_BYTES = 16 * 1024 * 1024;
 /** Journals that are read side by side: those of sessions that ran at the same time. */
 const GROUP = 16;
 /** Longest line of a journal, in bytes: a command and its output, escaped. */
@@ -129,9 +129,9 @@ function takeBatch<S extends Source>(
               seq = Math.max(seq, kind.begun);
               continue;
             }
-            const named = readNamed(text);
-            if (named !== null) writer.named(named.id, named.name, idAt(named.at));
             const line = kind === null ? readLine(text) : null;
+            const named = line === null && kind === null ? readNamed(text) : null;
+            if (named !== null) writer.named(named.id, named.name, idAt(named.at));
             const begun = kind?.begun ?? line?.begun;
             if (begun !== undefined && !open.delete(begun)) ended.run(known.id, begun);
             // Written again after a failure: the first writing had succeeded after all.
@@ -224,6 +224,13 @@ interface Place {
   readonly seq: number;
 }
 
+interface SessionName {
+  readonly id: string;
+  readonly name: string;
+  /** Id of the newest command under this name. */
+  newest: number;
+}
+
 /** Writes commands as rows, and their words into the index. */
 export class RowWriter {
   private readonly insert;
@@ -231,7 +238,9 @@ export class RowWriter {
   private readonly print;
   private readonly name;
   /** Sessions that these commands ran in, by id and name. */
-  private readonly names = new Map<string, { readonly id: string; readonly name: string; newest: number }>();
+  private readonly names = new Map<string, SessionName>();
+  /** Of the command before: most are of the same session. */
+  private latest: SessionName | null = null;
   /** First id of a time, and the one behind those that this writer gave from there on, where several began at once. */
   private readonly taken = new Map<number, number>();
 
@@ -252,31 +261,54 @@ export class RowWriter {
    * @param at orders a command that does not say when it began, in ms of Unix time
    */
   write(record: HistoryRecord, from: Place | null, at = 0): void {
-    const { command, cwd, started_at, duration_ms, exit_code, signal, session, session_id, pane_id, shell, by } =
-      record;
-    const begun = [started_at, duration_ms, exit_code, signal, session, session_id, pane_id, shell, by] as const;
-    const place = [from?.journal ?? null, from?.seq ?? null] as const;
-    const first = idAt(started_at ?? at);
+    const { command, session, session_id } = record;
+    const first = idAt(record.started_at ?? at);
     let id = this.taken.get(first) ?? first;
     // Another command began in the same millisecond; in some imported files, thousands in one second.
-    while (this.insert.run(id, command, cwd, ...begun, ...place).changes === 0) id++;
+    while (!this.put(id, record, from)) id++;
     if (id > first) this.taken.set(first, id + 1);
     this.index.run(id, command, facetsOf(record));
     if (session_id !== null && session !== null) this.named(session_id, session, id);
     if (record.output !== null) this.print.run(id, record.output);
   }
 
+  /** @returns whether the id was free. Without lists of values, which take as long again as reading the command. */
+  private put(id: number, record: HistoryRecord, from: Place | null): boolean {
+    const { changes } = this.insert.run(
+      id,
+      record.command,
+      record.cwd,
+      record.started_at,
+      record.duration_ms,
+      record.exit_code,
+      record.signal,
+      record.session,
+      record.session_id,
+      record.pane_id,
+      record.shell,
+      record.by,
+      from === null ? null : from.journal,
+      from === null ? null : from.seq,
+    );
+    return changes > 0;
+  }
+
   /** Writes down the names of sessions: behind the last command. */
   finish(): void {
     for (const { id, name, newest } of this.names.values()) this.name.run(id, name, newest);
     this.names.clear();
+    this.latest = null;
   }
 
   /** @param command id of one that ran under that name, or of its time */
   named(id: string, name: string, command: number): void {
-    const key = `${id} ${name}`;
-    const known = this.names.get(key);
-    if (known === undefined) this.names.set(key, { id, name, newest: command });
-    else if (command > known.newest) known.newest = command;
+    let known = this.latest;
+    if (known === null || known.id !== id || known.name !== name) {
+      const key = `${id} ${name}`;
+      known = this.names.get(key) ?? { id, name, newest: command };
+      this.names.set(key, known);
+      this.latest = known;
+    }
+    if (command > known.newest) known.newest = command;
   }
 }
