@@ -19,8 +19,9 @@ export class McpLines implements Disposable {
   private readonly waiting = new Map<number, (answer: Answer) => void>();
   private id = 0;
 
-  constructor(stage: Stage) {
-    this.child = stage.spawn([stage.wsh, "mcp"]);
+  /** @param server an MCP server over standard input and output; `wsh mcp` unless another is named */
+  constructor(stage: Stage, server: readonly string[] = [stage.wsh, "mcp"]) {
+    this.child = stage.spawn([...server]);
     void this.read();
   }
 
@@ -33,11 +34,23 @@ export class McpLines implements Disposable {
     });
   }
 
+  /** A call of wsh's, whose text is JSON. */
   async call(name: string, args: object): Promise<Used> {
+    const { text, characters } = await this.text(name, args);
+    return { value: JSON.parse(text), characters };
+  }
+
+  /** A call of any server's. */
+  async text(name: string, args: object): Promise<{ readonly text: string; readonly characters: number }> {
     const { result, error } = await this.request("tools/call", { name, arguments: args });
     const text = result?.content[0]?.text;
     if (text === undefined) throw new Error(`${name}: ${JSON.stringify(error)}`);
-    return { value: JSON.parse(text), characters: JSON.stringify(args).length + text.length };
+    return { text, characters: JSON.stringify(args).length + text.length };
+  }
+
+  /** Characters of the list of tools: every model pays for it once. */
+  async listed(): Promise<number> {
+    return JSON.stringify((await this.request("tools/list", {})).result).length;
   }
 
   [Symbol.dispose](): void {

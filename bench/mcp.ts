@@ -1,12 +1,11 @@
 /** MCP: until it answers, what a call takes, what waiting costs, and what a task costs a model. */
-import { figure, percentile } from "./figure.ts";
+import { type Figure, figure, percentile } from "./figure.ts";
 import { McpLines } from "./mcp-lines.ts";
 import type { Measure } from "./measure.ts";
 import { pss, workOver } from "./process.ts";
-import type { Stage } from "./stage.ts";
+import { installed, type Stage } from "./stage.ts";
 import { timed } from "./timed.ts";
 import { twelveTasks } from "./twelve-tasks.ts";
-import { until } from "./until.ts";
 
 const ROUNDS = 15;
 const CALLS = 1_000;
@@ -20,6 +19,10 @@ const REST_MS = 15_000;
 const WATCH_MS = 5_000;
 /** Characters that count as one token; libtmux-mcp's published figures are tokens of a tokenizer, so these are near, not equal. */
 const CHARACTERS_PER_TOKEN = 4;
+/** DesktopCommander's program, if it is installed. */
+const PEER = "desktop-commander";
+/** How long it waits for a command, in ms: the server is ready by then. */
+const PEER_LIMIT_MS = 7_000;
 /** How long the development server of the task takes to be ready, in seconds; libtmux-mcp's took 45. */
 const SERVER_READY_S = 5;
 
@@ -155,29 +158,66 @@ export const mcpTokens: Measure = {
     // A development server that says much before it is ready, and never ends.
     const noise = `for i in $(seq 1 ${SERVER_READY_S * 10}); do echo "[$i] bundling module $i of many"; sleep 0.1; done`;
     const command = `${noise}; echo ready on port 3000; sleep 1000`;
-    const begun = await lines.call("wsh_create_session", { name: "web", command });
-    const any_of = [{ type: "regex", pattern: "ready on port (\\d+)" }, "exited"];
-    const ready = await lines.call("wsh_wait", { session: "web", any_of, since: begun.value.output_cursor });
-    await until("nothing more", () => ready.value.groups[0] === "3000");
+    const until = [{ type: "regex", pattern: "ready on port (\\d+)" }];
+    const ready = await lines.call("wsh_exec", { command, background: true, until });
+    if (ready.value.groups[0] !== "3000") throw new Error(`not ready: ${JSON.stringify(ready.value)}`);
 
     const failing = "for i in $(seq 1 2000); do echo ok $i; done; echo 'FAIL: sum is 41' >&2; exit 1";
-    const tests = await lines.call("wsh_exec", { command: failing, output_limit: 2_000 });
+    const tests = await lines.call("wsh_exec", { command: failing, tail: 20 });
+    const peer = installed(PEER)
+      ? await desktopCommander(stage, { trivial: "echo hello", server: command, failing })
+      : null;
 
     const twelve = await twelveTasks(stage);
 
-    const tokens = (...used: { characters: number }[]) =>
-      figure([Math.ceil(used.reduce((sum, { characters }) => sum + characters, 0) / CHARACTERS_PER_TOKEN)]);
+    const listed = { characters: await lines.listed() };
+    const tokens = ({ characters }: { readonly characters: number }): Figure =>
+      figure([Math.ceil(characters / CHARACTERS_PER_TOKEN)]);
+    const of = (used: PeerUsed | undefined): (Figure | null)[] =>
+      used === undefined ? [null, null] : [tokens(used), used.calls === null ? null : figure([used.calls])];
+    const [one, two] = [figure([1]), figure([2])];
     return {
       title: "What tasks cost a model",
-      columns: ["tokens", "calls"],
+      columns: ["tokens", "calls", "DesktopCommander: tokens", "calls", "libtmux-mcp publishes: tokens", "calls"],
       lines: [
-        { who: "a trivial command", figures: [tokens(trivial), figure([1])] },
-        { who: "a server until it is ready", figures: [tokens(begun, ready), figure([2])] },
-        { who: "2,000 lines of tests of which one fails", figures: [tokens(tests), figure([1])] },
-        { who: "twelve tasks of a terminal", figures: [tokens(twelve), figure([twelve.calls])] },
+        { who: "a trivial command", figures: [tokens(trivial), one, ...of(peer?.trivial), figure([81]), null] },
+        { who: "a server until it is ready", figures: [tokens(ready), one, ...of(peer?.server), figure([538]), two] },
+        {
+          who: "2,000 lines of tests of which one fails",
+          figures: [tokens(tests), one, ...of(peer?.failing), null, null],
+        },
+        {
+          who: "twelve tasks of a terminal",
+          figures: [tokens(twelve), figure([twelve.calls]), null, null, null, null],
+        },
+        { who: "the list of tools", figures: [tokens(listed), null, ...of(peer?.listed), null, null] },
       ],
-      goal: "80 tokens for a trivial command; libtmux-mcp publishes 81, and 538 in 2 calls for a server",
-      meaning: `Arguments and text of the results, ${CHARACTERS_PER_TOKEN} characters a token; the list of tools is not counted here.`,
+      alone: true,
+      goal: "80 tokens for a trivial command; fewer than libtmux-mcp's 538 for a server",
+      meaning:
+        `Arguments and text of the results, ${CHARACTERS_PER_TOKEN} characters a token. The twelve tasks are done by a script that knows ` +
+        "the tools. DesktopCommander is given the same three commands with a time limit that is long enough " +
+        `(\`${PEER}\` on the PATH); it tells no exit codes.`,
     };
   },
 };
+
+interface PeerUsed {
+  readonly characters: number;
+  readonly calls: number | null;
+}
+
+/** The same commands by DesktopCommander: it answers when a command ends, or at the end of the time that it is given. */
+async function desktopCommander<K extends string>(
+  stage: Stage,
+  commands: Readonly<Record<K, string>>,
+): Promise<Readonly<Record<K | "listed", PeerUsed>>> {
+  using lines = new McpLines(stage, [PEER, "--no-onboarding"]);
+  await lines.initialize();
+  const used: [string, PeerUsed][] = [["listed", { characters: await lines.listed(), calls: null }]];
+  for (const [name, command] of Object.entries<string>(commands)) {
+    const { characters } = await lines.text("start_process", { command, timeout_ms: PEER_LIMIT_MS });
+    used.push([name, { characters, calls: 1 }]);
+  }
+  return Object.fromEntries(used) as Record<K | "listed", PeerUsed>;
+}
