@@ -271,6 +271,10 @@ export const commandOperations = [
       until: execFields.until,
       ...filterFields,
       output: OutputModeField,
+      extend: v.optional(
+        v.pipe(v.boolean(), v.description("keep the ended session for longer when the answer leaves output out")),
+        true,
+      ),
     }),
     output: v.object({ ...StepResultSchema.entries, ...untilFields, warnings: ExecResultSchema.entries.warnings }),
     errors: [],

@@ -124,6 +124,14 @@ export const ExecResultSchema = v.object({
 });
 export type ExecResult = v.InferOutput<typeof ExecResultSchema>;
 
+/** Whether the result shows less than the command printed. */
+export function isPartial({
+  omitted_lines,
+  total_lines = 0,
+}: Pick<StepResult, "omitted_lines" | "total_lines">): boolean {
+  return omitted_lines > 0 || total_lines > 0;
+}
+
 export const StepSchema = v.object({
   command: v.pipe(v.string(), v.description("shell text; may have several lines")),
   name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("what the result calls this step"))),

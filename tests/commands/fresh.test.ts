@@ -194,7 +194,15 @@ describe("wsh exec", () => {
   test("--json is the result alone", async () => {
     const { stdout, code } = await wsh.run("exec", "--json", "--", "echo x; exit 2");
     expect(code).toBe(2);
-    expect(JSON.parse(stdout)).toMatchObject({ state: "finished", exit_code: 2, output: "x", command_id: 1 });
+    const result = JSON.parse(stdout);
+    expect(result).toMatchObject({ state: "finished", exit_code: 2, output: "x", command_id: 1 });
+    const left = ({ readable_until: at }: { readable_until: string }) => Date.parse(at) - Date.now();
+    expect(left(result)).toBeLessThanOrEqual(1_000);
+    const part = JSON.parse((await wsh.run("exec", "--json", "--tail", "1", "--", "seq 9")).stdout);
+    expect(part).toMatchObject({ output: "9", total_lines: 9 });
+    // What was not shown can be read for longer.
+    expect(left(part)).toBeGreaterThan(60_000);
+    expect(await wsh.ok("output", part.session, "--command", "1", "--lines", "2-3")).toBe("2\n3\n");
   });
 
   test("--background says where, and the result can be waited for", async () => {

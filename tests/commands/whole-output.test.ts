@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
-import type { ExecResult, OutputResult } from "../../src/protocol/commands.ts";
+import type { ExecResult, OutputResult, StepResult } from "../../src/protocol/commands.ts";
 import { failure, Http } from "../support/http.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
@@ -311,6 +311,26 @@ describe("what exec shows of the output", () => {
     expect(await readable({ command: "echo all of it" })).toBe(1);
     expect(await readable({ command: "seq 1 60000" })).toBe(10);
     expect(await readable({ command: "seq 9", tail: 1 })).toBe(10);
+  });
+
+  test("of 32 sessions and no more, and what a result says of itself holds", async () => {
+    await using short = await Instance.start("grace_seconds = 60\nexec_grace_seconds = 600\n");
+    const minutes: number[] = [];
+    let newest: StepResult | undefined;
+    for (let round = 0; round < 4; round++) {
+      const steps = Array.from({ length: 9 }, () => ({ command: "seq 9", tail: 1 }));
+      const { steps: done = [] } = await short.http.expect<ExecResult>(
+        200,
+        short.http.post("/exec", { mode: "parallel", steps }),
+      );
+      minutes.push(...done.map(({ readable_until: at = "" }) => Math.round((Date.parse(at) - Date.now()) / 60_000)));
+      newest = done.at(-1);
+    }
+    expect(minutes.filter((each) => each === 10)).toHaveLength(32);
+    expect(minutes.filter((each) => each === 1)).toHaveLength(4);
+    expect(
+      await short.http.expect<OutputResult>(200, short.http.get(`/sessions/${newest?.session}/output?command_id=1`)),
+    ).toMatchObject({ total_lines: 9 });
   });
 
   test("is the command line's, too", async () => {

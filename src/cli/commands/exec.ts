@@ -362,6 +362,7 @@ async function resultOf(
   const { output_cursor } = shown ?? { output_cursor: record.output_end };
   const isShort = options.isFiltered === true || (omitted_lines ?? 0) > 0;
   const { duration_ms, cwd, id } = record;
+  const until = session.info?.tags.includes("exec") === true ? await readableUntil(session, isShort) : undefined;
   const isOther = record.sent !== undefined;
   return {
     ...(incomplete === true ? { incomplete, searched, reason } : {}),
@@ -377,8 +378,21 @@ async function resultOf(
     cwd,
     command_id: id,
     output_cursor,
+    ...(until === undefined ? {} : { readable_until: until }),
     ...(isOther ? { verified: false, ran: record.command } : {}),
   };
+}
+
+/** Until when an ended command's own session can be read: for longer where not all of its output is shown. */
+async function readableUntil(session: SessionClient, isShort: boolean): Promise<string | undefined> {
+  const left = isShort ? { output: "none" as const } : { output_limit: MAX_OUTPUT_LIMIT };
+  try {
+    return (await session.call("process.wait", { max_wait_ms: 1, ...left })).readable_until;
+  } catch (thrown) {
+    // Nobody waits for it any more: a session whose time is over has none.
+    if (!(thrown instanceof WshError) || thrown.code !== "host_unavailable") throw thrown;
+    return undefined;
+  }
 }
 
 /** Ends the command first where a signal ends this process, since the command was started for it alone. */

@@ -12,6 +12,7 @@ import type { ProcessFacts } from "../../platform/foreground.ts";
 import {
   type CommandRecord,
   DEFAULT_OUTPUT_LIMIT,
+  isPartial,
   READY_OUTPUT_LIMIT,
   type StepResult,
   stepsOf,
@@ -25,7 +26,7 @@ import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
 import { commandOutput, output, recordOf } from "./output-page.ts";
 import { requireOwnPlace } from "./own-place.ts";
-import { isPartial, stepOutput } from "./step-output.ts";
+import { stepOutput } from "./step-output.ts";
 
 /** Time after a key during which a person counts as typing, in ms. */
 const TYPING_MS = 3_000;
@@ -273,7 +274,7 @@ async function processWait(
   };
   const result = filter === undefined ? step : await stepOutput(pane, step, filter, limit, signal);
   // What is not in the result can be asked for a while longer.
-  if (exit !== null && isPartial(result)) pane.lifetime.abandoned();
+  if (exit !== null && input.extend && isPartial(result)) pane.lifetime.abandoned();
   const { readableUntil } = pane.lifetime;
   return {
     ...(timedOut ? stillRuns(pane.commands.state(), input.on_timeout) : {}),

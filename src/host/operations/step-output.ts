@@ -35,11 +35,6 @@ export async function stepOutput<R extends StepResult>(
   return { ...incomplete(stored.missing({ from: 1, to: total })), ...result, total_lines: total };
 }
 
-/** Whether the result shows less than the command printed. */
-export function isPartial({ omitted_lines, total_lines = 0 }: StepResult): boolean {
-  return omitted_lines > 0 || total_lines > 0;
-}
-
 /** What a reading could not see, in the form of results. */
 export function incomplete(missing: OutputReading["missing"]) {
   if (missing === null) return {};

@@ -1,13 +1,17 @@
 /** One command of an exec without a session, in a session or pane that has been started for it. */
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
-import type { Step } from "../../../protocol/commands.ts";
+import { isPartial, type Step } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { filterOf } from "../../../protocol/output-filter.ts";
 import type { Host } from "../../hosts/session-host.ts";
+import { ExtendedResults } from "./extended.ts";
 
 /** Id of the one command of such a session: its program. */
 const ONLY_COMMAND = 1;
+
+/** A process serves one instance. */
+const extended = new ExtendedResults();
 
 export type Input = ParsedInput<"exec.fresh">;
 export type Result = OperationOutput<"process.wait"> & { readonly session: string };
@@ -33,10 +37,17 @@ export async function awaitStep(
     ...(input.output_limit === undefined ? {} : { output_limit: input.output_limit }),
     ...(input.until === undefined ? {} : { until: input.until }),
     ...filterOf(input, step),
+    extend: extended.reserve(host.info.pane_id),
   };
-  const waited = host.request("process.wait", wait, { access, caller, signal });
-  const result = (await waited.catch(rethrowStarted(where.session))) as OperationOutput<"process.wait">;
-  return { ...result, ...where, ...(step.name === undefined ? {} : { name: step.name }) };
+  let until: string | undefined;
+  try {
+    const waited = host.request("process.wait", wait, { access, caller, signal });
+    const result = (await waited.catch(rethrowStarted(where.session))) as OperationOutput<"process.wait">;
+    if (isPartial(result)) until = result.readable_until;
+    return { ...result, ...where, ...(step.name === undefined ? {} : { name: step.name }) };
+  } finally {
+    if (wait.extend) extended.settle(host.info.pane_id, until);
+  }
 }
 
 /** A failure of the wait says where the command runs, and that it was started. */
