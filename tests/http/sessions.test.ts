@@ -153,6 +153,7 @@ describe("a new session", () => {
               active: true,
               pid: info.pid,
               command,
+              program: "sleep",
               rows: 10,
               cols: 120,
               cwd: dir,

@@ -81,6 +81,10 @@ describe("methods of a session", () => {
     ["update_session", { add_tags: ["ws"] }, { tags: ["ws"] }],
     ["signal", { signal: "WINCH" }, { signal: "SIGWINCH" }],
     ["clear", {}, { output_cursor: expect.any(Number) }],
+    ["add_buffer", { text: "copied" }, { id: 1 }],
+    ["list_buffers", {}, [{ id: 1 }]],
+    ["get_buffer", {}, { text: "copied" }],
+    ["delete_buffer", { buffer_id: 1 }, { id: 1 }],
     ["detach_session", {}, {}],
     ["restart", {}, { running: true }],
     ["kill_session", {}, {}],
@@ -103,8 +107,8 @@ describe("methods of a session", () => {
   });
 
   test("none of the table is forgotten above or in the tests of commands", () => {
-    // A question is cancelled in the tests of questions: here nobody is attached, so none is open.
-    const elsewhere = ["exec", "get_command", "get_command_output", "cancel_ask"];
+    // A question is answered and cancelled in the tests of questions: here nobody is attached, so none is open.
+    const elsewhere = ["exec", "get_command", "get_command_output", "cancel_ask", "answer_ask"];
     const tested = new Set([...calls.map(([method]) => method), ...elsewhere]);
     const all = operations.filter(({ scope }) => scope === "session").flatMap(({ ws }) => ws);
     expect(all.filter((method) => !tested.has(method))).toEqual([]);
