@@ -200,6 +200,7 @@ export class Commands {
   erased(top: number): void {
     for (const follower of this.followers) follower.erased(top);
     this.log.erased(top);
+    this.echo.erased(top);
     this.execs.typed.erased(top);
     this.waiters.erased(top);
     this.runs.erased(top);
