@@ -107,6 +107,7 @@ export const catalog: readonly CatalogGroup[] = [
       },
       {
         name: "rename",
+        isRare: true,
         usage: "NAME NEW",
         summary: "give a session another name",
         load: async () => (await import("./commands/rename.ts")).register,

@@ -88,10 +88,10 @@ export function register(program: Command): void {
       ]),
     )
     .option("--clear-line", "with NAME: discard what stands at the prompt")
-    .option("--cwd <dir>", "without NAME: directory to run in; with --create: of a new session")
-    .option("--env <name=value>", "without NAME, or with --create: set a variable (repeatable)", collect)
+    .option("--cwd <dir>", "without NAME or with --create: where to start")
+    .option("--env <name=value>", "without NAME or with --create: a variable (repeatable)", collect)
     .option("-i, --stdin", "without NAME: it reads our standard input")
-    .option("--grep <pattern>", "print only lines that match (RE2), numbered, at its end")
+    .option("--grep <pattern>", "print only matching lines (RE2) with their numbers")
     .option("-C, --context <n>", "with --grep: lines before and after each match", wholeNumber(0))
     .option("--head <n>", "print only the first N lines, or matches", wholeNumber(1))
     .option("--tail <n>", "print only the last N lines, or matches", wholeNumber(1))
