@@ -162,6 +162,43 @@ describe("what a shell keeps out of its own history is kept nowhere", () => {
   });
 });
 
+describe("programs in the way", () => {
+  test("a stopped command ends there, what is typed in a shell without integration is not kept", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("one");
+    await wsh.ok("wait", "one", "prompt");
+    await wsh.ok("send", "one", "sleep 100\r");
+    await until("sleep to run", async () => (await wsh.ok("status", "one")).includes("sleep"));
+    await wsh.ok("send", "one", "\x1a");
+    await wsh.ok("wait", "one", "prompt");
+    await wsh.ok("send", "one", "kill %1; wait; bash --norc\r");
+    await wsh.shows("one", /^bash-.*[$#]/m);
+    await wsh.ok("send", "one", "echo inside; exit\r");
+    await wsh.ok("wait", "one", "prompt");
+    await wsh.ok("exec", "one", "--", "true after");
+    expect((await history(wsh)).map(({ command, exit_code }) => [command, exit_code])).toEqual([
+      ["true after", 0],
+      ["kill %1; wait; bash --norc", 0],
+      ["sleep 100", 148],
+    ]);
+  });
+
+  testWith("zsh")("a suggestion behind the cursor is no part of a command", async () => {
+    await using wsh = new Wsh({ env: { SHELL: "/usr/bin/zsh" } });
+    const suggest = "suggest() { POSTDISPLAY=''; [[ -n $BUFFER ]] && POSTDISPLAY=' --suggested'; }";
+    const rc = `PS1='$ '\n${suggest}\nzle -N zle-line-pre-redraw suggest\n`;
+    fs.writeFileSync(join(wsh.dir, "home/.zshrc"), rc);
+    await wsh.session("one");
+    await wsh.ok("wait", "one", "prompt");
+    await wsh.ok("send", "one", "echo typed");
+    await wsh.shows("one", "echo typed --suggested");
+    await wsh.ok("send", "one", "\r");
+    await wsh.ok("wait", "one", "prompt");
+    await wsh.ok("exec", "one", "--", "echo sent");
+    expect(await texts(wsh)).toEqual(["echo sent", "echo typed"]);
+  });
+});
+
 describe("over HTTP and MCP", () => {
   test("search, pages, deletion, errors", async () => {
     await using wsh = new Wsh();
@@ -224,6 +261,21 @@ describe("over HTTP and MCP", () => {
       commands: [{ command: "make things; false", exit_code: 1, session: "one" }],
       more: false,
     });
+    for (const word of ["two", "three"]) await wsh.ok("exec", "one", "--", `: ${word}`);
+    const seen: string[] = [];
+    let before: number | undefined;
+    for (let more = true; more; ) {
+      const page = await client.callTool({
+        name: "wsh_history",
+        arguments: { limit: 1, ...(before === undefined ? {} : { before }) },
+      });
+      const { commands, more: older } = page.structuredContent as { commands: Found[]; more: boolean };
+      expect(commands).toHaveLength(1);
+      seen.push(...commands.map(({ command }) => command));
+      before = commands[0]?.id;
+      more = older;
+    }
+    expect(seen).toEqual([": three", ": two", "make things; false"]);
     const bad = await client.callTool({ name: "wsh_history", arguments: { cwd: "relative" } });
     expect(bad.isError).toBe(true);
   });
