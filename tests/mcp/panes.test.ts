@@ -31,6 +31,7 @@ test("fugue's table: sessions with windows and panes, a pane made, typed into, r
   const [alone] = await must("wsh_list_sessions");
   expect(alone).toMatchObject({ id, name });
   expect(alone.windows).toBeUndefined();
+  const { pane_id } = await must("wsh_list_sessions", { session: "dev" });
 
   const made = await must("wsh_create_pane", { session: "dev", direction: "down", size: "25%", title: "agent" });
   expect(made).toEqual({
@@ -48,7 +49,7 @@ test("fugue's table: sessions with windows and panes, a pane made, typed into, r
       index: 0,
       active: true,
       panes: [
-        { id: alone.pane_id, index: 0, active: true, row: 0, col: 0, rows: 17, cols: 80 },
+        { id: pane_id, index: 0, active: true, row: 0, col: 0, rows: 17, cols: 80 },
         { id: made.pane, index: 1, title: "agent", row: 18, col: 0, rows: 6, cols: 80 },
       ],
     },
@@ -66,7 +67,7 @@ test("fugue's table: sessions with windows and panes, a pane made, typed into, r
   });
   const read = await must("wsh_get_output", { session: made.pane, since: sent.output_cursor });
   expect(read.text).toContain("42 in the pane");
-  expect((await must("wsh_get_output", { session: alone.pane_id })).text).not.toContain("in the pane");
+  expect((await must("wsh_get_output", { session: pane_id })).text).not.toContain("in the pane");
 
   expect(await must("wsh_close_pane", { pane: made.pane })).toEqual({
     success: true,
