@@ -21,6 +21,8 @@ const BESIDE = 4;
 const BORDERS = 2;
 /** Terminals below this have no border: every cell is needed. */
 const FRAMED: Size = { rows: 10, cols: NARROWEST + BESIDE };
+/** Lines of one fact; the rest of a longer one is cut, so that nothing pushes the others away. */
+const FACT_LINES = 2;
 /** Rows of choices that a long text leaves. */
 const LEAST_ITEMS = 3;
 
@@ -29,7 +31,7 @@ export interface DialogContent {
   readonly title: string;
   /** May be scrolled. */
   readonly body: string;
-  /** Lines that are never scrolled away, each cut to the width. */
+  /** Lines that are never scrolled away; each is wrapped into FACT_LINES at most. */
   readonly facts: readonly string[];
   /** Choices below each other. */
   readonly items: readonly { readonly mark: string; readonly text: string }[];
@@ -137,6 +139,26 @@ function share(
   return rows;
 }
 
+/** A clean fact in lines of the width. */
+function factLines(fact: string, width: number): string[] {
+  const lines = wrap(fact, width);
+  if (lines.length <= FACT_LINES) return lines;
+  return [...lines.slice(0, FACT_LINES - 1), cut(lines.slice(FACT_LINES - 1).join(" "), width)];
+}
+
+function itemLines(items: DialogContent["items"], clean: (text: string) => string, width: number) {
+  return items.flatMap(({ mark, text }, index) => {
+    const beside = widthOf(clusters(mark));
+    const lines = wrap(clean(text).trimEnd(), Math.max(1, width - beside));
+    return lines.map((line, at) => ({ index, text: (at === 0 ? mark : " ".repeat(beside)) + line }));
+  });
+}
+
+/** Says that there is more above or below. */
+function arrowOf(up: boolean, down: boolean): string {
+  return up && down ? "↕" : up ? "↑" : "↓";
+}
+
 export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
   const framed = size.rows >= FRAMED.rows && size.cols >= FRAMED.cols;
   const clean = (text: string): string => cleanText(text).replaceAll("\n", " ");
@@ -151,24 +173,23 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
   );
   const width = framed ? Math.max(NARROWEST, Math.min(widest, needed)) : widest;
   const body = wrap(cleanText(content.body).trimEnd(), width);
-  const items = content.items.flatMap(({ mark, text }, index) => {
-    const beside = widthOf(clusters(mark));
-    const lines = wrap(clean(text), Math.max(1, width - beside));
-    return lines.map((line, at) => ({ index, text: (at === 0 ? mark : " ".repeat(beside)) + line }));
-  });
+  const facts = content.facts.flatMap((fact) => factLines(clean(fact), width));
+  const whole = itemLines(content.items, clean, width);
   const rows = share(framed ? size.rows - BORDERS : size.rows, {
     title: framed ? 0 : 1,
     body: body.length,
-    facts: content.facts.length,
-    items: items.length,
+    facts: facts.length,
+    items: whole.length,
     input: content.input === null ? 0 : 1,
     buttons: content.buttons.length === 0 ? 0 : 1,
     hint: 1,
   });
-  const whole = rows.title + rows.body + rows.facts + rows.items + rows.input + rows.buttons + rows.hint;
+  // Arrows beside them say that there are more.
+  const items = whole.length > rows.items ? itemLines(content.items, clean, Math.max(1, width - 2)) : whole;
+  const used = rows.title + rows.body + rows.facts + rows.items + rows.input + rows.buttons + rows.hint;
   // Blank rows above the answer and above the hints, where nothing has to be left out for them.
-  const gap = framed && whole + BORDERS + 2 <= size.rows ? 1 : 0;
-  const height = whole + 2 * gap;
+  const gap = framed && used + BORDERS + 2 <= size.rows ? 1 : 0;
+  const height = used + 2 * gap;
   const box = framed
     ? {
         row: Math.floor((size.rows - height - BORDERS) / 2),
@@ -199,22 +220,26 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
     put(line, plainStyle);
     const up = at === 0 && from > 0;
     const down = at === rows.body - 1 && from < lastScroll;
-    if (up || down) put(up && down ? "↕" : up ? "↑" : "↓", plainStyle, left + width - 1);
+    if (up || down) put(arrowOf(up, down), plainStyle, left + width - 1);
     row++;
   }
   row += gap;
-  for (const fact of content.facts.slice(0, rows.facts)) {
-    put(cut(clean(fact), width), bold);
+  for (const fact of facts.slice(0, rows.facts)) {
+    put(fact, bold);
     row++;
   }
   const focused = items.findIndex(({ index }) => index === content.focus);
   const after = items.findLastIndex(({ index }) => index === content.focus) + 1;
   const first = Math.max(0, Math.min(focused, items.length - rows.items, Math.max(0, after - rows.items)));
-  for (const { index, text } of items.slice(first, first + rows.items)) {
+  const shownItems = items.slice(first, first + rows.items);
+  for (const [at, { index, text }] of shownItems.entries()) {
     put(
       text.padEnd(text.length + Math.max(0, width - widthOf(clusters(text)))),
       index === content.focus ? inverse : plainStyle,
     );
+    const up = at === 0 && first > 0;
+    const down = at === shownItems.length - 1 && first + rows.items < items.length;
+    if (up || down) put(arrowOf(up, down), plainStyle, left + width - 1);
     targets.push({ row, col: left, width, part: "item", index });
     row++;
   }
@@ -244,7 +269,8 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
 function visibleInput({ before, after }: { readonly before: string; readonly after: string }, cells: number) {
   const ahead = clusters(before);
   let width = widthOf(ahead);
-  while (width > cells - 1) width -= ahead.shift()?.width ?? width;
+  // No cell may be left at all.
+  while (width > Math.max(0, cells - 1)) width -= ahead.shift()?.width ?? width;
   return { text: textOf(ahead) + textOf(clusters(after)), caret: width };
 }
 
@@ -259,7 +285,19 @@ function dim(row: Row): Row {
   return made;
 }
 
-export function drawDialog<T extends Grid>(frame: T, { box, texts, cursor, framed }: DialogLayout): T {
+/** Signs of ours at a terminal that shows no UTF-8. */
+const plainSigns: Readonly<Record<string, string>> = {
+  ...{ "─": "-", "│": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+" },
+  ...{ "↑": "^", "↓": "v", "↕": "|", "·": "-", "…": ".", "•": "*" },
+};
+
+function inAscii(text: string): string {
+  return text.replace(/[─│╭╮╰╯↑↓↕·…•]/g, (sign) => plainSigns[sign] ?? sign);
+}
+
+/** @param ascii for a terminal that shows no UTF-8 */
+export function drawDialog<T extends Grid>(frame: T, { box, texts, cursor, framed }: DialogLayout, ascii = false): T {
+  const sign = ascii ? inAscii : (text: string): string => text;
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, dim(line));
@@ -271,14 +309,14 @@ export function drawDialog<T extends Grid>(frame: T, { box, texts, cursor, frame
   if (framed) {
     const across = "─".repeat(box.width - 2);
     const screen: Box = { row: 0, col: 0, height: frame.rows, width: frame.cols };
-    canvas.text(box.row, box.col, clusters(`╭${across}╮`), plainStyle, screen);
+    canvas.text(box.row, box.col, clusters(sign(`╭${across}╮`)), plainStyle, screen);
     for (let row = box.row + 1; row < box.row + box.height - 1; row++) {
-      canvas.text(row, box.col, clusters("│"), plainStyle, screen);
-      canvas.text(row, box.col + box.width - 1, clusters("│"), plainStyle, screen);
+      canvas.text(row, box.col, clusters(sign("│")), plainStyle, screen);
+      canvas.text(row, box.col + box.width - 1, clusters(sign("│")), plainStyle, screen);
     }
-    canvas.text(box.row + box.height - 1, box.col, clusters(`╰${across}╯`), plainStyle, screen);
+    canvas.text(box.row + box.height - 1, box.col, clusters(sign(`╰${across}╯`)), plainStyle, screen);
   }
-  for (const { row, col, text, style } of texts) canvas.text(row, col, clusters(text), style, inside);
+  for (const { row, col, text, style } of texts) canvas.text(row, col, clusters(sign(text)), style, inside);
   const at = cursor ?? { row: box.row, col: box.col };
   return { ...frame, lines: canvas.finish(), cursor: { ...at, visible: cursor !== null, shape: "bar", blink: true } };
 }

@@ -22,8 +22,39 @@ function holding(directory: string, text: string): string[] {
   });
 }
 
+/** Files without a name that processes of the instance hold open, where output is spooled, byte by byte. */
+function spoolsWith(wsh: Wsh, text: string): string[] {
+  return wsh.processes().flatMap(({ pid }) => {
+    try {
+      return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+        const path = `/proc/${pid}/fd/${fd}`;
+        const stat = statSync(path, { throwIfNoEntry: false });
+        return stat?.isFile() === true && readFileSync(path).includes(text) ? [path] : [];
+      });
+    } catch {
+      return []; // ended meanwhile
+    }
+  });
+}
+
+/** Nothing of the instance holds it: no file, named or not, whatever the form in which bytes are kept. */
+function nowhere(wsh: Wsh, secret: string): void {
+  const base64 = Buffer.from(secret).toString("base64").slice(0, -2);
+  const forms = [
+    secret,
+    base64,
+    Buffer.from(secret).toString("hex"),
+    JSON.stringify([...Buffer.from(secret)]).slice(1, -1),
+  ];
+  for (const form of forms) {
+    expect(holding(wsh.dir, form)).toEqual([]);
+    if (process.platform === "linux") expect(spoolsWith(wsh, form)).toEqual([]);
+  }
+}
+
 async function scene(command?: string) {
-  const wsh = new Wsh();
+  // Everything that writes something down is on.
+  const wsh = new Wsh({ config: 'audit = true\nhistory = "output"\ncheckpoint = "history"\nlog_level = "debug"\n' });
   await wsh.server();
   await wsh.session("s", ...(command === undefined ? [] : ["--", "bash", "-c", command]));
   const terminal = await EmulatorTerminal.attach(wsh, "s", { seen: command === undefined ? "$" : /./ });
@@ -37,6 +68,9 @@ async function scene(command?: string) {
   const events = ["lines", "cursor", "mode", "diffs", "input", "activity", "chars", "overlay", "commands"];
   socket.send(JSON.stringify({ id: 1, method: "subscribe", params: { events } }));
   await until("the subscription", () => heard.length > 0);
+  const raw = new WebSocket(`ws+unix://${wsh.instance.httpSocket}:/sessions/s/ws/raw?snapshot=1`);
+  raw.binaryType = "arraybuffer";
+  raw.onmessage = ({ data }) => void heard.push(Buffer.from(data as ArrayBuffer).toString("latin1"));
   return {
     ...{ wsh, terminal, http, heard },
     password: () =>
@@ -48,6 +82,7 @@ async function scene(command?: string) {
       http.expect(200, http.post("/sessions/s/ask", { question: "Passphrase", kind: "secret", max_wait_ms: 60_000 })),
     async [Symbol.asyncDispose]() {
       socket.close();
+      raw.close();
       await terminal[Symbol.asyncDispose]();
       await wsh[Symbol.asyncDispose]();
     },
@@ -85,8 +120,8 @@ testWith("ssh-keygen")(
     expect(replies.filter((reply) => reply.includes(SECRET))).toEqual([]);
     expect(the.heard.filter((message) => message.includes(SECRET))).toEqual([]);
     expect(terminal.bytes).not.toContain(SECRET);
-    expect(holding(wsh.dir, SECRET)).toEqual([]);
-    expect(holding(wsh.dir, Buffer.from(SECRET).toString("base64").slice(0, -2))).toEqual([]);
+    expect(the.heard.join("")).toContain("done=0");
+    nowhere(wsh, SECRET);
   },
 );
 
@@ -104,7 +139,7 @@ testWith("sudo", "setpriv")("sudo gets what was typed for it", async () => {
   expect(await asked).toMatchObject({ state: "answered" });
   await terminal.sees(/try again|incorrect|not in the sudoers/i);
   terminal.type("\x03");
-  expect(holding(the.wsh.dir, SECRET)).toEqual([]);
+  nowhere(the.wsh, SECRET);
 });
 
 test("a program that stopped reading a password meanwhile gets nothing, and another in its place neither", async () => {
@@ -124,5 +159,26 @@ test("a program that stopped reading a password meanwhile gets nothing, and anot
   expect(await asked).toMatchObject({ state: "closed", decided_by: "secret_not_taken" });
   terminal.type("plain\r");
   expect(await terminal.sees(/^plain$/m)).not.toContain(SECRET);
-  expect(holding(the.wsh.dir, SECRET)).toEqual([]);
+  nowhere(the.wsh, SECRET);
+});
+
+testWith("ssh-keygen")("nor is it anywhere when the program that got it runs in one of several panes", async () => {
+  await using the = await scene();
+  const { terminal, wsh, http } = the;
+  const { pane } = await http.expect<{ pane: string }>(201, http.post("/sessions/s/panes", { direction: "down" }));
+  await wsh.ok("send", pane, "ssh-keygen -q -t ed25519 -f key; echo done=$?", "--keys", "Enter");
+  const state = async () => ((await http.get(`/sessions/${pane}/status`)).body as { state: string }).state;
+  for (const prompt of ["Enter passphrase", "Enter same passphrase"]) {
+    await terminal.sees(prompt);
+    await until("a password prompt", async () => (await state()) === "password");
+    const question = { question: "Passphrase", kind: "secret", max_wait_ms: 60_000 };
+    const asked = http.expect<AskResult>(200, http.post(`/sessions/${pane}/ask`, question));
+    await terminal.sees(READY);
+    terminal.type(`${SECRET}\r`);
+    expect(await asked).toMatchObject({ state: "answered" });
+  }
+  await terminal.sees("done=0");
+  expect((await wsh.run("exec", pane, "--", "ssh-keygen -y -P '' -f key")).code).not.toBe(0);
+  expect(terminal.bytes).not.toContain(SECRET);
+  nowhere(wsh, SECRET);
 });

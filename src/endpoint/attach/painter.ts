@@ -175,7 +175,7 @@ export class Painter {
     this.kept.forget();
     if (dialog === null) return told === null ? frame : drawNotice(frame, told);
     const modes = { ...frame.modes, ...dialogModes };
-    return { ...drawDialog(frame, layoutDialog(dialog, frame)), modes };
+    return { ...drawDialog(frame, layoutDialog(dialog, frame), this.options.ascii), modes };
   }
 
   private frame(
