@@ -86,6 +86,18 @@ export const ArrangementSchema = v.object({
 });
 export type Arrangement = v.InferOutput<typeof ArrangementSchema>;
 
+/**
+ * The target of what a change made or was about. A view has the id of the pane that it shows, so that its place in this
+ * session is what names it.
+ */
+export function changedPane({ session, pane, windows }: Arrangement): string {
+  for (const window of windows) {
+    const found = window.panes.find(({ id, view }) => id === pane && view !== undefined);
+    if (found !== undefined) return `${session}:${window.index}.${found.index}`;
+  }
+  return pane;
+}
+
 /** A window's layout as a tree without programs, and as tmux writes it. */
 export const WindowLayoutSchema = v.object({
   id: v.string(),

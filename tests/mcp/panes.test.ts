@@ -279,6 +279,19 @@ describe("layouts", () => {
     }
   });
 
+  test("a view of another session is closed by the name that it was given, and the session lives on", async () => {
+    await using all = await agent();
+    const { must } = all;
+    await must("wsh_create_session", { name: "dev" });
+    await must("wsh_create_session", { name: "logs", command: "cat" });
+    const { pane } = await must("wsh_create_pane", { session: "dev", view: "logs" });
+    expect(pane).toBe("dev:0.1");
+    await must("wsh_run_command", { session: pane, input: "seen in both", submit: true });
+    expect((await must("wsh_get_screen", { session: "logs" })).screen).toContain("seen in both");
+    expect(await must("wsh_close_pane", { pane })).toMatchObject({ panes_left: 1 });
+    expect(await must("wsh_list_sessions")).toMatchObject([{ name: "dev" }, { name: "logs" }]);
+  });
+
   test("a pane stays after its program's end where that is asked, and tells how it ended", async () => {
     await using all = await agent();
     const { must } = all;

@@ -30,6 +30,16 @@ describe("a view of another session", () => {
     expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
   });
 
+  test("is named by its place, since its id is the shown pane's", async () => {
+    await using all = await twoSessions();
+    const { wsh, panes, two } = all;
+    expect(await wsh.ok("split", "one", "--view", "two")).toBe("one:0.1\n");
+    expect((await panes("one"))[1]).toMatchObject({ id: two.pane_id, view: "two" });
+    await wsh.ok("pane", "close", "one:0.1");
+    expect(await panes("one")).toHaveLength(1);
+    expect(await wsh.ok("exec", "two", "--", "echo alive")).toBe("alive\n");
+  });
+
   test("goes with its window, and with its session", async () => {
     await using all = await twoSessions();
     const { wsh, http } = all;

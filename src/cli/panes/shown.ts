@@ -1,6 +1,6 @@
 /** Windows and panes as the command line prints them. */
 import type { OperationOutput } from "../../operations/table.ts";
-import type { Arrangement } from "../../protocol/layout.ts";
+import { type Arrangement, changedPane } from "../../protocol/layout.ts";
 import type { PaneInfo, WindowInfo } from "../../protocol/session.ts";
 import { print, printJson, say, shorten, table } from "../print.ts";
 
@@ -9,7 +9,7 @@ const TEXT_CELLS = 40;
 
 /** The answer to a change: its subject's id, or everything. */
 export function printChange(made: Arrangement, what: "pane" | "window", json: boolean | undefined): Promise<void> {
-  return json === true ? printJson(made) : print(`${made[what]}\n`);
+  return json === true ? printJson(made) : print(`${what === "pane" ? changedPane(made) : made.window}\n`);
 }
 
 /** The answer to a change that says nothing new. */

@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { Arrangement } from "../../protocol/layout.ts";
+import { type Arrangement, changedPane } from "../../protocol/layout.ts";
 import { shownWindows } from "./shown-session.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
@@ -80,7 +80,13 @@ export const createPane = tool({
     const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane);
     // Of a program that has just started nothing has been read; what a view shows has been there before.
     const cursor = view === undefined ? 0 : (await ask("status.get", {}, pane)).output_cursor;
-    return { pane, window: made.window, rows: info?.rows ?? 0, cols: info?.cols ?? 0, output_cursor: cursor };
+    return {
+      pane: changedPane(made),
+      window: made.window,
+      rows: info?.rows ?? 0,
+      cols: info?.cols ?? 0,
+      output_cursor: cursor,
+    };
   },
 });
 
