@@ -19,6 +19,7 @@ import { looking } from "./looking.ts";
 import { mcpCalls, mcpStart, mcpTokens } from "./mcp.ts";
 import { type Measure, type Report, table } from "./measure.ts";
 import { memory } from "./memory.ts";
+import { panesChange, panesEcho, panesFlood, panesMemory } from "./panes.ts";
 import { scale } from "./scale.ts";
 import { spool } from "./spool.ts";
 import { installed, Stage } from "./stage.ts";
@@ -43,6 +44,10 @@ const measures: readonly Measure[] = [
   idle,
   history,
   looking,
+  panesEcho,
+  panesFlood,
+  panesChange,
+  panesMemory,
 ];
 const root = join(import.meta.dir, "..");
 const document = join(root, "docs/performance.md");

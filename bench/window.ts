@@ -11,6 +11,8 @@ const KEPT = 65_536;
 export class Window implements Disposable {
   /** Bytes that arrived. */
   received = 0;
+  /** When the last ones did. */
+  lastAt = 0;
   private readonly decoder = new TextDecoder();
   private readonly child: Bun.Subprocess;
   private text = "";
@@ -35,6 +37,10 @@ export class Window implements Disposable {
     this.child.terminal?.write(encoder.encode(text));
   }
 
+  resize(rows: number, cols: number): void {
+    this.child.terminal?.resize(cols, rows);
+  }
+
   /** Resolves with the time at which `text` arrives from now on; what came before does not count. */
   next(text: string): Promise<number> {
     const { promise, resolve } = Promise.withResolvers<number>();
@@ -53,6 +59,7 @@ export class Window implements Disposable {
   /** Runs once per read. */
   private arrived(bytes: Uint8Array): void {
     this.received += bytes.length;
+    this.lastAt = performance.now();
     this.text += this.decoder.decode(bytes, { stream: true });
     const { wanted } = this;
     if (wanted !== null && this.text.includes(wanted.text)) {

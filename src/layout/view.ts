@@ -283,8 +283,8 @@ export class WindowView implements Shown {
     if (!this.placement.boxes.has(pane)) return;
     this.epoch++;
     if (this.held !== null && this.isCurrent) this.settle();
-    // A pane's process has waited for more output already.
-    if (this.held === null) this.each((listener) => listener.changed(true));
+    // The process of the active pane has waited for more output already, and a person may be typing there.
+    if (this.held === null) this.each((listener) => listener.changed(pane === this.active));
   }
 
   /** Whether every pane that is shown has painted in its present size. */

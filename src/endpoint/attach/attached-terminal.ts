@@ -394,6 +394,8 @@ export class TerminalStream implements Viewer {
     if (this.session.questions.type(this.id, bytes, this.size)) return;
     const { mode, painter } = this.presentation;
     const typed = mode === "paint" ? this.shown.place(bytes, painter.offset) : bytes;
-    if (typed.length > 0) this.session.typed(this.id, typed, this.shown.typed);
+    if (typed.length === 0) return;
+    this.presentation.typed();
+    this.session.typed(this.id, typed, this.shown.typed);
   }
 }

@@ -35,18 +35,34 @@ export class FramePacer {
   private printedAt = Number.NEGATIVE_INFINITY;
   private dirtySince: number | null = null;
   private over = false;
+  /** A key was typed whose echo has not been shown. */
+  private owesEcho = false;
 
   constructor(private readonly port: FramePacerPort) {}
 
   /** Nothing is pending: new output would be shown at once. */
   get isReady(): boolean {
-    return this.timer === null && !this.due && performance.now() >= this.paintedAt + FRAME_MS;
+    return this.timer === null && !this.due && (this.owesEcho || performance.now() >= this.paintedAt + FRAME_MS);
+  }
+
+  /** A person typed: the echo is shown whenever the last picture was, once for each time. */
+  typed(): void {
+    this.owesEcho = true;
   }
 
   /** The program has printed; an echo is shown without waiting for more. */
   printed(isEcho: boolean): void {
     this.printedAt = performance.now();
-    this.soon(isEcho ? 0 : SETTLE_MS);
+    if (!isEcho || !this.owesEcho) {
+      this.soon(isEcho ? 0 : SETTLE_MS);
+      return;
+    }
+    this.owesEcho = false;
+    if (this.due || this.over) return;
+    clearTimeout(this.timer ?? undefined);
+    this.timer = null;
+    this.dirtySince ??= this.printedAt;
+    this.whenReady();
   }
 
   /** A picture is due. @param ms how long to wait for more output */

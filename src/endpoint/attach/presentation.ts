@@ -126,6 +126,11 @@ export class Presentation {
     this.reconsider();
   }
 
+  /** A person typed here. */
+  typed(): void {
+    this.pacer.typed();
+  }
+
   /** The echo of a key: written before it is parsed. */
   echoed(bytes: Uint8Array): void {
     this.isEcho = true;
