@@ -1,0 +1,210 @@
+/**
+ * Programs in four panes show what they show in tmux's panes of the same cells: vim, a pager, a flood and a shell, driven
+ * by keys and calls. The layout is tmux's own text, so that the places are the same; borders are left out.
+ */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { columns, type Pane, splitServer } from "../support/panes.ts";
+import { testWith } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+
+/** Four panes in two rows and two columns, at 80×24. */
+const tmux = (...args: readonly string[]): string => {
+  const { stdout, stderr, exitCode } = Bun.spawnSync(["tmux", ...args]);
+  if (exitCode !== 0) throw new Error(`tmux ${args.join(" ")}: ${stderr}`);
+  return stdout.toString();
+};
+
+/** The text of a box of a screen, without trailing blanks. */
+function boxOf(text: string, { row = 0, col = 0, rows, cols }: Pane): string {
+  const lines = text.split("\n").slice(row, row + rows);
+  return columns(lines.join("\n"), col, col + cols).trimEnd();
+}
+
+describe("beside tmux", () => {
+  testWith(
+    "tmux",
+    "vim",
+    "less",
+  )("vim, a finished flood, a pager and a shell look as they do there, at 80×24, at 60×15 and back", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    const file = join(wsh.dir, "text");
+    fs.writeFileSync(file, Array.from({ length: 60 }, (_, at) => `line ${at} ${"word ".repeat(at % 30)}`).join("\n"));
+    const commands = [
+      `vim -u NONE -i NONE -n ${file}`,
+      "seq 1 30000; exec sleep 100000",
+      `less -P page ${file}`,
+      "PS1='$ ' exec bash --norc --noprofile",
+    ];
+    const socket = join(wsh.dir, "tmux");
+    const env = ["-S", socket, "-f", "/dev/null"];
+    try {
+      const [first = "", ...rest] = commands;
+      tmux(...env, "new-session", "-d", "-s", "t", "-x", "80", "-y", "24", first);
+      tmux(...env, "set", "-g", "status", "off");
+      tmux(...env, "resize-window", "-t", "t", "-x", "80", "-y", "24");
+      for (const command of rest) {
+        tmux(...env, "split-window", "-t", "t", command);
+        tmux(...env, "select-layout", "-t", "t", "tiled");
+      }
+      const layoutOf = () => tmux(...env, "display-message", "-p", "-t", "t", "#{window_layout}").trim();
+      const theirs = (index: number): string =>
+        tmux(...env, "capture-pane", "-p", "-t", `t.${index}`)
+          .split("\n")
+          .map((line) => line.trimEnd())
+          .join("\n")
+          .trimEnd();
+
+      await wsh.session("t", "--", first);
+      let last = "t";
+      for (const command of rest) {
+        last = ((await http.post(`/sessions/${last}/panes`, { command })).body as { pane: string }).pane;
+      }
+      const set = await http.json("PUT", "/sessions/t/layout", { tmux: layoutOf() });
+      expect(set.status).toBe(200);
+      await using person = await EmulatorTerminal.attach(wsh, "t", { seen: /[│┃]/ });
+      const same = async (what: string): Promise<void> => {
+        const places = await panes("t");
+        let difference = "";
+        await until(`the same picture ${what}`, async () => {
+          const text = await person.text();
+          const differing = places.find((place, index) => boxOf(text, place) !== theirs(index));
+          difference = differing === undefined ? "" : `${boxOf(text, differing)}\n-----\n${theirs(differing.index)}`;
+          return differing === undefined;
+        }).catch((error) => {
+          throw new Error(`${error.message}:\n${difference}`);
+        });
+      };
+      const { windows } = (await http.get("/sessions/t/layout")).body as { windows: { tmux: string }[] };
+      const shape = (text: string) => text.replace(/^[0-9a-f]+,/, "").replace(/(\d+x\d+,\d+,\d+),\d+/g, "$1");
+      expect(shape(windows[0]?.tmux ?? "")).toBe(shape(layoutOf()));
+      await same("at first");
+      // By a call, and by keys at the terminal.
+      const both = async (pane: number, keys: string) => {
+        tmux(...env, "send-keys", "-t", `t.${pane}`, "-l", keys);
+        await http.send("POST", `/sessions/t:0.${pane}/input`, { body: keys });
+      };
+      await both(0, "20Gdwihello \x1b");
+      await both(2, "/line 33\r");
+      await both(3, "printf '%s\\n' one two; stty size\r");
+      await same("after calls");
+      await http.post("/sessions/t:0.3/pane/select", {});
+      person.type("echo typed; printf '\\033[31mred\\033[0m wide 日本 end\\n'\r");
+      tmux(...env, "send-keys", "-t", "t.3", "-l", "echo typed; printf '\\033[31mred\\033[0m wide 日本 end\\n'\r");
+      await same("after keys");
+      const before = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
+      // The shares stay: there and back, every pane has its cells again, and the same picture as before.
+      person.resize(15, 60);
+      await until("the smaller size", async () => (await panes("t")).every(({ rows }) => rows <= 7));
+      person.resize(24, 80);
+      await until("the size before", async () => {
+        const now = (await panes("t")).map(({ row, col, rows, cols }) => [row, col, rows, cols]);
+        return JSON.stringify(now) === JSON.stringify(before);
+      });
+      // What a program keeps in view while it is small is its own affair: each is told where to look.
+      await both(0, "20Gzt");
+      await both(2, "g");
+      await both(3, "clear; echo after\r");
+      await same("at the size before");
+    } finally {
+      Bun.spawnSync(["tmux", ...env, "kill-server"]);
+    }
+  });
+});
+
+describe("what people complain about", () => {
+  test("shares survive any sequence of sizes; no pane has zero size; hidden ones come back", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    for (const percent of [70, 30, 60]) await http.post("/sessions/dev/panes", { percent, command: "cat" });
+    await http.post("/sessions/dev/panes", { direction: "down", percent: 25, command: "cat" });
+    const places = async () =>
+      JSON.stringify((await panes("dev")).map(({ id, row, col, rows, cols }) => [id, row, col, rows, cols]));
+    await until("five panes", async () => (await panes("dev")).length === 5);
+    const before = await places();
+    for (const [rows, cols] of [
+      [10, 40],
+      [4, 10],
+      [2, 6],
+      [40, 150],
+      [15, 60],
+    ] as const) {
+      person.resize(rows, cols);
+      await until(`${cols}×${rows}`, async () => {
+        const { body } = await http.get("/sessions/dev/windows");
+        const [window] = body as { rows: number; cols: number }[];
+        return window?.rows === rows && window.cols === cols;
+      });
+      for (const pane of await panes("dev")) {
+        if (pane.hidden === true) continue;
+        expect(pane.rows).toBeGreaterThanOrEqual(1);
+        expect(pane.cols).toBeGreaterThanOrEqual(2);
+      }
+    }
+    person.resize(24, 80);
+    await until("everything as before", async () => (await places()) === before);
+  });
+
+  test("one SIGWINCH for each pane and change", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    const counter =
+      "n=0; trap 'n=$((n+1)); echo winch $n $(stty size)' WINCH; echo counting; while :; do sleep 0.05; done";
+    for (let at = 0; at < 3; at++) await http.post("/sessions/dev/panes", { command: counter });
+    await http.post("/sessions/dev/layout/preset", { preset: "tiled" });
+    const counters = (await panes("dev")).slice(1);
+    const counts = () =>
+      Promise.all(
+        counters.map(async ({ id }) => {
+          const found = [...(await wsh.ok("output", id)).matchAll(/winch (\d+) (\d+) (\d+)/g)].at(-1);
+          return { count: Number(found?.[1] ?? 0), size: `${found?.[2]} ${found?.[3]}` };
+        }),
+      );
+    const sizes = async () => (await panes("dev")).slice(1).map(({ rows, cols }) => `${rows} ${cols}`);
+    await until("the traps", async () =>
+      (await Promise.all(counters.map(({ id }) => wsh.ok("output", id)))).every((text) => text.includes("counting")),
+    );
+    // Both sides of every pane change.
+    person.resize(30, 100);
+    await until("the first size", async () => {
+      const told = await counts();
+      const now = await sizes();
+      return told.every(({ size }, at) => size === now[at]);
+    });
+    const before = await counts();
+    person.resize(40, 130);
+    await until("the second size", async () => {
+      const told = await counts();
+      const now = await sizes();
+      return now[0] !== before[0]?.size && told.every(({ size }, at) => size === now[at]);
+    });
+    const after = await counts();
+    expect(after.map(({ count }, at) => count - (before[at]?.count ?? 0))).toEqual([1, 1, 1]);
+  });
+
+  test("a narrow pane loses no scrollback, and a flood beside freezes nothing", async () => {
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    const line = (at: number) => `${at} ${"abcdefghij".repeat(6)}`;
+    await wsh.ok("exec", "dev", "--", `for i in $(seq 1 200); do echo "$i ${"abcdefghij".repeat(6)}"; done`);
+    await http.post("/sessions/dev/panes", { percent: 90, command: "while :; do seq 1 100000; done" });
+    await until("a narrow pane", async () => ((await panes("dev"))[0]?.cols ?? 80) < 10);
+    person.type("echo quick\r");
+    await until("what was typed, beside the flood", async () => {
+      return columns(await person.text(), 0, (await panes("dev"))[0]?.cols).includes("quick");
+    });
+    await http.send("DELETE", "/sessions/dev:0.1/pane");
+    await until("one pane", async () => (await panes("dev")).length === 1);
+    const output = await wsh.ok("output", "dev", "--lines", "1000");
+    for (const at of [1, 2, 100, 199, 200]) expect(output).toContain(line(at));
+  });
+});
