@@ -33,9 +33,9 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   checkpoints: {
     http: "GET /checkpoints lists",
     cli: "`wsh list` and `wsh checkpoint list` show",
-    mcp: "wsh_checkpoint with action list shows",
+    mcp: "wsh_list_sessions shows",
   },
-  restore: { http: "POST /checkpoints/restore", cli: "`wsh restore`", mcp: "wsh_checkpoint with action restore" },
+  restore: { http: "POST /checkpoints/restore", cli: "`wsh restore`", mcp: "wsh_manage_session restore" },
   asks: {
     http: "GET …/ask lists",
     cli: "`wsh ask --list` shows",

@@ -7,6 +7,7 @@ import { parseTarget } from "../../protocol/names.ts";
 import { instanceOf } from "../instance.ts";
 import { attachHere } from "../session/attach-here.ts";
 import { SessionClient } from "../session/client.ts";
+import { offerFor } from "../session/offer-restore.ts";
 
 interface AttachFlags {
   readonly scrollback: string;
@@ -36,6 +37,7 @@ export function register(program: Command): void {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
       const target = parseTarget(name);
+      await offerFor(instance, name);
       const entry = findSession(instance, target);
       // A missing window is an error; another one is never used instead.
       if (target.kind === "session" && target.window !== undefined) {

@@ -6,11 +6,14 @@ import { existsSync, fstatSync } from "node:fs";
 import tty from "node:tty";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { findSession } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import { checkpointsDir } from "../../store/checkpoint/places.ts";
 import { collect } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
-import { startSession } from "../session/start.ts";
+import { type Started, startSession } from "../session/start.ts";
 
 /** Delay from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
 const SERVER_DELAY_MS = 150;
@@ -59,6 +62,8 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   refuseNested(flags);
   requireTerminal(flags);
   const { columns, rows } = process.stdout;
+  const restored = flags.c === undefined && flags.name === undefined ? await offered(instance) : null;
+  if (restored !== null) return attachTo(instance, restored, flags);
   const starting = startSession(
     instance,
     {
@@ -74,7 +79,20 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
     "default",
   );
   // The code for attaching is loaded while the session process starts.
-  const [{ info, socket }, { attachHere }] = await Promise.all([starting, import("../session/attach-here.ts")]);
+  const [{ info, socket }] = await Promise.all([starting, import("../session/attach-here.ts")]);
+  return attachTo(instance, { info, socket }, flags);
+}
+
+/** A lost session that the person wants back instead of a new one; costs one look where none was ever lost. */
+async function offered(instance: Instance): Promise<Started | null> {
+  if (!existsSync(checkpointsDir(instance))) return null;
+  const { offerAll } = await import("../session/offer-restore.ts");
+  const info = await offerAll(instance);
+  return info === null ? null : { info, socket: findSession(instance, parseTarget(info.id)).socket };
+}
+
+async function attachTo(instance: Instance, { info, socket }: Started, flags: OpenFlags): Promise<void> {
+  const { attachHere } = await import("../session/attach-here.ts");
   const failures: WshError[] = [];
   const shown = (): void => {
     setTimeout(() => {

@@ -10,7 +10,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { printJson, say } from "../print.ts";
+import { complain, printJson, say } from "../print.ts";
 
 /** Loopback, at a port that the system chooses; `wsh info` shows it. */
 const FREE_PORT = "127.0.0.1:0";
@@ -135,8 +135,18 @@ async function serve(
       idleMs: values.mcp_idle_seconds * 1000,
       maxSessions: values.max_mcp_sessions,
     },
-    ready,
+    ready: (info) => {
+      ready(info);
+      if (values.restore === "auto" && flags.ephemeral !== true) void restoreAll(instance);
+    },
   });
+}
+
+/** A server that stays is what a login or a start of the machine brings back. */
+async function restoreAll(instance: Instance): Promise<void> {
+  const { restoreAsked } = await import("../../lost/work.ts");
+  const { failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
+  for (const { session, message } of failed) complain(`session '${session}' is not restored: ${message}`);
 }
 
 async function ensure(instance: Instance, flags: ServerFlags): Promise<void> {

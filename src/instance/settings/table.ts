@@ -256,6 +256,11 @@ export const settingsSchema = v.object({
     "Largest size of all checkpoints; those of sessions that were lost first go first.",
     { unit: "bytes" },
   ),
+  restore: choice(
+    ["ask", "auto", "never"],
+    "ask",
+    "Whether `wsh` and `wsh attach` restore lost sessions: after a question, at once, or not; with auto a server that is started as a service does, too.",
+  ),
   restore_programs: list(
     /^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}(=[^\0\n]{1,200})?$/,
     'entries NAME or NAME=LINE, such as "btop" or "mytool=mytool --resume"',

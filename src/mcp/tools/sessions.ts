@@ -88,6 +88,10 @@ const actions = {
     const { pid, state } = await ask("session.restart", {}, session);
     return { status: "restarted", session, pid, state };
   },
+  restore: async (session: string, ask: Ask) => {
+    const { restored } = await ask("checkpoint.restore", { session });
+    return { status: "restored", session: restored[0]?.name ?? session };
+  },
   clear: async (session: string, ask: Ask) => {
     const { output_cursor } = await ask("session.clear", {}, session);
     return { status: "cleared", session, output_cursor };
@@ -106,7 +110,7 @@ export const manageSession = tool({
   description:
     "kill ends the session and its programs. rename (new_name), add_tags and remove_tags (tags), resize (rows, cols; " +
     "refused while people are attached, unless force), " +
-    "signal (signal, to the foreground program), restart (same command again), clear (screen and history), " +
+    "signal (signal, to the foreground program), restart (same command again), restore (a lost one), clear (screen and history), " +
     "detach (disconnects people; the session lives on).",
   core: true,
   access: "operate",
@@ -114,7 +118,18 @@ export const manageSession = tool({
   parameters: v.object({
     session: SessionField,
     action: v.pipe(
-      v.picklist(["kill", "rename", "detach", "add_tags", "remove_tags", "resize", "signal", "restart", "clear"]),
+      v.picklist([
+        "kill",
+        "rename",
+        "detach",
+        "add_tags",
+        "remove_tags",
+        "resize",
+        "signal",
+        "restart",
+        "restore",
+        "clear",
+      ]),
       v.description("what to do"),
     ),
     new_name: v.optional(v.pipe(v.string(), v.description("for rename"))),

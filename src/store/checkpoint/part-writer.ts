@@ -13,7 +13,7 @@ import { isFileAt } from "../../instance/lock.ts";
 import { ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
-import { historyFile, lockFile, type Part, partFile, stateFile } from "./places.ts";
+import { declinedFile, historyFile, lockFile, type Part, partFile, stateFile } from "./places.ts";
 
 /** Generations of a state that are kept: a damaged one costs the seconds since the one before. */
 const GENERATIONS = 3;
@@ -207,6 +207,7 @@ export function historyOf(generation: number, histories: readonly number[]): num
 export function removePart(directory: string, part: Part): void {
   for (const { name } of ownFiles(directory, part)) fs.rmSync(join(directory, name), { force: true });
   fs.rmSync(join(directory, lockFile(part)), { force: true });
+  fs.rmSync(declinedFile(directory), { force: true });
   try {
     fs.rmdirSync(directory);
   } catch {

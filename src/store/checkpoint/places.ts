@@ -35,6 +35,11 @@ export function historyFile(part: Part, generation: number): string {
   return `${part}.${generation}.history`;
 }
 
+/** Says of which checkpoint a person did not want the session back. */
+export function declinedFile(directory: string): string {
+  return join(directory, "declined");
+}
+
 export function lockFile(part: Part): string {
   return `${part}.lock`;
 }

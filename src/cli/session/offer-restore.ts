@@ -1,0 +1,95 @@
+/**
+ * Offers to restore lost sessions where a person comes for one: asked once for each checkpoint, since a no is remembered
+ * until the session has run again. Setting `restore` answers in advance.
+ */
+import fs from "node:fs";
+import type { Instance } from "../../instance/paths.ts";
+import { processState } from "../../instance/registry/liveness.ts";
+import { listSessions, lookUp } from "../../instance/registry/registry.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { checkpointsDir, declinedFile } from "../../store/checkpoint/places.ts";
+import type { LostSession } from "../../store/checkpoint/sessions.ts";
+import { confirmed } from "../confirm.ts";
+import { settingsOf } from "../instance.ts";
+import { complain } from "../print.ts";
+
+/** Before a session is attached to. @throws WshError session_lost when it is lost and stays so */
+export async function offerFor(instance: Instance, target: string): Promise<void> {
+  const parsed = parseTarget(target);
+  const there = lookUp(listSessions(instance), parsed);
+  if (there !== undefined && !there.ended && processState(there.socket) !== "dead") return;
+  if (!fs.existsSync(checkpointsDir(instance))) return;
+  const { findLost } = await import("../../store/checkpoint/sessions.ts");
+  let lost: LostSession;
+  try {
+    lost = findLost(instance, parsed);
+  } catch (thrown) {
+    if (WshError.from(thrown).code === "checkpoint_not_found") return;
+    throw thrown;
+  }
+  const { values } = await settingsOf(instance);
+  const wanted = await isWanted(
+    values.restore,
+    [lost],
+    `Session '${lost.session.name}' is lost (${lost.why}). Restore it?`,
+  );
+  if (!wanted) throw new WshError("session_lost", `session '${lost.session.name}' is lost: ${lost.why}`);
+  const { restoreSession } = await import("../../lost/restore.ts");
+  await restoreSession(instance, lost, undefined, { env: process.env, starter: "cli" });
+}
+
+/** Before plain `wsh` makes a session. @returns the session to attach to, where one alone came back */
+export async function offerAll(instance: Instance): Promise<SessionInfo | null> {
+  if (!fs.existsSync(checkpointsDir(instance))) return null;
+  const { allLost } = await import("../../lost/find.ts");
+  const lost = allLost(instance).filter((one) => !isDeclined(one));
+  if (lost.length === 0) return null;
+  const { values } = await settingsOf(instance);
+  const names = lost.map(({ session }) => session.name).join(", ");
+  const question =
+    lost.length === 1
+      ? `Session '${names}' is lost (${lost[0]?.why}). Restore it?`
+      : `Lost sessions: ${names}. Restore them?`;
+  if (!(await isWanted(values.restore, lost, question))) return null;
+  const { restoreSession } = await import("../../lost/restore.ts");
+  const restored: SessionInfo[] = [];
+  for (const one of lost) {
+    try {
+      restored.push(await restoreSession(instance, one, undefined, { env: process.env, starter: "cli" }));
+    } catch (thrown) {
+      complain(`session '${one.session.name}' is not restored: ${WshError.from(thrown).message}`);
+    }
+  }
+  if (restored.length > 1) complain(`restored: ${restored.map(({ name }) => name).join(", ")}`);
+  return restored.length === 1 ? (restored[0] ?? null) : null;
+}
+
+async function isWanted(
+  setting: "ask" | "auto" | "never",
+  lost: readonly LostSession[],
+  question: string,
+): Promise<boolean> {
+  if (setting !== "ask") return setting === "auto";
+  if (!process.stdin.isTTY || lost.every(isDeclined)) return false;
+  const wanted = await confirmed(question);
+  if (!wanted) for (const one of lost) decline(one);
+  return wanted;
+}
+
+function isDeclined({ directory, saved_at }: LostSession): boolean {
+  try {
+    return fs.readFileSync(declinedFile(directory), "latin1") === String(saved_at);
+  } catch {
+    return false; // nobody has been asked
+  }
+}
+
+function decline({ directory, saved_at }: LostSession): void {
+  try {
+    fs.writeFileSync(declinedFile(directory), String(saved_at), { mode: 0o600 });
+  } catch {
+    // It is asked again.
+  }
+}

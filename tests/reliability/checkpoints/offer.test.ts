@@ -1,0 +1,80 @@
+/** Lost sessions are offered to who comes for them: at attach, at plain `wsh`, by a server that stays, and to agents. */
+import { expect, test } from "bun:test";
+import { McpInstance } from "../../support/mcp-instance.ts";
+import { EmulatorTerminal } from "../../support/terminals/emulator-terminal.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+import { kill, written } from "./lost-sessions.ts";
+
+async function lose(wsh: Wsh, ...names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const { id, pane_id } = await wsh.session(name);
+    await wsh.ok("exec", name, "--", `echo in ${name}`);
+    await written(wsh, `in ${name}`, Number(pane_id.slice(1)), Number(id.slice(2)));
+  }
+  await kill(wsh);
+}
+
+test("attach asks, remembers a no, and restores after a yes", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh, "dev");
+  {
+    await using no = EmulatorTerminal.run(wsh, ["attach", "dev"]);
+    await no.sees("Session 'dev' is lost (its process was killed or crashed). Restore it? [y/N]");
+    no.type("n\r");
+    await no.sees("session 'dev' is lost");
+    expect(await no.exited).toBe(1);
+  }
+  // Where nobody can be asked, and where the answer is known, it is an error.
+  expect((await wsh.run("attach", "dev")).stderr).toContain("`wsh restore` makes it run again");
+  await using again = EmulatorTerminal.run(wsh, ["attach", "dev"]);
+  await again.sees("session 'dev' is lost");
+  expect(await again.exited).toBe(1);
+  await wsh.ok("restore", "dev");
+  await wsh.ok("exec", "dev", "--", "echo newer");
+  await written(wsh, "newer");
+  await kill(wsh);
+  // Another checkpoint is another question.
+  await using yes = EmulatorTerminal.run(wsh, ["attach", "dev"]);
+  await yes.sees("[y/N]");
+  yes.type("y\r");
+  await yes.sees(/restored: above/);
+  await yes.sees(/^\$/m);
+});
+
+test("plain wsh offers what is lost, and attaches to the one that came back", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh, "dev");
+  await using terminal = EmulatorTerminal.run(wsh, []);
+  await terminal.sees("Session 'dev' is lost");
+  terminal.type("y\r");
+  await terminal.sees(/restored: above/);
+  expect((await wsh.list()).map(({ name, attached }) => [name, attached])).toEqual([["dev", 1]]);
+});
+
+test("restore = never asks nobody; auto asks nobody either, and a server that stays restores all", async () => {
+  await using wsh = new Wsh({ config: 'restore = "never"\n' });
+  await lose(wsh, "a", "b");
+  await using terminal = EmulatorTerminal.run(wsh, ["attach", "a"]);
+  await terminal.sees("session 'a' is lost");
+  expect(await terminal.exited).toBe(1);
+  await Bun.write(`${wsh.env.HOME}/.config/wsh/config.toml`, 'restore = "auto"\n');
+  await using attached = EmulatorTerminal.run(wsh, ["attach", "a"]);
+  await attached.sees(/restored: above/);
+  await wsh.server();
+  await until("both to run", async () => (await wsh.list()).every(({ running }) => running));
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(["a", "b"]);
+});
+
+test("an agent sees what is lost, reads it, and restores it", async () => {
+  await using wsh = new McpInstance();
+  await lose(wsh, "a");
+  const client = await wsh.client();
+  const call = async (name: string, args: Record<string, unknown>) =>
+    JSON.stringify(await client.callTool({ name, arguments: args }));
+  expect(await call("wsh_list_sessions", {})).toContain("lost");
+  expect(await call("wsh_get_screen", { session: "a" })).toContain("in a");
+  expect(await call("wsh_send_input", { session: "a", text: "x" })).toContain("wsh_manage_session restore");
+  expect(await call("wsh_manage_session", { session: "a", action: "restore" })).toContain("restored");
+  expect((await wsh.list()).map(({ name, running }) => [name, running])).toEqual([["a", true]]);
+});
