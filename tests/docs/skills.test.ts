@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parseSkill, skills } from "../../src/mcp/skills/skills.ts";
 import { tools } from "../../src/mcp/tools/tools.ts";
 import { operations } from "../../src/operations/table.ts";
+import { AskResultSchema } from "../../src/protocol/ask-result.ts";
 import { StatusSchema } from "../../src/protocol/commands.ts";
 import { simpleConditions } from "../../src/protocol/conditions.ts";
 import { ElementSpanSchema } from "../../src/protocol/drawing.ts";
@@ -34,6 +35,7 @@ function calls(text: string): { tool: string; json: string }[] {
 const resultNames = new Set([
   ...Object.keys(SessionInfoSchema.entries),
   ...Object.keys(StatusSchema.entries),
+  ...Object.keys(AskResultSchema.entries),
   ...Object.keys(ElementSpanSchema.pipe[0].entries),
 ]);
 

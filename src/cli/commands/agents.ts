@@ -20,8 +20,9 @@ export function register(program: Command): void {
   program
     .command("agents")
     .description(
-      "Show the AI agents that run in sessions, those that need you first. On a terminal the view is live: arrows and " +
-        "Enter attach to an agent's session, q quits.",
+      "Show the AI agents that run in sessions and their panes, those that need you first. On a terminal the view is " +
+        "live: arrows and Enter attach to an agent, with its pane in view, and q quits. A question mark says that it " +
+        "only rests: why, only its hooks tell (wsh setup HOST --hooks). The setting agent_alert rings.",
     )
     .option("--once", "print them once, on a terminal too")
     .option("--json", "print them as JSON")

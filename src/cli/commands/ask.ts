@@ -39,7 +39,9 @@ export function register(program: Command): void {
     .command("ask [question]")
     .description(
       "Ask the person at an attached terminal, in a dialog there, and print the answer. Without --session: wherever " +
-        "somebody is attached, at the terminal used last. Interrupting the command leaves the question.\n" +
+        "somebody is attached, at the terminal used last. Interrupting the command leaves the question. A secret goes to " +
+        "the program that reads a password in the pane that --session names, and is printed nowhere; a hand-over ends " +
+        "when the person gives the program back.\n" +
         "Exit code 0 for an answer, 1 for no, dismissed, or nobody attached, 124 when the time is over first.",
     )
     .option("--session <name>", "ask in this session")
