@@ -1,0 +1,83 @@
+/** A pane that shows another session: the session is renamed, hangs, ends; and the keyboard of a session that is split. */
+import { expect, test } from "bun:test";
+import { columns, splitServer } from "../support/panes.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { TestSocket } from "../support/websocket.ts";
+
+test("a view of a session that is renamed, hangs, and ends: it goes on, stands still, and closes", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  const shown = await wsh.session("shown");
+  await using person = await EmulatorTerminal.attach(wsh, "dev");
+  expect((await http.post("/sessions/dev/panes", { view: "shown" })).status).toBe(201);
+  await wsh.ok("exec", "shown", "--", "echo first");
+  const right = async () => columns(await person.text(), 41);
+  await until("the view", async () => /^first/m.test(await right()));
+  await wsh.ok("rename", "shown", "other");
+  await wsh.ok("exec", "other", "--", "echo renamed");
+  await until("the renamed session", async () => /^renamed/m.test(await right()));
+
+  const status = await Bun.file(`/proc/${shown.pid}/status`).text();
+  const process_ = Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]);
+  process.kill(process_, "SIGSTOP");
+  // Typing beside it, splitting and closing need nothing of the session that hangs.
+  person.type("echo beside\r");
+  await until("the own pane", async () => /^beside/m.test(columns(await person.text(), 0, 40)));
+  expect((await http.post("/sessions/dev/panes", { direction: "down" })).status).toBe(201);
+  await until("another pane", async () => (await panes("dev")).length === 3);
+  process.kill(process_, "SIGCONT");
+  await wsh.ok("exec", "other", "--", "echo again");
+  await until("the view again", async () => /^again/m.test(await right()));
+  await wsh.ok("kill", "other");
+  await until("the view to be gone", async () => (await panes("dev")).every(({ view }) => view === undefined));
+  person.type("echo alone\r");
+  await until("the own pane", async () => /^alone/m.test(columns(await person.text(), 0, 40)));
+});
+
+test("a keyboard that was captured stays so through the first split, and is free after the layout process was lost", async () => {
+  await using all = await splitServer();
+  const { wsh, http } = all;
+  await wsh.session("dev");
+  const socket = new TestSocket(`ws+unix://${wsh.instance.httpSocket}:/ws/json`, {});
+  await socket.opened;
+  await using person = await EmulatorTerminal.attach(wsh, "dev");
+  await socket.call("capture_input", {}, { session: "dev" });
+  expect((await http.get("/sessions/dev/input/mode")).body).toMatchObject({ mode: "capture" });
+  await http.post("/sessions/dev/panel", { position: "top", height: 1, spans: [{ text: "panel" }] });
+  await person.sees(/^panel/m);
+  await http.post("/sessions/dev/panes", {});
+  await person.sees(/[│┃]/);
+  await person.sees(/^panel/m);
+  expect((await http.get("/sessions/dev/input/mode")).body).toMatchObject({ mode: "capture" });
+  person.type("not for the program");
+  expect(await wsh.ok("exec", "dev:0.0", "--", "echo quiet")).toBe("quiet\n");
+  const lost = wsh.processes().find(({ command }) => command.endsWith(" layout-process"))?.pid ?? 0;
+  process.kill(lost, "SIGKILL");
+  await until("another layout process", () =>
+    wsh.processes().some(({ command, pid }) => command.endsWith(" layout-process") && pid !== lost),
+  );
+  await until("the keyboard to be free", async () => {
+    const { body } = await http.get("/sessions/dev/input/mode");
+    return (body as { mode?: string }).mode === "passthrough";
+  });
+  await person.sees(/^panel/m);
+  await until("a person who can type", async () => {
+    person.type("echo mine\r");
+    await Bun.sleep(100);
+    return /^mine/m.test(columns(await person.text(), 0, 40));
+  });
+  socket.close();
+});
+
+test("kill -9 of a pane's program closes that pane alone", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { command: "exec sleep 1000" });
+  const [, second] = await panes("dev");
+  process.kill(second?.pid ?? 0, "SIGKILL");
+  await until("one pane", async () => (await panes("dev")).length === 1);
+  expect(await wsh.ok("exec", "dev", "--", "echo lives")).toBe("lives\n");
+});
