@@ -23,7 +23,7 @@ import { execTargetOf } from "./exec-target.ts";
 import { type IntegrationReport, integrationReport } from "./integration-report.ts";
 import { PaneLifetime } from "./lifetime.ts";
 import { Program } from "./program.ts";
-import { QueryAnswers } from "./query-answers.ts";
+import { echoes, QueryAnswers } from "./query-answers.ts";
 import { SecretInput } from "./secret-input.ts";
 import type { Lasting } from "./state/lasting.ts";
 import { PaneText } from "./text/terminal-text.ts";
@@ -94,10 +94,12 @@ export class Pane {
     this.agent = agentOf(options, { clock: this.clock, events, program: this.program, commands: () => this.commands });
     this.commands = this.joinCommands();
     const { program, commands, silence, clock } = this;
+    const isExec = options.isAskedFor === true && this.runsOneCommand;
     this.answers = new QueryAnswers({
       clock,
       send: (bytes) => void program.input.send(bytes).catch(() => {}),
-      endWillBeTold: () => !this.runsOneCommand && commands.log.runningCommand?.verified === true,
+      endWillBeTold: () => isExec || (!this.runsOneCommand && commands.log.runningCommand?.verified === true),
+      wouldShow: () => isExec && echoes(this.flags()),
       isReading: () => commands.state().settled,
     });
     const { killGraceMs } = options;
@@ -333,7 +335,6 @@ export class Pane {
       },
     };
     const cwd = (): string | null => this.cwd;
-    const limits = this.options.commands;
     const { terminal, options } = this;
     const sent = (): void => {
       this.sentAt = this.clock.now();
@@ -344,8 +345,8 @@ export class Pane {
     const observed: CommandsPort["observed"] = (facts, state) => this.agent.observed(facts, state);
     const watched = { agent: () => this.agent.info, observed };
     const facts = readFacts === undefined ? watched : { ...watched, readFacts };
-    const { spool, isAskedFor } = this.options;
-    const kept = { limits, spool, isAskedFor: isAskedFor === true && this.runsOneCommand };
+    const { isAskedFor = false, spool, commands: limits } = this.options;
+    const kept = { limits, spool, isAskedFor: isAskedFor && this.runsOneCommand };
     const { newKey = null } = this.options;
     const shells = { shellFile, newKey, childNonces: this.childNonces, restored: options.restored?.commands ?? [] };
     return new Commands({ text, clock, program, target, activity, cwd, ...shells, ...kept, ...facts });

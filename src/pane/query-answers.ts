@@ -2,10 +2,12 @@
  * Answers to a program's terminal queries, on their way to the program. A program that has ended reads nothing: its
  * answers would stand as text at the shell's next prompt (`cat` of a binary file leaves them by the dozen). So while a
  * command of the shell runs, answers wait until the program is seen reading or its output has paused; they are dropped
- * if the command that asked ends first. Where no end will be reported they go out at once. What must stay true: answers
+ * if the command that asked ends first, and where exec's own command would have them printed among its output by a
+ * terminal that echoes: a program that reads answers switches that off. Where no end will be reported they go out at once. What must stay true: answers
  * keep their order, and none waits longer than output keeps coming, nor than ten seconds.
  */
 import type { Clock } from "../base/clock.ts";
+import type { PtyFlags } from "../pty/port.ts";
 
 /** Time between two checks, in ms: a program that asks and reads is seen reading by the first. */
 const LOOK_MS = 3;
@@ -26,6 +28,8 @@ export interface AnswersPort {
   endWillBeTold(): boolean;
   /** The program is seen waiting for input. Costs reads of /proc. */
   isReading(): boolean;
+  /** The terminal would print the answer as the output of a command whose output is what counts. */
+  wouldShow(): boolean;
 }
 
 export class QueryAnswers implements Disposable {
@@ -78,7 +82,13 @@ export class QueryAnswers implements Disposable {
       }
       const { waiting } = this;
       this.drop();
+      if (this.port.wouldShow()) return;
       for (const answer of waiting) send(answer);
     });
   }
+}
+
+/** The terminal itself prints what is sent to a program that reads lines. */
+export function echoes(flags: PtyFlags | null): boolean {
+  return flags?.canonical === true && flags.echo;
 }

@@ -11,7 +11,7 @@ import { SessionStateSchema } from "./session.ts";
 /** Bytes of rendered output in a result unless the caller asks otherwise. */
 export const DEFAULT_OUTPUT_LIMIT = 32_768;
 /** The same of a server that is ready: its caller wants to know that, and may read the rest. */
-export const READY_OUTPUT_LIMIT = 384;
+export const READY_OUTPUT_LIMIT = 256;
 /** Largest output of a result, in bytes: the most that one record keeps. */
 export const MAX_OUTPUT_LIMIT = 1_048_576;
 /** Most steps of one exec. */

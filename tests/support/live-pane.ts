@@ -68,7 +68,7 @@ export class LivePane implements AsyncDisposable {
       clearLine: false,
       byProgram: true,
       outputLimit: 32_768,
-      readyLimit: 384,
+      readyLimit: 256,
       ...options,
     });
     const [step] = outcome.steps;

@@ -12,7 +12,9 @@ const { mode, show, beside, keep, cwd, env, stdin, asking_ms: _asking, output_li
 const ASKING_MS = 5_000;
 /** UTF-8 bytes of output a command unless the caller asks for more: 1,000 tokens, and less of each of several at once. */
 const OUTPUT_BYTES = 4_096;
-const PARALLEL_OUTPUT_BYTES = 768;
+const PARALLEL_OUTPUT_BYTES = 1_024;
+/** Lines of a failed one among several, where nothing else is asked for: errors stand at the end. */
+const PARALLEL_TAIL = 10;
 /** The forms of a condition are said once, in the description of wsh_wait. */
 const conditions = { type: "array", items: { anyOf: [{ type: "string" }, { type: "object" }] } } as const;
 const { clear_line, create, typed, integrate } = inputSchema("exec").entries;
@@ -29,10 +31,10 @@ export const exec = tool({
   title: "Run a command",
   description:
     "Run shell commands: exit_code (null: unknown, not success) and the command's own output, when it ends. Without session: " +
-    "in a terminal of its own, with nothing to clean up. With session: at that shell's prompt, keeping directory and variables. " +
+    "in a terminal of its own, to kill only after background. With session: at that shell's prompt, keeping directory and variables. " +
     "Say at once what you want to see: grep with context, head and tail look at all that was printed; of longer output the " +
     "middle is omitted, and wsh_get_output {session, command_id, grep | range} has it. " +
-    "A long job: max_wait_ms; the answer comes when it ends. Several at once: mode parallel. " +
+    "A long job: max_wait_ms; the answer comes when it (of several: the last) ends. " +
     'A server: background: true, until: [{"type":"port","port":3000}] answers when it listens, or has ended. ' +
     "state running: it still runs, or waits_for says what it asks (answer with wsh_run_command). Never send it again; " +
     "wsh_wait for command_finished.",
@@ -57,16 +59,25 @@ export const exec = tool({
   }),
   described: {
     command: { type: "string", description: "shell text; or give steps" },
+    steps: {
+      type: "array",
+      items: { type: "object" },
+      description: "several: {command, name?, grep?, context?, head?, tail?, output?}",
+    },
+    grep: { type: "string", description: "only lines that match (RE2), each after its number" },
     until: {
       ...conditions,
       description: "with background: answer when one of these (see wsh_wait) holds, or at its end",
     },
     max_wait_ms: { type: "integer", default: 30_000, description: "longest wait in all, up to 300000" },
     background: { type: "boolean", description: "answer at once, or with until; one command" },
-    output: { enum: ["all", "on_failure", "none"], description: "what is shown (default all; parallel: on_failure)" },
+    output: {
+      enum: ["all", "on_failure", "none"],
+      description: "what is shown (default all; parallel: on_failure, 10 lines)",
+    },
     output_limit: {
       type: "integer",
-      description: `bytes of a command's output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES}; ready server: its last 384)`,
+      description: `bytes of a command's output (default ${OUTPUT_BYTES}; parallel ${PARALLEL_OUTPUT_BYTES}; ready server: the last 256)`,
     },
     create: { type: "boolean", description: "with session: make it, with a shell, if there is none" },
     clear_line: { type: "boolean", description: "with session: discard what stands at the prompt" },
@@ -119,7 +130,10 @@ export const exec = tool({
       if (needing !== undefined) throw new WshError("invalid_request", `'${needing}' needs the name of a 'session'`);
       const fields = { ...rest, output_limit: limit, cwd, env, stdin, mode, show, beside, keep, asking_ms: ASKING_MS };
       if (mode !== "parallel") return shownExec(await ask("exec.fresh", fields), cwd);
-      return shownParallel(await ask("exec.fresh", { ...fields, output: rest.output ?? "on_failure" }), cwd);
+      const isFiltered = [rest, ...(rest.steps ?? [])].some(({ grep, head, tail }) => grep ?? head ?? tail);
+      const end = isFiltered || asked !== undefined ? {} : { tail: PARALLEL_TAIL };
+      const result = await ask("exec.fresh", { ...fields, ...end, output: rest.output ?? "on_failure" });
+      return shownParallel(result, rest.steps, cwd);
     }
     const fresh = { stdin, mode: mode === "sequence" ? undefined : mode, show: show || undefined, beside };
     const [misplaced] = Object.entries(fresh).flatMap(([name, value]) => (value === undefined ? [] : [name]));

@@ -3,7 +3,10 @@
  * omitted, no duration of what still runs). An unknown exit code stays: null says that it is not known. Pure.
  */
 import type { OperationOutput } from "../../operations/table.ts";
-import type { StepResult } from "../../protocol/commands.ts";
+import type { Step, StepResult } from "../../protocol/commands.ts";
+
+/** Characters of a command that stands for its step's name. */
+const NAME_LENGTH = 40;
 
 type Result = OperationOutput<"exec"> | OperationOutput<"exec.fresh">;
 
@@ -19,10 +22,17 @@ export function shownExec(result: Result, cwd?: string): object {
 }
 
 /** The result of commands at the same time: those of which nothing needs to be looked at take a line. */
-export function shownParallel(result: Result, cwd?: string): object {
+export function shownParallel(result: Result, given: readonly Step[] | undefined, cwd?: string): object {
   const { steps } = result;
   if (steps === undefined) return withoutNothing(result, cwd);
-  return { ...result, steps: steps.map((step) => inShort(step, cwd)) };
+  return { ...result, steps: steps.map((step, n) => inShort({ name: nameOf(given?.[n]), ...step }, cwd)) };
+}
+
+/** Sessions are numbered as they come to be, so a step without a name is known by its command. */
+function nameOf(step: Step | undefined): string | undefined {
+  return step === undefined || step.command.length <= NAME_LENGTH
+    ? step?.command
+    : `${step.command.slice(0, NAME_LENGTH)}…`;
 }
 
 function shownStep({ name, session, ...step }: StepResult, cwd: string | undefined): object {
@@ -36,13 +46,12 @@ function inShort(step: StepResult, cwd: string | undefined): object {
   if (step.state !== "finished" || step.exit_code !== 0 || step.output !== "" || step.verified === false) {
     return shownStep(step, cwd);
   }
-  const { name, session, pane, exit_code, duration_ms, total_lines, readable_until } = step;
+  const { name, session, pane, state, exit_code, duration_ms, command_id, total_lines, readable_until } = step;
   return {
     ...(name === undefined ? {} : { name }),
     ...(session === undefined ? {} : { session }),
     ...(pane === undefined ? {} : { pane }),
-    exit_code,
-    duration_ms,
+    ...{ state, exit_code, duration_ms, command_id },
     ...(total_lines === undefined ? {} : { total_lines }),
     ...(readable_until === undefined ? {} : { readable_until }),
   };

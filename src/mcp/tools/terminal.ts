@@ -41,6 +41,8 @@ export const sendInput = tool({
     paste: send.paste,
   }),
   described: {
+    encoding: { enum: ["utf8", "base64"], default: "utf8", description: "of input" },
+    paste: { type: "boolean", description: "as a paste, where the program knows them" },
     keys: {
       type: "array",
       items: { type: "string" },
@@ -121,10 +123,10 @@ export const runCommand = tool({
   description:
     "Type into whatever runs (prompt, question, menu, REPL, editor), wait until that has an effect and an end, and return what " +
     "came after the input: the new output of a line program, with its next prompt; the screen of a full-screen one. " +
-    "No newline is added: set submit. A whole dialog is one call: steps are typed each when its expect, a text or a condition " +
-    '("password", "fullscreen", "prompt"), has come: input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
+    "No newline is added: set submit. A whole dialog is one call: steps are typed each when its expect has newly come: a text (not the " +
+    'echo of input), or "password", "fullscreen", a shell\'s "prompt": input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
     '{"expect":"Choose","keys":["Down","Enter"]}]; of vim {"expect":"fullscreen","input":":%s/a/b/\\r:wq\\r"}. ' +
-    "exit_code when a shell command ended. For plain shell commands wsh_exec is exact and smaller.",
+    "exit_code is of the last shell command that ended. For plain shell commands wsh_exec is exact and smaller.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
