@@ -68,8 +68,8 @@ export interface AttachOptions {
   readonly shown?: () => void;
   /** An active window, pane and zoom of its own. */
   readonly independent?: boolean;
-  /** Finds the session's socket anew; null while it has none. */
-  readonly again?: () => Promise<string | null>;
+  /** Finds the session's socket anew, of another one where the person has gone there; null while it has none. */
+  readonly again?: (switched: number | null) => Promise<string | null>;
 }
 
 export interface AttachResult {
@@ -127,6 +127,8 @@ class Client {
   private keysLeft = false;
   /** The process is stopped, or about to be. */
   private away = false;
+  /** Number of the session that the person has gone to; null: the one that was attached to. */
+  private switched: number | null = null;
   /** How the person left, while the session process is asked to release the terminal. */
   private leaving: Outcome | null = null;
 
@@ -205,7 +207,7 @@ class Client {
   private lost(): void {
     const again = this.leaving === null && this.isSplit ? this.options.again : undefined;
     if (again === undefined) this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
-    else void this.goOn(again);
+    else void this.goOn(() => again(this.switched));
   }
 
   /** Attaches where the session is served now: at another socket, or by a process started in place of a lost one. */
@@ -294,7 +296,8 @@ class Client {
     else if (event.output.event === "changed") this.terminal.changed(event.output.changes);
     else if (event.output.event === "moved") {
       const { connection } = this;
-      const { socket, typed } = event.output;
+      const { socket, typed, session } = event.output;
+      this.switched = session ?? this.switched;
       connection.listen({});
       connection.close();
       void this.goOn(async () => socket, typed);

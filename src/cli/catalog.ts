@@ -34,6 +34,7 @@ export const catalog: readonly CatalogGroup[] = [
     entries: [
       {
         name: "attach",
+        alias: "a",
         usage: "NAME",
         summary: "show a session here and type into it",
         load: async () => (await import("./commands/attach.ts")).register,

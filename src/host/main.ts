@@ -111,6 +111,7 @@ async function begin(): Promise<{
     {
       titles: settings.values.title === "on",
       clipboard: settings.values.clipboard === "write",
+      instance,
       agentAlert: settings.values.agent_alert,
     },
     audit,

@@ -21,6 +21,9 @@ export type Bindings = ReadonlyMap<string, Binding>;
 export const viewOperations = {
   "view.detach": "detach",
   "view.look_back": "look back, search, copy",
+  "view.windows": "sessions, windows, panes",
+  "view.sessions": "sessions",
+  "view.agents": "agents that need you",
   "view.paste": "paste what was copied",
   "view.keys": "all keys",
   "view.send_prefix": "type the prefix itself",
@@ -110,6 +113,9 @@ export const defaultBindings: Bindings = new Map([
   ),
   ...bind("name the window", "window.update", [[",", {}]]),
   ...bind("close the window", "window.close", [["&", {}]]),
+  ...bind(viewOperations["view.windows"], "view.windows", [["w", {}]]),
+  ...bind(viewOperations["view.sessions"], "view.sessions", [["s", {}]]),
+  ...bind(viewOperations["view.agents"], "view.agents", [["a", {}]]),
   ...bind(viewOperations["view.look_back"], "view.look_back", [
     ["[", {}],
     ["PageUp", {}],

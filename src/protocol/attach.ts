@@ -138,6 +138,8 @@ export const AttachEventSchema = v.variant("event", [
   v.object({
     event: v.literal("moved"),
     socket: v.string(),
+    /** Number of another session that the person goes to; absent: it is the same one. */
+    session: v.optional(v.number()),
     /** Typed, and not yet given to any program: it goes first there. */
     typed: v.optional(v.array(v.union([v.object({ key: v.string() }), v.object({ bytes: v.array(v.number()) })])), []),
   }),

@@ -7,6 +7,8 @@ import tty from "node:tty";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { findSession } from "../../instance/registry/registry.ts";
+import { processState } from "../../instance/registry/liveness.ts";
+import { listSessions } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { checkpointsDir } from "../../store/checkpoint/places.ts";
@@ -14,6 +16,8 @@ import { collect } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain } from "../print.ts";
 import { type Started, startSession } from "../session/start.ts";
+import { complain, takesColor } from "../print.ts";
+import { startSession } from "../session/start.ts";
 
 /** Delay from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
 const SERVER_DELAY_MS = 150;
@@ -61,6 +65,7 @@ async function open(flags: OpenFlags, command: Command): Promise<void> {
   if (flags.c !== undefined && !tty.isatty(1)) return printOutput(instance, flags.c, flags);
   refuseNested(flags);
   requireTerminal(flags);
+  if (flags.c === undefined) sayOthers(instance);
   const { columns, rows } = process.stdout;
   const restored = flags.c === undefined && flags.name === undefined ? await offered(instance) : null;
   if (restored !== null) return attachTo(instance, restored, flags);
@@ -164,6 +169,22 @@ async function warnOfInput(): Promise<void> {
   } catch {
     // Closed: nothing is lost.
   }
+}
+
+/** Says in one line that there are sessions to go back to, before another one is opened. */
+function sayOthers(instance: Instance): void {
+  let others = 0;
+  try {
+    others = listSessions(instance).filter(
+      ({ name, ended, socket }) => name !== null && !ended && processState(socket) === "alive",
+    ).length;
+  } catch {
+    // Whatever is wrong there is said where the session is started.
+  }
+  if (others === 0) return;
+  const text = others === 1 ? "1 other session lives" : `${others} other sessions live`;
+  const line = `${text}: wsh ls shows, wsh a NAME attaches`;
+  process.stderr.write(takesColor(process.stderr) ? `\x1b[2m${line}\x1b[22m\n` : `${line}\n`);
 }
 
 /** @throws WshError nested_session */

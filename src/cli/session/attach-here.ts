@@ -32,7 +32,7 @@ export async function attachHere(
   const { prefix_key, colours: colors, title, clipboard_command } = settings.values;
   const { outcome, name, terminalTakes } = await attach({
     ...options,
-    again: () => servedAt(instance, options.session),
+    again: (switched) => servedAt(instance, switched ?? options.session),
     around,
     prefix: parsePrefix(prefix_key),
     modeKeys: settings.values.mode_keys,

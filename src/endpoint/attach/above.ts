@@ -5,7 +5,7 @@
  * Owns the timer of a message, which ends with `close`.
  */
 import { drawKeyMap } from "../../compositor/key-map.ts";
-import { message } from "../../compositor/notices.ts";
+import { drawNotice, message } from "../../compositor/notices.ts";
 import { type Bindings, bindingRows } from "../../keys/bindings.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import type { Frame, FrameModes } from "../../protocol/frame.ts";
@@ -116,7 +116,10 @@ export class Above implements AbovePicture {
   }
 
   draw(frame: Frame): Frame {
-    if (this.open !== null) return this.open.draw(frame);
+    if (this.open !== null) {
+      const drawn = this.open.draw(frame);
+      return this.text === null ? drawn : drawNotice(drawn, message(this.text));
+    }
     if (!this.map) return frame;
     const title = `${this.port.prefix} and`;
     return drawKeyMap(frame, bindingRows(this.port.bindings), { title, more: "? shows all keys" });

@@ -5,6 +5,7 @@
  * prefix key. After the end, the terminal decides no size and holds no keyboard.
  */
 import * as v from "valibot";
+import type { Instance } from "../../instance/paths.ts";
 import { type Binding, type Bindings, changedBindings } from "../../keys/bindings.ts";
 import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyReader } from "../../keys/reader.ts";
@@ -27,6 +28,7 @@ import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
 import type { Peer } from "../../wire/peer.ts";
+import { requireOutside } from "../switcher/outside.ts";
 import type { AbovePicture } from "./above.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
@@ -47,6 +49,7 @@ let nextViewerId = 1;
 export interface AttachPolicy {
   /** Whether titles that programs set reach the person's terminal. */
   readonly titles: boolean;
+  readonly instance: Instance;
   /** Whether programs' clipboard writes reach it. */
   readonly clipboard: boolean;
 }
@@ -178,6 +181,14 @@ export class TerminalStream implements Viewer {
       copied: this.session.buffers,
       copy: (text) => this.copiedBack(text),
       operate: (binding) => this.onBound(binding),
+      instance: this.policy.instance,
+      get session() {
+        return Number(self.session.id.slice(2));
+      },
+      go: ({ socket, number, session }) => {
+        requireOutside(self.policy.instance, self.around, { number, session });
+        self.move(socket, number);
+      },
     });
   }
 
@@ -187,11 +198,11 @@ export class TerminalStream implements Viewer {
   }
 
   /** The session is served at another socket: the client goes on there. Nothing of the terminal is read or drawn here. */
-  move(socket: string): void {
+  move(socket: string, session?: number): void {
     if (this.over) return;
     const typed = this.own.rest.map((each) => (typeof each === "string" ? { key: each } : { bytes: [...each] }));
     this.close();
-    this.peer.send(messageTypes.event, { event: "moved", socket, typed });
+    this.peer.send(messageTypes.event, { event: "moved", socket, typed, session });
     this.peer.finish();
   }
 

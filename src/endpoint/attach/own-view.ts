@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
+import type { Instance } from "../../instance/paths.ts";
 import { type Binding, type Bindings, bindingRows, isViewOperation, keyLabel } from "../../keys/bindings.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
@@ -11,12 +12,19 @@ import { type LookInput, LookSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
-import { Above, type AbovePicture } from "./above.ts";
+import type { Place, PlaceKind } from "../switcher/places.ts";
+import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
 import { allKeys } from "./all-keys.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
 import { Looking } from "./looking.ts";
 import type { Shown } from "./shown.ts";
+
+const switchers: Readonly<Record<string, PlaceKind>> = {
+  "view.windows": "windows",
+  "view.sessions": "sessions",
+  "view.agents": "agents",
+};
 
 export interface OwnViewPort {
   readonly viewer: number;
@@ -27,6 +35,11 @@ export interface OwnViewPort {
   readonly shown: Shown;
   readonly size: Size;
   readonly isOver: boolean;
+  readonly instance: Instance;
+  /** Number of the session. */
+  readonly session: number;
+  /** Shows another session in this terminal. @throws WshError nested_session */
+  go(place: Place): void;
   /** Something else is to be shown. */
   changed(): void;
   rang(): void;
@@ -124,8 +137,23 @@ export class OwnView {
     if (binding === undefined) own.say(`${port.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
     else if (binding.operation === "view.look_back") await this.look({ keys: port.modeKeys });
     else if (binding.operation === "view.paste") this.paste();
+    else if (binding.operation in switchers) await this.showPlaces(switchers[binding.operation] ?? "windows");
     else if (isViewOperation(binding.operation)) own.show(allKeys(port.prefix, bindingRows(port.bindings)));
     else if (!port.readOnly) await port.operate(binding);
+  }
+
+  private async showPlaces(kind: PlaceKind): Promise<void> {
+    const { port, own } = this;
+    // Loaded for who switches.
+    const { Switcher } = await import("../switcher/switcher.ts");
+    const switcher: OwnDialog = new Switcher(kind, {
+      ...{ instance: port.instance, readOnly: port.readOnly, here: () => port.session },
+      changed: () => port.changed(),
+      say: (text) => own.say(text),
+      go: (place) => port.go(place),
+      done: () => own.hide(switcher),
+    });
+    own.show(switcher);
   }
 
   /** Types what was copied last, as the terminal itself would paste it. */

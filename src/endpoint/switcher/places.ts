@@ -1,0 +1,144 @@
+/**
+ * Where a person can go: the instance's sessions, windows and panes, asked of the processes that serve them. Each call
+ * opens a connection and closes it; one that does not answer in time is left out.
+ */
+import * as v from "valibot";
+import { hostSocket, type Instance } from "../../instance/paths.ts";
+import { processState } from "../../instance/registry/liveness.ts";
+import { listSessions } from "../../instance/registry/registry.ts";
+import { urgencyOf } from "../../protocol/agent.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { PaneInfo, SessionInfo } from "../../protocol/session.ts";
+import { Connection } from "../../wire/connection.ts";
+
+/** Longest wait for a process's answer, in ms; sessions asked for a list. */
+const ANSWER_MS = 1_000;
+const MAX_SESSIONS = 256;
+/** Longest wait for a new session, in ms. */
+const START_MS = 10_000;
+
+export type PlaceKind = "windows" | "sessions" | "agents";
+
+export interface Place {
+  readonly kind: "session" | "window" | "pane";
+  readonly session: string;
+  /** The session's number, and the socket where it is served. */
+  readonly number: number;
+  readonly socket: string;
+  /** What it is called in calls: `@s3`, `@w5`, `@7`. */
+  readonly target: string;
+  /** The pane that is shown of it. */
+  readonly pane: string;
+  readonly name: string;
+  readonly says: string;
+  /** How deep it stands in the tree. */
+  readonly depth: number;
+  /** How much its agent needs a person, least first; null without one. */
+  readonly urgency: number | null;
+}
+
+const context = { caller: { kind: "cli", id: `switcher:${process.pid}`, connected: true }, access: "admin" } as const;
+
+async function ask(socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
+  const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
+  try {
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    return await connection.request(op, input, { ...context, ...(target === undefined ? {} : { target }), signal });
+  } finally {
+    connection.close();
+  }
+}
+
+/** All places of a kind; agents in the order in which they need a person. */
+export async function places(instance: Instance, kind: PlaceKind): Promise<Place[]> {
+  const entries = listSessions(instance).filter(({ ended, name, socket }) => {
+    return !ended && name !== null && processState(socket) === "alive";
+  });
+  const infos = await Promise.all(
+    entries.slice(0, MAX_SESSIONS).map(async ({ socket }) => {
+      const found = await Connection.open(socket, "cli", {}, ANSWER_MS).catch(() => null);
+      found?.connection.close();
+      return found?.hello.info === undefined ? null : { info: found.hello.info, socket };
+    }),
+  );
+  const all = infos.flatMap((each) => (each === null ? [] : placesOf(each.info, each.socket)));
+  if (kind === "sessions") return all.filter((place) => place.kind === "session");
+  if (kind === "windows") return all;
+  const agents = all.filter((place) => place.kind === "pane" && place.urgency !== null);
+  return agents.toSorted((a, b) => (a.urgency ?? 0) - (b.urgency ?? 0)).map((place) => ({ ...place, depth: 0 }));
+}
+
+function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: string): Place[] {
+  const own = { session: name, number: Number(id.slice(2)), socket };
+  const active = (panes: readonly PaneInfo[]): string => (panes.find((pane) => pane.active) ?? panes[0])?.id ?? "";
+  const shown = windows.find((window) => window.active) ?? windows[0];
+  const count = windows.length === 1 ? state : `${windows.length} windows`;
+  const session: Place = {
+    ...{ ...own, kind: "session", target: id, pane: active(shown?.panes ?? []), name, depth: 0, urgency: null },
+    says: attached > 0 ? `${count}, attached` : count,
+  };
+  return [
+    session,
+    ...windows.flatMap((window): Place[] => [
+      {
+        ...{ ...own, kind: "window", target: window.id, pane: active(window.panes), depth: 1, urgency: null },
+        name: `${window.index}: ${window.name}`,
+        says: window.active ? "shown" : "",
+      },
+      ...window.panes.map((pane): Place => {
+        const said = pane.agent === undefined ? pane.state : `${pane.agent.name} ${pane.agent.state}`;
+        return {
+          ...{ ...own, kind: "pane", target: pane.id, pane: pane.id, depth: 2 },
+          name: `${pane.id} ${pane.title === "" ? pane.command : pane.title}`,
+          says: said.replaceAll("_", " "),
+          urgency: pane.agent === undefined ? null : urgencyOf(pane.agent),
+        };
+      }),
+    ]),
+  ];
+}
+
+const ScreenSchema = v.object({ lines: v.array(v.string()) });
+
+/** What a place shows now; null when it does not answer. */
+export async function preview(instance: Instance, { pane }: Place): Promise<readonly string[] | null> {
+  try {
+    const socket = hostSocket(instance, Number(pane.slice(1)));
+    return v.parse(ScreenSchema, await ask(socket, "screen.get", { format: "plain" })).lines;
+  } catch {
+    return null;
+  }
+}
+
+/** Gives a window or pane the focus of its session. @throws WshError of that session */
+export async function focus({ kind, target, socket }: Place): Promise<void> {
+  if (kind === "session") return;
+  await ask(socket, kind === "window" ? "window.select" : "pane.select", {}, target);
+}
+
+/** @throws WshError of the session */
+export async function close({ kind, target, socket, session }: Place): Promise<void> {
+  if (kind === "session") await ask(socket, "session.kill", { reason: "killed" }, session);
+  else await ask(socket, kind === "window" ? "window.close" : "pane.close", {}, target);
+}
+
+/** @throws WshError of the session */
+export async function rename({ kind, target, socket, session }: Place, name: string): Promise<void> {
+  if (kind === "session") await ask(socket, "session.update", { name }, session);
+  else if (kind === "window") await ask(socket, "window.update", { name }, target);
+  else await ask(socket, "pane.update", { title: name }, target);
+}
+
+/** Starts a session with the person's shell. @returns its place @throws WshError session_create_failed */
+export async function create(instance: Instance, name: string): Promise<Place> {
+  const { selfCommand } = await import("../../instance/launch/launch.ts");
+  const child = Bun.spawn([...selfCommand(["new", "--socket", instance.httpSocket, ...(name === "" ? [] : [name])])], {
+    ...{ stdin: "ignore", stdout: "ignore", stderr: "pipe", timeout: START_MS, killSignal: "SIGKILL" },
+  });
+  const [code, said] = await Promise.all([child.exited, new Response(child.stderr).text()]);
+  if (code !== 0) throw new WshError("session_create_failed", said.split("\n")[0]?.replace(/^wsh: /, "") ?? "");
+  const all = await places(instance, "sessions");
+  const made = all.find((place) => place.session === name) ?? all.toSorted((a, b) => b.number - a.number)[0];
+  if (made === undefined) throw new WshError("session_not_found", `session '${name}' has ended already`);
+  return made;
+}

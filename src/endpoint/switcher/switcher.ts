@@ -1,0 +1,274 @@
+/**
+ * The switcher: the sessions, windows and panes of the instance over a terminal, filtered by what is typed, with what
+ * the chosen one shows. Enter goes there, in the same terminal; keys rename, close (after a question) and create.
+ *
+ * Owns the timer by which list and preview are renewed, which ends when it is closed.
+ */
+import { blankRow, Canvas } from "../../compositor/canvas.ts";
+import { cleanText, clusters } from "../../compositor/graphemes.ts";
+import type { Instance } from "../../instance/paths.ts";
+import type { InputEvent } from "../../keys/types.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { Frame } from "../../protocol/frame.ts";
+import { BOLD, FAINT, INVERSE, plainStyle } from "../../protocol/grid.ts";
+import type { OwnDialog } from "../attach/above.ts";
+import { fuzzyFilter } from "./fuzzy.ts";
+import { close, create, focus, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
+
+/** Time between two looks at the list and the chosen place, in ms. */
+const RENEW_MS = 1_000;
+/** Terminals below this many columns have the list alone. */
+const PREVIEW_COLS = 60;
+/** Characters that can be typed. */
+const MAX_TYPED = 64;
+
+const bold = { ...plainStyle, flags: BOLD };
+const faint = { ...plainStyle, flags: FAINT };
+const inverse = { ...plainStyle, flags: INVERSE };
+
+const titles: Readonly<Record<PlaceKind, string>> = {
+  windows: "Sessions, windows and panes",
+  sessions: "Sessions",
+  agents: "Agents, those that need you first",
+};
+const HINTS = "Enter goes there · Ctrl+R renames · Ctrl+X closes · Ctrl+T makes a session · Esc";
+
+export interface SwitcherPort {
+  readonly instance: Instance;
+  /** The session that the terminal shows. */
+  readonly here: () => number;
+  readonly readOnly: boolean;
+  changed(): void;
+  say(text: string): void;
+  /** Shows another session in this terminal. @throws WshError nested_session */
+  go(place: Place): void;
+  /** It is done. */
+  done(): void;
+}
+
+/** What the line that is typed is for. */
+type Mode = "filter" | "rename" | "create" | "close";
+
+export class Switcher implements OwnDialog {
+  private all: readonly Place[] = [];
+  private typed = "";
+  private mode: Mode = "filter";
+  private chosen = "";
+  private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
+  private timer: Timer | null = null;
+  private over = false;
+  private isBusy = false;
+  private isLoaded = false;
+  /** Enter was pressed before the list was there. */
+  private entersThen = false;
+
+  constructor(
+    private readonly kind: PlaceKind,
+    private readonly port: SwitcherPort,
+  ) {
+    void this.renew();
+  }
+
+  closed(): void {
+    this.over = true;
+    clearTimeout(this.timer ?? undefined);
+  }
+
+  draw(frame: Frame): Frame {
+    const { rows, cols } = frame;
+    const canvas = new Canvas(rows, cols);
+    for (let row = 0; row < rows; row++) canvas.putRow(row, blankRow(cols));
+    const box = { row: 0, col: 0, height: rows, width: cols };
+    const text = (row: number, col: number, said: string, style = plainStyle, within = box): void =>
+      canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
+    canvas.fill({ ...box, height: 1 }, inverse);
+    text(0, 1, titles[this.kind], inverse);
+    const asked = this.prompt();
+    text(1, 1, asked, bold);
+    const left = cols < PREVIEW_COLS ? cols : Math.min(46, Math.floor(cols / 2));
+    const shown = this.shown();
+    const room = Math.max(1, rows - 3);
+    const index = Math.max(
+      0,
+      shown.findIndex(({ target }) => target === this.chosen),
+    );
+    const from = Math.max(0, Math.min(index - Math.floor(room / 2), shown.length - room));
+    for (const [at, place] of shown.slice(from, from + room).entries()) {
+      const row = 2 + at;
+      const isChosen = from + at === index;
+      const style = isChosen ? inverse : place.kind === "session" ? bold : plainStyle;
+      const cell = { row, col: 0, height: 1, width: left };
+      if (isChosen) canvas.fill(cell, inverse);
+      const name = `${isChosen ? ">" : " "}${"  ".repeat(place.depth)}${this.kind === "agents" ? `${place.session} ` : ""}${place.name}`;
+      text(row, 0, name, style, cell);
+      if (place.says !== "") text(row, Math.max(0, left - place.says.length - 1), ` ${place.says}`, style, cell);
+    }
+    if (shown.length === 0) text(2, 1, this.timer === null ? "…" : "nothing of that name", faint);
+    if (left < cols) {
+      const view = { row: 2, col: left + 1, height: rows - 3, width: cols - left - 1 };
+      for (let row = 2; row < rows - 1; row++) text(row, left, "│", faint);
+      const { lines } = this;
+      if (lines !== null && lines.pane === shown[index]?.pane) {
+        if (lines.lines === null) text(2, left + 2, "does not answer", faint);
+        for (const [at, line] of (lines.lines ?? []).slice(0, rows - 3).entries())
+          text(2 + at, left + 1, line, plainStyle, view);
+      }
+    }
+    canvas.fill({ row: rows - 1, col: 0, height: 1, width: cols }, inverse);
+    text(rows - 1, 1, this.mode === "filter" ? HINTS : "Enter does it · Esc does not", inverse);
+    const col = Math.min(cols - 1, 1 + clusters(asked).reduce((sum, { width }) => sum + width, 0));
+    return {
+      ...frame,
+      lines: canvas.finish(),
+      cursor: { row: Math.min(1, rows - 1), col, visible: true, shape: "bar", blink: false },
+      modes: {
+        ...frame.modes,
+        bracketedPaste: true,
+        mouse: 0,
+        kittyFlags: 0,
+        modifyOtherKeys: 0,
+        applicationCursor: false,
+      },
+    };
+  }
+
+  pressed({ kind, parsed }: InputEvent): "open" | "closed" {
+    if (kind !== "key" || parsed === null || this.isBusy) return "open";
+    const { key, modifiers } = parsed;
+    const before = this.typed;
+    const name = [...modifiers, key].join("+");
+    if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
+      if (this.mode === "filter") return "closed";
+      this.enter("filter");
+    } else if (name === "Enter") this.accept();
+    else if (name === "ArrowUp" || name === "ctrl+p") this.move(-1);
+    else if (name === "ArrowDown" || name === "ctrl+n" || name === "Tab") this.move(1);
+    else if (name === "PageUp") this.move(-10);
+    else if (name === "PageDown") this.move(10);
+    else if (name === "Backspace" || name === "ctrl+h") this.typed = Array.from(this.typed).slice(0, -1).join("");
+    else if (name === "ctrl+u") this.typed = "";
+    else if (this.mode === "filter" && modifiers.join() === "ctrl") this.command(key);
+    else if (modifiers.length === 0 && (key.length === 1 || !/^[A-Z]/.test(key)) && this.typed.length < MAX_TYPED) {
+      if (this.mode === "close") {
+        if (key === "y" || key === "Y") this.accept();
+        else this.enter("filter");
+      } else this.typed += key;
+    }
+    if (this.mode === "filter" && this.typed !== before) this.chosen = this.shown()[0]?.target ?? "";
+    this.settle();
+    return "open";
+  }
+
+  private command(key: string): void {
+    if (this.port.readOnly) this.port.say("this terminal only watches");
+    else if (key === "r" && this.place() !== undefined) this.enter("rename");
+    else if (key === "x" && this.place() !== undefined) this.enter("close");
+    else if (key === "t") this.enter("create", this.typed);
+  }
+
+  private enter(mode: Mode, typed = ""): void {
+    this.mode = mode;
+    this.typed = typed;
+  }
+
+  private prompt(): string {
+    const place = this.place();
+    const what =
+      place === undefined
+        ? ""
+        : place.kind === "session"
+          ? `session '${place.session}'`
+          : `${place.kind} ${place.name}`;
+    switch (this.mode) {
+      case "filter":
+        return `> ${this.typed}`;
+      case "rename":
+        return `new name of ${what}: ${this.typed}`;
+      case "create":
+        return `name of the new session: ${this.typed}`;
+      case "close":
+        return `end ${what} and all that runs in it? y or n `;
+    }
+  }
+
+  private shown(): Place[] {
+    const query = this.mode === "filter" ? this.typed : "";
+    return fuzzyFilter(this.all, query, ({ session, name, says }) => `${session} ${name} ${says}`);
+  }
+
+  private place(): Place | undefined {
+    return this.all.find(({ target }) => target === this.chosen);
+  }
+
+  private move(by: number): void {
+    const shown = this.shown();
+    const at = shown.findIndex(({ target }) => target === this.chosen);
+    this.chosen = shown[Math.max(0, Math.min(shown.length - 1, at + by))]?.target ?? "";
+  }
+
+  /** The chosen place is one that is shown. */
+  private settle(): void {
+    if (this.mode !== "filter") return;
+    const shown = this.shown();
+    if (!shown.some(({ target }) => target === this.chosen)) this.chosen = shown[0]?.target ?? "";
+    if (this.lines?.pane !== this.place()?.pane) void this.look();
+  }
+
+  private accept(): void {
+    const { mode, typed } = this;
+    const place = this.place();
+    if (mode === "filter" && !this.isLoaded) this.entersThen = true;
+    else if (mode === "filter" && place !== undefined) this.act(async () => this.goTo(place));
+    else if (mode === "rename" && place !== undefined && typed !== "") this.act(() => rename(place, typed));
+    else if (mode === "close" && place !== undefined) this.act(() => close(place));
+    else if (mode === "create") this.act(async () => this.goTo(await create(this.port.instance, typed.trim())));
+    if (mode !== "filter") this.enter("filter");
+  }
+
+  private async goTo(place: Place): Promise<void> {
+    if (!this.port.readOnly) await focus(place);
+    this.port.done();
+    if (place.number !== this.port.here()) this.port.go(place);
+  }
+
+  private act(make: () => Promise<void>): void {
+    this.isBusy = true;
+    make()
+      .catch((error) => this.port.say(WshError.from(error).message))
+      .finally(() => {
+        this.isBusy = false;
+        if (!this.over) void this.renew();
+      });
+  }
+
+  private async renew(): Promise<void> {
+    clearTimeout(this.timer ?? undefined);
+    const found = await places(this.port.instance, this.kind).catch(() => null);
+    if (this.over) return;
+    if (found !== null) this.all = found;
+    if (this.chosen === "") {
+      const here = this.shown().filter(({ number }) => number === this.port.here());
+      this.chosen = (here.find(({ says }) => says === "shown") ?? here[0] ?? this.shown()[0])?.target ?? "";
+      if (this.typed !== "") this.chosen = this.shown()[0]?.target ?? "";
+    }
+    clearTimeout(this.timer ?? undefined);
+    this.timer = setTimeout(() => void this.renew(), RENEW_MS);
+    this.settle();
+    this.isLoaded = true;
+    if (this.entersThen) {
+      this.entersThen = false;
+      this.accept();
+    }
+    await this.look();
+  }
+
+  private async look(): Promise<void> {
+    const place = this.place();
+    if (place !== undefined) {
+      const lines = await preview(this.port.instance, place);
+      if (this.over) return;
+      if (this.place()?.pane === place.pane) this.lines = { pane: place.pane, lines };
+    }
+    this.port.changed();
+  }
+}

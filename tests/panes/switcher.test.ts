@@ -1,0 +1,143 @@
+/** The switcher: a person finds a session, window or pane by a few letters and goes there in the same terminal. */
+import { describe, expect, test } from "bun:test";
+import { fuzzyCost, fuzzyFilter } from "../../src/endpoint/switcher/fuzzy.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+import { program } from "../support/wsh-program.ts";
+
+const PREFIX = "\x1c";
+
+describe("the switcher", () => {
+  test("finds by letters, shows what is there, goes there, and the terminal stays attached to the new one", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("alpha");
+    await wsh.session("beta");
+    await wsh.ok("exec", "beta", "--", "echo in beta");
+    await using person = await EmulatorTerminal.attach(wsh, "alpha");
+    person.type("echo in alpha\r");
+    await person.sees(/^in alpha$/m);
+    person.type(`${PREFIX}s`);
+    await person.sees(/^>alpha +prompt, attached/m);
+    await person.sees(/│in alpha/);
+    person.type("bt");
+    await person.sees(/^>beta/m);
+    await person.sees(/│in beta/);
+    expect(await person.text()).not.toMatch(/^.alpha/m);
+    person.type("\r");
+    await person.sees(/^in beta$/m);
+    person.type("echo still typed\r");
+    await person.sees(/^still typed$/m);
+    expect(await wsh.screen("beta")).toContain("still typed");
+    expect(await wsh.screen("alpha")).not.toContain("still typed");
+    await until("one terminal at beta", async () => {
+      const all = await wsh.list();
+      return all.every(({ name, attached }) => attached === (name === "beta" ? 1 : 0));
+    });
+    person.type(`${PREFIX}${PREFIX}`);
+    await person.sees("[detached from session 'beta']");
+  });
+
+  test("windows and panes of all sessions; a chosen pane has the focus, also in a session of several", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("one");
+    await wsh.session("many");
+    await using person = await EmulatorTerminal.attach(wsh, "many");
+    person.type("echo first pane\r");
+    await person.sees(/^first pane/m);
+    person.type(`${PREFIX}c`);
+    person.type("echo second window\r");
+    await person.sees(/^second window$/m);
+    const first = (await wsh.list()).find(({ name }) => name === "many")?.pane_id ?? "";
+    person.type(`${PREFIX}w`);
+    await person.sees(/0: /);
+    await person.sees(new RegExp(`${first} `));
+    person.type(first);
+    await person.sees(/│first pane/);
+    person.type("\r");
+    await person.sees(/^first pane$/m);
+    // From a session of several panes to one of a single pane, and back.
+    person.type(`${PREFIX}sone\r`);
+    await until("one", async () => (await person.text()).trim() === "$");
+    person.type("echo over here\r");
+    await person.sees(/^over here$/m);
+    person.type(`${PREFIX}smany\r`);
+    await person.sees(/^first pane$/m);
+  });
+
+  test("renames, makes and ends sessions; ending asks, and Escape leaves all as it was", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("alpha");
+    await wsh.session("beta");
+    await using person = await EmulatorTerminal.attach(wsh, "alpha");
+    person.type(`${PREFIX}s`);
+    await person.sees(/^>alpha/m);
+    person.type("beta");
+    await person.sees(/^>beta/m);
+    person.type("\x12");
+    await person.sees("new name of session 'beta'");
+    person.type("gamma\r");
+    await person.sees(/^.gamma/m);
+    person.type("gamma");
+    await person.sees(/^>gamma/m);
+    person.type("\x18");
+    await person.sees("end session 'gamma' and all that runs in it?");
+    person.type("n");
+    await until("the list again", async () => !(await person.text()).includes("and all that runs"));
+    expect((await wsh.list()).length).toBe(2);
+    person.type("gamma\x18");
+    await person.sees("end session 'gamma'");
+    person.type("y");
+    await until("one session", async () => (await wsh.list()).length === 1);
+    person.type("\x15\x14");
+    await person.sees("name of the new session");
+    person.type("delta\r");
+    await until("at the new session", async () => {
+      return (await wsh.list()).some(({ name, attached }) => name === "delta" && attached === 1);
+    });
+    person.type("echo made\r");
+    await person.sees(/^made$/m);
+    person.type(`${PREFIX}s\x1b`);
+    await person.sees(/^made$/m);
+  });
+
+  test("no session is shown in itself", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("outer");
+    await wsh.session("inner");
+    await using person = await EmulatorTerminal.attach(wsh, "outer");
+    person.type(`WSH_PREFIX=C-g ${program.join(" ")} attach inner\r`);
+    await until(
+      "inner to be shown",
+      async () => (await wsh.list()).find(({ name }) => name === "inner")?.attached === 1,
+    );
+    person.type("\x07souter\r");
+    await person.sees("this terminal is in session 'outer' itself");
+  });
+});
+
+test("before it opens another one, wsh says how many sessions there are; wsh a attaches", async () => {
+  await using wsh = new Wsh();
+  await using first = EmulatorTerminal.run(wsh, ["--name", "first"]);
+  await first.sees(/^\$/m);
+  expect(first.bytes).not.toContain("other session");
+  await using second = EmulatorTerminal.run(wsh, ["--name", "second"]);
+  await second.sees(/^\$/m);
+  expect(second.bytes).toContain("1 other session lives: wsh ls shows, wsh a NAME attaches");
+  first.type("echo shared\r");
+  await first.sees(/^shared$/m);
+  await using third = EmulatorTerminal.run(wsh, ["a", "first"]);
+  await third.sees(/^shared$/m);
+});
+
+describe("letters", () => {
+  test("stand in the text in their order; beginnings of words and neighbours come first", () => {
+    expect(fuzzyCost("build server", "xs")).toBeNull();
+    expect(fuzzyFilter(["obscure", "build server", "bs"], "bs", (text) => text)).toEqual([
+      "bs",
+      "build server",
+      "obscure",
+    ]);
+    expect(fuzzyFilter(["b", "a"], "  ", (text) => text)).toEqual(["b", "a"]);
+  });
+});
