@@ -158,7 +158,7 @@ describe("docs/coming-from-tmux.md", () => {
   });
 
   test("every key of the table that tmux has stands in the page", () => {
-    const ours = ["|", "-", "\\"];
+    const ours = ["|", "-", "\\", "a"];
     const named = new Set(
       [...section(text, "## Keys").matchAll(/`([^`]+)`/g)].flatMap(([, key = ""]) => (isKey(key) ? name(key) : [])),
     );
