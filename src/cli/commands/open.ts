@@ -6,18 +6,15 @@ import { existsSync, fstatSync } from "node:fs";
 import tty from "node:tty";
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
-import { findSession } from "../../instance/registry/registry.ts";
 import { processState } from "../../instance/registry/liveness.ts";
-import { listSessions } from "../../instance/registry/registry.ts";
+import { findSession, listSessions } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { parseTarget } from "../../protocol/names.ts";
 import { checkpointsDir } from "../../store/checkpoint/places.ts";
 import { collect } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
-import { complain } from "../print.ts";
-import { type Started, startSession } from "../session/start.ts";
 import { complain, takesColor } from "../print.ts";
-import { startSession } from "../session/start.ts";
+import { type Started, startSession } from "../session/start.ts";
 
 /** Delay from the first frame to the start of the server, in ms: until its prompt the shell has the processor. */
 const SERVER_DELAY_MS = 150;
