@@ -101,7 +101,12 @@ async function begin() {
   });
   const server = new SessionServer(
     settings.max_clients,
-    { instance, titles: settings.title === "on", clipboard: settings.clipboard === "write", agentAlert: settings.agent_alert },
+    {
+      instance,
+      titles: settings.title === "on",
+      clipboard: settings.clipboard === "write",
+      agentAlert: settings.agent_alert,
+    },
     directAudit(instance, settings),
   );
   const { handed } = spec;
