@@ -2,9 +2,10 @@
  * What is asked of the history: every question takes the journals in first, so that it sees the newest commands. Called
  * in short-lived processes only.
  */
-import type { Database } from "bun:sqlite";
+import { type Database, SQLiteError } from "bun:sqlite";
 import type { HistoryDeleteInput, HistoryPage, HistorySearchInput } from "../../operations/history.ts";
-import { historyFailure, openHistory } from "./database.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { historyFailure, openHistory, openToRead } from "./database.ts";
 import { chosenOf, searchOf } from "./filters.ts";
 import type { ImportSource } from "./import/sources.ts";
 import { takeImport } from "./import/take.ts";
@@ -34,8 +35,10 @@ export class History implements Disposable {
     private readonly places: HistoryPlaces,
     private readonly retention: Retention,
   ) {
-    this.db = openHistory(places);
-    this.takeIn();
+    const { db, failed } = opened(places);
+    this.db = db;
+    if (failed === null) this.takeIn();
+    else this.warnings.push(`the newest commands may be missing: they could not be taken in (${failed})`);
   }
 
   [Symbol.dispose](): void {
@@ -96,5 +99,20 @@ export class History implements Disposable {
     } catch (error) {
       throw historyFailure(error, this.places.database);
     }
+  }
+}
+
+/**
+ * Searches go on where nothing can be written: a full disk.
+ * @throws WshError as openHistory
+ */
+function opened(places: HistoryPlaces): { readonly db: Database; readonly failed: string | null } {
+  try {
+    return { db: openHistory(places), failed: null };
+  } catch (error) {
+    const { cause } = WshError.from(error);
+    const db = cause instanceof SQLiteError && /IOERR|FULL|CANTOPEN/.test(cause.code ?? "") ? openToRead(places) : null;
+    if (db === null) throw error;
+    return { db, failed: WshError.from(error).message };
   }
 }

@@ -7,8 +7,9 @@
  * first without sorting, whenever they were taken in.
  */
 
-import { Database } from "bun:sqlite";
+import { constants, Database } from "bun:sqlite";
 import fs from "node:fs";
+import { pathToFileURL } from "node:url";
 import { checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { HistoryPlaces } from "./places.ts";
@@ -21,6 +22,7 @@ const BUSY_MS = 5_000;
 const IDS_PER_MS = 2048;
 /** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few batches of taking in. */
 const CHECKPOINT_PAGES = 8_000;
+const OPTIONAL = { throwIfNoEntry: false } as const;
 /** Cache of pages, in KiB. */
 const CACHE_KIB = 32 * 1024;
 
@@ -84,6 +86,23 @@ export function openHistory(places: HistoryPlaces): Database {
     }
   } catch (error) {
     throw historyFailure(error, places.database);
+  }
+}
+
+/**
+ * The database as it stands, for reading alone: where a full disk has no room for SQLite's own files. Null where changes
+ * wait beside it, or its tables are of another version.
+ */
+export function openToRead(places: HistoryPlaces): Database | null {
+  try {
+    if (!checkOwnFile(places.database) || (fs.statSync(`${places.database}-wal`, OPTIONAL)?.size ?? 0) > 0) return null;
+    const { SQLITE_OPEN_READONLY, SQLITE_OPEN_URI } = constants;
+    const db = new Database(`${pathToFileURL(places.database)}?immutable=1`, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+    if (versionOf(db) === SCHEMA) return db;
+    db.close();
+    return null;
+  } catch {
+    return null;
   }
 }
 

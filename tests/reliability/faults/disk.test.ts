@@ -124,3 +124,31 @@ test.skipIf(!canMount)("a full state directory: a token is neither made nor revo
       .filter((name) => name.includes("tokens.")),
   ).toHaveLength(2);
 });
+
+test.skipIf(!canMount)(
+  "a full state directory: the history is still searched, and nothing that ran is lost",
+  async () => {
+    const state = (wsh: Enclave["wsh"]): string => join(wsh.env.HOME ?? "", ".local/state");
+    await using enclave = await Enclave.open(state, "1m");
+    await enclave.ok("new", "one");
+    await enclave.ok("exec", "one", "--", "true before");
+    await enclave.ok("history");
+    enclave.fill();
+    await enclave.ok("exec", "one", "--", "true meanwhile");
+    const { code, stdout, stderr } = await enclave.run("history", "--json");
+    expect([code, JSON.parse(stdout).commands.map(({ command }: { command: string }) => command)]).toEqual([
+      0,
+      ["true before"],
+    ]);
+    expect(`${stdout}${stderr}`).toContain("the newest commands may be missing");
+    expect(await enclave.run("history", "delete", "before", "--yes")).toMatchObject({ code: 1 });
+    enclave.empty();
+    await enclave.ok("exec", "one", "--", "true after");
+    const found = JSON.parse(await enclave.ok("history", "--json")).commands;
+    expect(found.map(({ command }: { command: string }) => command)).toEqual([
+      "true after",
+      "true meanwhile",
+      "true before",
+    ]);
+  },
+);
