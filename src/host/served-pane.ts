@@ -81,6 +81,10 @@ export function servedPane(session: Session, place: PanePlace): Served {
     },
     between: async ({ op, input, caller, access, signal }, peer) => {
       if (op === "host.served") return place.recovery.served(input, peer);
+      if (op === "host.keep") {
+        peer.onClosed = session.lifetime.keep();
+        return {};
+      }
       if (op === "host.restart") {
         await session.lifetime.restart();
         return session.info();

@@ -21,6 +21,7 @@ import {
   windowWith,
 } from "../session/windows/state.ts";
 import { Connection } from "../wire/connection.ts";
+import { KeptPanes } from "./kept-panes.ts";
 import { OWN_CONTEXT, PaneLink } from "./pane-link.ts";
 
 /** How a program ended. */
@@ -72,6 +73,8 @@ export class Arrangement {
   readonly links = new Map<string, PaneLink>();
   /** Panes that stay although their program has ended, and how it ended. */
   readonly ended = new Map<string, Exit>();
+  /** Their processes. */
+  readonly kept = new KeptPanes();
   private current: Windows;
   /** Cells of each window that was shown; a window that is not shown keeps its size. */
   private readonly sizes = new Map<number, Size>();
@@ -200,8 +203,7 @@ export class Arrangement {
       this.over(exit);
       return;
     }
-    this.links.delete(pane);
-    this.ended.delete(pane);
+    this.forget(pane);
     this.events.emit("paneEnded", { pane, exit, kept: false });
     this.commit(rest);
   }
@@ -210,6 +212,7 @@ export class Arrangement {
   forget(pane: string): void {
     this.links.delete(pane);
     this.ended.delete(pane);
+    void this.kept.end(pane);
   }
 
   /**
@@ -227,6 +230,7 @@ export class Arrangement {
       const info = await connection.request("host.restart", {}, OWN_CONTEXT);
       await this.connect(pane, link.socket, link.size);
       this.ended.delete(pane);
+      this.kept.release(pane);
       this.goesOn();
       this.place();
       this.events.emit("listed", undefined);
@@ -260,6 +264,8 @@ export class Arrangement {
       return;
     }
     this.ended.set(pane, exit);
+    const link = this.links.get(pane);
+    if (link !== undefined && !link.isView) this.kept.keep(pane, link.socket);
     this.events.emit("paneEnded", { pane, exit, kept: true });
     this.events.emit("placed", undefined);
   }

@@ -246,6 +246,6 @@ export class Content implements PaneRef {
     await this.arrangement.change(() => {
       for (const { id, isView } of [...links.values()]) if (isView) this.arrangement.remove(id, EXIT_UNKNOWN);
     });
-    await Promise.all([...links.values()].map((link) => link.endProgram()));
+    await Promise.all([this.arrangement.kept.endAll(), ...[...links.values()].map((link) => link.endProgram())]);
   }
 }

@@ -1,0 +1,22 @@
+/** A pane that stays after its program's end stays readable, past the time for which ended sessions are kept. */
+import { expect, test } from "bun:test";
+import { splitServer } from "../support/panes.ts";
+import { until } from "../support/until.ts";
+
+test("a kept pane is read and closed by its id, however long it stays", async () => {
+  await using all = await splitServer({ config: "grace_seconds = 1\nkeep_after_exit = true\n" });
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  const { pane } = (await http.post("/sessions/dev/panes", { command: "echo kept; exit 4" })).body as { pane: string };
+  await until("its end", async () => (await panes("dev")).some(({ exit_code }) => exit_code === 4));
+  // An ended session of the same age is gone by then.
+  const other = await wsh.session("other", "--", "true");
+  await until(
+    "an ended session to be gone",
+    async () => (await http.get(`/sessions/${other.id}/output`)).status === 404,
+  );
+  expect(await wsh.ok("output", pane)).toContain("kept");
+  expect(await wsh.ok("pane", "close", pane)).toBe(`Pane ${pane} closed.\n`);
+  expect(await panes("dev")).toHaveLength(1);
+  await until("its process to be gone", async () => (await http.get(`/sessions/${pane}/output`)).status === 404);
+});
