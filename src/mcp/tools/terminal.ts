@@ -126,7 +126,7 @@ export const runCommand = tool({
     "No newline is added: set submit. A whole dialog is one call: steps are typed each when its expect has newly come: a text (not the " +
     'echo of input), or "password", "fullscreen", a shell\'s "prompt": input: "./setup", submit: true, steps: [{"expect":"Continue?","input":"y","submit":true}, ' +
     '{"expect":"Choose","keys":["Down","Enter"]}]; of vim {"expect":"fullscreen","input":":%s/a/b/\\r:wq\\r"}. ' +
-    "exit_code is of the last shell command that ended. For plain shell commands wsh_exec is exact and smaller.",
+    "The first that does not come ends it. exit_code is of the last shell command that ended. For plain shell commands wsh_exec is exact and smaller.",
   core: true,
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
