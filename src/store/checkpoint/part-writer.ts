@@ -10,7 +10,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { isFileAt } from "../../instance/lock.ts";
-import { ensureOwnDir } from "../../instance/owned-files.ts";
+import { checkOwnDir, ensureOwnDir } from "../../instance/owned-files.ts";
 import { tryFlock } from "../../platform/descriptors.ts";
 import { type Block, packBlock } from "./blocks.ts";
 import { declinedFile, historyFile, lockFile, type Part, partFile, stateFile } from "./places.ts";
@@ -134,7 +134,7 @@ export class PartWriter {
 
   private async begin(): Promise<void> {
     const path = join(this.directory, lockFile(this.part));
-    if (this.lock !== null && isFileAt(path, this.lock)) return;
+    if (this.lock !== null && checkOwnDir(this.directory) && isFileAt(path, this.lock)) return;
     for (const directory of [...this.parents, this.directory]) ensureOwnDir(directory);
     if (this.lock !== null) fs.closeSync(this.lock);
     this.lock = await takeLock(path);
