@@ -118,6 +118,11 @@ async function begin() {
     listener = server.listen(path);
   });
   try {
+    if (lost !== null) {
+      // Before any pane is told: of two that were started, one alone has the session, and the other has touched nothing.
+      const windows = lost.windows.windows.map(({ id }) => id);
+      await takeOverSession(instance, { ...lost, id: lost.host, windows }, bound.id);
+    }
     const area = { rows: start.rows, cols: start.cols };
     let save = (_: Windows): void => {};
     const arrangement = new Arrangement(start.windows, area, {
@@ -215,9 +220,6 @@ async function begin() {
     if (lost === null) {
       const { pane } = handed ?? { pane: 0 };
       await handOverSession(instance, { id: pane, session: number, window: split.firstWindow, name }, bound.id);
-    } else {
-      const windows = lost.windows.windows.map(({ id }) => id);
-      await takeOverSession(instance, { id: lost.host, session: number, name, windows }, bound.id);
     }
     removeLeftTrees(instance);
     const named = logger.with({ session: name, id: session.id });

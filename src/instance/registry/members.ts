@@ -6,10 +6,11 @@
 import { WshError } from "../../protocol/errors.ts";
 import { sessionId } from "../../protocol/names.ts";
 import { withDirectoryLock } from "../lock.ts";
-import { type Instance, prepareRuntimeDir } from "../paths.ts";
+import { hostSocket, type Instance, prepareRuntimeDir } from "../paths.ts";
 import { withCounters } from "./counters.ts";
 import { fileNames, hostOfLink, idsFile, memberFile, nameFile, snapshot } from "./directories.ts";
 import type { LifeLock } from "./life-lock.ts";
+import { processState } from "./liveness.ts";
 import { bindAnd, type ClaimRequest, unoccupied } from "./register.ts";
 import { cleanStaleLocked, type KnownLinks, link, relink, removeHost, unlinkName } from "./registry.ts";
 
@@ -108,7 +109,7 @@ export async function handOverSession(instance: Instance, from: KnownLinks, to: 
 
 /**
  * A session whose layout process was lost gets another one. The caller has bound its socket.
- * @throws WshError session_name_conflict when another session has taken the name
+ * @throws WshError session_name_conflict when another process has taken the session over, or another session its name
  */
 export async function takeOverSession(
   instance: Instance,
@@ -118,6 +119,9 @@ export async function takeOverSession(
   await withDirectoryLock(instance.hostsDir, () => {
     const file = nameFile(lost.name);
     const holder = hostOfLink(instance, file);
+    if (processState(hostSocket(instance, lost.id)) === "alive") {
+      throw new WshError("session_name_conflict", `session '${lost.name}' has a layout process already`);
+    }
     if (holder !== undefined && holder !== lost.id && holder !== to) {
       throw new WshError("session_name_conflict", `a session named '${lost.name}' exists already`);
     }

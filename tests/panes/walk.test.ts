@@ -1,0 +1,155 @@
+/**
+ * A random walk over windows and panes, with a person attached: after each step every cell belongs to one pane or line,
+ * every pane runs what it ran before, and the person can type. WSH_WALK_SEED repeats a walk, WSH_WALK_SECONDS sets how
+ * long it goes on.
+ */
+import { expect, test } from "bun:test";
+import { type Pane, splitServer } from "../support/panes.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { seededRandom } from "../support/terminals/outer-screen.ts";
+import { until } from "../support/until.ts";
+
+const SECONDS = Number(process.env.WSH_WALK_SECONDS ?? (process.env.WSH_TEST_FULL === "1" ? 120 : 6));
+const SEED = Number(process.env.WSH_WALK_SEED ?? Date.now() % 1_000_000);
+/** Panes beyond which the walk only closes some. */
+const MANY = 7;
+const PRESETS = ["even-horizontal", "even-vertical", "main-vertical", "main-horizontal-mirrored", "tiled", "next"];
+const SIDES = ["left", "right", "up", "down"];
+
+interface Shown {
+  readonly id: string;
+  readonly rows: number;
+  readonly cols: number;
+  readonly active: boolean;
+  readonly panes: readonly Pane[];
+}
+
+test(
+  "whatever is done to windows and panes, the programs go on",
+  async () => {
+    console.log(`panes: WSH_WALK_SEED=${SEED} WSH_WALK_SECONDS=${SECONDS}`);
+    const random = seededRandom(SEED);
+    const below = (n: number): number => Math.floor(random() * n);
+    const pick = <T>(list: readonly T[]): T => {
+      const chosen = list[below(list.length)];
+      if (chosen === undefined) throw new Error("nothing to choose from");
+      return chosen;
+    };
+    await using all = await splitServer();
+    const { wsh, http, panes } = all;
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    await http.post("/sessions/dev/panes", {});
+    const pids = new Map((await panes("dev")).map(({ id, pid }) => [id, pid]));
+    const log: string[] = [];
+    const any = () => pick([...pids.keys()]);
+    const make = async (path: string, body: object) => {
+      const { status, body: made } = await http.post(path, body);
+      if (status === 201) pids.set((made as { pane: string }).pane, 0);
+      return status;
+    };
+    const steps: Record<string, () => Promise<unknown>> = {
+      split: () => make(`/sessions/${any()}/panes`, { direction: pick(SIDES), focus: below(2) === 0 }),
+      window: () => make("/sessions/dev/windows", { focus: below(2) === 0 }),
+      close: async () => {
+        const pane = any();
+        pids.delete(pane);
+        return (await http.send("DELETE", `/sessions/${pane}/pane`)).status;
+      },
+      select: () => http.post(`/sessions/${any()}/pane/select`, {}),
+      resize: () => http.post(`/sessions/${any()}/pane/resize`, { direction: pick(SIDES), by: 1 + below(9) }),
+      zoom: () => http.post(`/sessions/${any()}/pane/zoom`, {}),
+      swap: () => http.post(`/sessions/${any()}/pane/swap`, { with: any() }),
+      "break out": () => http.post(`/sessions/${any()}/pane/move`, {}),
+      join: () => http.post(`/sessions/${any()}/pane/move`, { to: any(), direction: pick(SIDES) }),
+      preset: () => http.post(`/sessions/${any()}/layout/preset`, { preset: pick(PRESETS) }),
+      rotate: () => http.post(`/sessions/${any()}/layout/rotate`, {}),
+      terminal: async () => person.resize(6 + below(40), 20 + below(120)),
+      "kill -9 of a pane's process": async () => {
+        const pane = any();
+        const status = await Bun.file(`/proc/${pids.get(pane)}/status`).text();
+        pids.delete(pane);
+        process.kill(Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]), "SIGKILL");
+      },
+      "kill -9 of the layout process": async () => {
+        const [lost] = wsh.processes().filter(({ command }) => command.endsWith(" layout-process"));
+        process.kill(lost?.pid ?? 0, "SIGKILL");
+        await until("another one", () =>
+          wsh.processes().some(({ command, pid }) => command.endsWith(" layout-process") && pid !== lost?.pid),
+        );
+      },
+    };
+    const check = async (): Promise<void> => {
+      let reason = "";
+      await until("everything to be in order", async () => {
+        const { status, body } = await http.get("/sessions/dev/windows");
+        reason = status === 200 ? problem(body as Shown[], pids) : `status ${status}`;
+        return reason === "";
+      }).catch((error) => {
+        throw new Error(`${error.message}: ${reason}`);
+      });
+      for (const { id, pid } of await panes("dev")) pids.set(id, pid);
+      expect((await wsh.list()).map(({ name }) => name)).toEqual(["dev"]);
+    };
+    const deadline = performance.now() + SECONDS * 1000;
+    try {
+      await check();
+      while (performance.now() < deadline) {
+        const ending = /^close$|of a pane's/;
+        const possible = Object.keys(steps).filter((name) =>
+          pids.size <= 2 ? !ending.test(name) : pids.size > MANY ? !/^split$|^window$/.test(name) : true,
+        );
+        const name = pick(possible);
+        log.push(name);
+        await steps[name]?.();
+        await check();
+      }
+      const mark = `end${SEED}`;
+      await http.post(`/sessions/${any()}/pane/select`, {});
+      person.resize(24, 80);
+      await until("the person to reach the focused pane", async () => {
+        person.type(`\recho ${mark}\r`);
+        await Bun.sleep(200);
+        return (await wsh.screen("dev:")).includes(mark);
+      });
+    } catch (error) {
+      throw new Error(`WSH_WALK_SEED=${SEED}, after ${log.slice(-20).join(", ")}: ${error}`);
+    }
+    expect(log.length).toBeGreaterThan(5);
+  },
+  (SECONDS + 90) * 1000,
+);
+
+/** What is wrong with the windows; empty when nothing is. @param pids of the programs as they were, 0 when new */
+function problem(windows: readonly Shown[], pids: ReadonlyMap<string, number>): string {
+  const all = windows.flatMap(({ panes }) => panes);
+  if (
+    all
+      .map(({ id }) => id)
+      .sort()
+      .join() !== [...pids.keys()].sort().join()
+  )
+    return `panes ${all.map(({ id }) => id)} instead of ${[...pids.keys()]}`;
+  const changed = all.find(({ id, pid }) => pids.get(id) !== 0 && pids.get(id) !== pid);
+  if (changed !== undefined) return `another program in ${changed.id}`;
+  if (windows.filter(({ active }) => active).length !== 1) return "not one window is active";
+  for (const { id, rows, cols, panes } of windows) {
+    if (panes.filter(({ active }) => active).length !== 1) return `not one pane of ${id} is active`;
+    const cells = new Uint8Array(rows * cols);
+    const shown = panes.filter(({ hidden }) => hidden !== true);
+    if (shown.length === 0) return `nothing is shown in ${id}`;
+    for (const { id: pane, row = 0, col = 0, rows: height, cols: width } of shown) {
+      if (height < 1 || width < 1 || row + height > rows || col + width > cols) return `${pane} lies outside`;
+      for (let y = row; y < row + height; y++) {
+        for (let at = y * cols + col; at < y * cols + col + width; at++) {
+          if (cells[at] !== 0) return `${pane} overlaps`;
+          cells[at] = 1;
+        }
+      }
+    }
+    const free = cells.filter((count) => count === 0).length;
+    // Lines between panes are one cell wide: fewer than a row or column for each.
+    if (free > (shown.length - 1) * Math.max(rows, cols)) return `${free} cells of ${id} are nobody's`;
+  }
+  return "";
+}
