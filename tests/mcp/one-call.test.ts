@@ -147,7 +147,8 @@ describe("what a result says of itself", () => {
     expect(quit).toMatchObject({ state: "prompt", exit_code: 0, command_id: 1 });
     expect(quit.duration_ms).toBeUndefined();
     const ran = await good("wsh_run_command", { session, input: "sleep 0.2", submit: true });
-    expect(ran.duration_ms).toBeGreaterThanOrEqual(200);
+    // By the arrival of the marks, which a busy machine reads late.
+    expect(ran.duration_ms).toBeGreaterThan(100);
   });
 
   test("typed, where the exit code is a typed line's word", async () => {
