@@ -248,6 +248,8 @@ export const panesChange: Measure = {
     await stage.server();
     const all = peers(stage);
     const lines: Line[] = [];
+    // tmux's server ends with its last session.
+    await stage.run(...stage.tmux("new-session", "-d", "-s", "keep", QUIET));
     for (const peer of all) {
       const first: number[] = [];
       const next: number[] = [];
