@@ -478,7 +478,10 @@ export const steps: readonly Step[] = [
     possible: anySession,
     async run(world) {
       vanish(world.wsh.instance.runtimeDir);
-      await until("the hosts to register again", async () => (await world.wsh.list()).length === world.sessions.length);
+      await until("the hosts to register again", async () => {
+        const there = (await world.wsh.list()).filter(({ state }) => state !== "lost");
+        return there.length === world.sessions.length;
+      });
       if (world.server !== null) {
         await until("the server to listen again", async () => {
           return (await world.wsh.fetch("/health").catch(() => null))?.ok === true;

@@ -117,7 +117,8 @@ export class World implements AsyncDisposable {
       .sort();
     let seen: string[] = [];
     await until("the list to be right", async () => {
-      const list = await this.wsh.list();
+      // A session whose process was killed is listed as lost, if it was written down by then.
+      const list = (await this.wsh.list()).filter(({ state }) => state !== "lost");
       seen = list.map(({ name, id, pid, tags, attached }) => `${name} ${id} ${pid} [${tags}] ${attached}`).sort();
       return seen.join("\n") === wanted.join("\n");
     }).catch((error) => {
@@ -185,8 +186,11 @@ export class World implements AsyncDisposable {
     const wanted = this.sessions.map(({ name, pid }) => `${name} ${pid}`).sort();
     let seen: string[] = [];
     await until("the server's list to be right", async () => {
-      const list: { name: string; pid: number }[] = await (await this.wsh.fetch("/sessions")).json();
-      seen = list.map(({ name, pid }) => `${name} ${pid}`).sort();
+      const list: { name: string; pid: number; state: string }[] = await (await this.wsh.fetch("/sessions")).json();
+      seen = list
+        .filter(({ state }) => state !== "lost")
+        .map(({ name, pid }) => `${name} ${pid}`)
+        .sort();
       return seen.join() === wanted.join();
     }).catch((error) => {
       throw new Error(`${error.message}: it is ${seen}, and should be ${wanted}`);
