@@ -69,6 +69,12 @@ export interface Served {
   window(target: string | undefined): StreamedWindow;
   /** What a person is asked before a key that they pressed is carried out; null: nothing. */
   askedFirst(binding: Binding, shown: Shown): Promise<AskedFirst | null>;
+  /**
+   * What has to be made ready before a key is carried out, because another process does it; null: nothing. Terminals
+   * are told to go there.
+   * @throws WshError session_create_failed
+   */
+  elsewhere?(binding: Binding): Promise<(() => Promise<void>) | null>;
   /** A person pressed a key that is bound to an operation. @throws WshError of the operation */
   bound(binding: Binding, shown: Shown): Promise<void>;
   /** Brings what `session.info()` says up to date, where that takes asking others. */

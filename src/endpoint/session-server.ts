@@ -291,7 +291,11 @@ export class SessionServer implements PeerHandler {
     const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
     stream.onBound = async (binding) => {
       const asked = await serving.askedFirst(binding, shown);
-      if (asked === null) return serving.bound(binding, shown);
+      if (asked === null) {
+        const ready = (await serving.elsewhere?.(binding)) ?? null;
+        if (ready !== null && (await stream.follow(ready))) return;
+        return serving.bound(binding, shown);
+      }
       stream.ask(asked.question, async (answer) => {
         const input = asked.input(answer);
         if (input !== null) await serving.bound({ ...binding, input: { ...binding.input, ...input } }, shown);

@@ -69,6 +69,11 @@ export function servedPane(session: Session, place: PanePlace): Served {
       return { id, shown, dispose: () => {} };
     },
     askedFirst: async (binding) => askedFirst(binding, session.info(), pane.id),
+    async elsewhere({ operation, input }) {
+      const { needsLayout } = await loadOperations();
+      if (place.membership.isMember || !needsLayout(operation, input)) return null;
+      return async () => void (await place.promotion.promote());
+    },
     async bound(binding) {
       await operate({
         op: binding.operation,

@@ -24,6 +24,20 @@ describe("by keys", () => {
     await until("the left pane's size", async () => /^24 40/m.test(columns(await person.text(), 0, 40)));
   });
 
+  test("what is typed right behind a key is typed where the key leads to, from the first split on", async () => {
+    await using wsh = new Wsh();
+    const { pane_id: first } = await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    const says = (letter: string): string => `echo ${letter}=$WSH_PANE\r`;
+    person.type(`${PREFIX}%${says("a")}${PREFIX}"${says("b")}${PREFIX}\x1b[D${says("c")}${PREFIX}c${says("d")}`);
+    await person.sees(/^d=@\d+/m);
+    person.type(`${PREFIX}p`);
+    const seen = await person.sees(/c=@\d+/);
+    const said = Object.fromEntries([...seen.matchAll(/([abc])=(@\d+)/g)].map(([, letter, pane]) => [letter, pane]));
+    expect(said.c).toBe(first);
+    expect(new Set([said.a, said.b, said.c]).size).toBe(3);
+  });
+
   test("zoom, another window, closing: what is left takes the room, and the last pane ends the session", async () => {
     await using wsh = new Wsh();
     await wsh.session("dev");

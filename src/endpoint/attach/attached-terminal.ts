@@ -197,6 +197,15 @@ export class TerminalStream implements Viewer {
     this.own.ask(question, this.session.name, act);
   }
 
+  /**
+   * Another process is made ready for what a pressed key is bound to; the key goes there with this terminal.
+   * @returns whether it did: then it is not to be carried out here
+   */
+  async follow(ready: () => Promise<void>): Promise<boolean> {
+    await this.own.whileAway(ready);
+    return this.over;
+  }
+
   /** The session is served at another socket: the client goes on there. Nothing of the terminal is read or drawn here. */
   move(socket: string, session?: number): void {
     if (this.over) return;

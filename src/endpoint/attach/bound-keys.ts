@@ -1,6 +1,6 @@
 /**
  * Keys that are bound to operations, in order with what is typed behind them: what follows a key is typed where the key
- * leads to, once it is done.
+ * leads to, once it is done. When the session goes on in another process meanwhile, so do the keys that are not done.
  */
 
 /** Most reads of keys that wait for what an earlier key is bound to: more than anybody types meanwhile. */
@@ -17,12 +17,26 @@ export interface BoundKeysPort {
 export class BoundKeys {
   /** What was typed after a key, until what it is bound to is done; a string is another such key. */
   private waiting: (Uint8Array | string)[] | null = null;
+  /** The key whose operation waits for the process that will carry it out. */
+  private held: string | null = null;
+  private current: string | null = null;
 
   constructor(private readonly port: BoundKeysPort) {}
 
   /** Typed, and given to nobody yet. */
   get rest(): readonly (Uint8Array | string)[] {
-    return this.waiting ?? [];
+    const rest = this.waiting ?? [];
+    return this.held === null ? rest : [this.held, ...rest];
+  }
+
+  /** What the key is bound to is for another process, which is being made ready: it is not done here. */
+  async whileAway(ready: () => Promise<void>): Promise<void> {
+    this.held = this.current;
+    try {
+      await ready();
+    } finally {
+      this.held = null;
+    }
   }
 
   press(key: string): void {
@@ -39,12 +53,14 @@ export class BoundKeys {
 
   private begin(key: string, following: (Uint8Array | string)[]): void {
     this.waiting = following;
+    this.current = key;
     void this.port
       .perform(key)
       .catch((error) => this.port.failed(error))
       .finally(() => {
         const rest = this.waiting ?? [];
         this.waiting = null;
+        this.current = null;
         for (let next = rest.shift(); next !== undefined && !this.port.isOver; next = rest.shift()) {
           if (typeof next === "string") {
             this.begin(next, rest);

@@ -92,6 +92,11 @@ export class OwnView {
     return this.bound.rest;
   }
 
+  /** As BoundKeys.whileAway. */
+  whileAway(ready: () => Promise<void>): Promise<void> {
+    return this.bound.whileAway(ready);
+  }
+
   showMap(shown: boolean): void {
     this.own.showMap(shown);
   }

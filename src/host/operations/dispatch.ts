@@ -44,8 +44,7 @@ export async function operate(
   const input = parseInput(operation, request.input);
   if (!isForPane(operation.name, target)) {
     await promotion.settled();
-    const needsLayout = operation.scope === "layout" && !isOfOnePane(operation.name, input);
-    if (membership.isMember || needsLayout) {
+    if (membership.isMember || needsLayout(operation.name, input)) {
       const about = target ?? (operation.scope === "layout" ? pane.id : undefined);
       const context = { caller, access, signal, ...(about === undefined ? {} : { target: about }) };
       return promotion.forward(request.op, request.input, context);
@@ -71,4 +70,9 @@ export async function operate(
     pane: () => pane.id,
     notice: session.notice,
   });
+}
+
+/** Whether only a layout process can carry it out. */
+export function needsLayout(name: string, input: unknown): boolean {
+  return findOperation(name)?.scope === "layout" && !isOfOnePane(name, input);
 }
