@@ -75,8 +75,12 @@ export interface Served {
    * @throws WshError session_create_failed
    */
   elsewhere?(binding: Binding): Promise<(() => Promise<void>) | null>;
-  /** A person pressed a key that is bound to an operation. @throws WshError of the operation */
-  bound(binding: Binding, shown: Shown): Promise<void>;
+  /**
+   * A person pressed a key that is bound to an operation.
+   * @param about what they were asked about before; absent: what has the focus
+   * @throws WshError of the operation
+   */
+  bound(binding: Binding, shown: Shown, about?: string): Promise<void>;
   /** Brings what `session.info()` says up to date, where that takes asking others. */
   refresh?(): Promise<void>;
   /** Handles a request between processes (`host.…`) that only one kind of process knows. @throws WshError unknown_method */

@@ -298,7 +298,8 @@ export class SessionServer implements PeerHandler {
       }
       stream.ask(asked.question, async (answer) => {
         const input = asked.input(answer);
-        if (input !== null) await serving.bound({ ...binding, input: { ...binding.input, ...input } }, shown);
+        if (input === null) return;
+        await serving.bound({ ...binding, input: { ...binding.input, ...input } }, shown, asked.about);
       });
     };
     // Registered before it has begun: keys, a new size and the end may come at once.

@@ -74,11 +74,11 @@ export function servedPane(session: Session, place: PanePlace): Served {
       if (place.membership.isMember || !needsLayout(operation, input)) return null;
       return async () => void (await place.promotion.promote());
     },
-    async bound(binding) {
+    async bound(binding, _, about = pane.id) {
       await operate({
         op: binding.operation,
         input: binding.input,
-        target: pane.id,
+        target: about,
         caller: { kind: "cli", id: "keys", connected: true },
         access: "admin",
         signal: new AbortController().signal,

@@ -122,10 +122,10 @@ export class SplitSession implements Split {
         await content.refresh();
         return askedFirst(binding, { name: session.name, windows: content.windows() }, shown.active);
       },
-      async bound({ operation: op, input }, shown) {
+      async bound({ operation: op, input }, shown, about) {
         if (!(shown instanceof WindowView)) return;
         const { isForPane } = await import("../operations/routing.ts");
-        const target = shown.active;
+        const target = about ?? shown.active;
         if (isForPane(op, target)) {
           await self.arrangement.linkOf(target).request(op, input);
           return;

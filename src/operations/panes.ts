@@ -107,7 +107,7 @@ export const paneOperations = [
     name: "pane.zoom",
     scope: "layout",
     access: "operate",
-    summary: "Give a pane the whole window, or end that",
+    summary: "Give the pane with the focus the whole window, or end that",
     input: v.object({ on: v.optional(v.pipe(v.boolean(), v.description("absent: the other state"))) }),
     output: ArrangementSchema,
     errors: ["pane_not_found"],

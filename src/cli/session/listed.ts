@@ -46,11 +46,19 @@ export async function findAll(instance: Instance): Promise<Listed[]> {
 async function lostBeside(instance: Instance, there: readonly Listed[]): Promise<Listed[]> {
   const { listLost } = await import("../../lost/work.ts");
   const ids = there.flatMap((one) => ("info" in one ? one.info.id : sessionId(one.entry.session ?? 0)));
-  const { values } = loadSettings(instance, { env: process.env });
-  return listLost(instance, new Set(ids), hostname(values.hostname)).map((info) => ({
+  return listLost(instance, new Set(ids), configuredHostname(instance)).map((info) => ({
     entry: entryOf(instance, info),
     info,
   }));
+}
+
+/** A list is shown whatever is wrong with the settings. */
+function configuredHostname(instance: Instance): string {
+  try {
+    return hostname(loadSettings(instance, { env: process.env }).values.hostname);
+  } catch {
+    return hostname("");
+  }
 }
 
 /** The server's answer; null when it does not come in time, or not in this version's form. */

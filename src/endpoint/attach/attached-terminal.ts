@@ -197,10 +197,7 @@ export class TerminalStream implements Viewer {
     this.own.ask(question, this.session.name, act);
   }
 
-  /**
-   * Another process is made ready for what a pressed key is bound to; the key goes there with this terminal.
-   * @returns whether it did: then it is not to be carried out here
-   */
+  /** Another process is made ready for a pressed key, which goes there with this terminal. @returns whether it did */
   async follow(ready: () => Promise<void>): Promise<boolean> {
     await this.own.whileAway(ready);
     return this.over;

@@ -15,6 +15,7 @@ import {
   putPane,
   putWindow,
   type Windows,
+  windowById,
   windowWith,
 } from "../../session/windows/state.ts";
 import { amount, answer, change, isElsewhere, type LayoutCall, otherPane, PROVISIONAL, startPane } from "./subject.ts";
@@ -74,7 +75,12 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
     } as const;
     return change(call, (state, area) => resize(state, pane, set, area));
   },
-  "pane.zoom": (call, { on }) => change(call, (state) => zoom(state, call.place.pane, on ?? null)),
+  "pane.zoom": (call, { on }) =>
+    change(call, (state) => {
+      const zoomed = zoom(state, call.place.pane, on ?? null);
+      if (!call.byPerson) requireSameFocus(state, zoomed, call.place.pane);
+      return zoomed;
+    }),
   "pane.swap": (call, { with: other }) => change(call, (state) => swap(state, call.place.pane, otherPane(call, other))),
   "pane.move": (call, { to, direction, cells, percent, whole, index, name, focus }) => {
     const { split, place } = call;
@@ -123,6 +129,15 @@ export const paneHandlers: Pick<Handlers<"layout", LayoutCall>, PaneOperation> =
     return made ?? respawn(call, program);
   },
 };
+
+/** Only the pane with the focus can be zoomed: a call must not move a person's focus. @throws WshError invalid_request */
+function requireSameFocus(before: Windows, after: Windows, pane: string): void {
+  const { id, active } = windowWith(before, pane);
+  if (windowById(after, id).active === active) return;
+  throw new WshError("invalid_request", `pane '${pane}' has not the focus of its window, which '${active}' has`, {
+    hint: "Give it the focus first, if that is meant: whoever types in that window then types there.",
+  });
+}
 
 /** Puts a program in the place of a pane's; the same one again, in the same pane, when none is given. */
 function respawn(call: LayoutCall, program: PaneProgram): Promise<Answer> {

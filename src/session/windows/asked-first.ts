@@ -9,6 +9,8 @@ import { automaticName } from "../../protocol/session.ts";
 
 export interface AskedFirst {
   readonly question: Question;
+  /** The pane or window that it is about: the answer is, too, wherever the focus is by then. */
+  readonly about: string;
   /** What the answer adds to the operation's input; null: nothing is done. */
   input(answer: Answer): Readonly<Record<string, unknown>> | null;
 }
@@ -28,23 +30,26 @@ export function askedFirst(
   switch (operation) {
     case "pane.close": {
       const isLast = windows.length === 1 && panes.length === 1;
-      return closing(
-        panes.filter(({ id }) => id === pane),
-        "pane",
-        isLast ? name : null,
-      );
+      const own = panes.filter(({ id }) => id === pane);
+      return about(pane, closing(own, "pane", isLast ? name : null));
     }
     case "window.close":
-      return closing(panes, "window", windows.length === 1 ? name : null);
+      return about(window.id, closing(panes, "window", windows.length === 1 ? name : null));
     case "window.update":
-      return Object.keys(input).length > 0 ? null : naming(window.name);
+      return Object.keys(input).length > 0 ? null : about(window.id, naming(window.name));
     default:
       return null;
   }
 }
 
+type Asked = Omit<AskedFirst, "about">;
+
+function about(target: string, asked: Asked | null): AskedFirst | null {
+  return asked === null ? null : { ...asked, about: target };
+}
+
 /** @param session that ends with it; null when it goes on */
-function closing(panes: readonly PaneInfo[], what: "pane" | "window", session: string | null): AskedFirst | null {
+function closing(panes: readonly PaneInfo[], what: "pane" | "window", session: string | null): Asked | null {
   const running = panes.filter(({ state, view }) => view === undefined && state !== "prompt" && state !== "exited");
   if (running.length === 0 && session === null) return null;
   const programs = [...new Set(running.map(automaticName))].map((program) => `'${program}'`);
@@ -61,7 +66,7 @@ function closing(panes: readonly PaneInfo[], what: "pane" | "window", session: s
 }
 
 /** An empty name gives the window its automatic one back. */
-function naming(now: string): AskedFirst {
+function naming(now: string): Asked {
   return {
     question: { kind: "text", question: "Name of the window", detail: "Empty: that of its program.", prepared: now },
     input: (answer) => (typeof answer === "string" ? { name: answer.trim() === "" ? null : answer.trim() } : null),

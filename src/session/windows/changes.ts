@@ -15,7 +15,6 @@ import {
   along,
   equalise,
   type LayoutNode,
-  panesOf,
   rotatePanes,
   type Side,
   splitPane,
@@ -139,14 +138,10 @@ function renamed(node: LayoutNode, name: (pane: string) => string): LayoutNode {
   return { ...node, children: node.children.map((child) => renamed(child, name)) };
 }
 
-/** Moves every pane of a window to the next place; the active place keeps the focus. */
+/** Moves every pane of a window to the next place; the focus stays with its pane. */
 export function rotate(state: Windows, id: number, by: 1 | -1): Windows {
   const window = windowById(state, id);
-  const before = panesIn(window);
-  const root = rotatePanes(window.root, by);
-  const active = panesOf(root)[before.indexOf(window.active)] ?? window.active;
-  const recent = [active, ...window.recent.filter((pane) => pane !== active)];
-  return putWindow(state, { ...window, root, active, recent, zoomed: false });
+  return putWindow(state, { ...window, root: rotatePanes(window.root, by), zoomed: false });
 }
 
 /** @param around only the panes beside this one */

@@ -16,7 +16,10 @@ const TITLE_LENGTH = 60;
 
 /** The pane that others are put beside; null when nobody is attached anywhere. @throws WshError session_not_found */
 export async function placeToShow(hosts: Hosts, input: Input, context: CallContext): Promise<string | null> {
-  if (input.beside !== undefined) return (await hosts.find(input.beside), input.beside);
+  if (input.beside !== undefined) {
+    await hosts.find(input.beside);
+    return input.beside;
+  }
   const host = await personsHost(hosts, context);
   // What they look at now: the active pane, not the oldest one.
   return host === null ? null : `${host.info.name}:`;
