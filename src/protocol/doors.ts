@@ -32,7 +32,7 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   panels: { http: "GET …/panels shows", cli: "A list of the panels shows", mcp: "wsh_panel with list: true shows" },
   checkpoints: {
     http: "GET /checkpoints lists",
-    cli: "`wsh list` and `wsh checkpoint list` show",
+    cli: "`wsh list` shows",
     mcp: "wsh_list_sessions shows",
   },
   restore: { http: "POST /checkpoints/restore", cli: "`wsh restore`", mcp: "wsh_manage_session restore" },

@@ -262,7 +262,9 @@ describe("layouts", () => {
     expect((await must("wsh_layout", { session: "dev", action: "set", tree })).windows[0].panes.map(place)).toEqual(
       panes.map(place),
     );
-    expect(await use("wsh_layout", { session: two, action: "zoom" })).toMatchObject({ code: "invalid_request" });
+    expect(await use("wsh_layout", { session: two, action: "zoom" })).toMatchObject({
+      value: { code: "invalid_request" },
+    });
     await must("wsh_layout", { session: two, action: "focus" });
     await must("wsh_layout", { session: "dev", action: "rotate" });
     expect((await must("wsh_layout", { session: two, action: "zoom" })).windows[0]).toMatchObject({ zoomed: true });
