@@ -173,7 +173,8 @@ describe.if(isLinux)("inside the session", () => {
     const asked = await api.run("cd /; sudo -n -u nobody sh -c 'read -p \"name? \" x; echo $x; exit 5'\n", {
       timeout_ms: 500,
     });
-    expect(["waiting_for_input", "idle"]).toContain(asked.decided_by);
+    expect(["waiting_for_input", "idle", "timeout"]).toContain(asked.decided_by);
+    await http.shows(api.name, /^name\?/m);
     const done = await api.run("me\n");
     expect(done).toMatchObject({ decided_by: "command_finished", exit_code: 5 });
   });
