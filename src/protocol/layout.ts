@@ -98,11 +98,12 @@ export function changedPane({ session, pane, windows }: Arrangement): string {
   return pane;
 }
 
-/** A window's layout as a tree without programs, and as tmux writes it. */
+/** A window's layout as a tree without programs, and as tmux writes it. Panes say what was chosen for them. */
 export const WindowLayoutSchema = v.object({
   id: v.string(),
   index: v.number(),
   name: v.string(),
+  named: v.optional(v.pipe(v.literal(true), v.description("the name was given, and follows no program"))),
   tree: v.unknown(),
   tmux: v.string(),
 });

@@ -18,6 +18,7 @@ interface Window {
     readonly cols: number;
     readonly cwd: string;
     readonly active: boolean;
+    readonly exit_code?: number | null;
   }[];
 }
 
@@ -189,6 +190,23 @@ command = "sleep 100"
       expect(again[0]?.panes[1]?.cwd).toBe(join(wsh.dir, "sub"));
     }
     expect(await wsh.ok("layout", "save", "dev", "-")).toStartWith("[[windows]]\n");
+  });
+
+  test("keep titles, what stays after its end, and the names that were given, and no other", async () => {
+    await using all = await instance();
+    const { wsh, windows } = all;
+    await wsh.session("dev");
+    await wsh.ok("split", "dev", "--keep", "--title", "jobs", "--", "true");
+    await wsh.ok("window", "new", "dev");
+    await wsh.ok("layout", "save", "dev", "dev.toml");
+    await wsh.ok("new", "again", "--layout", "dev.toml");
+    const [first, second] = await until("the kept pane's end", async () => {
+      const found = await windows("again");
+      return found[0]?.panes[1]?.exit_code === 0 ? found : null;
+    });
+    expect(first?.panes[1]).toMatchObject({ title: "jobs", command: "true" });
+    await wsh.ok("send", `${second?.id}`, "--enter", "sleep 1000");
+    await until("a name after the program", async () => (await windows("again"))[1]?.name === "sleep");
   });
 
   test("tmux's own layouts: as an argument, as a file, and in a file with programs", async () => {

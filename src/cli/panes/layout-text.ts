@@ -13,6 +13,8 @@ interface Branch {
   readonly column?: readonly Branch[];
   readonly pane?: string;
   readonly weight?: number;
+  readonly title?: string;
+  readonly keep_after_exit?: boolean;
 }
 
 /** What a file says of a node. */
@@ -28,13 +30,13 @@ export function savedWindows(
   windows: readonly WindowInfo[],
   ownShell: string | undefined,
 ): readonly Saved[] {
-  return layout.windows.map(({ id, name, tree }) => {
+  return layout.windows.map(({ id, name, named = false, tree }) => {
     const window = windows.find((each) => each.id === id);
     const panes = new Map(window?.panes.map((pane) => [pane.id, pane]));
     // Of all panes one has the focus, and that of a single one need not be said.
     const says = window?.active === true && layout.windows.length + window.panes.length > 2;
     const node = savedNode(tree as Branch, panes, says, ownShell);
-    return { ...(/^\d*$/.test(name) ? {} : { name }), ...node };
+    return { ...(named ? { name } : {}), ...node };
   });
 }
 
@@ -58,11 +60,16 @@ function savedNode(
   const pane = panes.get(branch.pane ?? "");
   if (pane === undefined) return {};
   const { command, cwd, view, active } = pane;
-  const focus = saysFocus && active ? { focus: true } : {};
-  if (view !== undefined) return { view, ...focus };
+  const { title, keep_after_exit } = branch;
+  const chosen = {
+    ...(title === undefined ? {} : { title }),
+    ...(keep_after_exit === undefined ? {} : { keep_after_exit }),
+    ...(saysFocus && active ? { focus: true } : {}),
+  };
+  if (view !== undefined) return { view, ...chosen };
   const isShell = !command.includes(" ") && shells.has(basename(command));
   const program = !isShell ? { command } : command === ownShell ? {} : { shell: command };
-  return { ...program, ...(cwd === null ? {} : { cwd }), ...focus };
+  return { ...program, ...(cwd === null ? {} : { cwd }), ...chosen };
 }
 
 export function layoutToml(windows: readonly Saved[]): string {

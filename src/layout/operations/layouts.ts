@@ -29,7 +29,8 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
       id: windowId(window.id),
       index: window.index,
       name: content.nameOf(window),
-      tree: treeOf(window.root),
+      ...(window.name === null ? {} : { named: true as const }),
+      tree: treeOf(window.root, arrangement.state.panes),
       tmux: writeTmuxLayout(placePanes(window.root, arrangement.sizeOf(window), window.recent), (id) =>
         Number(id.slice(1)),
       ),
@@ -48,9 +49,13 @@ export const layoutHandlers: Pick<Handlers<"layout", LayoutCall>, LayoutOperatio
 };
 
 /** A tree as it is sent: `layout.set` reads it again. */
-function treeOf(node: LayoutNode): unknown {
-  if (isLeaf(node)) return { pane: node.pane, weight: node.weight };
-  const children = node.children.map(treeOf);
+function treeOf(node: LayoutNode, panes: Windows["panes"]): unknown {
+  if (isLeaf(node)) {
+    const { title, keep } = panes[node.pane] ?? {};
+    const kept = keep == null ? {} : { keep_after_exit: keep };
+    return { pane: node.pane, weight: node.weight, ...(title == null ? {} : { title }), ...kept };
+  }
+  const children = node.children.map((child) => treeOf(child, panes));
   return node.axis === "row" ? { row: children, weight: node.weight } : { column: children, weight: node.weight };
 }
 
