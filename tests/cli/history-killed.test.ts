@@ -56,7 +56,8 @@ describe("a session process that is killed", () => {
     for (const line of ["sleep 0.2; true first", "cat; true second"]) {
       await runs(wsh, "one", line);
       await search(wsh);
-      await wsh.ok("send", "one", "\x04");
+      // At a prompt it would end the shell.
+      if (line.startsWith("cat")) await wsh.ok("send", "one", "\x04");
       await wsh.ok("wait", "one", "prompt");
     }
     await wsh.ok("kill", "one");
