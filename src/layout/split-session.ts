@@ -10,6 +10,7 @@ import { WshError } from "../protocol/errors.ts";
 import { type LayoutEvent, layoutChanges } from "../protocol/layout-events.ts";
 import { formatTarget, parseTarget, type Target, windowId } from "../protocol/names.ts";
 import type { WindowInfo } from "../protocol/session.ts";
+import { meantWindow } from "../protocol/window-target.ts";
 import type { Session } from "../session/session.ts";
 import { askedFirst } from "../session/windows/asked-first.ts";
 import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
@@ -158,7 +159,13 @@ export class SplitSession implements Split {
    */
   place(target: string | undefined): Place {
     const parsed: Target = target === undefined ? { kind: "session_id", id: this.number } : parseTarget(target);
-    return findPlace(this.arrangement.state, parsed, (pane) => this.arrangement.isLiving(pane));
+    const { arrangement, content } = this;
+    return findPlace(
+      arrangement.state,
+      parsed,
+      (pane) => arrangement.isLiving(pane),
+      (each) => content.nameOf(each),
+    );
   }
 
   /**
@@ -225,8 +232,11 @@ export class SplitSession implements Split {
     }
     const found =
       state.windows.find(({ id }) => windowId(id) === target) ??
-      state.windows.find(({ index }) => String(index) === target) ??
-      state.windows.find((each) => content.nameOf(each) === target);
+      meantWindow(
+        state.windows,
+        { kind: "session", name: this.session.name, window: target },
+        { automatic: (each) => content.nameOf(each), id: ({ id }) => windowId(id) },
+      )?.window;
     if (found === undefined) throw new WshError("pane_not_found", `the session has no window '${target}'`);
     const view = new WindowView(arrangement, arrangement.sizeOf(found), content.activity, null, found.id);
     return {

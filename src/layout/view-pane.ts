@@ -13,7 +13,9 @@ export async function viewSocket(
   const target = parseTarget(text);
   const entry = findSession(instance, target);
   if (entry.id === host || (entry.session === number && arrangement.links.has(paneId(entry.id)))) {
-    throw new WshError("nested_session", `session '${text}' would show itself`);
+    throw new WshError("nested_session", `session '${text}' would show itself`, {
+      hint: "A view shows a pane of another session, or another session.",
+    });
   }
   const id = paneId(entry.id);
   if (arrangement.links.has(id)) throw new WshError("invalid_layout", `'${text}' is shown in this session already`);

@@ -109,6 +109,10 @@ export function parseTarget(text: string): Target {
   if (dot === -1) return { kind: "session", name, window };
 
   const pane = rest.slice(dot + 1);
+  // A window's name may contain a dot.
+  if (!indexPattern.test(pane) && !indexPattern.test(window) && isWindowName(rest)) {
+    return { kind: "session", name, window: rest };
+  }
   if (!indexPattern.test(pane)) throw notATarget(text, `${quote(pane)} is not a pane index`);
   return { kind: "session", name, window, pane: Number(pane) };
 }
@@ -125,6 +129,12 @@ export function formatTarget(target: Target): string {
   }
   const window = target.window === undefined ? "" : `:${target.window}`;
   return `${target.name}${window}${target.pane === undefined ? "" : `.${target.pane}`}`;
+}
+
+/** What is said of a target that an instance does not have. */
+export function notFound(target: Target, instance: string): WshError {
+  const what = target.kind === "pane" ? "pane" : target.kind === "window_id" ? "window" : "session";
+  return new WshError("session_not_found", `no ${what} '${formatTarget(target)}' in instance '${instance}'`);
 }
 
 function notATarget(text: string, reason: string): WshError {

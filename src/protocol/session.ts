@@ -5,6 +5,7 @@ import { AgentInfoSchema } from "./agent.ts";
 import { WshError } from "./errors.ts";
 import { formatTarget, type Target } from "./names.ts";
 import { SideSchema } from "./size.ts";
+import { meantWindow } from "./window-target.ts";
 
 export const SessionStateSchema = v.picklist([
   "prompt",
@@ -110,7 +111,7 @@ export type SessionInfo = v.InferOutput<typeof SessionInfoSchema>;
 /**
  * Checks the window and pane that a target names, so that no other is used instead. Passes a session whose windows are
  * unknown (its process has not answered yet).
- * @throws WshError session_not_found
+ * @throws WshError session_not_found, invalid_request when it fits several
  */
 export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, target: Target): void {
   if (info.windows.length === 0) return;
@@ -120,10 +121,10 @@ export function requirePane(info: Pick<SessionInfo, "id" | "name" | "windows">, 
   }
   const { window: wanted, pane } = target;
   if (wanted === undefined || wanted === "") return;
-  const window = info.windows.find(({ index, name }) => String(index) === wanted || name === wanted);
-  const found = pane === undefined ? window : window?.panes.find(({ index }) => index === pane);
-  if (found !== undefined) return;
-  const what = window === undefined ? `window '${wanted}'` : `pane ${pane} in window '${wanted}'`;
+  const meant = meantWindow(info.windows, target, { automatic: ({ name }) => name, id: ({ id }) => id });
+  if (meant !== undefined && (meant.pane === undefined || meant.window.panes.some(({ index }) => index === meant.pane)))
+    return;
+  const what = meant === undefined ? `window '${wanted}'` : `pane ${pane} in window '${wanted}'`;
   throw new WshError("session_not_found", `no session '${formatTarget(target)}': '${info.name}' has no ${what}`);
 }
 

@@ -241,7 +241,8 @@ export async function execFresh(
     { followed: wantsOutput(options), stdinPath: options.stdinPath },
   );
   // From here on the end of the session is the command's end, whatever caused it.
-  return await followFresh(instance, info, options).catch(endedUnderIt);
+  const ending = { whatEnds: `session '${info.name}'` };
+  return await followFresh(instance, info, options).catch((thrown) => endedUnderIt(ending, thrown));
 }
 
 async function followFresh(instance: Instance, info: SessionInfo, options: ExecOptions): Promise<void> {
@@ -286,7 +287,7 @@ async function watch(
     },
   );
   const end = stream === null ? untilFinished(session, id, left.signal) : stream.follow(id, left.signal);
-  const seen = await end.catch(endedUnderIt);
+  const seen = await end.catch((thrown) => endedUnderIt(session, thrown));
   if (seen === undefined) return;
   if (stream !== null && stream.omittedLines > 0) {
     complain(`${stream.omittedLines} lines are missing: they came faster than they were read`);
@@ -315,11 +316,12 @@ function sayItGoesOn({ name }: SessionClient): void {
   complain(`the command is still running in session '${name}'`);
 }
 
-/** The session was ended while its command ran: how the command ended is unknown. Rethrows anything else. */
-function endedUnderIt(thrown: unknown): undefined {
+/** The session or pane was ended while its command ran: how the command ended is unknown. Rethrows anything else. */
+function endedUnderIt({ whatEnds }: Pick<SessionClient, "whatEnds">, thrown: unknown): undefined {
   const error = WshError.from(thrown);
   if (error.code !== "host_unavailable" && error.code !== "session_not_found") throw thrown;
-  complain(`the session was ended: ${error.message}`);
+  const isSaid = error.message.includes(whatEnds);
+  complain(isSaid ? `the command's end is not known: ${error.message}` : `${whatEnds} was ended: ${error.message}`);
   process.exitCode = UNKNOWN;
 }
 

@@ -97,6 +97,14 @@ export class SessionClient implements Disposable {
     return (await connection.request(operation, input, context)) as OperationOutput<N>;
   }
 
+  /** The session, or the pane where the session may go on without it: what is said to be gone with its process. */
+  get whatEnds(): string {
+    const isPart = this.whole !== this.connection || this.servedAt !== null;
+    return isPart && this.info !== null
+      ? `pane '${this.info.pane_id}' of session '${this.name}'`
+      : `session '${this.name}'`;
+  }
+
   private async serving(): Promise<Connection> {
     const { servedAt } = this;
     this.servedAt = null;

@@ -58,7 +58,7 @@ export class ExecStream implements Disposable {
   /**
    * Prints what command `id` writes until it has ended.
    * @returns its record: ended, or running when it was aborted
-   * @throws WshError host_unavailable when the session ends under it
+   * @throws WshError host_unavailable when the session or the pane ends under it
    */
   async follow(id: number, signal: AbortSignal): Promise<CommandRecord> {
     await this.ask(id);
@@ -67,7 +67,7 @@ export class ExecStream implements Disposable {
     this.settle();
     await orUntil(this.over.promise, { signal }, () => {});
     if (this.record !== null && this.queued === 0) return this.record;
-    if (!signal.aborted) throw new WshError("host_unavailable", `session '${this.session.name}' is gone`);
+    if (!signal.aborted) throw new WshError("host_unavailable", `${this.session.whatEnds} is gone`);
     return this.session.call("commands.get", { id });
   }
 

@@ -14,7 +14,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkSessionName, formatTarget, paneId, sessionId, type Target } from "../../protocol/names.ts";
+import { checkSessionName, notFound, paneId, sessionId, type Target } from "../../protocol/names.ts";
 import { withDirectoryLock } from "../lock.ts";
 import { checkRuntimeDir, hostSocket, type Instance } from "../paths.ts";
 import { refused } from "../refused.ts";
@@ -50,7 +50,7 @@ export function listProcesses(instance: Instance): readonly SessionEntry[] {
 export function findSession(instance: Instance, target: Target): SessionEntry {
   const found = lookUp(listProcesses(instance), target);
   if (found !== undefined) return found;
-  throw new WshError("session_not_found", `no session '${formatTarget(target)}' in instance '${instance.name}'`);
+  throw notFound(target, instance.name);
 }
 
 /** As findSession, over a list that the caller has already; undefined when there is none. */

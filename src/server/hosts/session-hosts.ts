@@ -13,7 +13,7 @@ import { watchRegistry } from "../../instance/registry/registry-watch.ts";
 import { EventSchema, PEER_TIMEOUT_MS, type WireEvent } from "../../protocol/control.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
-import { formatTarget, parseTarget, type Target, windowId } from "../../protocol/names.ts";
+import { formatTarget, notFound, parseTarget, type Target, windowId } from "../../protocol/names.ts";
 import { type EndReason, requirePane, type SessionInfo } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
 import { CONTEXT, Host, unavailable, unresponsive } from "./session-host.ts";
@@ -117,7 +117,7 @@ export class Hosts {
       if (!found.isSplit) requirePane(found.info, parsed);
       return found;
     }
-    throw new WshError("session_not_found", `no session '${formatTarget(parsed)}' in instance '${this.instance.name}'`);
+    throw notFound(parsed, this.instance.name);
   }
 
   /**

@@ -9,6 +9,7 @@
 import { WshError } from "../../protocol/errors.ts";
 import { formatTarget, type Target, windowId } from "../../protocol/names.ts";
 import type { Size } from "../../protocol/size.ts";
+import { meantWindow } from "../../protocol/window-target.ts";
 import { extentsIn, type Placement, placePanes } from "../layout/cells.ts";
 import { hasPane, type LayoutNode, leaf, panesOf, removePane } from "../layout/tree.ts";
 
@@ -113,9 +114,15 @@ export interface Place {
  * Finds what a target means within the session it names: an id of a pane or window; `name:window.pane` by index or
  * name; `name:` the focused pane; a bare name, or the session's id, what defaultPane says, whatever is focused.
  * @param isLiving whether a pane's program runs
- * @throws WshError pane_not_found
+ * @param automatic the name that a window has from its program
+ * @throws WshError pane_not_found, invalid_request when several windows fit
  */
-export function findPlace(state: Windows, target: Target, isLiving: (pane: string) => boolean): Place {
+export function findPlace(
+  state: Windows,
+  target: Target,
+  isLiving: (pane: string) => boolean,
+  automatic: (window: WindowEntry) => string,
+): Place {
   if (target.kind === "pane") {
     const pane = formatTarget(target);
     return { window: windowWith(state, pane), pane };
@@ -126,22 +133,18 @@ export function findPlace(state: Windows, target: Target, isLiving: (pane: strin
   }
   if (target.kind === "session" && target.window !== undefined) {
     const wanted = target.window;
-    const window = wanted === "" ? activeWindow(state) : named(state, wanted, target);
-    if (target.pane === undefined) return { window, pane: window.active };
-    const pane = panesIn(window)[target.pane];
-    if (pane === undefined) throw missing(target, `window '${wanted}' has no pane ${target.pane}`);
+    const about = { automatic, id: ({ id }: WindowEntry) => windowId(id) };
+    const meant = wanted === "" ? { window: activeWindow(state) } : meantWindow(state.windows, target, about);
+    if (meant === undefined) throw missing(target, `the session has no window '${wanted}'`);
+    const { window, pane: index } = meant;
+    if (index === undefined) return { window, pane: window.active };
+    const pane = panesIn(window)[index];
+    if (pane === undefined) throw missing(target, `window '${wanted}' has no pane ${index}`);
     return { window, pane };
   }
   const pane = defaultPane(state, isLiving);
   if (pane === undefined) throw missing(target, "the session has no pane any more");
   return { window: windowWith(state, pane), pane };
-}
-
-function named(state: Windows, wanted: string, target: Target): WindowEntry {
-  const found =
-    state.windows.find(({ index }) => String(index) === wanted) ?? state.windows.find(({ name }) => name === wanted);
-  if (found === undefined) throw missing(target, `the session has no window '${wanted}'`);
-  return found;
 }
 
 function missing(target: Target, why: string): WshError {
@@ -180,7 +183,10 @@ export function addWindow(
 /** @throws WshError invalid_layout */
 export function requireFree(state: Windows, index: number, but?: number): void {
   const taken = state.windows.find((window) => window.index === index && window.id !== but);
-  if (taken !== undefined) throw new WshError("invalid_layout", `window ${index} exists already`);
+  if (taken === undefined) return;
+  throw new WshError("invalid_layout", `window ${index} exists already`, {
+    hint: `Choose a free index, such as ${freeIndex(state, index)}, or close or renumber that window first.`,
+  });
 }
 
 export function freeIndex(state: Windows, from: number): number {
