@@ -87,6 +87,8 @@ export interface Served {
   between(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** The session ends by a signal from outside: what is kept of it is brought up to date, and stays. */
   endedFromOutside?(signal: string): Promise<void>;
+  /** The session ends because its restore has failed: what is kept of it stays as it was. */
+  restoreUndone?(): void;
   /** Handles a request that is not of the socket itself. */
   operate(request: PeerRequest, peer: Peer): Promise<unknown>;
   /** Loads the streams that are no terminals. */

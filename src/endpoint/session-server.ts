@@ -26,6 +26,8 @@ const EndSchema = v.object({
   reason: v.picklist(["killed", "server_stopped"]),
   /** The signal that ends the machine or the login: the session is to come back. */
   by: v.optional(v.string()),
+  /** The restore that started it has failed: what is kept of the session stays as it was. */
+  undone: v.optional(v.boolean(), false),
 });
 const CallerGoneSchema = v.object({ id: v.string() });
 
@@ -149,7 +151,8 @@ export class SessionServer implements PeerHandler {
       case "host.ping":
         return {};
       case "host.end": {
-        const { reason, by } = v.parse(EndSchema, request.input);
+        const { reason, by, undone } = v.parse(EndSchema, request.input);
+        if (undone) this.served?.restoreUndone?.();
         if (by !== undefined) await this.served?.endedFromOutside?.(by);
         await session.lifetime.kill(reason);
         return {};

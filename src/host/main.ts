@@ -68,6 +68,8 @@ export async function runHost(): Promise<void> {
   for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => {});
   process.on("SIGTERM", () => void endedFromOutside(session, checkpoints));
   await over.promise;
+  // A write under way would leave what the session's end has removed.
+  await Promise.race([checkpoints?.settled(), Bun.sleep(LAST_MS)]);
   history[Symbol.dispose]();
   await membership
     .leave(instance, ids, session.name)

@@ -104,6 +104,7 @@ export function servedPane(session: Session, place: PanePlace): Served {
       }
       throw new WshError("unknown_method", `this session process knows no request '${op}'`);
     },
+    restoreUndone: () => place.checkpoints()?.undone(),
     endedFromOutside: async (signal) => place.checkpoints()?.lastOf(signal),
     operate,
     clients: async () => (await import("./streams/client-streams.ts")).clientStreams(session),

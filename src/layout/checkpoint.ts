@@ -72,6 +72,11 @@ export class LayoutCheckpoint {
     this.writer.close();
   }
 
+  /** Resolves when no write is under way. */
+  async settled(): Promise<void> {
+    await this.writing;
+  }
+
   private touch(): void {
     if (this.isOver || this.timer !== null) return;
     const ms = Math.max(REST_MS, this.notBefore - performance.now());

@@ -81,6 +81,8 @@ export async function runLayout(): Promise<void> {
     void Promise.race([checkpoint.lastOf("SIGTERM"), Bun.sleep(LAST_MS)]).then(() => session.lifetime.kill("killed"));
   });
   await over.promise;
+  // A write under way would leave what the session's end has removed.
+  await Promise.race([checkpoint.settled(), Bun.sleep(LAST_MS)]);
   split.dispose();
   removeTree(instance, split.number);
   await releaseSession(instance, { ...ids, name: session.name }).catch((error) =>

@@ -1,8 +1,14 @@
 /** A lost session in the form of every list: as it was when it was last saved. */
+import type { OperationOutput } from "../operations/table.ts";
 import { paneId, sessionId, windowId } from "../protocol/names.ts";
 import type { PaneInfo, SessionInfo } from "../protocol/session.ts";
 import type { PaneRecord } from "../store/checkpoint/record.ts";
 import type { LostSession } from "../store/checkpoint/sessions.ts";
+
+/** The panes that do not come back with a session. @param name that it is restored under */
+export function leftOut({ left_out }: LostSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {
+  return left_out.map(({ pane, why }) => ({ session: name, pane_id: paneId(pane), message: why }));
+}
 
 /** @param server the machine's name, by the setting */
 export function lostInfo(lost: LostSession, server: string): SessionInfo {

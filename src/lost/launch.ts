@@ -121,10 +121,11 @@ function isDirectory(path: string): boolean {
 export async function makeRoom(instance: Instance, pane: number): Promise<void> {
   const socket = hostSocket(instance, pane);
   if (processState(socket) !== "alive") return;
-  await endPane(socket, (info) => {
+  const check = (info: SessionInfo | undefined): void => {
     if (info?.state === "lost") return;
     throw new WshError("session_running", `session '${info?.name ?? socket}' runs: there is nothing to restore`);
-  });
+  };
+  await endPane(socket, { check });
   const until = performance.now() + ROOM_MS;
   while (processState(socket) === "alive") {
     if (performance.now() > until) throw new WshError("lock_busy", `the process at ${socket} does not end`);
@@ -132,15 +133,18 @@ export async function makeRoom(instance: Instance, pane: number): Promise<void> 
   }
 }
 
-/** Ends the process at a socket. @param check throws where it is not to be ended */
+/** Ends the process at a socket. @param check throws where it is not to be ended @param undone its restore has failed */
 export async function endPane(
   socket: string,
-  check: (info: SessionInfo | undefined) => void = () => {},
+  {
+    check = () => {},
+    undone = false,
+  }: { readonly check?: (info: SessionInfo | undefined) => void; readonly undone?: boolean },
 ): Promise<void> {
   const { connection, hello } = await Connection.open(socket, "cli", {});
   try {
     check(hello.info);
-    await connection.request("host.end", { reason: "killed" }, { caller: ownCaller, access: "admin" });
+    await connection.request("host.end", { reason: "killed", undone }, { caller: ownCaller, access: "admin" });
   } finally {
     connection.close();
   }

@@ -1,5 +1,6 @@
 /** Makes a lost session run again, under the name, the ids and the layout that it had. */
 import type { Instance } from "../instance/paths.ts";
+import { cleanStale } from "../instance/registry/registry.ts";
 import { WshError } from "../protocol/errors.ts";
 import { checkSessionName } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
@@ -20,6 +21,8 @@ export async function restoreSession(
   const name = as === undefined ? lost.session.name : checkSessionName(as);
   const named: LostSession = { ...lost, session: { ...lost.session, name } };
   for (const { pane } of lost.panes) await makeRoom(instance, pane);
+  // What its processes left in the registry would have its name.
+  await cleanStale(instance);
   if (lost.layout !== null) {
     return restoreSplit(instance, named, lost.layout, restorer);
   }

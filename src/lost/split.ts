@@ -40,8 +40,8 @@ export async function restoreSplit(
     const tree = { ...(layout.tree as object), name, tags, rows, cols, env, nofile };
     await startLayout(instance, { socket: instance.httpSocket, env, nofile, handed: null, session: lost.number, tree });
   } catch (thrown) {
-    // They have written nothing yet, and leave the checkpoint as it was.
-    await Promise.allSettled(started.map((pane) => endPane(hostSocket(instance, pane))));
+    // They leave the checkpoint as it was.
+    await Promise.allSettled(started.map((pane) => endPane(hostSocket(instance, pane), { undone: true })));
     throw thrown;
   }
   const entry = findSession(instance, { kind: "session_id", id: lost.number });

@@ -18,6 +18,12 @@ const FailureSchema = v.object({
   message: v.pipe(v.string(), v.description("what was wrong")),
 });
 
+const LeftOutSchema = v.object({
+  session: v.pipe(v.string(), v.description("name of the session, which runs without it")),
+  pane_id: v.pipe(v.string(), v.description("as it had it")),
+  message: v.pipe(v.string(), v.description("why it did not come back")),
+});
+
 export const checkpointOperations = [
   operation({
     name: "checkpoint.list",
@@ -47,6 +53,7 @@ export const checkpointOperations = [
     }),
     output: v.object({
       restored: v.pipe(v.array(SessionInfoSchema), v.description("the sessions, running again")),
+      left_out: v.pipe(v.array(LeftOutSchema), v.description("panes that did not come back with their session")),
       failed: v.pipe(v.array(FailureSchema), v.description("with all: those that could not be restored")),
     }),
     errors: [

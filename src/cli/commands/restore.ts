@@ -36,6 +36,8 @@ export function register(program: Command): void {
         for (const info of done.restored) await say(`Session '${info.name}' is restored: wsh attach ${info.name}\n`);
         if (done.restored.length === 0 && done.failed.length === 0) await say("No session is lost.\n");
       }
+      for (const { session, pane_id, message } of done.left_out)
+        complain(`session '${session}' is restored without its pane ${pane_id}: ${message}`);
       for (const failure of done.failed) complain(`session '${failure.session}' is not restored: ${failure.message}`);
       if (done.failed.length > 0) process.exitCode = 1;
     });

@@ -145,7 +145,9 @@ async function serve(
 /** A server that stays is what a login or a start of the machine brings back. */
 async function restoreAll(instance: Instance): Promise<void> {
   const { restoreAsked } = await import("../../lost/work.ts");
-  const { failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
+  const { left_out, failed } = await restoreAsked(instance, { all: true }, { env: process.env, starter: "cli" });
+  for (const { session, pane_id, message } of left_out)
+    complain(`session '${session}' is restored without its pane ${pane_id}: ${message}`);
   for (const { session, message } of failed) complain(`session '${session}' is not restored: ${message}`);
 }
 

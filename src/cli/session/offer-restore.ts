@@ -5,9 +5,9 @@
 import fs from "node:fs";
 import type { Instance } from "../../instance/paths.ts";
 import { processState } from "../../instance/registry/liveness.ts";
-import { listSessions, lookUp } from "../../instance/registry/registry.ts";
+import { cleanStale, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { paneId, parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { checkpointsDir, declinedFile } from "../../store/checkpoint/places.ts";
 import type { LostSession } from "../../store/checkpoint/sessions.ts";
@@ -20,14 +20,15 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   const parsed = parseTarget(target);
   const there = lookUp(listSessions(instance), parsed);
   if (there !== undefined && !there.ended && processState(there.socket) !== "dead") return;
-  if (!fs.existsSync(checkpointsDir(instance))) return;
   const { findLost } = await import("../../store/checkpoint/sessions.ts");
   let lost: LostSession;
   try {
     lost = findLost(instance, parsed);
   } catch (thrown) {
-    if (WshError.from(thrown).code === "checkpoint_not_found") return;
-    throw thrown;
+    if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
+    // Of a session that nothing is left of, the name is not either.
+    if (there !== undefined && !there.ended) await cleanStale(instance);
+    return;
   }
   const { values } = await settingsOf(instance);
   const wanted = await isWanted(
@@ -38,6 +39,7 @@ export async function offerFor(instance: Instance, target: string): Promise<void
   if (!wanted) throw new WshError("session_lost", `session '${lost.session.name}' is lost: ${lost.why}`);
   const { restoreSession } = await import("../../lost/restore.ts");
   await restoreSession(instance, lost, undefined, { env: process.env, starter: "cli" });
+  sayLeftOut(lost);
 }
 
 /** Before plain `wsh` makes a session. @returns the session to attach to, where one alone came back */
@@ -58,12 +60,18 @@ export async function offerAll(instance: Instance): Promise<SessionInfo | null> 
   for (const one of lost) {
     try {
       restored.push(await restoreSession(instance, one, undefined, { env: process.env, starter: "cli" }));
+      sayLeftOut(one);
     } catch (thrown) {
       complain(`session '${one.session.name}' is not restored: ${WshError.from(thrown).message}`);
     }
   }
   if (restored.length > 1) complain(`restored: ${restored.map(({ name }) => name).join(", ")}`);
   return restored.length === 1 ? (restored[0] ?? null) : null;
+}
+
+function sayLeftOut({ left_out, session }: LostSession): void {
+  for (const { pane, why } of left_out)
+    complain(`session '${session.name}' is restored without its pane ${paneId(pane)}: ${why}`);
 }
 
 async function isWanted(

@@ -8,6 +8,7 @@
 import type { Logger } from "../../instance/log/log.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Settings } from "../../instance/settings/table.ts";
+import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
 import { PartWriter } from "../../store/checkpoint/part-writer.ts";
 import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
@@ -68,7 +69,7 @@ export class Checkpoints implements Disposable {
       session.events.on("tagged", touch),
       session.events.on("resized", touch),
       session.events.on("info", () => this.infoChanged()),
-      session.events.on("destroyed", () => this.over()),
+      session.events.on("destroyed", ({ reason }) => this.over(reason)),
     ];
     if (resumed !== null) this.followResumed(resumed);
     if (port.isRestored) this.writing = this.claim();
@@ -98,6 +99,19 @@ export class Checkpoints implements Disposable {
     await this.writeNow(signal).catch((error) => this.failed(error));
     this.stop();
     this.writer?.close();
+  }
+
+  /** The restore that started this process has failed: what it came from stays as it is. */
+  undone(): void {
+    if (this.isOver) return;
+    this.isKept = true;
+    this.stop();
+    this.writer?.close();
+  }
+
+  /** Resolves when no write is under way. */
+  async settled(): Promise<void> {
+    await this.writing;
   }
 
   [Symbol.dispose](): void {
@@ -225,11 +239,12 @@ export class Checkpoints implements Disposable {
     for (const off of this.listeners) off();
   }
 
-  private over(): void {
+  private over(reason?: EndReason): void {
     if (this.isOver || this.isKept) return;
     this.stop();
-    // Of a session that was restored and has not been written since, what it came from stays.
-    if (this.port.isRestored && this.written === "") this.writer?.close();
+    // A program that fails as soon as it is restored was not ended by anyone: what it came from stays.
+    const hasFailed = reason === "exited" && this.port.session.exit?.code !== 0;
+    if (hasFailed && this.port.isRestored && this.written === "") this.writer?.close();
     else this.writer?.remove();
   }
 }

@@ -89,8 +89,13 @@ const actions = {
     return { status: "restarted", session, pid, state };
   },
   restore: async (session: string, ask: Ask) => {
-    const { restored } = await ask("checkpoint.restore", { session });
-    return { status: "restored", session: restored[0]?.name ?? session };
+    const { restored, left_out } = await ask("checkpoint.restore", { session });
+    const without = left_out.map(({ pane_id, message }) => ({ pane: pane_id, message }));
+    return {
+      status: "restored",
+      session: restored[0]?.name ?? session,
+      ...(without.length === 0 ? {} : { left_out: without }),
+    };
   },
   clear: async (session: string, ask: Ask) => {
     const { output_cursor } = await ask("session.clear", {}, session);

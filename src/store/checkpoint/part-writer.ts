@@ -79,6 +79,15 @@ export class PartWriter {
     blocks: (history: { readonly generation: number; readonly first: number; readonly end: number } | null) => Block[],
   ): Promise<void> {
     if (this.isOver) return;
+    try {
+      await this.writeNext(source, blocks);
+    } finally {
+      // What this write made after the part was removed.
+      if (this.isRemoved) removePart(this.directory, this.part);
+    }
+  }
+
+  private async writeNext(source: HistorySource | null, blocks: Parameters<PartWriter["write"]>[1]): Promise<void> {
     await this.begin();
     if (this.isOver) return;
     const generation = this.generation + 1;
@@ -93,7 +102,6 @@ export class PartWriter {
       // The folder may have been deleted meanwhile: by `wsh forget`, or because the session is over.
       if (this.isOver) throw new Error("the checkpoint was removed");
       await fs.promises.rename(beside, path);
-      if (this.isRemoved) removePart(this.directory, this.part);
     } catch (error) {
       await fs.promises.rm(beside, { force: true });
       if (this.isRemoved) return;

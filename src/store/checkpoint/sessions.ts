@@ -30,6 +30,8 @@ export interface LostSession {
   readonly layout: LayoutRecord | null;
   /** Oldest first; at least one. */
   readonly panes: readonly PaneRecord[];
+  /** Panes that it had and that cannot come back. */
+  readonly left_out: readonly { readonly pane: number; readonly why: string }[];
   /** Part of it cannot be read. */
   readonly damaged: boolean;
 }
@@ -54,6 +56,12 @@ export function lostNumbers(instance: Instance, living: ReadonlySet<number>): nu
     .flatMap((name) => sessionOfDir(name) ?? [])
     .filter((number) => !living.has(number) && !isAlive(instance, number))
     .sort((a, b) => a - b);
+}
+
+/** Whether a process writes or serves any session that something is kept of; or has been killed just now. */
+export function areHeld(instance: Instance): boolean {
+  const all = safely(() => fs.readdirSync(checkpointsDir(instance))) ?? [];
+  return all.flatMap((name) => sessionOfDir(name) ?? []).some((number) => isAlive(instance, number));
 }
 
 /** Whether a process writes the session's checkpoints; processes that only show what is left do not. */
@@ -110,17 +118,20 @@ export function readSession(number: number, directory: string): LostSession | nu
   const layout = parts.includes("layout") ? layoutOf(directory) : null;
   const wanted = layout?.panes ?? parts.filter((part) => part !== "layout").map((part) => Number(part.slice(1)));
   let failure: unknown = null;
+  const leftOut: { pane: number; why: string }[] = [];
   const panes = wanted
     .sort((a, b) => a - b)
     .flatMap((pane): StoredPane[] => {
       try {
         return [readPane(directory, pane)];
       } catch (thrown) {
-        if (WshError.from(thrown).code !== "checkpoint_not_found") failure ??= thrown;
+        const { code, message } = WshError.from(thrown);
+        if (code !== "checkpoint_not_found") failure ??= thrown;
+        leftOut.push({ pane, why: message });
         return [];
       }
     });
-  const [first] = panes;
+  const [first, ...rest] = panes;
   if (first === undefined) {
     if (failure !== null) throw failure;
     return null;
@@ -135,8 +146,17 @@ export function readSession(number: number, directory: string): LostSession | nu
     why: whyLost(layout ?? first.record),
     layout,
     panes: (layout === null ? [first] : panes).map(({ record }) => record),
+    left_out: layout === null ? [...leftOut, ...rest.map(withoutLayout)].sort(byPane) : leftOut,
     damaged: failure !== null || panes.some(({ damaged }) => damaged),
   };
+}
+
+function withoutLayout({ record: { pane } }: StoredPane): { pane: number; why: string } {
+  return { pane, why: "how the session's panes lie is not kept, or cannot be read" };
+}
+
+function byPane(a: { readonly pane: number }, b: { readonly pane: number }): number {
+  return a.pane - b.pane;
 }
 
 function layoutOf(directory: string): LayoutRecord | null {

@@ -148,6 +148,58 @@ test("ending a session leaves nothing; SIGTERM, as when the machine ends, leaves
   expect(info).toMatchObject({ name: "b", state: "lost", lost: { why: "ended by SIGTERM" } });
 });
 
+test("what was just restored and is ended is gone, too", async () => {
+  await using wsh = new Wsh();
+  await lose(wsh);
+  await wsh.ok("restore", "dev");
+  await wsh.ok("kill", "dev");
+  await until("its process to be gone", () => wsh.processes().every(({ command }) => !command.endsWith(" host")));
+  expect(fs.existsSync(folderOf(wsh))).toBe(false);
+  expect(await wsh.ok("list")).toBe("No active sessions.\n");
+  expect(await wsh.ok("restore", "--all")).toBe("No session is lost.\n");
+});
+
+test("of one that was killed before anything was kept, it is not said that it runs", async () => {
+  await using wsh = new Wsh({ env: { WSH_CHECKPOINT: "off" } });
+  await wsh.session("dev");
+  await kill(wsh);
+  expect((await wsh.run("restore", "dev")).stderr).toContain("no lost session 'dev'");
+});
+
+test("ended while its checkpoint is being written, it leaves nothing", async () => {
+  await using wsh = new Wsh();
+  for (let number = 1; number <= 4; number++) {
+    const name = `s${number}`;
+    await wsh.session(name);
+    await wsh.ok("exec", name, "--", "seq 1 20000");
+    await until("the folder", () => fs.existsSync(folderOf(wsh, number)));
+    await wsh.ok("kill", name);
+    await until("its process to be gone", () => wsh.processes().every(({ command }) => !command.endsWith(" host")));
+    expect(fs.existsSync(folderOf(wsh, number))).toBe(false);
+  }
+});
+
+test("all are restored right after the kill, before the kernel has freed their locks", async () => {
+  await using wsh = new Wsh();
+  for (const [name, number] of [
+    ["a", 1],
+    ["b", 2],
+  ] as const) {
+    await wsh.session(name);
+    await wsh.ok("exec", name, "--", `echo in ${name}`);
+    await written(wsh, `in ${name}`, number, number);
+  }
+  // As a process that was killed does until the kernel has freed its memory, another one holds the lock for a while.
+  const lock = join(folderOf(wsh), "p1.lock");
+  await kill(wsh);
+  const holder = Bun.spawn(["flock", lock, "sh", "-c", "echo held; exec sleep 0.1"], { stdout: "pipe" });
+  await holder.stdout.getReader().read();
+  const output = await wsh.ok("restore", "--all");
+  await holder.exited;
+  expect(output).toContain("Session 'a' is restored");
+  expect(output).toContain("Session 'b' is restored");
+});
+
 test("nothing is kept of a private session, nor while a password is asked for", async () => {
   await using wsh = new Wsh();
   await wsh.session("secret", "--private");

@@ -99,7 +99,37 @@ test("SIGTERM to all of them, as when the machine ends; a pane that cannot be re
   const taken = await wsh.session("other");
   expect((await wsh.run("restore", "@s1", "--as", "other")).stderr).toContain("a session named 'other' exists already");
   expect(taken.name).toBe("other");
-  await wsh.ok("restore", "@s1", "--as", "again");
+  const restored = await wsh.run("restore", "@s1", "--as", "again", "--json");
+  expect(restored.stderr).toContain(`session 'again' is restored without its pane ${second}: no generation of`);
+  expect(JSON.parse(restored.stdout).left_out).toMatchObject([{ session: "again", pane_id: second }]);
   const panes = (await http.get("/sessions/again/panes")).body as PaneOf[];
   expect(panes.map(({ id }) => id).sort()).toEqual(made.filter((pane) => pane !== second).sort());
 }, 90_000);
+
+test("it is restored, or offered, without anyone having listed sessions since; of what is gone nothing is left", async () => {
+  await using wsh = new Wsh();
+  const split = async (): Promise<void> => {
+    await wsh.ok("split", "dev");
+    await until("the layout to be written", () => {
+      try {
+        return readLayout(folderOf(wsh)).record.panes.length > 1;
+      } catch {
+        return false;
+      }
+    });
+    const { panes } = readLayout(folderOf(wsh)).record;
+    await until("both panes to be written", () => panes.every((pane) => textOf(wsh, pane) !== ""));
+    await kill(wsh);
+  };
+  await wsh.session("dev");
+  await split();
+  expect((await wsh.run("attach", "dev")).stderr).toContain("session 'dev' is lost");
+  expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
+  await wsh.shows("@1", /restored: above/);
+  await kill(wsh);
+  expect(await wsh.ok("restore", "--all")).toContain("Session 'dev' is restored");
+  await kill(wsh);
+  await wsh.ok("forget", "--all", "--yes");
+  const { stderr } = await wsh.run("attach", "dev");
+  expect(stderr).toContain("no session 'dev'");
+}, 60_000);
