@@ -17,7 +17,6 @@ import { CHECKPOINT_VERSION, type LayoutRecord } from "../store/checkpoint/recor
 import { removeSession, thisMachine } from "../store/checkpoint/sessions.ts";
 import type { Arrangement, Exit } from "./arrangement.ts";
 import type { Content } from "./content.ts";
-import { OWN_CONTEXT } from "./pane-link.ts";
 import { type Stored, treeOf } from "./tree-file.ts";
 
 /** From the last change to writing, in ms. */
@@ -66,9 +65,7 @@ export class LayoutCheckpoint {
     this.isOver = true;
     clearTimeout(this.timer ?? undefined);
     const links = [...this.port.arrangement.links.values()];
-    await Promise.allSettled(
-      links.map((link) => link.request("host.end", { reason: "killed", by: signal }, OWN_CONTEXT)),
-    );
+    await Promise.all(links.map((link) => link.endProgram(signal)));
     this.writer.close();
   }
 

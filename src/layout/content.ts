@@ -46,6 +46,8 @@ export class Content implements PaneRef {
   constructor(
     private readonly arrangement: Arrangement,
     private readonly view: () => WindowView,
+    /** Ends the processes of panes that have left the layout, and resolves when they have ended. */
+    private readonly endLeft: () => Promise<void>,
   ) {
     arrangement.events.on("over", (exit) => {
       this.exit = exit;
@@ -240,8 +242,14 @@ export class Content implements PaneRef {
   }
 
   private async end(): Promise<void> {
-    if (this.exit !== null || this.ending) return;
+    if (this.ending) return;
     this.ending = true;
+    if (this.exit === null) await this.endPanes();
+    // Only now: a process that was asked already is found no more, and its answer was awaited.
+    await this.endLeft();
+  }
+
+  private async endPanes(): Promise<void> {
     const { links } = this.arrangement;
     await this.arrangement.change(() => {
       for (const { id, isView } of [...links.values()]) if (isView) this.arrangement.remove(id, EXIT_UNKNOWN);

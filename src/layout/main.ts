@@ -13,7 +13,7 @@ import { type LayoutSpec, LayoutSpecSchema } from "../instance/launch/layout-spe
 import { reportFailure, reportReady } from "../instance/launch/report.ts";
 import { createLogger, type Logger } from "../instance/log/log.ts";
 import { hostSocket, type Instance, prepareRuntimeDir, resolveInstance } from "../instance/paths.ts";
-import { claimSocket, handOverSession, takeOverSession } from "../instance/registry/members.ts";
+import { claimSocket, handOverSession, memberSockets, takeOverSession } from "../instance/registry/members.ts";
 import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
@@ -26,6 +26,7 @@ import type { KeyboardState } from "../session/keyboard.ts";
 import type { QuestionsState } from "../session/questions/types.ts";
 import { Session } from "../session/session.ts";
 import { oldestFirst, oneWindow, paneEntry, type Windows } from "../session/windows/state.ts";
+import { endProcesses } from "../wire/end-processes.ts";
 import { Arrangement } from "./arrangement.ts";
 import { LayoutCheckpoint } from "./checkpoint.ts";
 import { Content } from "./content.ts";
@@ -140,10 +141,14 @@ async function begin() {
       }),
     });
     let view: WindowView | null = null;
-    const content = new Content(arrangement, () => {
-      view ??= new WindowView(arrangement, area, content.activity);
-      return view;
-    });
+    const content = new Content(
+      arrangement,
+      () => {
+        view ??= new WindowView(arrangement, area, content.activity);
+        return view;
+      },
+      () => endProcesses(memberSockets(instance, start.session), { reason: "killed" }),
+    );
     const { session: number, name } = start;
     const session = new Session<Content>(
       {

@@ -16,6 +16,7 @@ import { type Message, messageJson, messageTypes } from "../protocol/messages.ts
 import { type PaneInfo, type SessionInfo, SessionInfoSchema } from "../protocol/session.ts";
 import type { Size } from "../protocol/size.ts";
 import { Connection, type RequestContext } from "../wire/connection.ts";
+import { endProcess } from "../wire/end-processes.ts";
 
 /** Shortest time between two questions for the info of a pane that changes all the time, in ms. */
 const INFO_MS = 250;
@@ -136,10 +137,14 @@ export class PaneLink {
     return this.connection.request(op, input, context);
   }
 
-  /** Ends the pane's program; a view is only shown no more. Resolves when it has ended, or cannot be asked. */
-  async endProgram(): Promise<void> {
+  /**
+   * Ends the pane's program; a view is only shown no more. Resolves when it has ended, or cannot be asked.
+   * @param by the signal that ends the whole session from outside
+   */
+  async endProgram(by?: string): Promise<void> {
     if (this.isView) this.close();
-    else await this.request("host.end", { reason: "killed" }).catch(() => {});
+    // Over a connection of its own: this one is closed with its stream, long before a program that resists has ended.
+    else await endProcess(this.socket, { reason: "killed", by }).catch(() => {});
   }
 
   /** Time since something happened in the pane, in ms. */

@@ -115,3 +115,60 @@ test("the last pane, started again as soon as it has ended, stays with the layou
   expect(await wsh.list()).toMatchObject([{ name: "dev", running: true }]);
   expect(wsh.processes().filter(({ command }) => command.endsWith(" layout-process"))).toHaveLength(1);
 });
+
+test("stop ends what is kept of panes that have ended, and of sessions of several panes that are over", async () => {
+  for (const withServer of [true, false]) {
+    await using all = await splitServer();
+    const { wsh, http, panes, server } = all;
+    await wsh.session("dev");
+    await http.post("/sessions/dev/panes", { command: "echo gone; exit 3" });
+    await until("one pane", async () => (await panes("dev")).length === 1);
+    await wsh.session("over");
+    await http.post("/sessions/over/panes", { command: "exit 4" });
+    await until("one pane", async () => (await panes("over")).length === 1);
+    await wsh.ok("send", "over", "--enter", "exit 5");
+    await until("its end", async () => (await wsh.list()).length === 1);
+    if (!withServer) await server.kill("SIGTERM");
+    await wsh.ok("stop");
+    await until("no process", async () =>
+      wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
+    );
+  }
+}, 60_000);
+
+test("kill ends what is kept of a session's panes that have ended, whether the session runs or has ended", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  for (const isOver of [false, true]) {
+    await wsh.session("dev");
+    await http.post("/sessions/dev/panes", { command: "exit 3" });
+    await until("one pane", async () => (await panes("dev")).length === 1);
+    if (isOver) {
+      await wsh.ok("send", "dev", "--enter", "exit 5");
+      await until("its end", async () => (await wsh.list()).length === 0);
+    }
+    await wsh.ok("kill", "dev");
+    await until("no process", async () =>
+      wsh.processes().every(({ command }) => !/ host$| layout-process$/.test(command)),
+    );
+  }
+});
+
+test("kill of a session of several panes answers when the last program is gone, as with one pane", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { command: "trap '' HUP TERM INT; echo deaf; sleep 713; sleep 714" });
+  await until("the trap", async () => (await wsh.screen("dev:0.1")).includes("deaf"));
+  const pids = (await panes("dev")).map(({ pid }) => pid);
+  await wsh.ok("kill", "dev");
+  expect(pids.filter((pid) => isThere(pid))).toEqual([]);
+}, 30_000);
+
+function isThere(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -9,7 +9,8 @@ export function register(program: Command): void {
   program
     .command("kill <name...>")
     .description(
-      "End sessions: SIGHUP to all of their processes, SIGKILL to those left after the setting kill_grace_ms.\n" +
+      "End sessions: SIGHUP to the programs in their panes, SIGKILL to those left after the setting kill_grace_ms.\n" +
+        "What a program made independent of its terminal (nohup, setsid) goes on.\n" +
         "A session process that does not answer is killed.",
     )
     .action(async (names: string[], _options, command: Command) => {

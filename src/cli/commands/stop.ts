@@ -1,10 +1,12 @@
 /** `wsh stop`: ends every session and the server; without a server, ends the sessions itself. */
 import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
+import { memberSockets } from "../../instance/registry/members.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
 import { isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
+import { endProcesses } from "../../wire/end-processes.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
 import { askServer } from "../server-client.ts";
@@ -55,6 +57,8 @@ async function endSessions(instance: Instance): Promise<number> {
       endSession(instance, session === null ? paneId(id) : sessionId(session), "server_stopped"),
     ),
   );
+  // What is kept of panes that have left their layout, or whose session has ended.
+  await endProcesses(memberSockets(instance, null), { reason: "server_stopped" });
   await cleanStale(instance);
   const refused = ends.flatMap((end) => (end.status === "rejected" ? [WshError.from(end.reason)] : []));
   const trouble = refused.find(({ code }) => code !== "session_not_found" && code !== "host_unavailable");

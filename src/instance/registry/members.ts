@@ -138,6 +138,16 @@ export function membersOf(instance: Instance, session: number): number[] {
   return own.flatMap(({ host }) => host ?? []).sort((a, b) => a - b);
 }
 
+/**
+ * Sockets of living processes that belong to a session, or to any; those of panes that have left the layout, too.
+ * @param session null: any
+ */
+export function memberSockets(instance: Instance, session: number | null): string[] {
+  const own = snapshot(instance).members.filter((member) => session === null || member.session === session);
+  const sockets = own.flatMap(({ host }) => host ?? []).map((host) => hostSocket(instance, host));
+  return sockets.filter((socket) => processState(socket) === "alive");
+}
+
 /** Puts a pane's process into another session. */
 export async function moveMember(instance: Instance, id: number, from: number, to: number): Promise<void> {
   await withDirectoryLock(instance.hostsDir, () => {
