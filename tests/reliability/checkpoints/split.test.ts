@@ -1,6 +1,7 @@
 /** A session of four panes whose processes were killed comes back as it was. */
 import { expect, test } from "bun:test";
 import fs from "node:fs";
+import { hostSocket } from "../../../src/instance/paths.ts";
 import { readLayout } from "../../../src/store/checkpoint/part-reader.ts";
 import { Http } from "../../support/http.ts";
 import { until } from "../../support/until.ts";
@@ -127,7 +128,15 @@ test("it is restored, or offered, without anyone having listed sessions since; o
   expect(await wsh.ok("restore", "dev")).toBe("Session 'dev' is restored: wsh attach dev\n");
   await wsh.shows("@1", /restored: above/);
   await kill(wsh);
+  // One pane cannot be started: the other, which was, takes nothing of what is kept with it.
+  const [, second = 0] = readLayout(folderOf(wsh)).record.panes;
+  const place = hostSocket(wsh.instance, second);
+  fs.rmSync(place, { force: true });
+  fs.mkdirSync(place);
+  expect((await wsh.run("restore", "dev")).code).toBe(1);
+  fs.rmdirSync(place);
   expect(await wsh.ok("restore", "--all")).toContain("Session 'dev' is restored");
+  await wsh.shows(`@${second}`, /restored: above/);
   await kill(wsh);
   await wsh.ok("forget", "--all", "--yes");
   const { stderr } = await wsh.run("attach", "dev");
