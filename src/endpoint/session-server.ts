@@ -169,7 +169,6 @@ export class SessionServer implements PeerHandler {
         return {};
       case "host.shown_in":
         return this.shownIn(session);
-      case "host.attach":
       case "host.help":
       case "host.look":
       case "host.written":
@@ -178,6 +177,8 @@ export class SessionServer implements PeerHandler {
       case "host.release":
       case "host.give_back":
       case "host.colors":
+        return this.inTurn(request, peer);
+      case "host.attach":
       case "host.client":
       case "host.subscribe":
       case "host.follow":
@@ -213,6 +214,17 @@ export class SessionServer implements PeerHandler {
         around.add(stream.around);
     }
     return { name, shown_in: [...around] };
+  }
+
+  /** What is asked of a stream has its turn among what is typed there, also while the code of streams is being loaded. */
+  private inTurn(request: PeerRequest, peer: Peer): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const { code } = this;
+    if (code.now === null) code.load().catch(reject);
+    code.inOrder(() => {
+      if (code.now !== null) this.streaming(request, peer, code.now).then(resolve, reject);
+    });
+    return promise;
   }
 
   private async streaming(request: PeerRequest, peer: Peer, code: Streams): Promise<unknown> {

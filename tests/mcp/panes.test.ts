@@ -268,7 +268,11 @@ describe("layouts", () => {
     await must("wsh_layout", { session: two, action: "focus" });
     await must("wsh_layout", { session: "dev", action: "rotate" });
     expect((await must("wsh_layout", { session: two, action: "zoom" })).windows[0]).toMatchObject({ zoomed: true });
+    const { pane: behind } = await must("wsh_create_pane", { session: "dev" });
+    const [{ zoomed, panes: now }] = (await must("wsh_layout", { session: "dev", action: "get" })).windows;
+    expect([zoomed, now.find(({ id }: { id: string }) => id === behind)]).toMatchObject([true, { hidden: true }]);
     expect((await must("wsh_layout", { session: two, action: "zoom", on: false })).windows[0].zoomed).toBeUndefined();
+    await must("wsh_close_pane", { pane: behind });
     for (const [wrong, code] of [
       [{ action: "preset" }, "invalid_request"],
       [{ action: "resize" }, "invalid_request"],

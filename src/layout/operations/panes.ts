@@ -205,6 +205,7 @@ export function commitOrUndo(commit: () => void, undo: () => void): void {
 
 /** Size that a pane of a value has; the whole window for one that is not shown. */
 export function cellsOf(state: Windows, pane: string, area: Size): Size {
-  const box = placementOf(windowWith(state, pane), area).boxes.get(pane);
+  // Behind a zoomed pane it has the cells that it gets when that ends.
+  const box = placementOf({ ...windowWith(state, pane), zoomed: false }, area).boxes.get(pane);
   return box === undefined ? area : { rows: box.rows, cols: box.cols };
 }

@@ -61,8 +61,9 @@ export function split(state: Windows, made: PaneEntry, change: SplitChange, area
   const cells = cellsOf(change.size, own);
   const request = { pane: change.pane, made: made.id, side: change.side, ...(cells === undefined ? {} : { cells }) };
   const root = (change.whole ? splitWindow : splitPane)(window.root, request, extentsIn(placement), own);
-  const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id], zoomed: false };
+  const added: WindowEntry = { ...window, root, recent: [...window.recent, made.id] };
   const next = putPane(putWindow(state, added), made);
+  // A pane that is put beside a zoomed one waits behind it: nobody's view changes unasked.
   return change.focus ? focusWindow(focusPane(next, made.id), window.id) : next;
 }
 
