@@ -27,6 +27,8 @@ import type { WindowView } from "./view.ts";
 const EXIT_UNKNOWN: Exit = { code: null, signal: null };
 /** Longest wait for a pane's process to say what its program reads, or to type for it, in ms. */
 const PANE_MS = 2_000;
+/** Longest wait for a pane's process to say how it is, in ms: a list is not held up by one that hangs. */
+const REFRESH_MS = 500;
 
 interface ContentEvents {
   alternate: boolean;
@@ -163,9 +165,10 @@ export class Content implements PaneRef {
     for (const link of this.arrangement.links.values()) link.close();
   }
 
-  /** Asks the panes whose info may be out of date. */
+  /** Asks the panes whose info may be out of date; one that hangs is shown as it was. */
   async refresh(): Promise<void> {
-    await Promise.all([...this.arrangement.links.values()].map((link) => link.refresh()));
+    const limits = { ms: REFRESH_MS };
+    await Promise.all([...this.arrangement.links.values()].map((link) => orUntil(link.refresh(), limits, () => {})));
   }
 
   windows(): WindowInfo[] {
