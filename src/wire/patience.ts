@@ -19,17 +19,19 @@ const LOOK_MS = 250;
 export function patience(path: string, timeoutMs: number, over: () => void): () => void {
   const started = performance.now();
   let quiet = 0;
-  let timer = setTimeout(look, timeoutMs);
+  let pid: number | null = null;
+  let timer = setTimeout(begin, timeoutMs);
+  function begin(): void {
+    // That wakes a process at rest for a moment: its state is looked at later.
+    const outcome = platform().sockets.connect(path);
+    pid = outcome.kind === "connected" ? outcome.pid : null;
+    timer = setTimeout(look, LOOK_MS);
+  }
   function look(): void {
-    quiet = isAtWork(path) ? 0 : quiet + 1;
+    const isAtWork = pid !== null && platform().processes.stat(pid)?.state === "running";
+    quiet = isAtWork ? 0 : quiet + 1;
     if (quiet === 2 || performance.now() - started >= Math.max(timeoutMs, BUSY_TIMEOUT_MS)) over();
     else timer = setTimeout(look, LOOK_MS);
   }
   return () => clearTimeout(timer);
-}
-
-function isAtWork(path: string): boolean {
-  const outcome = platform().sockets.connect(path);
-  if (outcome.kind !== "connected" || outcome.pid === null) return false;
-  return platform().processes.stat(outcome.pid)?.state === "running";
 }
