@@ -181,7 +181,7 @@ describe("a token for one session", () => {
     expect(await answers("two")).toEqual(ofNobody);
     expect(await answers("two:0.0")).toEqual(await answers("nobody:0.0"));
     expect(await answers("two:7")).toEqual(await answers("nobody:7"));
-    expect(await answers(id)).toEqual(await answers("@999"));
+    expect(await answers(id)).toEqual(await answers("@s999"));
     for (const name of ["two", "free"]) {
       const renamed = await gateway.tcp("/sessions/one", { token, method: "PATCH", json: { name } });
       expect(await code(renamed), name).toBe("access_denied");
