@@ -115,6 +115,22 @@ export const StepResultSchema = v.object({
 });
 export type StepResult = v.InferOutput<typeof StepResultSchema>;
 
+/** The result of a step that was not run. @param output_cursor where the step before it ended */
+export function skippedStep({ name }: Pick<StepResult, "name">, output_cursor: number) {
+  return {
+    ...(name === undefined ? {} : { name }),
+    state: "skipped",
+    exit_code: null,
+    signal: null,
+    output: "",
+    omitted_lines: 0,
+    duration_ms: null,
+    cwd: null,
+    command_id: null,
+    output_cursor,
+  } as const satisfies StepResult;
+}
+
 /** One command's fields are at the top level; several are in `steps`, beside the last one's cursor. */
 export const ExecResultSchema = v.object({
   session: v.string(),

@@ -1,6 +1,13 @@
 /** The results of an exec's steps, from the record of the command or from the text where there is no record. */
 
-import type { CommandRecord, ExecState, OnTimeout, Step, StepResult } from "../../protocol/commands.ts";
+import {
+  type CommandRecord,
+  type ExecState,
+  type OnTimeout,
+  type Step,
+  type StepResult,
+  skippedStep,
+} from "../../protocol/commands.ts";
 import type { ProgramState } from "../state/classify.ts";
 import { cutOutput, cutToEnd } from "../text/cut-output.ts";
 import type { KeptLines } from "../text/kept-lines.ts";
@@ -22,18 +29,7 @@ export class StepResults {
   constructor(private readonly port: ResultsPort) {}
 
   skipped(step: Step): StepResult {
-    return {
-      ...(step.name === undefined ? {} : { name: step.name }),
-      state: "skipped",
-      exit_code: null,
-      signal: null,
-      output: "",
-      omitted_lines: 0,
-      duration_ms: null,
-      cwd: null,
-      command_id: null,
-      output_cursor: this.port.text.offset,
-    };
+    return skippedStep(step, this.port.text.offset);
   }
 
   ofRecord(step: Step, state: ExecState, record: CommandRecord, limit: number): StepResult {

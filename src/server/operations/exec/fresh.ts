@@ -4,7 +4,7 @@
  */
 import type { CallContext } from "../../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../../operations/table.ts";
-import { MAX_PARALLEL, type Step, stepsOf } from "../../../protocol/commands.ts";
+import { MAX_PARALLEL, type Step, skippedStep, stepsOf } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { stepFilters } from "../../../protocol/output-filter.ts";
 import type { SessionInfo } from "../../../protocol/session.ts";
@@ -115,19 +115,7 @@ async function inSequence(
 }
 
 function skipped(step: Step, before: Result): Result {
-  return {
-    ...(step.name === undefined ? {} : { name: step.name }),
-    session: before.session,
-    state: "skipped",
-    exit_code: null,
-    signal: null,
-    output: "",
-    omitted_lines: 0,
-    duration_ms: null,
-    cwd: null,
-    command_id: null,
-    output_cursor: before.output_cursor,
-  };
+  return { ...skippedStep(step, before.output_cursor), session: before.session };
 }
 
 async function runInOwnSession(
