@@ -8,6 +8,7 @@
  */
 import { BOLD, type Cell, FAINT, type Grid, INVERSE, plainStyle, type Row, type Style } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
+import { inAscii } from "./ascii.ts";
 import { type Box, Canvas } from "./canvas.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
 
@@ -283,16 +284,6 @@ function dim(row: Row): Row {
   const made = row.map((cell): Cell => ({ ...cell, style: { ...cell.style, flags: cell.style.flags | FAINT } }));
   dimmed.set(row, made);
   return made;
-}
-
-/** Signs of ours at a terminal that shows no UTF-8. */
-const plainSigns: Readonly<Record<string, string>> = {
-  ...{ "─": "-", "│": "|", "╭": "+", "╮": "+", "╰": "+", "╯": "+" },
-  ...{ "↑": "^", "↓": "v", "↕": "|", "·": "-", "…": ".", "•": "*" },
-};
-
-function inAscii(text: string): string {
-  return text.replace(/[─│╭╮╰╯↑↓↕·…•]/g, (sign) => plainSigns[sign] ?? sign);
 }
 
 /** @param ascii for a terminal that shows no UTF-8 */

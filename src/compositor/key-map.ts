@@ -5,6 +5,7 @@
  * that does not fit is cut between its rows, and this is said. Runs once per frame while it is shown.
  */
 import { BOLD, type Grid, INVERSE, plainStyle, type Style } from "../protocol/grid.ts";
+import { inAscii } from "./ascii.ts";
 import { type Box, Canvas } from "./canvas.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
 
@@ -22,6 +23,8 @@ export interface KeyMapOptions {
   readonly from?: number;
   /** The table may fill the terminal. */
   readonly whole?: boolean;
+  /** For a terminal that shows no UTF-8. */
+  readonly ascii?: boolean;
 }
 
 /** Cells between two columns, and between a key and what it does. */
@@ -37,7 +40,7 @@ function widthOf(text: readonly Cluster[]): number {
   return text.reduce((sum, { width }) => sum + width, 0);
 }
 
-function cut(text: readonly Cluster[]): readonly Cluster[] {
+function cut(text: readonly Cluster[], ellipsis: string): readonly Cluster[] {
   if (widthOf(text) <= LONGEST) return text;
   const kept: Cluster[] = [];
   for (let width = 0; width < LONGEST - 2; ) {
@@ -46,7 +49,7 @@ function cut(text: readonly Cluster[]): readonly Cluster[] {
     kept.push(next);
     width += next.width;
   }
-  return [...kept, { text: "…", width: 1 }];
+  return [...kept, { text: ellipsis, width: 1 }];
 }
 
 interface Entry {
@@ -62,11 +65,12 @@ interface Column {
 }
 
 /** How the rows of a table lie on a terminal: in as many columns as fit, each as wide as it must be. */
-export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly cols: number }) {
+export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly cols: number }, ascii = false) {
+  const sign = ascii ? inAscii : (text: string): string => text;
   const entries = rows.map(
     ({ keys, says }): Entry => ({
-      keys: clusters(cleanText(keys.join(" "))),
-      says: cut(clusters(cleanText(says).replaceAll("\n", " "))),
+      keys: clusters(sign(cleanText(keys.join(" ")))),
+      says: cut(clusters(sign(cleanText(says).replaceAll("\n", " "))), sign("…")),
     }),
   );
   for (let count = Math.max(1, Math.floor(cols / NARROWEST)); ; count--) {
@@ -84,7 +88,8 @@ export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly co
 }
 
 export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[], options: KeyMapOptions): T {
-  const { columns, lines } = layoutKeyMap(rows, frame);
+  const { ascii = false } = options;
+  const { columns, lines } = layoutKeyMap(rows, frame, ascii);
   const room = Math.max(1, frame.rows - (options.whole === true ? 1 : 2));
   const shown = Math.min(lines, room);
   const from = Math.max(0, Math.min(options.from ?? 0, lines - shown));
@@ -97,8 +102,8 @@ export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[],
   canvas.fill(box, plainStyle);
   if (top >= 0) {
     canvas.fill({ ...box, height: 1 }, inverse);
-    const more = shown < lines ? ` · ${options.more}` : "";
-    canvas.text(top, 0, clusters(` ${options.title}${more}`), inverse, box);
+    const title = ` ${options.title}${shown < lines ? ` · ${options.more}` : ""}`;
+    canvas.text(top, 0, clusters(ascii ? inAscii(title) : title), inverse, box);
   }
   // Down one column after the other, as tables of keys are read.
   for (const { entries, col, left } of columns) {

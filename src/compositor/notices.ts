@@ -5,6 +5,7 @@
  * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
  */
 import { type Grid, INVERSE, plainStyle } from "../protocol/grid.ts";
+import { inAscii } from "./ascii.ts";
 import { Canvas } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 
@@ -59,13 +60,13 @@ export function lineNotOfferedNotice(line: string, why: string): string {
   return ` not put at the prompt: ${cut(line, LONGEST_LINE)} (${cut(why, LONGEST_REASON)}) `;
 }
 
-/** Draws a notice in the upper right corner; in the lower one while the cursor is in the first row. */
-export function drawNotice<T extends Grid>(frame: T, notice: string): T {
+/** Draws a notice in the upper right corner; in the lower one while the cursor is in the first row. @param ascii for a terminal that shows no UTF-8 */
+export function drawNotice<T extends Grid>(frame: T, notice: string, ascii = false): T {
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);
   });
-  const text = clusters(notice);
+  const text = clusters(ascii ? inAscii(notice) : notice);
   const width = text.reduce((sum, each) => sum + each.width, 0);
   const row = frame.cursor.row === 0 ? frame.rows - 1 : 0;
   const box = { row, col: Math.max(0, frame.cols - width), height: 1, width };

@@ -134,6 +134,36 @@ describe("the mouse", () => {
   });
 });
 
+test("a terminal that shows no UTF-8 gets dialogs, the map of keys and the switcher in ASCII characters", async () => {
+  await using all = await splitServer();
+  const { wsh, http, panes } = all;
+  await wsh.session("dev");
+  await http.post("/sessions/dev/panes", { command: "sleep 1000", focus: true });
+  await until("the split", async () => (await panes("dev"))[1]?.program === "sleep");
+  await using person = await EmulatorTerminal.attach(wsh, "dev", {
+    ...{ seen: /\|/, env: { LANG: "C", LC_ALL: "C" } },
+  });
+  const isPlain = async (): Promise<void> => expect(await person.text()).toMatch(/^[\x20-\x7e\n]*$/);
+  person.type(PREFIX);
+  await person.sees("Ctrl+\\ and");
+  await isPlain();
+  person.type("?");
+  await person.sees("Keys after Ctrl+\\");
+  await person.sees("0-9");
+  await isPlain();
+  person.type("\x1b");
+  await until("the table to go", async () => !(await person.text()).includes("Keys after"));
+  person.type(`${PREFIX}x`);
+  await person.sees("Close the pane?");
+  await person.sees(/\+-+\+/);
+  await isPlain();
+  person.type("n");
+  await until("no dialog", async () => !(await person.text()).includes("Close the pane?"));
+  person.type(`${PREFIX}s`);
+  await person.sees(/^>dev/m);
+  await isPlain();
+});
+
 test("a terminal that shows no UTF-8 gets lines of ASCII characters", async () => {
   await using all = await splitServer();
   const { wsh, http } = all;

@@ -18,8 +18,8 @@ const MESSAGE_MS = 3_000;
 
 /** A dialog of one terminal. */
 export interface OwnDialog {
-  /** Draws it over what is below. */
-  draw(frame: Frame): Frame;
+  /** Draws it over what is below. @param ascii for a terminal that shows no UTF-8 */
+  draw(frame: Frame, ascii: boolean): Frame;
   /**
    * A key, a click or a paste.
    * @returns whether it stays open, is done, or is done and the event is for what is below
@@ -35,7 +35,7 @@ export interface AbovePicture {
   readonly sign: string | null;
   /** In place of what the program shows; null: that. */
   readonly screen: { readonly grid: Grid; modes(program: FrameModes): FrameModes } | null;
-  draw(frame: Frame): Frame;
+  draw(frame: Frame, ascii: boolean): Frame;
 }
 
 export class Above implements AbovePicture {
@@ -115,14 +115,14 @@ export class Above implements AbovePicture {
     return passed;
   }
 
-  draw(frame: Frame): Frame {
+  draw(frame: Frame, ascii: boolean): Frame {
     if (this.open !== null) {
-      const drawn = this.open.draw(frame);
-      return this.text === null ? drawn : drawNotice(drawn, message(this.text));
+      const drawn = this.open.draw(frame, ascii);
+      return this.text === null ? drawn : drawNotice(drawn, message(this.text), ascii);
     }
     if (!this.map) return frame;
     const title = `${this.port.prefix} and`;
-    return drawKeyMap(frame, bindingRows(this.port.bindings), { title, more: "? shows all keys" });
+    return drawKeyMap(frame, bindingRows(this.port.bindings), { title, more: "? shows all keys", ascii });
   }
 
   close(): void {

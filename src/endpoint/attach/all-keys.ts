@@ -7,8 +7,10 @@ export function allKeys(prefix: string, rows: readonly KeyMapRow[]): OwnDialog {
   let from = 0;
   const table: KeyMapRow[] = [{ keys: [prefix], says: "detach" }, ...rows];
   return {
-    draw: (frame: Frame) =>
-      drawKeyMap(frame, table, { title: `Keys after ${prefix}`, more: "Up and Down show the rest", from, whole: true }),
+    draw: (frame: Frame, ascii: boolean) =>
+      drawKeyMap(frame, table, {
+        ...{ title: `Keys after ${prefix}`, more: "Up and Down show the rest", from, whole: true, ascii },
+      }),
     pressed({ kind, parsed }, size) {
       if (kind !== "key") return kind === "paste" ? "passed" : "open";
       const { lines } = layoutKeyMap(table, size);

@@ -23,8 +23,8 @@ export class AskDialog implements OwnDialog {
     this.state = dialogState(question);
   }
 
-  draw(frame: Frame): Frame {
-    return drawDialog(frame, layoutDialog(this.content, frame));
+  draw(frame: Frame, ascii: boolean): Frame {
+    return drawDialog(frame, layoutDialog(this.content, frame), ascii);
   }
 
   pressed(event: InputEvent, size: Size): "open" | "closed" {

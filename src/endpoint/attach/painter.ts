@@ -4,6 +4,7 @@
  * and client.
  */
 
+import { inAscii } from "../../compositor/ascii.ts";
 import { type ClientFrame, composeFrame, type Offset } from "../../compositor/compose.ts";
 import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
@@ -162,7 +163,7 @@ export class Painter {
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
     if (above !== null) this.kept.forget();
-    return this.asking(above === null ? shown : above.draw(shown));
+    return this.asking(above === null ? shown : above.draw(shown, this.options.ascii));
   }
 
   /** What the person is asked or told, above everything. Keys and clicks are then for it, not for the program. */
@@ -173,7 +174,7 @@ export class Painter {
     if (dialog === null && told === null) return frame;
     // Echoes are not written ahead of the picture.
     this.kept.forget();
-    if (dialog === null) return told === null ? frame : drawNotice(frame, told);
+    if (dialog === null) return told === null ? frame : drawNotice(frame, told, this.options.ascii);
     const modes = { ...frame.modes, ...dialogModes };
     return { ...drawDialog(frame, layoutDialog(dialog, frame), this.options.ascii), modes };
   }
@@ -199,6 +200,7 @@ export class Painter {
 
   private sign(above: AbovePicture | null): string | null {
     const { owner } = this.session.keyboard;
-    return above?.sign ?? (owner === null ? null : keyboardHeldSign(owner.label, this.options.prefix));
+    const sign = above?.sign ?? (owner === null ? null : keyboardHeldSign(owner.label, this.options.prefix));
+    return sign !== null && this.options.ascii ? inAscii(sign) : sign;
   }
 }

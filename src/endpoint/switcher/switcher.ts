@@ -4,6 +4,7 @@
  *
  * Owns the timer by which list and preview are renewed, which ends when it is closed.
  */
+import { inAscii } from "../../compositor/ascii.ts";
 import { blankRow, Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import type { Instance } from "../../instance/paths.ts";
@@ -32,6 +33,8 @@ const titles: Readonly<Record<PlaceKind, string>> = {
   agents: "Agents, those that need you first",
 };
 const HINTS = "Enter goes there · Ctrl+R renames · Ctrl+X closes · Ctrl+T makes a session · Esc";
+/** For terminals that the others do not fit. */
+const SHORT_HINTS = "Enter · ^R name · ^X close · ^T new";
 
 export interface SwitcherPort {
   readonly instance: Instance;
@@ -74,8 +77,9 @@ export class Switcher implements OwnDialog {
     clearTimeout(this.timer ?? undefined);
   }
 
-  draw(frame: Frame): Frame {
+  draw(frame: Frame, ascii: boolean): Frame {
     const { rows, cols } = frame;
+    const sign = ascii ? inAscii : (said: string): string => said;
     const canvas = new Canvas(rows, cols);
     for (let row = 0; row < rows; row++) canvas.putRow(row, blankRow(cols));
     const box = { row: 0, col: 0, height: rows, width: cols };
@@ -103,10 +107,10 @@ export class Switcher implements OwnDialog {
       text(row, 0, name, style, cell);
       if (place.says !== "") text(row, Math.max(0, left - place.says.length - 1), ` ${place.says}`, style, cell);
     }
-    if (shown.length === 0) text(2, 1, this.timer === null ? "…" : "nothing of that name", faint);
+    if (shown.length === 0) text(2, 1, this.timer === null ? sign("…") : "nothing of that name", faint);
     if (left < cols) {
       const view = { row: 2, col: left + 1, height: rows - 3, width: cols - left - 1 };
-      for (let row = 2; row < rows - 1; row++) text(row, left, "│", faint);
+      for (let row = 2; row < rows - 1; row++) text(row, left, sign("│"), faint);
       const { lines } = this;
       if (lines !== null && lines.pane === shown[index]?.pane) {
         if (lines.lines === null) text(2, left + 2, "does not answer", faint);
@@ -115,7 +119,8 @@ export class Switcher implements OwnDialog {
       }
     }
     canvas.fill({ row: rows - 1, col: 0, height: 1, width: cols }, inverse);
-    text(rows - 1, 1, this.mode === "filter" ? HINTS : "Enter does it · Esc does not", inverse);
+    const hints = HINTS.length < cols ? HINTS : SHORT_HINTS;
+    text(rows - 1, 1, sign(this.mode === "filter" ? hints : "Enter does it · Esc does not"), inverse);
     const col = Math.min(cols - 1, 1 + clusters(asked).reduce((sum, { width }) => sum + width, 0));
     return {
       ...frame,

@@ -6,12 +6,12 @@
  * answer, and only Escape, Ctrl+C or a click dismiss.
  */
 import type { DialogContent, DialogLayout } from "../../compositor/dialog.ts";
-import { cleanText } from "../../compositor/graphemes.ts";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import type { SecretPrompt } from "../../protocol/secret.ts";
+import { type EditedLine, editLine, insertText, lineKey, lineOf, pastedText } from "../line-editor.ts";
 
 /** Longest answer that can be typed, in characters: below what a terminal takes as one line (4,096 bytes). */
 const MAX_TYPED = 1_000;
@@ -20,13 +20,10 @@ const PAGE = 5;
 const WHEEL_UP = 64;
 const WHEEL_DOWN = 65;
 
-export interface DialogState {
+export interface DialogState extends EditedLine {
   readonly focus: number;
   /** Of several choices. */
   readonly chosen: readonly number[];
-  /** What was typed, in graphemes. */
-  readonly typed: readonly string[];
-  readonly caret: number;
   readonly scroll: number;
 }
 
@@ -40,12 +37,6 @@ export type DialogStep =
 
 const nothing: DialogStep = { type: "nothing" };
 const dismissed: DialogStep = { type: "dismissed" };
-const segmenter = new Intl.Segmenter();
-
-function graphemes(text: string): string[] {
-  return Array.from(segmenter.segment(text), ({ segment }) => segment);
-}
-
 export function dialogState(question: Question): DialogState {
   const base = { focus: 0, chosen: [], typed: [], caret: 0, scroll: 0 };
   if (question.kind === "choice") {
@@ -53,8 +44,7 @@ export function dialogState(question: Question): DialogState {
     return { ...base, focus: chosen[0] ?? 0, chosen: question.multiple ? chosen : [] };
   }
   if (question.kind === "text") {
-    const typed = graphemes(oneLine(question.prepared));
-    return { ...base, typed, caret: typed.length };
+    return { ...base, ...lineOf(question.prepared) };
   }
   return question.kind === "confirm" ? { ...base, focus: question.prepared ? 0 : 1 } : base;
 }
@@ -134,7 +124,8 @@ function around({ caret }: DialogState, shown: readonly string[]): { before: str
 /** What an event does. @param layout of the dialog at the terminal where it happened */
 export function act(question: Question, state: DialogState, event: InputEvent, layout: DialogLayout): DialogStep {
   if (event.kind === "mouse") return clicked(question, state, event.raw, layout);
-  if (event.kind === "paste") return typesInto(question) ? insert(state, pasted(event.raw)) : nothing;
+  if (event.kind === "paste")
+    return typesInto(question) ? stepOf(insertText(state, pastedText(event), MAX_TYPED)) : nothing;
   if (event.kind !== "key" || event.parsed === null) return nothing;
   const { key, modifiers } = event.parsed;
   const ctrl = modifiers.includes("ctrl");
@@ -201,66 +192,14 @@ function toggled(state: DialogState, index: number): DialogStep {
   return changed(state, { chosen, focus: index });
 }
 
-function edited(question: Question, state: DialogState, { key, modifiers }: ParsedKey): DialogStep {
-  const { typed, caret } = state;
-  if (modifiers.includes("alt")) return nothing;
-  const named = modifiers.includes("ctrl") ? controls[key] : key;
-  switch (named) {
-    case undefined:
-      return nothing;
-    case "Enter":
-      return entered(question, state);
-    case "Backspace":
-      return caret === 0 ? nothing : changed(state, { typed: typed.toSpliced(caret - 1, 1), caret: caret - 1 });
-    case "Delete":
-      return changed(state, { typed: typed.toSpliced(caret, 1) });
-    case "ArrowLeft":
-      return changed(state, { caret: Math.max(0, caret - 1) });
-    case "ArrowRight":
-      return changed(state, { caret: Math.min(typed.length, caret + 1) });
-    case "Home":
-      return changed(state, { caret: 0 });
-    case "End":
-      return changed(state, { caret: typed.length });
-    case "clear":
-      return changed(state, { typed: typed.slice(caret), caret: 0 });
-  }
-  return graphemes(named).length === 1 ? insert(state, named) : nothing;
+function edited(question: Question, state: DialogState, key: ParsedKey): DialogStep {
+  const named = lineKey(key);
+  if (named === "Enter") return entered(question, state);
+  return stepOf(editLine(state, named, MAX_TYPED));
 }
 
-/** Keys with Ctrl that edit a line, as in readline. */
-const controls: Readonly<Record<string, string>> = {
-  ...{
-    a: "Home",
-    e: "End",
-    b: "ArrowLeft",
-    f: "ArrowRight",
-    h: "Backspace",
-    d: "Delete",
-    u: "clear",
-    j: "Enter",
-    m: "Enter",
-  },
-};
-
-function insert(state: DialogState, text: string): DialogStep {
-  const added = graphemes(oneLine(text));
-  if (added.length === 0 || state.typed.length + added.length > MAX_TYPED) return nothing;
-  return changed(state, { typed: state.typed.toSpliced(state.caret, 0, ...added), caret: state.caret + added.length });
-}
-
-function oneLine(text: string): string {
-  return cleanText(text).replace(/[\n\t]+/g, " ");
-}
-
-/** The text of a bracketed paste; a newline at its end is no answer. */
-function pasted(raw: Uint8Array): string {
-  const text = new TextDecoder().decode(raw);
-  return text
-    .replace(/^\x1b\[200~/, "")
-    .replace(/\x1b\[201~$/, "")
-    .replace(/\r\n?/g, "\n")
-    .replace(/\n+$/, "");
+function stepOf(state: DialogState | null): DialogStep {
+  return state === null ? nothing : { type: "changed", state };
 }
 
 function clicked(question: Question, state: DialogState, raw: Uint8Array, layout: DialogLayout): DialogStep {

@@ -1,0 +1,98 @@
+/**
+ * One line that a person types, with a caret: the keys of readline that edit it. Pure.
+ *
+ * What must stay true: it holds no control characters and no newline, whatever was pasted.
+ */
+import { cleanText } from "../compositor/graphemes.ts";
+import type { InputEvent, ParsedKey } from "../keys/types.ts";
+
+export interface EditedLine {
+  /** In graphemes. */
+  readonly typed: readonly string[];
+  readonly caret: number;
+}
+
+const segmenter = new Intl.Segmenter();
+
+function graphemes(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+/** A line with the caret at its end. */
+export function lineOf(text: string): EditedLine {
+  const typed = graphemes(oneLine(text));
+  return { typed, caret: typed.length };
+}
+
+export function textOfLine({ typed }: EditedLine): string {
+  return typed.join("");
+}
+
+function oneLine(text: string): string {
+  return cleanText(text).replace(/[\n\t]+/g, " ");
+}
+
+/** Keys with Ctrl that edit, as in readline. */
+const controls: Readonly<Record<string, string>> = {
+  ...{ a: "Home", e: "End", b: "ArrowLeft", f: "ArrowRight", h: "Backspace", d: "Delete" },
+  ...{ u: "clear", k: "clearRest", w: "dropWord", j: "Enter", m: "Enter" },
+};
+
+/** What a key means to a line, `Enter` or the character itself among it; undefined for a key that means nothing. */
+export function lineKey({ key, modifiers }: ParsedKey): string | undefined {
+  if (modifiers.includes("alt")) return undefined;
+  return modifiers.includes("ctrl") ? controls[key] : key;
+}
+
+/** @param max characters that the line may have @returns null where the key edits nothing */
+export function editLine<T extends EditedLine>(line: T, named: string | undefined, max: number): T | null {
+  const { typed, caret } = line;
+  const to = (place: number): T => ({ ...line, caret: Math.max(0, Math.min(typed.length, place)) });
+  const without = (from: number, until: number): T => ({
+    ...{ ...line, typed: typed.toSpliced(from, until - from), caret: from },
+  });
+  switch (named) {
+    case undefined:
+      return null;
+    case "Backspace":
+      return caret === 0 ? null : without(caret - 1, caret);
+    case "Delete":
+      return without(caret, Math.min(typed.length, caret + 1));
+    case "ArrowLeft":
+      return to(caret - 1);
+    case "ArrowRight":
+      return to(caret + 1);
+    case "Home":
+      return to(0);
+    case "End":
+      return to(typed.length);
+    case "clear":
+      return without(0, caret);
+    case "clearRest":
+      return without(caret, typed.length);
+    case "dropWord": {
+      const before = typed.slice(0, caret).join("").trimEnd();
+      const kept = before.slice(0, before.search(/\S+$/));
+      return without(before === "" ? 0 : graphemes(kept).length, caret);
+    }
+  }
+  return graphemes(named).length === 1 ? insertText(line, named, max) : null;
+}
+
+/** @returns null where nothing is left of the text, or it is too long */
+export function insertText<T extends EditedLine>(line: T, text: string, max: number): T | null {
+  const { typed, caret } = line;
+  const added = graphemes(oneLine(text));
+  if (added.length === 0 || typed.length + added.length > max) return null;
+  return { ...line, typed: typed.toSpliced(caret, 0, ...added), caret: caret + added.length };
+}
+
+/** The text of a bracketed paste; a newline at its end is no answer. */
+export function pastedText({ raw }: Pick<InputEvent, "raw">): string {
+  const text = new TextDecoder().decode(raw);
+  return text
+    .replace(/^\x1b\[200~/, "")
+    .replace(/\x1b\[201~$/, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/\n+$/, "");
+}
