@@ -6,18 +6,24 @@
  * be started in: both are switched off.
  */
 import { join } from "node:path";
+import { buildPage, pagePlugin } from "./packaging/page.ts";
 
 const root = import.meta.dir;
 
 const entrypoints = [join(root, "src/main.ts")];
 
+/** The browser page is the same for every target: bundled once. */
+let page: ReturnType<typeof buildPage> | undefined;
+
 async function compile(outfile: string, target?: string): Promise<void> {
+  page ??= buildPage(join(root, "dist/web"));
   const result = await Bun.build({
     entrypoints,
     minify: true,
     bytecode: true,
     format: "esm",
     splitting: true,
+    plugins: [pagePlugin(await page)],
     compile: {
       outfile,
       autoloadDotenv: false,

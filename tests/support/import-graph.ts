@@ -9,15 +9,16 @@ export interface Import {
 }
 
 export async function importGraph(folder: string): Promise<Import[]> {
-  const transpiler = new Bun.Transpiler({ loader: "ts" });
+  const transpilers = { ts: new Bun.Transpiler({ loader: "ts" }), tsx: new Bun.Transpiler({ loader: "tsx" }) };
   const graph: Import[] = [];
-  for await (const file of new Bun.Glob("**/*.ts").scan(folder)) {
+  for await (const file of new Bun.Glob("**/*.{ts,tsx}").scan(folder)) {
     if (file.endsWith(".d.ts")) continue;
     const path = join(folder, file);
     // scanImports does not read past a "#!" line.
     const text = (await Bun.file(path).text()).replace(/^#!.*/, "");
     // Types count too: scanImports leaves them out, so they are read from the text.
     const typed = [...text.matchAll(/^(?:import|export) [^"']*?from "(\.[^"]+)"/gms)].map((match) => match[1]);
+    const transpiler = transpilers[file.endsWith("x") ? "tsx" : "ts"];
     const scanned = transpiler.scanImports(text).filter((entry) => entry.path.startsWith("."));
     const dynamic = new Set(scanned.filter((entry) => entry.kind === "dynamic-import").map((entry) => entry.path));
     for (const to of new Set([...typed, ...scanned.map((entry) => entry.path)])) {

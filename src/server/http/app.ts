@@ -1,6 +1,6 @@
 /**
  * The HTTP app: one Hono app for the Unix socket and TCP, its routes made from the operation table. The mounting order
- * is its contract: headers on every response, `/health` for everyone, admission (admission.ts), body limits, then
+ * is its contract: the browser page, which has headers of its own, headers on every response, `/health` for everyone, admission (admission.ts), body limits, then
  * operations (request.ts) and what `extend` mounts, all of which only admitted requests reach.
  */
 import { Hono } from "hono";
@@ -9,6 +9,7 @@ import { secureHeaders } from "hono/secure-headers";
 import type { Call } from "../../operations/call.ts";
 import { operations } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { mountPage } from "../page/routes.ts";
 import { type AdmissionOptions, admission, allowOrigins } from "./admission.ts";
 import { BODY_MS, readBody } from "./body.ts";
 import type { AppEnv } from "./context.ts";
@@ -38,6 +39,7 @@ export function createApp(options: AppOptions): Hono<AppEnv> {
 
 function createRoutes(options: AppOptions): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
+  mountPage(app, options.guard);
   app.use(
     secureHeaders({
       xFrameOptions: "DENY",

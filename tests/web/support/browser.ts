@@ -1,0 +1,61 @@
+/**
+ * Chromium for the tests of the browser page: one process for a test file, a context of its own for each page. What the
+ * page's policy refuses, and what it throws, fails the test that uses it.
+ */
+import { test } from "bun:test";
+import { type Browser, launch, type Page } from "puppeteer-core";
+import { anyOf } from "../../support/programs.ts";
+import { isCompiled } from "../../support/wsh-program.ts";
+
+const chromium = anyOf("chromium", "chromium-browser", "google-chrome");
+if (!isCompiled) console.error("SKIPPED: the page is in the executable alone: build first");
+
+/** `test` where there is a browser and a built executable, else `test.skip`. */
+export const browserTest: typeof test = chromium !== null && isCompiled ? test : (test.skip as typeof test);
+
+/** Time for a page to do what is waited for, in ms: these tests run beside others. */
+export const PAGE_MS = 30_000;
+
+export interface TestPage {
+  readonly page: Page;
+  /** What went wrong in the page: violations of its policy, errors that nothing caught. */
+  readonly faults: readonly string[];
+}
+
+export class TestBrowser implements AsyncDisposable {
+  private constructor(private readonly browser: Browser) {}
+
+  static async start(): Promise<TestBrowser> {
+    if (chromium === null) throw new Error("no browser");
+    return new TestBrowser(
+      await launch({
+        executablePath: chromium,
+        // Chromium's sandbox does not run as root, as containers have it.
+        args: ["--no-sandbox", "--disable-dev-shm-usage", "--font-render-hinting=none"],
+        protocolTimeout: 4 * PAGE_MS,
+      }),
+    );
+  }
+
+  /** A page with storage of its own. */
+  async page(): Promise<TestPage> {
+    const context = await this.browser.createBrowserContext();
+    const page = await context.newPage();
+    page.setDefaultTimeout(PAGE_MS);
+    const faults: string[] = [];
+    page.on("pageerror", (error) => faults.push(String(error)));
+    page.on("console", (message) => {
+      if (/Content Security Policy|Trusted ?Type/i.test(message.text())) faults.push(message.text());
+    });
+    await page.evaluateOnNewDocument(() => {
+      document.addEventListener("securitypolicyviolation", (event) =>
+        console.error(`Content Security Policy: ${event.violatedDirective} ${event.blockedURI}`),
+      );
+    });
+    return { page, faults };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.browser.close();
+  }
+}
