@@ -13,13 +13,12 @@ import { pathToFileURL } from "node:url";
 import { checkOwnFile, ensureOwnDir } from "../../instance/owned-files.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { HistoryPlaces } from "./places.ts";
+import { indexAll } from "./rows.ts";
 
 /** Version of the tables, in `PRAGMA user_version`. */
-const SCHEMA = 2;
+const SCHEMA = 3;
 /** How long a writer waits for another one, in ms. Without it, concurrent writers lose transactions. */
 const BUSY_MS = 5_000;
-/** Ids per ms of time: more commands than begin in one. An id stays an exact number until the year 2109. */
-const IDS_PER_MS = 2048;
 /** Pages of 4 KiB that the log of changes collects before they are copied into the database: a few batches of taking in. */
 const CHECKPOINT_PAGES = 8_000;
 const OPTIONAL = { throwIfNoEntry: false } as const;
@@ -32,22 +31,42 @@ const CACHE_KIB = 32 * 1024;
  */
 const INDEX_BATCH_BYTES = 16 * 1024 * 1024;
 
-const tables = `
-CREATE TABLE commands (
-  id INTEGER PRIMARY KEY, command TEXT NOT NULL, cwd TEXT, started_at INTEGER, duration_ms INTEGER, exit_code INTEGER,
-  signal TEXT, session TEXT, session_id TEXT, pane_id TEXT, shell TEXT, by TEXT NOT NULL, journal INTEGER, seq INTEGER
+/**
+ * Segments of the index that are merged at a time: with FTS5's four, words are written once more while much is taken in;
+ * with more, a search looks into as many more.
+ */
+const MERGED_SEGMENTS = 8;
+
+/**
+ * A command's directory, and its session, pane, shell and actor, stand in tables of their own, each once: a row, and its
+ * words in the index (facets.ts), carry their numbers. The index keeps no text and no lengths: what leaves it is told it
+ * again.
+ */
+const commandTables = `
+CREATE TABLE directories (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE origins (
+  id INTEGER PRIMARY KEY, session TEXT, session_id TEXT, pane_id TEXT, shell TEXT, by TEXT NOT NULL
 );
-CREATE UNIQUE INDEX imported ON commands (journal, seq) WHERE by = 'import';
+CREATE INDEX origin_sessions ON origins (session_id, session);
+CREATE TABLE commands (
+  id INTEGER PRIMARY KEY, command TEXT NOT NULL, directory INTEGER, origin INTEGER NOT NULL, started_at INTEGER,
+  duration_ms INTEGER, exit_code INTEGER, signal TEXT, journal INTEGER, seq INTEGER
+);
+CREATE UNIQUE INDEX imported ON commands (journal, seq) WHERE journal IS NOT NULL;
+CREATE VIRTUAL TABLE words USING fts5 (
+  command, facets, content = '', columnsize = 0, tokenize = 'unicode61 remove_diacritics 2'
+);
+INSERT INTO words (words, rank) VALUES ('hashsize', ${INDEX_BATCH_BYTES});
+INSERT INTO words (words, rank) VALUES ('automerge', ${MERGED_SEGMENTS});
+`;
+
+const tables = `
 CREATE TABLE outputs (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE journals (
   id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, offset INTEGER NOT NULL, seq INTEGER NOT NULL
 );
 CREATE TABLE swept (at INTEGER NOT NULL);
 INSERT INTO swept VALUES (0);
-CREATE VIRTUAL TABLE words USING fts5 (
-  command, facets, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
-);
-INSERT INTO words (words, rank) VALUES ('hashsize', ${INDEX_BATCH_BYTES});
 `;
 
 /**
@@ -60,8 +79,30 @@ CREATE TABLE begun (
   PRIMARY KEY (journal, seq)
 ) WITHOUT ROWID;
 CREATE TABLE sessions (id TEXT NOT NULL, name TEXT NOT NULL, newest INTEGER NOT NULL, PRIMARY KEY (id, name)) WITHOUT ROWID;
+`;
+
+/** From version 1. */
+const nameSessions = `
 INSERT INTO sessions SELECT session_id, session, max(id) FROM commands
   WHERE session_id IS NOT NULL AND session IS NOT NULL GROUP BY session_id, session;
+`;
+
+/** From version 2, in which each command carried all of its texts. Its words follow. */
+const splitCommands = `
+ALTER TABLE commands RENAME TO old_commands;
+DROP INDEX imported;
+DROP TABLE words;
+${commandTables}
+INSERT INTO directories (path) SELECT DISTINCT cwd FROM old_commands WHERE cwd IS NOT NULL;
+INSERT INTO origins (session, session_id, pane_id, shell, by)
+  SELECT DISTINCT session, session_id, pane_id, shell, by FROM old_commands;
+INSERT INTO commands SELECT old.id, command, directories.id, origins.id, started_at, duration_ms, exit_code, signal,
+    iif(old.by = 'import', journal, NULL), iif(old.by = 'import', seq, NULL)
+  FROM old_commands old LEFT JOIN directories ON path = cwd JOIN origins ON origins.session_id IS old.session_id
+    AND origins.session IS old.session AND origins.pane_id IS old.pane_id AND origins.shell IS old.shell
+    AND origins.by = old.by
+  ORDER BY old.id;
+DROP TABLE old_commands;
 `;
 
 /**
@@ -114,6 +155,8 @@ export function historyFailure(error: unknown, path: string): WshError {
 }
 
 function migrate(db: Database, path: string): void {
+  // First of all: a migration frees pages in which commands stood.
+  db.run("PRAGMA secure_delete = ON");
   if (versionOf(db) !== SCHEMA) {
     db.run("PRAGMA auto_vacuum = INCREMENTAL");
     db.run("PRAGMA journal_mode = WAL");
@@ -125,25 +168,21 @@ function migrate(db: Database, path: string): void {
           hint: "Use that wsh for the history; nothing was changed, and commands are kept until then.",
         });
       }
-      if (version < 1) db.run(tables);
+      if (version === 0) db.run(tables + commandTables);
       if (version < 2) db.run(additions);
+      if (version === 1) db.run(nameSessions);
+      if (version === 1 || version === 2) {
+        db.run(splitCommands);
+        indexAll(db);
+      }
       db.run(`PRAGMA user_version = ${SCHEMA}`);
     }).immediate();
   }
   db.run("PRAGMA journal_mode = WAL");
   db.run("PRAGMA synchronous = NORMAL");
-  db.run("PRAGMA secure_delete = ON");
   db.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
 }
 
 function versionOf(db: Database): number {
   return db.query<{ user_version: number }, []>("PRAGMA user_version").get()?.user_version ?? 0;
-}
-
-/** A time that an id tells from others is before this, in ms of Unix time; what a wrong clock said counts as it. */
-export const LAST_MS = Date.UTC(2100, 0);
-
-/** First id of commands that began at a time. @param ms Unix time */
-export function idAt(ms: number): number {
-  return Math.min(LAST_MS, Math.max(0, Math.floor(ms))) * IDS_PER_MS;
 }

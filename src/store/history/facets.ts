@@ -1,19 +1,18 @@
 /**
- * What the full-text index holds of a command besides its words, as tokens of their own: the directory and those above
- * it, the session, how it ended and who ran it. A rare directory among many commands is so found as quickly as a rare word.
- * Pure.
+ * What the full-text index holds of a command besides its words, as tokens of their own: the directory, the session with
+ * its pane, how it ended and who ran it. A rare directory among many commands is so found as quickly as a rare word. The
+ * first letter says what a token is. Pure.
  */
 import type { HistoryRecord } from "./record.ts";
 
-/** Deepest directory whose parents are all indexed: deeper ones are found from this depth up. */
-const MAX_DEPTH = 32;
-
-export function directoryFacet(path: string): string {
-  return `d${digest(path)}`;
+/** @param id of the table of directories */
+export function directoryFacet(id: number): string {
+  return `d${id}`;
 }
 
-export function sessionFacet(name: string): string {
-  return `s${digest(name)}`;
+/** @param id of the table of origins */
+export function originFacet(id: number): string {
+  return `s${id}`;
 }
 
 export const failedFacet = "xfailed";
@@ -22,42 +21,18 @@ export function actorFacet(by: HistoryRecord["by"]): string {
   return `b${by}`;
 }
 
-/** Runs for each command that is taken in: most run in a few directories and sessions, whose facets are remembered. */
-export function facetsOf(record: HistoryRecord): string {
-  const { session, cwd, by } = record;
-  let facets = session === null ? "" : (sessions.get(session) ?? remember(sessions, session, sessionFacet(session)));
-  if (cwd !== null) facets += ` ${directories.get(cwd) ?? remember(directories, cwd, directoryFacets(cwd))}`;
+/** What the index holds of a command, as it is in its row. */
+export interface Indexed extends Pick<HistoryRecord, "exit_code" | "signal" | "by"> {
+  readonly directory: number | null;
+  readonly origin: number;
+}
+
+/** What leaves the index is told to it again: for one row this says the same as long as the row is there. */
+export function facetsOf({ directory, origin, by, exit_code, signal }: Indexed): string {
+  let facets = originFacet(origin);
+  if (directory !== null) facets += ` ${directoryFacet(directory)}`;
   // Nearly every command is a person's: nobody looks for those by the index.
   if (by !== "person") facets += ` ${actorFacet(by)}`;
-  return hasFailed(record) ? `${facets} ${failedFacet}` : facets;
-}
-
-export function hasFailed({ exit_code, signal }: Pick<HistoryRecord, "exit_code" | "signal">): boolean {
-  return signal !== null || (exit_code !== null && exit_code !== 0);
-}
-
-/** Most directories, and most sessions, whose facets are remembered. */
-const MAX_KNOWN = 1_000;
-const directories = new Map<string, string>();
-const sessions = new Map<string, string>();
-
-function remember(known: Map<string, string>, name: string, facets: string): string {
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(name, facets);
+  if (signal !== null || (exit_code !== null && exit_code !== 0)) facets += ` ${failedFacet}`;
   return facets;
-}
-
-function directoryFacets(path: string): string {
-  return pathAndParents(path).map(directoryFacet).join(" ");
-}
-
-/** `/a/b` and `/a`; not the root, in which everything is. */
-function pathAndParents(path: string): string[] {
-  const parts = path.split("/").filter((part) => part !== "");
-  return parts.slice(0, MAX_DEPTH).map((_, at) => `/${parts.slice(0, at + 1).join("/")}`);
-}
-
-/** Letters and digits alone, so that no tokenizer takes it apart. */
-function digest(text: string): string {
-  return Bun.hash(text).toString(36);
 }

@@ -5,9 +5,10 @@
 
 import type { Database } from "bun:sqlite";
 import { basename } from "node:path";
-import { idAt } from "./database.ts";
-import { sessionFacet } from "./facets.ts";
+import { directoryFacet, originFacet } from "./facets.ts";
+import { idAt } from "./ids.ts";
 import { blankJournal } from "./journal.ts";
+import { removeFrom } from "./rows.ts";
 
 export interface Retention {
   readonly days: number;
@@ -26,7 +27,7 @@ export function keepWithin(db: Database, { days, bytes }: Retention, journals: r
   const { at = 0 } = db.query<{ at: number }, []>("SELECT at FROM swept").get() ?? {};
   if (now - at >= SWEEP_MS || at > now) {
     const old = db
-      .query<{ id: number }, [number]>("SELECT id FROM commands WHERE id < ? AND by <> 'import'")
+      .query<{ id: number }, [number]>("SELECT id FROM commands WHERE id < ? AND journal IS NULL")
       .all(idAt(now - days * DAY_MS));
     if (old.length > 0)
       removeCommands(
@@ -81,6 +82,8 @@ export function removeAllRows(db: Database): number {
       db.run("INSERT INTO words (words) VALUES ('delete-all')");
       db.run("DELETE FROM outputs");
       db.run("DELETE FROM sessions");
+      db.run("DELETE FROM directories");
+      db.run("DELETE FROM origins");
       db.run("DELETE FROM begun");
       return changes;
     })
@@ -89,29 +92,22 @@ export function removeAllRows(db: Database): number {
 
 /** Removes commands, of which the files hold pieces until eraseRemoved. */
 export function removeRows(db: Database, ids: readonly number[]): number {
-  let removed = 0;
-  db.transaction(() => {
-    const row = db.query("DELETE FROM commands WHERE id = ?");
-    const words = db.query("DELETE FROM words WHERE rowid = ?");
-    const output = db.query("DELETE FROM outputs WHERE id = ?");
-    for (const id of ids) {
-      removed += row.run(id).changes;
-      words.run(id);
-      output.run(id);
-    }
-  }).immediate();
-  return removed;
+  return db.transaction(() => removeFrom(db, ids)).immediate();
 }
 
-/** Removes the names of sessions of which no command is left, under any of their names. */
+/** Removes the directories, and the sessions under all their names, of which no command is left. */
 function removeNames(db: Database): void {
   const left = db.query("SELECT 1 FROM words WHERE words MATCH ? LIMIT 1");
-  const remove = db.query("DELETE FROM sessions WHERE id = ?");
-  const all = db.query<{ id: string; name: string }, []>("SELECT id, name FROM sessions").all();
-  const names = [...new Set(all.map(({ name }) => name))];
-  const living = new Set(names.filter((name) => left.get(`facets : ${sessionFacet(name)}`) !== null));
-  const kept = new Set(all.filter(({ name }) => living.has(name)).map(({ id }) => id));
-  for (const { id } of all) if (!kept.has(id)) remove.run(id);
+  const unused = (table: string, facet: (id: number) => string): number[] =>
+    db
+      .query<{ id: number }, []>(`SELECT id FROM ${table}`)
+      .all()
+      .flatMap(({ id }) => (left.get(`facets : ${facet(id)}`) === null ? [id] : []));
+  db.transaction(() => {
+    for (const id of unused("directories", directoryFacet)) db.query("DELETE FROM directories WHERE id = ?").run(id);
+    for (const id of unused("origins", originFacet)) db.query("DELETE FROM origins WHERE id = ?").run(id);
+    db.run("DELETE FROM sessions WHERE id NOT IN (SELECT session_id FROM origins WHERE session_id IS NOT NULL)");
+  }).immediate();
 }
 
 /** @throws the system's error, or SQLite's: then pieces of what was removed may still be in files */

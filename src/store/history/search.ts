@@ -4,8 +4,8 @@
  */
 
 import type { Database } from "bun:sqlite";
-import { idAt } from "./database.ts";
-import { actorFacet, directoryFacet, failedFacet, sessionFacet } from "./facets.ts";
+import { actorFacet, directoryFacet, failedFacet, originFacet } from "./facets.ts";
+import { idAt } from "./ids.ts";
 import type { HistoryRecord } from "./record.ts";
 
 export interface HistorySearch {
@@ -32,17 +32,21 @@ export interface FoundCommand extends Omit<HistoryRecord, "output"> {
   readonly output?: string | null;
 }
 
-const COLUMNS = `c.id, c.command, c.cwd, c.started_at, c.duration_ms, c.exit_code, c.signal, c.session, c.session_id,
-  c.pane_id, c.shell, c.by`;
+const COLUMNS = `c.id, c.command, d.path AS cwd, c.started_at, c.duration_ms, c.exit_code, c.signal, o.session,
+  o.session_id, o.pane_id, o.shell, o.by`;
+
+/**
+ * Most directories or sessions that the index is asked for at once: for each it looks into every segment, some 20 µs.
+ * Where there are more, rows are compared: nearly all of them match then.
+ */
+const MAX_FACETS = 500;
 
 /** Returns one more than the limit when there are more. */
 export function searchHistory(db: Database, search: HistorySearch): FoundCommand[] {
   const { words, rest } = splitWords(search.words ?? "");
-  const session = search.session === undefined ? null : namedSession(db, search.session);
   const match = [
     ...words.map((word) => `command : ${quoted(word)} *`),
-    ...facets(search).map((facet) => `facets : ${quoted(facet)}`),
-    ...(session === null ? [] : [`facets : (${session.names.map((name) => quoted(sessionFacet(name))).join(" OR ")})`]),
+    ...facets(search).map((facet) => `facets : ${facet}`),
   ];
   const where: string[] = [];
   const values: (string | number)[] = [];
@@ -50,6 +54,20 @@ export function searchHistory(db: Database, search: HistorySearch): FoundCommand
     where.push(condition);
     values.push(...given);
   };
+  const oneOf = (ids: readonly number[], column: string, facet: (id: number) => string): void => {
+    if (ids.length <= MAX_FACETS) match.push(`facets : (${ids.map(facet).join(" OR ")})`);
+    else add(`${column} IN (SELECT value FROM json_each(?))`, JSON.stringify(ids));
+  };
+  if (search.cwd !== undefined && search.cwd !== "/") {
+    const ids = directoriesIn(db, search.cwd);
+    if (ids.length === 0) return [];
+    oneOf(ids, "c.directory", directoryFacet);
+  }
+  if (search.session !== undefined) {
+    const ids = originsOf(db, search.session);
+    if (ids.length === 0) return [];
+    oneOf(ids, "c.origin", originFacet);
+  }
   if (match.length > 0) add("words MATCH ?", match.join(" AND "));
   const id = match.length > 0 ? "words.rowid" : "c.id";
   if (search.since !== undefined) add(`${id} >= ?`, idAt(search.since));
@@ -58,43 +76,53 @@ export function searchHistory(db: Database, search: HistorySearch): FoundCommand
     search.before ?? Number.MAX_SAFE_INTEGER,
   );
   if (end < Number.MAX_SAFE_INTEGER) add(`${id} < ?`, end);
-  // Digests may collide, and a mark is no word: what the index said is looked at again.
-  if (search.cwd !== undefined && search.cwd !== "/")
-    add("(c.cwd = ? OR substr(c.cwd, 1, ?) = ?)", search.cwd, search.cwd.length + 1, `${search.cwd}/`);
-  if (session !== null && search.session !== undefined) {
-    const ids = session.ids.map(() => "?").join(", ");
-    add(`(c.session = ? OR c.session_id IN (${ids}))`, search.session, ...session.ids);
-  }
-  if (search.by !== undefined) add("c.by = ?", search.by);
+  if (search.by !== undefined) add("o.by = ?", search.by);
   if (search.exit_code !== undefined) add("c.exit_code = ?", search.exit_code);
   if (search.min_duration_ms !== undefined) add("c.duration_ms >= ?", search.min_duration_ms);
   for (const part of rest) add("instr(lower(c.command), lower(?)) > 0", part);
-  const source = match.length > 0 ? "words JOIN commands c ON c.id = words.rowid" : "commands c";
+  // CROSS: the newest come first only while commands are gone through in their own order.
+  const source = `${match.length > 0 ? "words CROSS JOIN commands c ON c.id = words.rowid" : "commands c"}
+    CROSS JOIN origins o ON o.id = c.origin LEFT JOIN directories d ON d.id = c.directory`;
   const output = search.output === true ? ", (SELECT text FROM outputs o WHERE o.id = c.id) AS output" : "";
   const filter = where.length > 0 ? `WHERE ${where.join(" AND ")}` : "";
   const sql = `SELECT ${COLUMNS}${output} FROM ${source} ${filter} ORDER BY ${id} DESC LIMIT ?`;
   return db.query<FoundCommand, (string | number)[]>(sql).all(...values, search.limit + 1);
 }
 
+/** A directory and those below it. */
+function directoriesIn(db: Database, path: string): number[] {
+  return (
+    db
+      .query<{ id: number }, [string, string, string]>(
+        "SELECT id FROM directories WHERE path = ? OR (path >= ? AND path < ?)",
+      )
+      // The character behind the slash begins what follows it.
+      .all(path, `${path}/`, `${path}0`)
+      .map(({ id }) => id)
+  );
+}
+
 /** Most sessions that are followed through their names; of one name, in all the time that is kept. */
 const MAX_RENAMED = 100;
 
 /**
- * The sessions that ended up with this name after others, and all names under which commands may be theirs: what ran
- * before a session was renamed is found by its name of now.
+ * Where commands of this session ran: of those that had this name, and of those that ended up with it after others, so
+ * that what ran before a session was renamed is found by its name of now.
  */
-function namedSession(db: Database, name: string): { readonly ids: string[]; readonly names: string[] } {
-  const others = db
-    .query<{ id: string; name: string }, [string, string, number]>(
-      `SELECT other.id, other.name FROM sessions own JOIN sessions other ON other.id = own.id AND other.name <> ?
+function originsOf(db: Database, name: string): number[] {
+  const renamed = db
+    .query<{ id: string }, [string, string, number]>(
+      `SELECT DISTINCT other.id FROM sessions own JOIN sessions other ON other.id = own.id AND other.name <> ?
        WHERE own.name = ? AND own.newest = (SELECT max(newest) FROM sessions WHERE id = own.id)
        ORDER BY own.newest DESC LIMIT ?`,
     )
     .all(name, name, MAX_RENAMED);
-  return {
-    ids: [...new Set(others.map(({ id }) => id))],
-    names: [...new Set([name, ...others.map((other) => other.name)])],
-  };
+  return db
+    .query<{ id: number }, [string, string]>(
+      "SELECT id FROM origins WHERE session = ? OR session_id IN (SELECT value FROM json_each(?))",
+    )
+    .all(name, JSON.stringify(renamed.map(({ id }) => id)))
+    .map(({ id }) => id);
 }
 
 /** Words for the index; and those of one letter or of marks alone, which it does not hold or would find everywhere. */
@@ -104,9 +132,8 @@ function splitWords(text: string): { words: string[]; rest: string[] } {
   return { words: all.filter(inIndex), rest: all.filter((word) => !inIndex(word)) };
 }
 
-function facets({ cwd, failed, by }: HistorySearch): string[] {
+function facets({ failed, by }: HistorySearch): string[] {
   return [
-    ...(cwd === undefined || cwd === "/" ? [] : [directoryFacet(cwd)]),
     ...(failed === true ? [failedFacet] : []),
     // Nearly every command is a person's: the index would be read from end to end.
     ...(by === undefined || by === "person" ? [] : [actorFacet(by)]),

@@ -10,12 +10,13 @@
 import { type Database, SQLiteError } from "bun:sqlite";
 import fs from "node:fs";
 import { basename } from "node:path";
-import { idAt, openHistory } from "./database.ts";
-import { facetsOf } from "./facets.ts";
+import { openHistory } from "./database.ts";
+import { idAt } from "./ids.ts";
 import { journalsIn, type OpenJournal, openJournal } from "./journal.ts";
 import type { HistoryPlaces } from "./places.ts";
 import { type HistoryRecord, kindOf, readLine, readNamed } from "./record.ts";
 import { keepWithin, type Retention } from "./retention.ts";
+import { RowWriter } from "./rows.ts";
 
 /** Bytes of journals that one transaction takes in: some 30,000 commands, less than half a second. */
 const BATCH_BYTES = 16 * 1024 * 1024;
@@ -110,7 +111,7 @@ function takeBatch<S extends Source>(
       const remember = db.query("INSERT OR REPLACE INTO begun (journal, seq, offset, length) VALUES (?, ?, ?, ?)");
       const ended = db.query("DELETE FROM begun WHERE journal = ? AND seq = ?");
       const writer = new RowWriter(db);
-      const batch: { readonly record: HistoryRecord; readonly from: Place; readonly at: number }[] = [];
+      const batch: { readonly record: HistoryRecord; readonly at: number }[] = [];
       const unfinished: S[] = [];
       for (const source of sources) {
         begin.run(source.name);
@@ -137,8 +138,7 @@ function takeBatch<S extends Source>(
             // Written again after a failure: the first writing had succeeded after all.
             if (line === null || line.seq <= seq) continue;
             seq = line.seq;
-            const from = { journal: known.id, seq };
-            batch.push({ record: line.record, from, at: line.record.started_at ?? 0 });
+            batch.push({ record: line.record, at: line.record.started_at ?? 0 });
           }
           for (const [begun, index] of open) {
             const start = startOf(index);
@@ -153,7 +153,7 @@ function takeBatch<S extends Source>(
         }
       }
       batch.sort((one, other) => one.at - other.at);
-      for (const { record, from } of batch) writer.write(record, from);
+      for (const { record } of batch) writer.write(record, null);
       writer.finish();
       return { records: batch.length, unfinished };
     })
@@ -171,12 +171,12 @@ function takeLost(db: Database, name: string, journal: OpenJournal): number {
       const lost = left.all(name);
       const writer = new RowWriter(db);
       let records = 0;
-      for (const { seq, offset, length, ...from } of lost) {
+      for (const { offset, length } of lost) {
         const bytes = Buffer.alloc(length);
         const line = readLine(bytes.toString("utf8", 0, fs.readSync(journal.fd, bytes, 0, length, offset)));
         // Blanked since: it was deleted.
         if (line === null) continue;
-        writer.write(line.record, { ...from, seq });
+        writer.write(line.record, null);
         records++;
       }
       writer.finish();
@@ -216,99 +216,4 @@ function startOfLine(bytes: Buffer, index: number): number {
   let start = 0;
   for (let line = 0; line < index; line++) start = bytes.indexOf(NEWLINE, start) + 1;
   return start;
-}
-
-/** The line that a command comes from. */
-interface Place {
-  readonly journal: number;
-  readonly seq: number;
-}
-
-interface SessionName {
-  readonly id: string;
-  readonly name: string;
-  /** Id of the newest command under this name. */
-  newest: number;
-}
-
-/** Writes commands as rows, and their words into the index. */
-export class RowWriter {
-  private readonly insert;
-  private readonly index;
-  private readonly print;
-  private readonly name;
-  /** Sessions that these commands ran in, by id and name. */
-  private readonly names = new Map<string, SessionName>();
-  /** Of the command before: most are of the same session. */
-  private latest: SessionName | null = null;
-  /** First id of a time, and the one behind those that this writer gave from there on, where several began at once. */
-  private readonly taken = new Map<number, number>();
-
-  constructor(db: Database) {
-    this.insert = db.query(
-      `INSERT INTO commands (id, command, cwd, started_at, duration_ms, exit_code, signal, session, session_id, pane_id,
-       shell, by, journal, seq) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-    );
-    this.index = db.query("INSERT INTO words (rowid, command, facets) VALUES (?, ?, ?)");
-    this.print = db.query("INSERT INTO outputs (id, text) VALUES (?, ?)");
-    this.name = db.query(
-      "INSERT INTO sessions (id, name, newest) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET newest = max(newest, excluded.newest)",
-    );
-  }
-
-  /**
-   * @param from the line that it comes from; null for an imported command
-   * @param at orders a command that does not say when it began, in ms of Unix time
-   */
-  write(record: HistoryRecord, from: Place | null, at = 0): void {
-    const { command, session, session_id } = record;
-    const first = idAt(record.started_at ?? at);
-    let id = this.taken.get(first) ?? first;
-    // Another command began in the same millisecond; in some imported files, thousands in one second.
-    while (!this.put(id, record, from)) id++;
-    if (id > first) this.taken.set(first, id + 1);
-    this.index.run(id, command, facetsOf(record));
-    if (session_id !== null && session !== null) this.named(session_id, session, id);
-    if (record.output !== null) this.print.run(id, record.output);
-  }
-
-  /** @returns whether the id was free. Without lists of values, which take as long again as reading the command. */
-  private put(id: number, record: HistoryRecord, from: Place | null): boolean {
-    const { changes } = this.insert.run(
-      id,
-      record.command,
-      record.cwd,
-      record.started_at,
-      record.duration_ms,
-      record.exit_code,
-      record.signal,
-      record.session,
-      record.session_id,
-      record.pane_id,
-      record.shell,
-      record.by,
-      from === null ? null : from.journal,
-      from === null ? null : from.seq,
-    );
-    return changes > 0;
-  }
-
-  /** Writes down the names of sessions: behind the last command. */
-  finish(): void {
-    for (const { id, name, newest } of this.names.values()) this.name.run(id, name, newest);
-    this.names.clear();
-    this.latest = null;
-  }
-
-  /** @param command id of one that ran under that name, or of its time */
-  named(id: string, name: string, command: number): void {
-    let known = this.latest;
-    if (known === null || known.id !== id || known.name !== name) {
-      const key = `${id} ${name}`;
-      known = this.names.get(key) ?? { id, name, newest: command };
-      this.names.set(key, known);
-      this.latest = known;
-    }
-    if (command > known.newest) known.newest = command;
-  }
 }

@@ -110,6 +110,20 @@ describe("finding commands", () => {
     expect(found({ failed: true, cwd: "/home/me/project", words: "make" })).toEqual(["make test"]);
   });
 
+  test("below a directory with a thousand others, by words and without, and by nobody's neighbour", () => {
+    const at = (n: number) => 1_710_000_000_000 + n;
+    wrote(
+      ...Array.from({ length: 1_200 }, (_, n) =>
+        command(`many ${n % 2}`, { started_at: at(n), cwd: `/many/\u{1f4c1}/${n}` }),
+      ),
+      command("many 1", { started_at: at(5_000), cwd: "/many0" }),
+    );
+    expect(found({ cwd: "/many/\u{1f4c1}", limit: 2_000 })).toHaveLength(1_200);
+    expect(found({ cwd: "/many", words: "many 1", limit: 2_000 })).toHaveLength(600);
+    expect(found({ cwd: "/many/\u{1f4c1}/7" })).toEqual(["many 1"]);
+    expect(found({ cwd: "/man" })).toEqual([]);
+  });
+
   test("by pages", () => {
     takeIn(places, forever);
     const db = openHistory(places);
@@ -321,15 +335,85 @@ describe("commands that began", () => {
     expect(found({}).sort()).toEqual(["one", "two"]);
   });
 
-  test("a database of the first version is taken over, with the names of its sessions", () => {
-    wrote(command("early"), command("late", { session: "renamed" }));
-    takeIn(places, forever);
-    const db = new Database(places.database);
-    db.run("DROP TABLE begun");
-    db.run("DROP TABLE sessions");
-    db.run("PRAGMA user_version = 1");
-    db.close();
-    expect(found({ session: "renamed" })).toEqual(["late", "early"]);
+  for (const version of [1, 2]) {
+    test(`a database of version ${version} is taken over: what is in it is found, imported once, and may be deleted`, () => {
+      fs.mkdirSync(places.journals, { mode: 0o700 });
+      fs.closeSync(fs.openSync(places.database, "w", 0o600));
+      const old = new Database(places.database);
+      old.run(`
+        CREATE TABLE commands (
+          id INTEGER PRIMARY KEY, command TEXT NOT NULL, cwd TEXT, started_at INTEGER, duration_ms INTEGER,
+          exit_code INTEGER, signal TEXT, session TEXT, session_id TEXT, pane_id TEXT, shell TEXT, by TEXT NOT NULL,
+          journal INTEGER, seq INTEGER
+        );
+        CREATE UNIQUE INDEX imported ON commands (journal, seq) WHERE by = 'import';
+        CREATE TABLE outputs (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+        CREATE TABLE journals (
+          id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, offset INTEGER NOT NULL, seq INTEGER NOT NULL
+        );
+        CREATE TABLE swept (at INTEGER NOT NULL);
+        INSERT INTO swept VALUES (0);
+        CREATE VIRTUAL TABLE words USING fts5 (command, facets, content = '', contentless_delete = 1);
+        INSERT INTO commands VALUES
+          (1, 'early', '/a', 1, 5, 0, NULL, 'dev', '@s1', '@1', 'bash', 'person', 1, 1),
+          (2, 'tulip-9371', NULL, 2, 5, 3, NULL, 'dev', '@s1', '@1', 'bash', 'agent', 1, 2),
+          (3, 'late', '/a/b', 3, 5, NULL, 'SIGINT', 'renamed', '@s1', '@1', 'bash', 'person', 1, 3);
+        INSERT INTO outputs VALUES (1, 'printed');
+        INSERT INTO words (rowid, command, facets) SELECT id, command, 'old' FROM commands;
+      `);
+      if (version === 2) {
+        old.run(`
+          CREATE TABLE begun (journal INTEGER NOT NULL, seq INTEGER NOT NULL, offset INTEGER NOT NULL,
+            length INTEGER NOT NULL, PRIMARY KEY (journal, seq)) WITHOUT ROWID;
+          CREATE TABLE sessions (id TEXT NOT NULL, name TEXT NOT NULL, newest INTEGER NOT NULL,
+            PRIMARY KEY (id, name)) WITHOUT ROWID;
+          INSERT INTO sessions VALUES ('@s1', 'dev', 2), ('@s1', 'renamed', 3);
+        `);
+      }
+      old.run(`PRAGMA user_version = ${version}`);
+      old.close();
+      const days = { days: 1e6, bytes: 1e12 };
+      using history = new History(places, days);
+      const all = { limit: 9, output: true } as const;
+      expect(history.search({ ...all, session: "renamed" }).commands.map((each) => each.command)).toEqual([
+        "late",
+        "tulip-9371",
+        "early",
+      ]);
+      expect(history.search({ ...all, cwd: "/a", query: "ear" }).commands).toEqual([
+        {
+          id: 1,
+          command: "early",
+          cwd: "/a",
+          started_at: 1,
+          duration_ms: 5,
+          exit_code: 0,
+          signal: null,
+          session: "dev",
+          session_id: "@s1",
+          pane_id: "@1",
+          shell: "bash",
+          by: "person",
+          output: "printed",
+        },
+      ]);
+      expect(history.search({ ...all, failed: true, by: "agent" }).commands.map(({ id }) => id)).toEqual([2]);
+      expect(history.delete({ query: "tulip", all: false })).toEqual({ deleted: 1 });
+      expect(history.search({ ...all, query: "tulip" }).commands).toEqual([]);
+      expect(history.search({ ...all, failed: true }).commands.map((each) => each.command)).toEqual(["late"]);
+      const contents = fs.readdirSync(places.journals).map((name) => fs.readFileSync(join(places.journals, name)));
+      expect(contents.some((bytes) => bytes.includes("tulip"))).toBe(false);
+    });
+  }
+
+  test("what is deleted leaves no directory behind", () => {
+    wrote(command("one", { cwd: "/home/tulip-9371" }), command("two"));
+    using history = new History(places, forever);
+    expect(history.delete({ query: "one", all: false })).toEqual({ deleted: 1 });
+    for (const name of fs.readdirSync(places.journals)) {
+      expect(fs.readFileSync(join(places.journals, name)).includes("tulip")).toBe(false);
+    }
+    expect(found({ cwd: "/home/me" })).toEqual(["two"]);
   });
 
   test("what is deleted leaves no name of a session behind", () => {

@@ -4,7 +4,7 @@
  */
 
 import { Database } from "bun:sqlite";
-import { LAST_MS } from "../database.ts";
+import { LAST_MS } from "../ids.ts";
 import { type HistoryRecord, MAX_COMMAND } from "../record.ts";
 
 export const importSources = ["bash", "zsh", "fish", "atuin"] as const;

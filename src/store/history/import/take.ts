@@ -4,7 +4,7 @@
  */
 import type { Database } from "bun:sqlite";
 import type { HistoryRecord } from "../record.ts";
-import { RowWriter } from "../take-in.ts";
+import { RowWriter } from "../rows.ts";
 import type { ImportSource } from "./sources.ts";
 
 /** Time between commands that do not say when they ran, in ms, so that they keep their order. */
@@ -25,9 +25,7 @@ export function takeImport(
       const name = `import:${source}`;
       db.query("INSERT OR IGNORE INTO journals (name, offset, seq) VALUES (?, 0, 0)").run(name);
       const journal = db.query<{ id: number }, [string]>("SELECT id FROM journals WHERE name = ?").get(name)?.id ?? 0;
-      const known = db.query<{ id: number }, [number, number]>(
-        "SELECT id FROM commands WHERE journal = ? AND seq = ? AND by = 'import'",
-      );
+      const known = db.query<{ id: number }, [number, number]>("SELECT id FROM commands WHERE journal = ? AND seq = ?");
       const writer = new RowWriter(db);
       let taken = 0;
       for (const [at, record] of records.entries()) {

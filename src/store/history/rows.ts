@@ -1,0 +1,189 @@
+/**
+ * The rows of commands, and their words in the index: written, and removed again. Each within a transaction of who calls.
+ *
+ * What must stay true: what the index is told of a row that leaves is what it was told when it came, or it would go on
+ * finding something else; both say facets.ts and the row.
+ */
+import type { Database } from "bun:sqlite";
+import { facetsOf, type Indexed } from "./facets.ts";
+import { idAt } from "./ids.ts";
+import type { HistoryRecord } from "./record.ts";
+
+/** The line that an imported command is known by. */
+interface Place {
+  readonly journal: number;
+  readonly seq: number;
+}
+
+interface SessionName {
+  readonly id: string;
+  readonly name: string;
+  /** Id of the newest command under this name. */
+  newest: number;
+}
+
+type Origin = Pick<HistoryRecord, "session" | "session_id" | "pane_id" | "shell" | "by">;
+
+/** Writes commands as rows, and their words into the index. For one transaction: it remembers what it has looked up. */
+export class RowWriter {
+  private readonly insert;
+  private readonly index;
+  private readonly print;
+  private readonly name;
+  /** Sessions that these commands ran in, by id and name. */
+  private readonly names = new Map<string, SessionName>();
+  /** Of the command before: most are of the same session. */
+  private latest: SessionName | null = null;
+  private readonly directories = new Map<string, number>();
+  private readonly origins = new Map<string, number>();
+  private latestOrigin: { readonly of: Origin; readonly id: number } | null = null;
+  /** First id of a time, and the one behind those that this writer gave from there on, where several began at once. */
+  private readonly taken = new Map<number, number>();
+
+  constructor(private readonly db: Database) {
+    this.insert = db.query(
+      `INSERT INTO commands (id, command, directory, origin, started_at, duration_ms, exit_code, signal, journal, seq)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+    );
+    this.index = db.query("INSERT INTO words (rowid, command, facets) VALUES (?, ?, ?)");
+    this.print = db.query("INSERT INTO outputs (id, text) VALUES (?, ?)");
+    this.name = db.query(
+      "INSERT INTO sessions (id, name, newest) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET newest = max(newest, excluded.newest)",
+    );
+  }
+
+  /**
+   * @param from by which an imported command is known again; null for others
+   * @param at orders a command that does not say when it began, in ms of Unix time
+   */
+  write(record: HistoryRecord, from: Place | null, at = 0): void {
+    const { command, cwd, exit_code, signal, by, session, session_id } = record;
+    const directory = cwd === null ? null : (this.directories.get(cwd) ?? this.directory(cwd));
+    const row: Indexed = { directory, origin: this.origin(record), by, exit_code, signal };
+    const first = idAt(record.started_at ?? at);
+    let id = this.taken.get(first) ?? first;
+    // Another command began in the same millisecond; in some imported files, thousands in one second.
+    while (!this.put(id, record, row, from)) id++;
+    if (id > first) this.taken.set(first, id + 1);
+    this.index.run(id, command, facetsOf(row));
+    if (session_id !== null && session !== null) this.named(session_id, session, id);
+    if (record.output !== null) this.print.run(id, record.output);
+  }
+
+  /** @returns whether the id was free. Without lists of values, which take as long again as reading the command. */
+  private put(id: number, record: HistoryRecord, row: Indexed, from: Place | null): boolean {
+    const { changes } = this.insert.run(
+      id,
+      record.command,
+      row.directory,
+      row.origin,
+      record.started_at,
+      record.duration_ms,
+      row.exit_code,
+      row.signal,
+      from === null ? null : from.journal,
+      from === null ? null : from.seq,
+    );
+    return changes > 0;
+  }
+
+  /** Writes down the names of sessions: behind the last command. */
+  finish(): void {
+    for (const { id, name, newest } of this.names.values()) this.name.run(id, name, newest);
+    this.names.clear();
+    this.latest = null;
+  }
+
+  /** @param command id of one that ran under that name, or of its time */
+  named(id: string, name: string, command: number): void {
+    let known = this.latest;
+    if (known === null || known.id !== id || known.name !== name) {
+      const key = `${id} ${name}`;
+      known = this.names.get(key) ?? { id, name, newest: command };
+      this.names.set(key, known);
+      this.latest = known;
+    }
+    if (command > known.newest) known.newest = command;
+  }
+
+  private directory(path: string): number {
+    this.db.query("INSERT OR IGNORE INTO directories (path) VALUES (?)").run(path);
+    const id = idOf(this.db.query<Id, [string]>("SELECT id FROM directories WHERE path = ?").get(path));
+    this.directories.set(path, id);
+    return id;
+  }
+
+  private origin(record: Origin): number {
+    const { latestOrigin } = this;
+    if (latestOrigin !== null && isSameOrigin(latestOrigin.of, record)) return latestOrigin.id;
+    const { session, session_id, pane_id, shell, by } = record;
+    const key = JSON.stringify([session, session_id, pane_id, shell, by]);
+    let id = this.origins.get(key);
+    if (id === undefined) {
+      type Values = [string | null, string | null, string | null, string | null, string];
+      const known = this.db
+        .query<Id, Values>(
+          "SELECT id FROM origins WHERE session IS ? AND session_id IS ? AND pane_id IS ? AND shell IS ? AND by = ?",
+        )
+        .get(session, session_id, pane_id, shell, by);
+      id = idOf(
+        known ??
+          this.db
+            .query<Id, Values>(
+              "INSERT INTO origins (session, session_id, pane_id, shell, by) VALUES (?, ?, ?, ?, ?) RETURNING id",
+            )
+            .get(session, session_id, pane_id, shell, by),
+      );
+      this.origins.set(key, id);
+    }
+    this.latestOrigin = { of: record, id };
+    return id;
+  }
+}
+
+interface Id {
+  readonly id: number;
+}
+
+function idOf(row: Id | null): number {
+  if (row === null) throw new Error("a row that was just written is not there");
+  return row.id;
+}
+
+function isSameOrigin(one: Origin, other: Origin): boolean {
+  return (
+    one.session_id === other.session_id &&
+    one.pane_id === other.pane_id &&
+    one.session === other.session &&
+    one.shell === other.shell &&
+    one.by === other.by
+  );
+}
+
+type Row = Indexed & { readonly id: number; readonly command: string };
+const ROW = `SELECT c.id, c.command, c.directory, c.origin, c.exit_code, c.signal, o.by
+  FROM commands c CROSS JOIN origins o ON o.id = c.origin`;
+
+/** Writes the words of every row into an index that is empty. */
+export function indexAll(db: Database): void {
+  const index = db.query("INSERT INTO words (rowid, command, facets) VALUES (?, ?, ?)");
+  for (const row of db.query<Row, []>(`${ROW} ORDER BY c.id`).iterate()) index.run(row.id, row.command, facetsOf(row));
+}
+
+/** @returns how many of these commands there were. Pieces of them stay in the files: see eraseRemoved */
+export function removeFrom(db: Database, ids: readonly number[]): number {
+  const find = db.query<Row, [number]>(`${ROW} WHERE c.id = ?`);
+  const words = db.query("INSERT INTO words (words, rowid, command, facets) VALUES ('delete', ?, ?, ?)");
+  const command = db.query("DELETE FROM commands WHERE id = ?");
+  const output = db.query("DELETE FROM outputs WHERE id = ?");
+  let removed = 0;
+  for (const id of ids) {
+    const row = find.get(id);
+    if (row === null) continue;
+    words.run(id, row.command, facetsOf(row));
+    command.run(id);
+    output.run(id);
+    removed++;
+  }
+  return removed;
+}
