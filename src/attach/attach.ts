@@ -303,7 +303,7 @@ class Client {
       void this.goOn(async () => socket, typed);
     }
     // A read-only terminal has no keyboard to take back.
-    else this.keys.captured = event.output.captured && !this.options.readOnly;
+    else if (event.output.event === "keyboard") this.keys.captured = event.output.captured && !this.options.readOnly;
   }
 
   /** Not awaited: its result appears on the screen. */

@@ -40,6 +40,7 @@ const unrecorded: ReadonlySet<string> = new Set([
   "host.help",
   "host.look",
   "host.written",
+  "host.focus",
   "host.keys",
   "host.command",
   "host.release",
@@ -172,6 +173,7 @@ export class SessionServer implements PeerHandler {
       case "host.help":
       case "host.look":
       case "host.written":
+      case "host.focus":
       case "host.keys":
       case "host.command":
       case "host.release":
@@ -258,6 +260,7 @@ export class SessionServer implements PeerHandler {
     if (request.op === "host.help") stream.showHelp(request.input);
     else if (request.op === "host.look") await stream.look(request.input);
     else if (request.op === "host.written") stream.written(request.input);
+    else if (request.op === "host.focus") stream.focused(request.input);
     else if (request.op === "host.command") stream.bound(request.input);
     else if (request.op === "host.keys") {
       stream.takeKeys();
@@ -301,7 +304,7 @@ export class SessionServer implements PeerHandler {
     const { session } = serving;
     if (this.streams.has(peer)) throw new WshError("invalid_request", "this connection carries a stream already");
     this.requireRoom(session);
-    const policy = { ...this.policy, known: code.known };
+    const policy = { ...this.policy, known: code.known, taken: code.taken };
     const shown = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
     stream.onBound = async (binding) => {

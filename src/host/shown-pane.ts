@@ -2,6 +2,7 @@
 import { frameModes } from "../compositor/frame-modes.ts";
 import type { Shown } from "../endpoint/attach/shown.ts";
 import { withColors } from "../terminal/profile.ts";
+import { rowLines } from "../terminal/rows/row-lines.ts";
 import { lookSource } from "./look-source.ts";
 import { forProgram } from "./pane-mouse.ts";
 import type { Session } from "./session.ts";
@@ -33,6 +34,12 @@ export function shownPane(session: Session): Shown {
       return terminal.modes.synchronizedOutput;
     },
     grid: () => terminal.grid(),
+    framePlaces() {
+      const { rows, cols, title, alternate } = terminal;
+      const place = { id: session.pane.id, row: 0, col: 0, rows, cols, active: true, title, alternate };
+      const { mouse } = frameModes(terminal.modes, alternate);
+      return { window: session.window.id, panes: [{ ...place, mouse, ...rowLines(terminal.stored) }] };
+    },
     atRest: (make) => terminal.atRest(make),
     listen(listener) {
       const { events } = pane;

@@ -95,6 +95,7 @@ export class PaneLink {
         relay: false,
         prefix: null,
         composed: true,
+        places: true,
       } satisfies Attach;
       if (served !== null) await connection.request("host.served", served, OWN_CONTEXT);
       await connection.request("host.attach", attach, OWN_CONTEXT);

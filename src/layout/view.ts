@@ -8,8 +8,8 @@
 import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
 import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
 import type { LookInput, TerminalColors } from "../protocol/attach.ts";
-import type { FrameModes } from "../protocol/frame.ts";
-import { initialFrameModes } from "../protocol/frame.ts";
+import { type FrameModes, type FramePlaces, initialFrameModes } from "../protocol/frame.ts";
+import { windowId } from "../protocol/names.ts";
 import type { Size } from "../protocol/size.ts";
 import { borderCells, type Placement } from "../session/layout/cells.ts";
 import { dragBorder } from "../session/layout/resize.ts";
@@ -169,6 +169,26 @@ export class WindowView implements Shown {
     const canvas = ascii ? this.canvases.ascii : this.canvases.utf8;
     canvas.place(this.places);
     return canvas.grid((pane) => this.arrangement.links.get(pane)?.frame ?? null);
+  }
+
+  framePlaces(): FramePlaces {
+    const { active, placement } = this;
+    const { links, state } = this.arrangement;
+    const panes = [...placement.boxes].map(([id, { row, col, rows, cols }]) => {
+      const frame = links.get(id)?.frame;
+      const own = frame?.places?.panes[0];
+      const fits = own !== undefined && frame?.rows === rows && frame.cols === cols;
+      return {
+        ...{ id, row, col, rows, cols, active: id === active },
+        title: state.panes[id]?.title ?? frame?.title ?? "",
+        alternate: own?.alternate ?? frame?.modes.alternate ?? false,
+        mouse: frame?.modes.mouse ?? 0,
+        first_line: fits ? own.first_line : null,
+        history: own?.history ?? 0,
+        wrapped: fits ? own.wrapped : [],
+      };
+    });
+    return { window: windowId(this.window.id), panes };
   }
 
   atRest<T>(make: () => T): Promise<T> {

@@ -49,6 +49,19 @@ const BindingSchema = v.object({
   repeat: v.optional(v.boolean()),
 });
 
+/**
+ * A terminal in a page: its keys are read in the session process and come numbered (protocol/view.ts); dialogs of its
+ * own do what keys ask of the terminal at which they are pressed.
+ */
+const PageSchema = v.object({
+  /** Name of the client across its connections. */
+  client: v.pipe(v.string(), v.maxLength(64)),
+  /** What people call it. */
+  name: v.pipe(v.string(), v.maxLength(128)),
+  /** Most pictures that are sent and not confirmed. */
+  credit: v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(64)),
+});
+
 export const AttachSchema = v.object({
   rows: SideSchema,
   cols: SideSchema,
@@ -87,6 +100,12 @@ export const AttachSchema = v.object({
   utf8: v.optional(v.boolean(), true),
   /** The viewer has an active window, pane and zoom of its own. */
   independent: v.optional(v.boolean(), false),
+  /** Pictures say where panes are, and which lines their rows. */
+  places: v.optional(v.boolean(), false),
+  /** Takes no part in the session's size, and is shown the session in its own. */
+  follow: v.optional(v.boolean(), false),
+  /** A terminal in a page. */
+  page: v.optional(PageSchema),
   /** The terminal, if the session process may open it and carry keys and the program's bytes without the client. */
   terminal: v.optional(PersonDeviceSchema),
 });
@@ -95,7 +114,10 @@ export const AttachSchema = v.object({
 export const ShownInSchema = v.object({ name: v.string(), shown_in: v.array(v.string()) });
 export type Attach = v.InferInput<typeof AttachSchema>;
 
-export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema });
+export const ResizeSchema = v.object({ rows: SideSchema, cols: SideSchema, follow: v.optional(v.boolean(), false) });
+
+/** The person looks at a terminal in a page, or at something else. */
+export const FocusSchema = v.object({ on: v.boolean() });
 
 /** The person hesitates after the prefix key, or has pressed another one. */
 export const HelpSchema = v.object({ shown: v.boolean() });
@@ -128,6 +150,10 @@ export const AttachEventSchema = v.variant("event", [
    * them over (`host.keys`).
    */
   v.object({ event: v.literal("opened"), keys: v.boolean() }),
+  /** Input of a page up to this number has been taken; sent once when it attaches. */
+  v.object({ event: v.literal("took"), n: v.number() }),
+  /** A key asks this of the page. */
+  v.object({ event: v.literal("wanted"), operation: v.string() }),
   /** A program has copied text, as base64, while this terminal was the one in use. */
   v.object({ event: v.literal("copied"), base64: v.string() }),
   /** An agent needs somebody: the terminal is sent this, BEL or a notification. */

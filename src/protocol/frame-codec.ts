@@ -11,6 +11,8 @@ import {
   type FrameEvents,
   type FrameModes,
   FrameModesSchema,
+  type FramePlaces,
+  FramePlacesSchema,
   initialFrameModes,
   MAX_GRAPHEME,
   MAX_SCROLLED,
@@ -69,6 +71,8 @@ export const FrameUpdateSchema = v.object({
   /** Absent when unchanged. */
   modes: v.optional(FrameModesSchema),
   title: v.optional(v.nullable(v.string())),
+  /** Where panes are, for a client that asked; absent when unchanged. */
+  places: v.optional(FramePlacesSchema),
   /** Absent when empty. */
   scrolled: v.optional(v.array(WireLineSchema)),
   bell: v.optional(v.literal(true)),
@@ -198,6 +202,7 @@ export function encodeFrame(prev: Frame | null, next: Frame, events: FrameEvents
     cursor: { row, col, visible, shape, blink },
     ...(prev !== null && sameModes(prev.modes, next.modes) ? {} : { modes: next.modes }),
     ...(prev !== null && prev.title === next.title ? {} : { title: next.title }),
+    ...(next.places === undefined || samePlaces(prev?.places, next.places) ? {} : { places: next.places }),
     ...(scrolled.length === 0 ? {} : { scrolled }),
     ...(events.bell ? { bell: true as const } : {}),
     ...(events.clipboard === null ? {} : { clipboard: events.clipboard }),
@@ -229,6 +234,10 @@ export function typedInPlace(prev: Frame | null, next: Frame, update: FrameUpdat
   return typed;
 }
 
+function samePlaces(a: FramePlaces | undefined, b: FramePlaces): boolean {
+  return a === b || (a !== undefined && JSON.stringify(a) === JSON.stringify(b));
+}
+
 /** Whether two sets of modes are the same. */
 function sameModes(a: FrameModes, b: FrameModes): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
@@ -245,6 +254,7 @@ export function applyFrame(
   const { rows, cols, full, cursor } = update;
   const fits = prev !== null && prev.rows === rows && prev.cols === cols;
   if (!full && !fits) throw new Error("a partial frame came without the one before it");
+  const places = update.places ?? prev?.places;
   const styles = [plainStyle, ...update.styles.map(toStyle)];
   const lines = full || prev === null ? Array.from({ length: rows }, () => blankLine(cols)) : [...prev.lines];
   for (const [row, runs] of update.lines) if (row < rows) lines[row] = decodeLine(runs, styles, cols);
@@ -256,6 +266,7 @@ export function applyFrame(
       cursor,
       modes: update.modes ?? prev?.modes ?? initialFrameModes,
       title: update.title === undefined ? (prev?.title ?? null) : update.title,
+      ...(places === undefined ? {} : { places }),
     },
     events: {
       scrolled: (update.scrolled ?? []).slice(-MAX_SCROLLED).map((line) => decodeLine(line, styles, cols)),

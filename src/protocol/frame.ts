@@ -43,8 +43,38 @@ export const initialFrameModes: FrameModes = {
   cursorChosen: false,
 };
 
+/** Where a pane lies in a frame, and which lines of its program its rows are. */
+export const PanePlaceSchema = v.object({
+  id: v.string(),
+  row: v.number(),
+  col: v.number(),
+  rows: v.number(),
+  cols: v.number(),
+  active: v.boolean(),
+  title: v.string(),
+  alternate: v.boolean(),
+  /** Mouse mode that its own program asked for; 0: none. */
+  mouse: v.number(),
+  /** Logical line of the first row; null on the alternate screen. */
+  first_line: v.nullable(v.number()),
+  /** Rows of history above the first one. */
+  history: v.number(),
+  /** Rows of the pane whose line goes on in the next row. */
+  wrapped: v.array(v.number()),
+});
+export type PanePlace = v.InferOutput<typeof PanePlaceSchema>;
+
+export const FramePlacesSchema = v.object({
+  /** Id of the window that is shown; null while the person looks at something else. */
+  window: v.nullable(v.string()),
+  panes: v.array(PanePlaceSchema),
+});
+export type FramePlaces = v.InferOutput<typeof FramePlacesSchema>;
+
 /** Everything that a client's terminal is to show. */
 export interface Frame extends Grid {
+  /** Only for a client that asked for it. */
+  readonly places?: FramePlaces;
   readonly modes: FrameModes;
   /** null: the outer terminal's title stays as it is. */
   readonly title: string | null;

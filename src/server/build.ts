@@ -26,7 +26,7 @@ import { createCall, requireOpenTo } from "./operations/dispatch.ts";
 import { createHandlers } from "./operations/handlers.ts";
 import type { ServerState } from "./operations/server-state.ts";
 import { stopSessions } from "./operations/stop.ts";
-import type { GatewayOptions } from "./options.ts";
+import type { GatewayOptions, ViewKeys } from "./options.ts";
 import type { PublishedInfo } from "./published-info.ts";
 import { WebSocketRoutes } from "./websocket/routes.ts";
 import { WebSockets } from "./websocket/websockets.ts";
@@ -70,7 +70,10 @@ export function buildGateway(
   const call = recorded(createCall(hosts, createHandlers(hosts, state)), sinks);
 
   const changed = (): void => lifecycle.changed();
-  const webSockets = new WebSocketRoutes({ hosts, call, sockets, tickets, audit, limits: settings, changed });
+  const webSockets = new WebSocketRoutes({
+    ...{ hosts, call, sockets, tickets, audit, limits: settings, changed },
+    viewKeys: options.viewKeys ?? defaultKeys,
+  });
   const sessionListeners = new Set<(id: string) => void>();
   const mcp = createMcp(options, call, hosts, sessionListeners, () => {
     memory.worked();
@@ -116,6 +119,9 @@ export function buildGateway(
   });
   return { app, hosts, sockets, mcp, lifecycle, announcements, memory };
 }
+
+/** Keys of terminals in pages, where nobody has chosen others. */
+const defaultKeys = async (): Promise<ViewKeys> => ({ prefix: "Ctrl+\\" });
 
 /** Sessions of an exec come and go with every command: the list of resources is not announced for them. */
 function isOfExec({ name, tags }: SessionInfo): boolean {

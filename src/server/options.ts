@@ -1,9 +1,13 @@
 /** A gateway's options: from the command line, the settings and, for the rest, the caller of `runServer`. */
 import type { ServerInfo } from "../instance/server-info.ts";
+import type { Attach } from "../protocol/attach.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import type { McpEndpointOptions } from "../mcp/endpoint.ts";
 import type { AccessOptions } from "./auth/access.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
+
+/** Keys of the person at a terminal in a page, as their settings have them. */
+export type ViewKeys = Pick<Attach, "prefix" | "bindings" | "mode_keys">;
 
 export interface GatewayOptions extends AccessOptions {
   /** Given on the command line; the choice kept from an earlier run wins over the default. */
@@ -12,6 +16,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly tls: TlsFiles | null;
   /** Limits, times, the audit log. A value with its own field in these options is read from that field. */
   readonly settings: Settings;
+  /** Absent: the defaults. */
+  readonly viewKeys?: () => Promise<ViewKeys>;
   readonly mcp?: Pick<McpEndpointOptions, "maxWaitMs" | "progressMs" | "idleMs" | "maxSessions" | "extend">;
   /** Called once, when the server answers. */
   readonly ready: (info: ServerInfo) => void;

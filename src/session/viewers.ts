@@ -1,5 +1,5 @@
 /**
- * The attached terminals, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
+ * The attached terminals, those in pages among them, and the size that the session takes from them (docs/protocol.md, Sessions). `latest`: the
  * terminal that attached, typed or changed its size last decides; `smallest`: the session fits into each of them.
  * Read-only terminals never decide. A size set through an API holds until a terminal acts. Pure bookkeeping: the
  * session applies the size.
@@ -10,7 +10,11 @@ export type SizePolicy = "latest" | "smallest";
 
 export interface Viewer {
   readonly id: number;
-  size: Size;
+  readonly size: Size;
+  /** Takes no part in the session's size. */
+  readonly follows: boolean;
+  /** What people call it, where it is a terminal in a page; null: a terminal. */
+  readonly page: string | null;
   readonly readOnly: boolean;
   /** Told when the session's size has changed. */
   sizeChanged(): void;
@@ -48,6 +52,11 @@ export class Viewers {
 
   get count(): number {
     return this.viewers.size;
+  }
+
+  /** Attached terminals that are in no page: what is drawn for them alone is not drawn for pages. */
+  get terminals(): number {
+    return this.all.filter(({ page }) => page === null).length;
   }
 
   /** Terminals at which a person can type. */
@@ -93,9 +102,10 @@ export class Viewers {
 
   /** A terminal attached, typed or was resized. @returns whether the size may have changed */
   acted(id: number): boolean {
-    if (this.viewers.get(id)?.readOnly !== false) return false;
-    const wasImposed = this.imposed !== null;
-    this.imposed = null;
+    const viewer = this.viewers.get(id);
+    if (viewer?.readOnly !== false) return false;
+    const wasImposed = this.imposed !== null && !viewer.follows;
+    if (!viewer.follows) this.imposed = null;
     if (this.order.at(-1) === id) return wasImposed;
     this.order = [...this.order.filter((known) => known !== id), id];
     return true;
@@ -103,7 +113,7 @@ export class Viewers {
 
   /** The terminals that decide the size, in the order in which they last acted. */
   private get deciding(): Viewer[] {
-    return this.order.flatMap((id) => this.viewers.get(id) ?? []);
+    return this.order.flatMap((id) => this.viewers.get(id) ?? []).filter(({ follows }) => !follows);
   }
 
   /** The size requested last; null when none was requested and the session keeps its size. */

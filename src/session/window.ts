@@ -35,6 +35,10 @@ export class Window {
     this.placed = layoutPanels([], size);
   }
 
+  get id(): string {
+    return this.port.id;
+  }
+
   get size(): Size {
     return this.outer;
   }

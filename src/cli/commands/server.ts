@@ -6,6 +6,7 @@
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import type { SettingName } from "../../instance/settings/table.ts";
+import type { ViewKeys } from "../../server/options.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
@@ -129,6 +130,7 @@ async function serve(
     force: flags.force === true,
     rateLimit: values.rate_limit,
     settings: values,
+    viewKeys: () => viewKeys(instance),
     mcp: {
       maxWaitMs: values.mcp_max_wait_ms,
       progressMs: values.mcp_progress_ms,
@@ -140,6 +142,17 @@ async function serve(
       if (values.restore === "auto" && flags.ephemeral !== true) void restoreAll(instance);
     },
   });
+}
+
+/** Keys of the person at terminals in pages: as they are set now. @throws WshError invalid_setting */
+async function viewKeys(instance: Instance): Promise<ViewKeys> {
+  const [settings, { bindingsOf }, { parsePrefix }] = await Promise.all([
+    settingsOf(instance),
+    import("../session/bindings.ts"),
+    import("../../keys/prefix.ts"),
+  ]);
+  const { prefix_key, mode_keys } = settings.values;
+  return { prefix: parsePrefix(prefix_key)?.label ?? null, mode_keys, bindings: await bindingsOf(settings) };
 }
 
 /** A server that stays is what a login or a start of the machine brings back. */

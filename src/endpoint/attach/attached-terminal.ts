@@ -12,8 +12,10 @@ import { KeyReader } from "../../keys/reader.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import {
+  type Attach,
   AttachSchema,
   BoundKeySchema,
+  FocusSchema,
   HelpSchema,
   type LookInput,
   ResizeSchema,
@@ -23,7 +25,6 @@ import {
 } from "../../protocol/attach.ts";
 import type { StreamEnd } from "../../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../../protocol/messages.ts";
-import { MAX_PASTE_BYTES } from "../../protocol/paste.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Viewer, ViewerEnd } from "../../session/viewers.ts";
@@ -33,17 +34,17 @@ import type { AbovePicture } from "./above.ts";
 import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
+import { OuterSize } from "./outer-size.ts";
 import { OwnView } from "./own-view.ts";
+import { Page, type TakenInput } from "./page.ts";
 import { Presence } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
 
 /** Longest wait for a terminal to take the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
-/** Sizes that follow each other within this time, in ms, count as one: a window is being dragged. */
-const RESIZE_MS = 16;
-/** Selections of OSC 52 that mean the clipboard: none, `c`, `s`; not X11's primary one alone. */
-const CLIPBOARDS = /^$|[cs]/;
+const FOCUS_IN = new TextEncoder().encode("\x1b[I");
+const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -59,7 +60,8 @@ export class TerminalStream implements Viewer {
   readonly readOnly: boolean;
   /** Socket of the session that its client runs in. */
   readonly around: string | undefined;
-  size: Size;
+  private readonly sized: OuterSize;
+  private readonly inPage: Page | null;
   private readonly presence = new Presence();
   /** Called for a key that is bound to an operation of the session. */
   onBound: (binding: Binding) => Promise<void> = async () => {};
@@ -77,7 +79,6 @@ export class TerminalStream implements Viewer {
   private over = false;
   /** The session ended this stream before it had begun: the stream first shows the session's screen. */
   private ending: ViewerEnd | null = null;
-  private resizeTimer: Timer | null = null;
   /** What the client was last told about the keyboard. */
   private toldCaptured: boolean | null = null;
 
@@ -87,7 +88,7 @@ export class TerminalStream implements Viewer {
     private readonly shown: Shown,
     private readonly peer: Peer,
     input: unknown,
-    private readonly policy: AttachPolicy & { readonly known: KnownTerminals },
+    private readonly policy: AttachPolicy & { readonly known: KnownTerminals; readonly taken: TakenInput },
   ) {
     const attach = v.parse(AttachSchema, input);
     this.readOnly = attach.read_only;
@@ -96,8 +97,25 @@ export class TerminalStream implements Viewer {
     this.composed = attach.composed;
     this.environment = attach.environment;
     this.outer = attach.outer;
-    this.copies = new Copies(peer, attach.copies && !attach.read_only);
-    this.size = { rows: attach.rows, cols: attach.cols };
+    this.copies = new Copies(session, peer, {
+      ...{ viewer: this.id, isWanted: attach.copies && !attach.read_only },
+      ...{ programs: policy.clipboard, keeps: !attach.composed },
+      painted: (copied) => this.presentation.painter.copied(copied),
+    });
+    const isOver = (): boolean => this.over;
+    this.sized = new OuterSize(session, attach, {
+      ...{ viewer: this.id, atOnce: attach.composed, isOver },
+      isOpening: () => this.presentation.mode === "opening",
+      resized: () => this.presentation.resized(),
+      beforeApplying: () => this.presentation.beforeApplying(),
+      applied: () => this.presentation.applied(),
+    });
+    const page = {
+      keys: (bytes: Uint8Array) => this.keys.push(bytes),
+      typed: (bytes: Uint8Array) => this.typed(bytes),
+      tell: (event: object) => peer.send(messageTypes.event, event),
+    };
+    this.inPage = attach.page === undefined ? null : new Page(attach.page, policy.taken, { ...page, isOver });
     this.terminal = attach.terminal === undefined ? null : PersonTerminal.open(attach.terminal);
     const bindings = changedBindings(attach.bindings);
     const prefix = attach.prefix ?? defaultPrefix.label;
@@ -109,11 +127,13 @@ export class TerminalStream implements Viewer {
       scrollback: !attach.paint_only,
       plainElements: attach.no_color,
       ascii: !attach.utf8,
+      places: attach.places,
+      credit: this.inPage?.credit ?? null,
     });
     this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), bindings, {
       forward: (bytes) => this.typed(bytes),
       reply: () => {},
-      detach: () => this.end({ reason: "detached" }),
+      detach: () => this.inPage?.wanted("view.detach") ?? this.end({ reason: "detached" }),
       help: (shown) => this.showHelp({ shown }),
       bound: (key) => this.bound({ key }),
       release: () => {
@@ -137,9 +157,10 @@ export class TerminalStream implements Viewer {
 
   receive(message: Message): void {
     if (message.type === messageTypes.input) {
-      this.typed(message.payload);
+      if (this.inPage === null) this.typed(message.payload);
+      else this.inPage.receive(message.payload);
     } else if (message.type === messageTypes.resize) {
-      this.resized(v.parse(ResizeSchema, messageJson(message)));
+      this.sized.resized(v.parse(ResizeSchema, messageJson(message)));
     } else {
       this.end({ reason: "detached" });
     }
@@ -178,8 +199,9 @@ export class TerminalStream implements Viewer {
       changed: () => this.presentation.reconsider(),
       rang: () => this.presentation.painter.rang(),
       typed: (bytes) => this.typed(bytes),
+      wanted: (operation) => this.inPage?.wanted(operation) ?? false,
       copied: this.session.buffers,
-      copy: (text) => this.copiedBack(text),
+      copy: (text) => this.copies.byPerson(text),
       operate: (binding) => this.onBound(binding),
       instance: this.policy.instance,
       get session() {
@@ -243,6 +265,14 @@ export class TerminalStream implements Viewer {
     if (!this.readOnly && !this.over) void this.session.questions.giveBack();
   }
 
+  /** The page has the focus, or lost it: programs that asked are told. */
+  focused(input: unknown): void {
+    const { on } = v.parse(FocusSchema, input);
+    if (this.over) return;
+    this.presence.focused(on);
+    if (this.shown.modes.focus && !this.readOnly) this.session.typed(this.id, on ? FOCUS_IN : FOCUS_OUT, this.shown.typed);
+  }
+
   looksAt(pane: string): boolean {
     return this.shown.shows(pane) && this.presence.isRecent;
   }
@@ -256,8 +286,21 @@ export class TerminalStream implements Viewer {
     this.presentation.reconsider();
   }
 
+  get size(): Size {
+    return this.sized.size;
+  }
+
+  /** What people call it, where it is a terminal in a page; null: it is one of its own. */
+  get page(): string | null {
+    return this.inPage?.name ?? null;
+  }
+
+  get follows(): boolean {
+    return this.sized.follows;
+  }
+
   get isResizing(): boolean {
-    return this.resizeTimer !== null;
+    return this.sized.isApplying;
   }
 
   /** Removes what is drawn; the program's screen stays in view. */
@@ -288,7 +331,7 @@ export class TerminalStream implements Viewer {
     if (this.over) return;
     this.over = true;
     this.presentation.close();
-    clearTimeout(this.resizeTimer ?? undefined);
+    this.sized.close();
     this.own.close();
     this.keys.dispose();
     for (const end of this.ends) end();
@@ -312,7 +355,7 @@ export class TerminalStream implements Viewer {
         resizing: () => presentation.beforeResize(),
         reset: () => presentation.reconsider(),
         bell: () => presentation.painter.rang(),
-        clipboard: (copied) => this.copied(copied),
+        clipboard: (copied) => this.copies.byProgram(copied),
       }),
       events.on("drawn", () => {
         this.tellKeyboard();
@@ -325,69 +368,18 @@ export class TerminalStream implements Viewer {
       this.terminal.output.onDrain = () => this.drained();
       this.peer.send(messageTypes.event, { event: "opened", keys: this.terminal.readsKeys });
     }
+    this.inPage?.begin();
     this.tellKeyboard();
-    presentation.begin(this.historyRows());
+    presentation.begin(this.policy.known.rowsFor(this.scrollback, this.outer, this.shown.program));
     const { exit } = session;
     if (this.ending !== null) this.end(this.ending);
     else if (exit !== null) this.end({ reason: "exited", exit_code: exit.code, signal: exit.signal });
-  }
-
-  /** Rows above the screen that go to the terminal's own scrollback first. */
-  private historyRows(): number {
-    const { program } = this.shown;
-    if (program === null) return 0;
-    switch (this.scrollback) {
-      case "new":
-        return this.policy.known.newRows(this.outer, program);
-      case "all":
-        return Number.POSITIVE_INFINITY;
-      case "none":
-        return 0;
-      default:
-        return this.scrollback;
-    }
-  }
-
-  private resized(size: Size): void {
-    this.size = size;
-    this.session.viewers.acted(this.id);
-    if (this.presentation.mode === "opening") return;
-    this.presentation.resized();
-    if (this.composed) {
-      void this.applySize();
-      return;
-    }
-    this.resizeTimer ??= setTimeout(() => void this.applySize(), RESIZE_MS);
-  }
-
-  private async applySize(): Promise<void> {
-    const { size } = this;
-    this.presentation.beforeApplying();
-    await this.session.resize();
-    this.resizeTimer = size === this.size ? null : setTimeout(() => void this.applySize(), RESIZE_MS);
-    if (this.over || this.resizeTimer !== null) return;
-    this.presentation.applied();
   }
 
   private drained(): void {
     this.tellKeyboard();
     this.copies.tell();
     this.presentation.reconsider();
-  }
-
-  private copied(copied: { readonly selection: string; readonly base64: string }): void {
-    if (!this.policy.clipboard) return;
-    this.presentation.painter.copied(copied);
-    if (this.session.viewers.inUse === this.id && CLIPBOARDS.test(copied.selection)) this.copies.copied(copied.base64);
-  }
-
-  /** The person has copied something while looking back. */
-  private copiedBack(text: string): void {
-    const base64 = Buffer.from(text).toString("base64");
-    // Where several panes share the session, their layout process keeps it.
-    if (!this.composed && Buffer.byteLength(text) <= MAX_PASTE_BYTES) this.session.buffers.add(text);
-    this.presentation.painter.copied({ selection: "c", base64 });
-    this.copies.copied(base64);
   }
 
   /** A client that falls behind is told once it reads again. */

@@ -1,23 +1,55 @@
 /**
- * Copies that one terminal's client is to put into the system's clipboard itself. A client that falls behind gets the
- * newest one once it reads again.
+ * What is copied, by programs and by the person of one terminal: where it goes. A client that puts copies into the
+ * system's clipboard itself and falls behind gets the newest one once it reads again.
  */
 import { messageTypes } from "../../protocol/messages.ts";
+import { MAX_PASTE_BYTES } from "../../protocol/paste.ts";
+import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
+
+/** Selections of OSC 52 that mean the clipboard: none, `c`, `s`; not X11's primary one alone. */
+const CLIPBOARDS = /^$|[cs]/;
+
+interface Copied {
+  readonly selection: string;
+  readonly base64: string;
+}
+
+export interface CopiesOptions {
+  readonly viewer: number;
+  /** The client copies. */
+  readonly isWanted: boolean;
+  /** Whether programs' clipboard writes reach the terminal. */
+  readonly programs: boolean;
+  /** The session keeps what the person copies; where several panes share it, their layout process does. */
+  readonly keeps: boolean;
+  /** Goes to the terminal with its next picture. */
+  painted(copied: Copied): void;
+}
 
 export class Copies {
   private owed: string | null = null;
 
-  /** @param isWanted the client copies */
   constructor(
+    private readonly session: Session,
     private readonly peer: Peer,
-    private readonly isWanted: boolean,
+    private readonly options: CopiesOptions,
   ) {}
 
-  copied(base64: string): void {
-    if (!this.isWanted) return;
-    this.owed = base64;
-    this.tell();
+  /** A program has copied something. */
+  byProgram(copied: Copied): void {
+    const { viewer, programs, painted } = this.options;
+    if (!programs) return;
+    painted(copied);
+    if (this.session.viewers.inUse === viewer && CLIPBOARDS.test(copied.selection)) this.give(copied.base64);
+  }
+
+  /** The person has copied something while looking back. */
+  byPerson(text: string): void {
+    const base64 = Buffer.from(text).toString("base64");
+    if (this.options.keeps && Buffer.byteLength(text) <= MAX_PASTE_BYTES) this.session.buffers.add(text);
+    this.options.painted({ selection: "c", base64 });
+    this.give(base64);
   }
 
   /** The client may read again. */
@@ -26,5 +58,11 @@ export class Copies {
     if (base64 === null || peer.outbox.pending > 0 || peer.isClosed) return;
     this.owed = null;
     peer.send(messageTypes.event, { event: "copied", base64 });
+  }
+
+  private give(base64: string): void {
+    if (!this.options.isWanted) return;
+    this.owed = base64;
+    this.tell();
   }
 }

@@ -5,6 +5,7 @@
  * its client says of it (`Attach.outer`); to one that is unknown or forgotten, everything is new.
  * Owned by the session process's streams; call between chunks.
  */
+import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import type { Position, ShownProgram } from "./shown.ts";
 
 /** Limit of remembered terminals; the newest are kept, with one screen of hashes each. */
@@ -35,8 +36,18 @@ export class KnownTerminals {
     if (this.marks.size > MAX_TERMINALS && oldest !== undefined) this.marks.delete(oldest);
   }
 
+  /**
+   * Rows above the screen that go to a terminal's own scrollback first.
+   * @param program null: several share the picture, and no line leaves it
+   */
+  rowsFor(choice: ScrollbackChoice, outer: string | undefined, program: ShownProgram | null): number {
+    if (program === null || choice === "none") return 0;
+    if (choice === "all") return Number.POSITIVE_INFINITY;
+    return choice === "new" ? this.newRows(outer, program) : choice;
+  }
+
   /** Number of rows above the screen that a terminal does not have. */
-  newRows(outer: string | undefined, terminal: ShownProgram): number {
+  private newRows(outer: string | undefined, terminal: ShownProgram): number {
     const mark = outer === undefined ? undefined : this.marks.get(outer);
     if (mark === undefined) return Number.POSITIVE_INFINITY;
     let since = mark.top;

@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { type Binding, type Bindings, bindingRows, isViewOperation, keyLabel } from "../../keys/bindings.ts";
+import { type Binding, type Bindings, bindingRows, isViewOperation, keyLabel, type ViewOperation } from "../../keys/bindings.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import { type LookInput, LookSchema } from "../../protocol/attach.ts";
@@ -49,6 +49,8 @@ export interface OwnViewPort {
   readonly copied: { readonly newest: string | null };
   /** The person has copied something. */
   copy(text: string): void;
+  /** A page has dialogs of its own for this. @returns whether it was asked */
+  wanted(operation: ViewOperation): boolean;
   /** Does what a key is bound to in the session. */
   operate(binding: Binding): Promise<void>;
 }
@@ -139,6 +141,9 @@ export class OwnView {
     const { port, own } = this;
     const binding = port.bindings.get(key);
     own.hide();
+    if (binding !== undefined && isViewOperation(binding.operation) && binding.operation !== "view.paste") {
+      if (port.wanted(binding.operation)) return;
+    }
     if (binding === undefined) own.say(`${port.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
     else if (binding.operation === "view.look_back") await this.look({ keys: port.modeKeys });
     else if (binding.operation === "view.paste") this.paste();

@@ -30,6 +30,11 @@ export class PaintedTerminal {
     this.shown = Math.max(this.shown, pictures);
   }
 
+  /** Pictures that were sent and are not known to be shown. */
+  get unconfirmed(): number {
+    return this.sent - Math.max(0, this.shown);
+  }
+
   /** Another process has the terminal: its content is unknown until it is repainted. */
   lost(): void {
     this.shown = -1;

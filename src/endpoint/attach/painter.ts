@@ -10,7 +10,7 @@ import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
 import { drawNotice, handedOverNotice, keyboardHeldSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
-import type { Frame } from "../../protocol/frame.ts";
+import type { Frame, FramePlaces, PanePlace } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
@@ -31,6 +31,8 @@ export interface PainterOptions {
   readonly plainElements: boolean;
   /** The terminal shows no UTF-8. */
   readonly ascii: boolean;
+  /** Pictures say where panes are. */
+  readonly places: boolean;
 }
 
 /** What a terminal sends while a dialog is open: plain keys, clicks, pastes. */
@@ -44,6 +46,9 @@ const dialogModes = {
   modifyOtherKeys: 0,
   kittyFlags: 0,
 } as const;
+
+/** The person looks back: no row is a program's. */
+const noPlaces: FramePlaces = { window: null, panes: [] };
 
 export interface Showing {
   readonly size: Size;
@@ -143,7 +148,8 @@ export class Painter {
     this.clipboard = null;
     const update = encodeFrame(before, view, events);
     const moved = before === null || JSON.stringify(before.cursor) !== JSON.stringify(view.cursor);
-    const news = update.modes !== undefined || update.title !== undefined || events.bell || events.clipboard !== null;
+    const changed = update.modes !== undefined || update.title !== undefined || update.places !== undefined;
+    const news = changed || events.bell || events.clipboard !== null;
     if (!moved && !news && update.lines.length === 0 && scrolled.length === 0) return null;
     const happened = scrolled.length > 0 || events.bell || events.clipboard !== null;
     const typed = happened ? "" : typedInPlace(before, view, update);
@@ -159,11 +165,21 @@ export class Painter {
     const { offset, ...frame } = this.frame(grid, { outer: size, sign, bare, note });
     this.offset = offset;
     const title = this.options.titles && screen.title !== "" ? screen.title : null;
-    const shown = { ...frame, modes: looked?.modes(screen.modes) ?? screen.modes, title };
+    const places = this.options.places ? { places: looked === null ? this.places(offset) : noPlaces } : {};
+    const shown = { ...frame, modes: looked?.modes(screen.modes) ?? screen.modes, title, ...places };
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
     if (above !== null) this.kept.forget();
     return this.asking(above === null ? shown : above.draw(shown, this.options.ascii));
+  }
+
+  /** Places in the frame: panels lie above the panes, and a smaller terminal shows a part. */
+  private places(offset: Offset): FramePlaces {
+    const { window, panes } = this.screen.framePlaces();
+    const down = this.session.layout.top - offset.top;
+    const moved = down !== 0 || offset.left !== 0;
+    const put = (pane: PanePlace): PanePlace => ({ ...pane, row: pane.row + down, col: pane.col - offset.left });
+    return { window, panes: moved ? panes.map(put) : panes };
   }
 
   /** What the person is asked or told, above everything. Keys and clicks are then for it, not for the program. */

@@ -16,6 +16,11 @@ export class Presence {
     this.actedAt = isFocusLost(bytes) ? Number.NEGATIVE_INFINITY : this.now();
   }
 
+  /** The person looks at the terminal, or at something else. */
+  focused(on: boolean): void {
+    this.actedAt = on ? this.now() : Number.NEGATIVE_INFINITY;
+  }
+
   get isRecent(): boolean {
     return this.now() < this.actedAt + LOOKING_MS;
   }

@@ -36,6 +36,8 @@ const NOTE_MS = 4_000;
 export interface PresentationOptions extends PainterOptions {
   /** Whether the client may get the program's own bytes. */
   readonly mayRelay: boolean;
+  /** Most pictures that are sent and not confirmed; null: as many as its connection takes. */
+  readonly credit: number | null;
 }
 
 /** The inputs to the decision besides the session: kept by the owner, who calls `reconsider` on a change. */
@@ -98,6 +100,7 @@ export class Presentation {
   /** The client has written what it was sent. When nothing more is in transit to it, we may write to the terminal. */
   written({ bytes, pictures }: { readonly bytes: number; readonly pictures: number }): void {
     this.painted.confirmed(pictures);
+    if (this.options.credit !== null) this.reconsider();
     if (this.terminal === null || this.current !== "relay" || this.over) return;
     this.direct ||= bytes === this.relayed && this.peer.outbox.pending === 0;
   }
@@ -295,10 +298,16 @@ export class Presentation {
     );
   }
 
+  /** The client has shown too few of its pictures to get another. */
+  private get owesPictures(): boolean {
+    const { credit } = this.options;
+    return credit !== null && this.painted.unconfirmed >= credit;
+  }
+
   private pacing(): FramePacer {
     const { shown } = this;
     return new FramePacer({
-      isBlocked: () => this.over || this.pending > 0 || this.outer.isResizing,
+      isBlocked: () => this.over || this.pending > 0 || this.outer.isResizing || this.owesPictures,
       isSynchronized: () => shown.isSynchronized,
       atRest: (make) => void shown.atRest(make),
       paint: () => this.paint(),
@@ -307,7 +316,7 @@ export class Presentation {
 
   /** Runs between chunks: makes a picture, or switches to the program's own bytes. */
   private paint(): void {
-    if (this.over || this.current !== "paint" || this.outer.isResizing) return;
+    if (this.over || this.current !== "paint" || this.outer.isResizing || this.owesPictures) return;
     this.flood.count(0);
     const { program } = this.shown;
     const relays = this.canRelay() && !this.painter.scrollback.isAhead;

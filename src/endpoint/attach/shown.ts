@@ -8,7 +8,7 @@
 
 import type { Offset } from "../../compositor/compose.ts";
 import type { LastingChange, LookInput, TerminalColors } from "../../protocol/attach.ts";
-import type { FrameModes } from "../../protocol/frame.ts";
+import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import type { LookSource } from "../../session/looking-back/text.ts";
 import type { Typed } from "../../session/types.ts";
@@ -67,6 +67,8 @@ export interface Shown {
   readonly isSynchronized: boolean;
   /** @param ascii lines of ours are of ASCII characters */
   grid(ascii?: boolean): Grid;
+  /** Where panes are in the picture, and which lines their rows. */
+  framePlaces(): FramePlaces;
   /** Runs `make` when the picture is whole, at once if it is. */
   atRest<T>(make: () => T): Promise<T>;
   listen(listener: ShownListener): () => void;

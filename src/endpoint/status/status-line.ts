@@ -117,7 +117,7 @@ export class StatusLine implements Disposable {
     for (const id of this.marks.keys()) if (!windows.some((window) => window.id === id)) this.marks.delete(id);
     for (const known of [this.printedAt, this.runsSince])
       for (const id of known.keys()) if (!panes.some(({ pane }) => pane.id === id)) known.delete(id);
-    const isShown = (settings.status === "on" || panes.length > 1) && session.viewers.count > 0;
+    const isShown = (settings.status === "on" || panes.length > 1) && session.viewers.terminals > 0;
     if (!isShown) {
       this.put(null);
       return;

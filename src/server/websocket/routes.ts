@@ -9,11 +9,14 @@ import type { Call, CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
 import type { Tickets } from "../auth/tickets.ts";
+import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import type { AppContext, AppEnv } from "../http/context.ts";
-import { RawSocket } from "./raw-socket.ts";
+import type { ViewKeys } from "../options.ts";
+import { RawSocket, type TypedRecord } from "./raw-socket.ts";
 import { ServerSocket } from "./server-socket.ts";
 import { SessionSocket } from "./session-socket.ts";
+import { ViewSocket } from "./view-socket.ts";
 import type { WebSocketEndpoint, WebSockets } from "./websockets.ts";
 
 export interface WebSocketRoutesOptions {
@@ -28,9 +31,14 @@ export interface WebSocketRoutesOptions {
     readonly max_subscriptions: number;
     readonly max_waiters: number;
   };
+  /** Keys of the person at terminals in pages. */
+  readonly viewKeys: () => Promise<ViewKeys>;
   /** A server-level connection opened or closed. */
   readonly changed: () => void;
 }
+
+/** Tokens that say nothing about who has them. */
+const nameless: ReadonlySet<string> = new Set(["own", "none", "socket"]);
 
 export class WebSocketRoutes {
   private readonly serverSockets = new Set<ServerSocket>();
@@ -67,16 +75,19 @@ export class WebSocketRoutes {
       const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
       const { access, caller } = context;
       const snapshot = ["1", "true"].includes(c.req.query("snapshot") ?? "");
-      const began = performance.now();
-      const record = audit && {
-        hasher: audit.hasher(),
-        write: (typed: { bytes: number; hmac: string }) => {
-          const ms = performance.now() - began;
-          audit.write({ operation: "ws.raw", input: null, context, reached: host.info, result: "ok", ms, typed });
-        },
-      };
+      const record = this.record("ws.raw", host, context);
       const endpoint = await RawSocket.open(host, { access, caller }, access, snapshot, record);
       return this.upgrade(c, endpoint);
+    });
+    app.get("/sessions/:name/ws/view", async (c) => {
+      requireUpgrade(c);
+      const host = await hosts.find(c.req.param("name"), c.get("verdict").session);
+      const context = { ...wsContext(c), signal: c.req.raw.signal, session: host.info.name };
+      const { access, caller } = context;
+      const viewer = viewerName(c);
+      const record = this.record("ws.view", host, context);
+      const keys = this.options.viewKeys;
+      return this.upgrade(c, new ViewSocket({ hosts, host, context: { access, caller }, viewer, keys, record }));
     });
     app.get("/sessions/:name/ws/json", async (c) => {
       const host = await this.hostOf(c);
@@ -106,6 +117,20 @@ export class WebSocketRoutes {
     });
   }
 
+  /** Null: nothing is recorded. */
+  private record(operation: string, host: Host, context: CallContext): TypedRecord | null {
+    const { audit } = this.options;
+    if (audit === null) return null;
+    const began = performance.now();
+    return {
+      hasher: audit.hasher(),
+      write(typed) {
+        const ms = performance.now() - began;
+        audit.write({ operation, input: null, context, reached: host.info, result: "ok", ms, typed });
+      },
+    };
+  }
+
   private async hostOf(c: AppContext): ReturnType<Hosts["find"]> {
     requireUpgrade(c);
     const { hosts } = this.options;
@@ -128,6 +153,13 @@ export class WebSocketRoutes {
 function requireUpgrade(c: AppContext): void {
   if (c.req.header("upgrade")?.toLowerCase() === "websocket") return;
   throw new WshError("invalid_request", "this path takes WebSocket connections only", {}, { status: 426 });
+}
+
+/** What people call the page that looks on: its token, or its browser. */
+function viewerName(c: AppContext): string {
+  const { tokenName } = c.get("verdict");
+  if (!nameless.has(tokenName)) return tokenName;
+  return /\b(Firefox|Edg|Chrome|Safari)\//.exec(c.req.header("user-agent") ?? "")?.[1] ?? "a page";
 }
 
 function wsContext(c: AppContext): Omit<CallContext, "signal"> {

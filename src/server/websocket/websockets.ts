@@ -69,7 +69,8 @@ export class WebSockets {
       // We send our own below: Bun's are tied to its idle timeout.
       idleTimeout: 0,
       sendPings: false,
-      perMessageDeflate: false,
+      // Only pictures of views are sent compressed; a window of 16 KB a socket that asks for it.
+      perMessageDeflate: { compress: "16KB", decompress: false },
       open: (socket) => {
         this.open.set(socket.data, new Kept(socket, this.keepAlive));
         socket.data.open(socket);

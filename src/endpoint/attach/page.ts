@@ -1,0 +1,81 @@
+/**
+ * A terminal in a page: what comes from there, and what only pages are told. Input comes as pieces of input with numbers. A piece whose number was taken from the same
+ * client before is not taken again, so that a page that lost its connection may send what it has no answer for. The
+ * numbers outlive connections, for the newest clients.
+ */
+import type * as v from "valibot";
+import type { Attach, AttachEventSchema } from "../../protocol/attach.ts";
+import { decodeInput } from "../../protocol/numbered-input.ts";
+
+/** Limit of remembered clients: each is a tab that typed here. */
+const MAX_CLIENTS = 256;
+
+/** By client: number of its newest piece. One for each session process. */
+export class TakenInput {
+  private readonly newest = new Map<string, number>();
+
+  of(client: string): number {
+    return this.newest.get(client) ?? 0;
+  }
+
+  take(client: string, number: number): void {
+    this.newest.delete(client);
+    this.newest.set(client, number);
+    const [oldest] = this.newest.keys();
+    if (this.newest.size > MAX_CLIENTS && oldest !== undefined) this.newest.delete(oldest);
+  }
+}
+
+export interface PagePort {
+  isOver(): boolean;
+  /** Keys that are read here. */
+  keys(bytes: Uint8Array): void;
+  /** What was read before, by another process of the session. */
+  typed(bytes: Uint8Array): void;
+  /** Tells the client something. */
+  tell(event: v.InferInput<typeof AttachEventSchema>): void;
+}
+
+export class Page {
+  private readonly client: string;
+  /** What people call it. */
+  readonly name: string;
+  /** Most pictures that are sent and not confirmed. */
+  readonly credit: number;
+
+  constructor(
+    { client, name, credit }: NonNullable<Attach["page"]>,
+    private readonly taken: TakenInput,
+    private readonly port: PagePort,
+  ) {
+    this.client = client;
+    this.name = name;
+    this.credit = credit;
+  }
+
+  /** Tells the client the number of its newest piece. */
+  begin(): void {
+    this.port.tell({ event: "took", n: this.taken.of(this.client) });
+  }
+
+  receive(payload: Uint8Array): void {
+    const input = decodeInput(payload);
+    if (input === null || this.port.isOver()) return;
+    const { number, bytes } = input;
+    if (number === 0) {
+      this.port.typed(bytes);
+      return;
+    }
+    if (number > this.taken.of(this.client)) {
+      this.taken.take(this.client, number);
+      this.port.keys(bytes);
+    }
+    if (!this.port.isOver()) this.begin();
+  }
+
+  /** A key asks this of the page. @returns that it was asked */
+  wanted(operation: string): true {
+    if (!this.port.isOver()) this.port.tell({ event: "wanted", operation });
+    return true;
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The view WebSocket: a session as a page shows it, and what a person does there (docs/protocol.md, A session in a
+ * page). Text messages are JSON. Input is binary: its number, then bytes as a terminal sends them; a number that the
+ * session has taken from this client is never typed again, over whichever connection it comes.
+ */
+import * as v from "valibot";
+import { MAX_INPUT_NUMBER } from "./numbered-input.ts";
+import { FrameUpdateSchema } from "./frame-codec.ts";
+import { SideSchema } from "./size.ts";
+
+/** Pictures that a page may have unconfirmed: enough for 60 a second at 50 ms there and back. */
+export const VIEW_CREDIT = 3;
+
+/** `fit`: takes part in the session's size; `follow`: never does, and is shown the session in its own size. */
+export const viewSizes = ["fit", "follow"] as const;
+
+/** Name of a client across its connections: random, and its own. */
+export const ClientIdSchema = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{8,64}$/));
+
+const number = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(MAX_INPUT_NUMBER));
+const size = v.pipe(v.picklist(viewSizes), v.description("whether the page takes part in the session's size"));
+
+export const ViewRequestSchema = v.variant("type", [
+  /** The first message. */
+  v.object({
+    type: v.literal("open"),
+    client: v.pipe(ClientIdSchema, v.description("random name of this terminal of the page, kept when it reconnects")),
+    rows: SideSchema,
+    cols: SideSchema,
+    size,
+    prefix: v.optional(
+      v.pipe(v.boolean(), v.description("whether the prefix key is read by the session; false: the page does it")),
+      true,
+    ),
+    name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description("shown in lists of who looks on"))),
+  }),
+  v.object({ type: v.literal("size"), rows: SideSchema, cols: SideSchema, size }),
+  v.object({ type: v.literal("shown"), n: v.pipe(v.number(), v.integer(), v.minValue(0)) }),
+  v.object({ type: v.literal("focus"), on: v.boolean() }),
+  v.object({ type: v.literal("release") }),
+]);
+export type ViewRequest = v.InferInput<typeof ViewRequestSchema>;
+
+export const ViewMessageSchema = v.variant("type", [
+  v.object({
+    type: v.literal("opened"),
+    session: v.pipe(v.string(), v.description("id of the session")),
+    name: v.string(),
+    access: v.picklist(["observe", "operate", "admin"]),
+    took: v.pipe(number, v.description("newest piece of input that the session has of this client; 0: none")),
+  }),
+  v.object({
+    type: v.literal("frame"),
+    n: v.pipe(v.number(), v.description("counts the pictures of this connection from 1")),
+    ...FrameUpdateSchema.entries,
+  }),
+  v.object({ type: v.literal("took"), n: number }),
+  v.object({ type: v.literal("keyboard"), captured: v.boolean() }),
+  v.object({
+    type: v.literal("wanted"),
+    operation: v.pipe(v.string(), v.description("what a key asks of the page: view.sessions, view.keys …")),
+  }),
+  v.object({ type: v.literal("alert"), text: v.string() }),
+  v.object({
+    type: v.literal("end"),
+    reason: v.string(),
+    exit_code: v.optional(v.nullable(v.number())),
+    signal: v.optional(v.nullable(v.string())),
+    name: v.optional(v.string()),
+  }),
+  v.object({ type: v.literal("error"), error: v.looseObject({ code: v.string(), message: v.string() }) }),
+]);
+export type ViewMessage = v.InferOutput<typeof ViewMessageSchema>;

@@ -1,0 +1,192 @@
+/**
+ * `/sessions/:name/ws/view`: a terminal of a page at a session (docs/protocol.md, A session in a page). It is a viewer
+ * like an attached terminal; pictures and input pass through unread. What it may do is decided by the session process.
+ */
+import type * as v from "valibot";
+import { accessCovers } from "../../protocol/caller.ts";
+import type { StreamEnd } from "../../protocol/control.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { decodeInput } from "../../protocol/numbered-input.ts";
+import { parse } from "../../protocol/parse.ts";
+import { VIEW_CREDIT, type ViewMessage, ViewRequestSchema } from "../../protocol/view.ts";
+import type { RequestContext } from "../../wire/connection.ts";
+import type { Host } from "../hosts/session-host.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import { ViewFeed } from "../hosts/view-feed.ts";
+import type { ViewKeys } from "../options.ts";
+import type { TypedRecord } from "./raw-socket.ts";
+import { closeCodes, closeReason, type WebSocketEndpoint, type WebSocketPeer } from "./websockets.ts";
+
+/** Time for the first message, in ms. */
+const OPEN_MS = 5_000;
+/** Limit of typed bytes that no process has taken: a few large pastes. */
+const MAX_PENDING_INPUT = 4 * 1024 * 1024;
+
+type Open = Extract<v.InferOutput<typeof ViewRequestSchema>, { type: "open" }>;
+
+export interface ViewSocketOptions {
+  readonly hosts: Hosts;
+  readonly host: Host;
+  readonly context: RequestContext;
+  /** What people call who looks on, unless the page says more. */
+  readonly viewer: string;
+  readonly keys: () => Promise<ViewKeys>;
+  /** Records at the end what was typed; null: nothing does. */
+  readonly record: TypedRecord | null;
+}
+
+export class ViewSocket implements WebSocketEndpoint {
+  private socket: WebSocketPeer | null = null;
+  private feed: ViewFeed | null = null;
+  private isOpening = false;
+  private timer: Timer | null = null;
+  private pictures = 0;
+  private typed = 0;
+  /** What came between the first message and its answer. */
+  private readonly early: (string | Uint8Array)[] = [];
+
+  constructor(private readonly options: ViewSocketOptions) {}
+
+  open(socket: WebSocketPeer): void {
+    this.socket = socket;
+    this.timer = setTimeout(() => socket.close(closeCodes.policy, "the page has not opened its view"), OPEN_MS);
+  }
+
+  message(data: string | Uint8Array): void {
+    try {
+      if (this.feed !== null) this.receive(this.feed, data);
+      else if (this.isOpening) this.keep(data);
+      else this.begin(data);
+    } catch (thrown) {
+      this.fail(thrown);
+    }
+  }
+
+  drain(): void {}
+
+  close(): void {
+    clearTimeout(this.timer ?? undefined);
+    this.socket = null;
+    this.feed?.close();
+    const { record } = this.options;
+    record?.write({ bytes: this.typed, hmac: record.hasher.digest("hex") });
+  }
+
+  private begin(data: string | Uint8Array): void {
+    const request = requestOf(data);
+    if (request.type !== "open") throw new WshError("invalid_request", "the first message is not 'open'");
+    this.isOpening = true;
+    clearTimeout(this.timer ?? undefined);
+    this.attach(request).catch((thrown) => this.fail(thrown));
+  }
+
+  /** While the session is being asked: as much as may wait later, too. */
+  private keep(data: string | Uint8Array): void {
+    this.typed += data.length;
+    if (this.typed > MAX_PENDING_INPUT) throw new WshError("payload_too_large", "too much input before 'opened'");
+    this.early.push(typeof data === "string" ? data : new Uint8Array(data));
+  }
+
+  private async attach({ client, rows, cols, size, prefix, name }: Open): Promise<void> {
+    const { hosts, host, context, viewer, keys } = this.options;
+    const { info } = host;
+    const bound = await keys();
+    let isOpened = false;
+    const feed = await ViewFeed.open(
+      hosts,
+      host,
+      {
+        ...{ rows, cols, follow: size === "follow", scrollback: "none", paint_only: true, relay: false, places: true },
+        read_only: !accessCovers(context.access, "operate"),
+        ...bound,
+        ...(prefix ? {} : { prefix: null }),
+        page: { client, name: name === undefined || name === "" ? viewer : name, credit: VIEW_CREDIT },
+      },
+      context,
+      {
+        frame: (json) => this.frame(json),
+        keyboard: (captured) => this.tell({ type: "keyboard", captured }),
+        wanted: (operation) => this.tell({ type: "wanted", operation }),
+        alert: (text) => this.tell({ type: "alert", text }),
+        took: (n) => {
+          if (isOpened) this.tell({ type: "took", n });
+          else this.tell({ type: "opened", session: info.id, name: info.name, access: context.access, took: n });
+          isOpened = true;
+        },
+        end: (end) => this.end(end),
+      },
+    );
+    if (this.socket === null) {
+      feed.close();
+      return;
+    }
+    this.feed = feed;
+    this.typed = 0;
+    for (const data of this.early.splice(0)) this.message(data);
+  }
+
+  private receive(feed: ViewFeed, data: string | Uint8Array): void {
+    if (typeof data !== "string") {
+      this.type(feed, data);
+      return;
+    }
+    const request = requestOf(data);
+    switch (request.type) {
+      case "open":
+        throw new WshError("invalid_request", "the view is open already");
+      case "size":
+        feed.resize({ rows: request.rows, cols: request.cols, follow: request.size === "follow" });
+        return;
+      case "shown":
+        feed.shown(request.n);
+        return;
+      case "focus":
+        feed.focus(request.on);
+        return;
+      case "release":
+        if (accessCovers(this.options.context.access, "operate")) feed.release();
+    }
+  }
+
+  private type(feed: ViewFeed, data: Uint8Array): void {
+    const input = decodeInput(data);
+    if (input === null || input.number === 0) throw new WshError("invalid_request", "input begins with its number");
+    this.options.record?.hasher.update(input.bytes);
+    this.typed += input.bytes.length;
+    feed.type(input);
+    if (feed.pending > MAX_PENDING_INPUT) this.socket?.close(closeCodes.trouble, "the session does not take its input");
+  }
+
+  private frame(json: string): void {
+    this.pictures++;
+    this.socket?.sendText(`{"type":"frame","n":${this.pictures},${json.slice(1)}`, true);
+  }
+
+  private tell(message: ViewMessage): void {
+    this.socket?.sendText(JSON.stringify(message));
+  }
+
+  private end(end: StreamEnd): void {
+    this.tell({ type: "end", ...end });
+    const { code, reason } = closeReason(end.reason);
+    this.socket?.close(code, reason);
+  }
+
+  private fail(thrown: unknown): void {
+    const { schema, ...error } = WshError.from(thrown).bodyAt("http");
+    this.tell({ type: "error", error });
+    this.socket?.close(closeCodes.policy, error.code);
+  }
+}
+
+/** @throws WshError invalid_request */
+function requestOf(data: string | Uint8Array): v.InferOutput<typeof ViewRequestSchema> {
+  if (typeof data !== "string") throw new WshError("invalid_request", "input came before the view was opened");
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    throw new WshError("invalid_request", "a message is not JSON");
+  }
+  return parse(ViewRequestSchema, value);
+}

@@ -1,0 +1,23 @@
+/** Which lines of a program the rows of its screen are: a line may go on over several rows. */
+import type { StoredSource } from "../stored-text.ts";
+import { storedRow } from "./xterm-row.ts";
+
+export interface RowLines {
+  /** Logical line of the first row; null on the alternate screen, whose rows are in no history. */
+  readonly first_line: number | null;
+  /** Rows of history above the first one. */
+  readonly history: number;
+  /** Rows whose line goes on in the next row. */
+  readonly wrapped: number[];
+}
+
+/** Call between chunks. Runs once per picture that asks for it. */
+export function rowLines({ terminal, hot, history, alternate }: StoredSource): RowLines {
+  const buffer = terminal.buffer.active;
+  const wrapped: number[] = [];
+  for (let y = 1; y < terminal.rows; y++) {
+    if (storedRow(buffer, buffer.baseY + y).isWrapped) wrapped.push(y - 1);
+  }
+  if (alternate) return { first_line: null, history: 0, wrapped };
+  return { first_line: hot.position(0, 0).line, history: history.rows + hot.above, wrapped };
+}
