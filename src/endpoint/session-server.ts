@@ -6,8 +6,10 @@
 import * as v from "valibot";
 import type { AuditLog } from "../instance/audit/audit-log.ts";
 import { directly } from "../instance/audit/direct-audit.ts";
+import type { Binding } from "../keys/bindings.ts";
 import type { AgentAlert } from "../protocol/agent.ts";
 import type { ShownInSchema } from "../protocol/attach.ts";
+import type { Access } from "../protocol/caller.ts";
 import type { Hello } from "../protocol/control.ts";
 import { WshError } from "../protocol/errors.ts";
 import { type Message, messageTypes, PROTOCOL_VERSION } from "../protocol/messages.ts";
@@ -308,6 +310,7 @@ export class SessionServer implements PeerHandler {
     const shown = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
     stream.onBound = async (binding) => {
+      if (request.access !== "admin") await requireAllowed(binding, request.access);
       const asked = await serving.askedFirst(binding, shown);
       if (asked === null) {
         const ready = (await serving.elsewhere?.(binding)) ?? null;
@@ -340,6 +343,16 @@ export class SessionServer implements PeerHandler {
   private broadcast(event: object): void {
     for (const peer of this.watchers) peer.send(messageTypes.event, event);
   }
+}
+
+/** A key does no more than a call by who pressed it could. @throws WshError access_denied */
+async function requireAllowed({ operation }: Binding, access: Access): Promise<void> {
+  const [{ findOperation }, { requireAccess }] = await Promise.all([
+    import("../operations/table.ts"),
+    import("../operations/call.ts"),
+  ]);
+  const found = findOperation(operation);
+  if (found !== undefined) requireAccess(found, access);
 }
 
 function destroyedEvent({ reason, exit }: SessionEvents["destroyed"]): object {

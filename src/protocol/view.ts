@@ -4,8 +4,8 @@
  * session has taken from this client is never typed again, over whichever connection it comes.
  */
 import * as v from "valibot";
-import { MAX_INPUT_NUMBER } from "./numbered-input.ts";
 import { FrameUpdateSchema } from "./frame-codec.ts";
+import { MAX_INPUT_NUMBER } from "./numbered-input.ts";
 import { SideSchema } from "./size.ts";
 
 /** Pictures that a page may have unconfirmed: enough for 60 a second at 50 ms there and back. */

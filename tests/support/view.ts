@@ -61,7 +61,9 @@ export class TestView {
   }
 
   async shows(what: string | RegExp): Promise<string> {
-    return this.when(`${what} in the picture`, () => (typeof what === "string" ? this.text.includes(what) : what.test(this.text)));
+    return this.when(`${what} in the picture`, () =>
+      typeof what === "string" ? this.text.includes(what) : what.test(this.text),
+    );
   }
 
   async when(what: string, holds: () => boolean): Promise<string> {

@@ -6,9 +6,9 @@
 import { type Command, Option } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import type { SettingName } from "../../instance/settings/table.ts";
-import type { ViewKeys } from "../../server/options.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { defaultInstanceName } from "../../protocol/names.ts";
+import type { ViewKeys } from "../../server/options.ts";
 import { collect, UsageError, wholeNumber } from "../arguments.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { complain, printJson, say } from "../print.ts";

@@ -270,7 +270,8 @@ export class TerminalStream implements Viewer {
     const { on } = v.parse(FocusSchema, input);
     if (this.over) return;
     this.presence.focused(on);
-    if (this.shown.modes.focus && !this.readOnly) this.session.typed(this.id, on ? FOCUS_IN : FOCUS_OUT, this.shown.typed);
+    if (this.shown.modes.focus && !this.readOnly)
+      this.session.typed(this.id, on ? FOCUS_IN : FOCUS_OUT, this.shown.typed);
   }
 
   looksAt(pane: string): boolean {

@@ -5,7 +5,14 @@
 import * as v from "valibot";
 import { systemClock } from "../../base/clock.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { type Binding, type Bindings, bindingRows, isViewOperation, keyLabel, type ViewOperation } from "../../keys/bindings.ts";
+import {
+  type Binding,
+  type Bindings,
+  bindingRows,
+  isViewOperation,
+  keyLabel,
+  type ViewOperation,
+} from "../../keys/bindings.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import { type LookInput, LookSchema } from "../../protocol/attach.ts";

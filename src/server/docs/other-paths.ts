@@ -101,6 +101,12 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
     { ...upgraded, ...notFound },
     { parameters: [session, ticket] },
   ),
+  "/sessions/{name}/ws/view": get(
+    "viewStream",
+    "WebSocket: a terminal of a page at the session: pictures of it, input with numbers, a size of its own",
+    { ...upgraded, ...notFound },
+    { parameters: [session, ticket] },
+  ),
   "/ws/json": get("serverStream", "WebSocket: methods and events of all sessions as JSON", upgraded, {
     parameters: [ticket],
   }),
