@@ -12,7 +12,6 @@ import { KeyReader } from "../../keys/reader.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import {
-  type Attach,
   AttachSchema,
   BoundKeySchema,
   FocusSchema,
