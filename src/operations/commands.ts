@@ -31,7 +31,7 @@ import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { FormatField } from "./terminal.ts";
 
-const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the session"));
+const CommandIdSchema = v.pipe(v.number(), v.integer(), v.minValue(1), v.description("id of a command of the pane"));
 const MaxBytesField = v.optional(
   v.pipe(OutputLimitSchema, v.description("longest output, at most 1048576; past it head and tail are kept")),
   DEFAULT_OUTPUT_LIMIT,
@@ -288,7 +288,7 @@ export const commandOperations = [
     summary: "Interrupt or kill one command if it still runs, and wait a moment for its end",
     input: v.object({ id: CommandIdSchema, how: v.picklist(["interrupt", "kill"]) }),
     output: CommandRecordSchema,
-    errors: ["command_not_found"],
+    errors: ["command_not_found", "invalid_cursor"],
     http: [],
     ws: [],
   }),
@@ -380,7 +380,7 @@ export const commandOperations = [
     summary: "One command's record",
     input: v.object({ id: CommandIdSchema }),
     output: CommandRecordSchema,
-    errors: ["command_not_found"],
+    errors: ["command_not_found", "invalid_cursor"],
     http: [{ method: "GET", path: "/sessions/:name/commands/:id" }],
     ws: ["get_command"],
   }),
@@ -401,7 +401,7 @@ export const commandOperations = [
       max_bytes: MaxBytesField,
     }),
     output: v.object({ ...OutputResultSchema.entries, lines: v.optional(v.array(LineSchema)) }),
-    errors: ["command_not_found", "invalid_format", "regex_too_slow"],
+    errors: ["command_not_found", "invalid_cursor", "invalid_format", "regex_too_slow"],
     http: [{ method: "GET", path: "/sessions/:name/commands/:id/output" }],
     ws: ["get_command_output"],
   }),

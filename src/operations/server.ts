@@ -107,7 +107,7 @@ export const serverOperations = [
       tag: TagFilterSchema,
     }),
     output: v.object({ session: v.string(), ...IdleOutputSchema.entries }),
-    errors: ["no_sessions", "idle_timeout", "invalid_format"],
+    errors: ["no_sessions", "idle_timeout", "invalid_cursor", "invalid_format"],
     http: [
       { method: "GET", path: "/idle" },
       { method: "GET", path: "/quiesce", alias: true },

@@ -128,7 +128,7 @@ export const terminalOperations = [
     summary: "Wait until nothing has happened for a while",
     input: IdleInputSchema,
     output: IdleOutputSchema,
-    errors: ["idle_timeout", "parser_unavailable", "invalid_format"],
+    errors: ["idle_timeout", "invalid_cursor", "parser_unavailable", "invalid_format"],
     http: [
       { method: "GET", path: "/sessions/:name/idle" },
       { method: "GET", path: "/sessions/:name/quiesce", alias: true },

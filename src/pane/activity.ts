@@ -7,14 +7,16 @@
 import type { Clock } from "../base/clock.ts";
 
 export class Activity {
-  private count = 0;
+  private count: number;
   private last: number;
 
-  /** @param recorded called on every activity */
+  /** @param recorded called on every activity @param first the generation before any */
   constructor(
     private readonly clock: Clock,
     private readonly recorded: () => void = () => {},
+    readonly first = 0,
   ) {
+    this.count = first;
     this.last = clock.now();
   }
 

@@ -10,6 +10,7 @@ import { Wait } from "../base/deadline.ts";
 import { Emitter } from "../base/emitter.ts";
 import { foregroundName } from "../platform/foreground.ts";
 import { WshError } from "../protocol/errors.ts";
+import { firstNumbers } from "../protocol/pane-numbers.ts";
 import type { Format } from "../protocol/screen.ts";
 import type { PaneInfo, SessionState } from "../protocol/session.ts";
 import { isSecret, type PtyExit, type PtyFlags } from "../pty/port.ts";
@@ -49,7 +50,7 @@ export class Pane {
   readonly agent: AgentWatch;
   private readonly clock: Clock;
   private readonly program: Program;
-  private readonly text: PaneText;
+  readonly text: PaneText;
   private readonly answers: QueryAnswers;
   private readonly childNonces = new Set<string>();
   private typedAt = Number.NEGATIVE_INFINITY;
@@ -59,10 +60,11 @@ export class Pane {
   constructor(private readonly options: PaneOptions) {
     const { events } = this;
     this.clock = options.clock ?? systemClock;
-    this.activity = new Activity(this.clock, () => this.acted());
+    const first = firstNumbers(options.id, options.restored?.numbers);
+    this.activity = new Activity(this.clock, () => this.acted(), first.generation);
     this.silence = new Silence(this.clock, this.activity);
     this.program = new Program(
-      { ...options, childNonces: this.childNonces },
+      { ...options, childNonces: this.childNonces, firstOffset: first.cursor },
       {
         chunk: (chunk) => this.chunkParsed(chunk),
         mark: (mark) => this.markSeen(mark),
@@ -92,7 +94,7 @@ export class Pane {
     this.terminal = this.program.terminal;
     this.text = new PaneText(this.terminal);
     this.agent = agentOf(options, { clock: this.clock, events, program: this.program, commands: () => this.commands });
-    this.commands = this.joinCommands();
+    this.commands = this.joinCommands(first.command);
     const { program, commands, silence, clock } = this;
     const isExec = options.isAskedFor === true && this.runsOneCommand;
     this.answers = new QueryAnswers({
@@ -322,8 +324,8 @@ export class Pane {
     commands.mark({ ...mark, kind: "C" });
   }
 
-  private joinCommands(): Commands {
-    const { program: own, clock, activity, text } = this;
+  private joinCommands(lastCommandId: number): Commands {
+    const { program: own, clock, activity, text, terminal, options } = this;
     const program = {
       get pid() {
         return own.pid;
@@ -335,20 +337,18 @@ export class Pane {
       },
     };
     const cwd = (): string | null => this.cwd;
-    const { terminal, options } = this;
     const sent = (): void => {
       this.sentAt = this.clock.now();
     };
     const target = execTargetOf({ program: own, terminal, options, activity, sent, commands: () => this.commands });
-    const shellFile = this.options.shell.integration.active ? this.options.spawn.file : null;
-    const { readFacts } = this.options;
+    const shellFile = options.shell.integration.active ? options.spawn.file : null;
+    const { readFacts } = options;
     const observed: CommandsPort["observed"] = (facts, state) => this.agent.observed(facts, state);
     const watched = { agent: () => this.agent.info, observed };
     const facts = readFacts === undefined ? watched : { ...watched, readFacts };
-    const { isAskedFor = false, spool, commands: limits } = this.options;
-    const kept = { limits, spool, isAskedFor: isAskedFor && this.runsOneCommand };
-    const { newKey = null } = this.options;
-    const shells = { shellFile, newKey, childNonces: this.childNonces, restored: options.restored?.commands ?? [] };
+    const { isAskedFor = false, spool, commands: limits, newKey = null, restored } = options;
+    const kept = { limits, spool, isAskedFor: isAskedFor && this.runsOneCommand, restored: restored?.commands ?? [] };
+    const shells = { shellFile, newKey, childNonces: this.childNonces, lastCommandId };
     return new Commands({ text, clock, program, target, activity, cwd, ...shells, ...kept, ...facts });
   }
 

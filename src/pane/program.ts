@@ -29,6 +29,8 @@ export interface ProgramOptions {
   readonly hideClipboard: boolean;
   /** Programs' titles do not reach clients. */
   readonly hideTitles: boolean;
+  /** The output cursor before its first byte. */
+  readonly firstOffset: number;
 }
 
 /** What a pane reports in addition to its emulator. */
@@ -62,8 +64,8 @@ export class Program {
   private asked: { readonly rows: number; readonly cols: number };
   /** Size of the PTY and the emulator. */
   private size: { readonly rows: number; readonly cols: number };
-  /** Bytes given to the emulator. */
-  private taken = 0;
+  /** Bytes given to the emulator, counted as it does. */
+  private taken: number;
   /** Counts starts, so that a late event of an earlier program is not attributed to the present one. */
   private generation = 0;
   private readonly holds = new Set<object>();
@@ -79,10 +81,12 @@ export class Program {
     private readonly sink: ProgramSink,
   ) {
     const { spawn, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles } = options;
+    const { firstOffset } = options;
     this.size = possible(spawn);
+    this.taken = firstOffset;
     this.asked = this.size;
     this.terminal = new TerminalModel(
-      { ...this.size, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles },
+      { ...this.size, historyLines, historyBytes, nonce, childNonces, profile, hideClipboard, hideTitles, firstOffset },
       sink,
     );
   }

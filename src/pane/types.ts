@@ -6,6 +6,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { AgentInfo } from "../protocol/agent.ts";
 import type { CommandRecord } from "../protocol/commands.ts";
+import type { NumbersBefore } from "../protocol/pane-numbers.ts";
 import type { PtyExit, PtyOpen, PtySpawn } from "../pty/port.ts";
 import type { ShellKind } from "../shell/plan.ts";
 import type { TerminalSink } from "../terminal/model.ts";
@@ -69,6 +70,8 @@ export interface RestoredPane {
   readonly text: Uint8Array;
   /** Its commands, oldest first, whose output is not kept. */
   readonly commands: readonly CommandRecord[];
+  /** What it had handed out by then; null where the checkpoint does not say. */
+  readonly numbers?: NumbersBefore | undefined;
   /** No program is started: what was there can be read. */
   readonly isLost: boolean;
 }

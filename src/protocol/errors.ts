@@ -38,7 +38,10 @@ const kinds = {
   invalid_tag: { status: 400, hint: "A tag is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
   invalid_session_name: { status: 400, hint: "A name is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
   invalid_instance_name: { status: 400, hint: "An instance name is 1 to 32 of the characters A-Z a-z 0-9 _ -" },
-  invalid_cursor: { status: 400, hint: "Pass an output_cursor that this session returned earlier." },
+  invalid_cursor: {
+    status: 400,
+    hint: "It belongs to the pane that gave it: name that pane by its id, or pass one that this pane gave.",
+  },
   invalid_setting: { status: 400, hint: "`wsh config` prints every setting with its value and origin." },
   not_focusable: { status: 400, hint: "Create the element with focusable: true." },
   unknown_shell: { status: 400, hint: "Use a path, or one of bash, zsh, fish, sh, pwsh." },

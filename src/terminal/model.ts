@@ -51,6 +51,8 @@ interface TerminalOptions extends EmulatorOptions {
   readonly hideClipboard?: boolean;
   /** Keep titles (OSC 0, 1, 2) from clients; they are still known here. */
   readonly hideTitles?: boolean;
+  /** What `offset` counts from. */
+  readonly firstOffset?: number;
 }
 
 interface GrepOptions {
@@ -89,7 +91,8 @@ export class TerminalModel {
     const { nonce, childNonces, hideClipboard = false } = options;
     const changed = (change: LastingChange): void => this.lasting.note(change);
     const classify = classifier({ nonce, childNonces, hideClipboard, hideTitles: this.hideTitles, changed });
-    this.intake = new Intake(classify, cols, {
+    const begin = { cols, firstOffset: options.firstOffset ?? 0 };
+    this.intake = new Intake(classify, begin, {
       pass: (bytes, from, limit) => this.emulator.pass(bytes, from, limit),
       parse: (slice, end) => this.emulator.parse(slice, end),
       shift: (set) => this.emulator.modes.shiftTo(set),
@@ -109,7 +112,7 @@ export class TerminalModel {
     return this.emulator.cols;
   }
 
-  /** Output bytes parsed since the session began. */
+  /** Output bytes parsed since the session began, counted from `firstOffset`. */
   get offset(): number {
     return this.intake.offset;
   }

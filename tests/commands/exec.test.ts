@@ -242,8 +242,8 @@ describe("what is refused", () => {
     const cursor = await post("wait", { any_of: [{ type: "text", text: "x" }], since: 1e9 });
     expect(cursor).toMatchObject({ status: 400, body: failure("invalid_cursor") });
     expect(await http.get("/sessions/refused/output?since=1000000000")).toMatchObject({ status: 400 });
-    expect(await post("wait", { any_of: ["command_finished"], command_id: 9999 })).toMatchObject({ status: 404 });
-    expect(await http.get("/sessions/refused/commands/9999")).toMatchObject({ status: 404 });
+    expect(await post("wait", { any_of: ["command_finished"], command_id: 999 })).toMatchObject({ status: 404 });
+    expect(await http.get("/sessions/refused/commands/999")).toMatchObject({ status: 404 });
     const pattern = await post("wait", { any_of: [{ type: "regex", pattern: "(?=a)" }] });
     expect(pattern).toMatchObject({ status: 400, body: failure("invalid_request", /\(\?=/) });
     expect(await post("wait", { any_of: [] })).toMatchObject({ status: 422 });

@@ -1,5 +1,6 @@
 /** Answers to terminal queries reach the program that asked, or nobody: never the shell's next prompt. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { Http } from "../support/http.ts";
 import { isMissing } from "../support/programs.ts";
 import { SessionApi } from "../support/session-api.ts";
@@ -60,13 +61,15 @@ for (const shell of shells) {
 }
 
 test("a session whose program is no shell is answered without a look", async () => {
-  await http.create({
+  const { pane_id } = await http.create({
     name: "direct",
     command: "stty raw -echo; printf '\\033[5n'; dd bs=1 count=4 2>/dev/null | od -An -c",
   });
   const { output } = await http.expect<{ output: string }>(
     200,
-    http.get("/sessions/direct/commands/1/output").then((answer) => ({ ...answer, body: { output: answer.text } })),
+    http
+      .get(`/sessions/direct/commands/${firstCommandId(pane_id)}/output`)
+      .then((answer) => ({ ...answer, body: { output: answer.text } })),
   );
   expect(typeof output).toBe("string");
   await http.shows("direct", /033\s+\[\s+0\s+n/);

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import fs from "node:fs";
 import type { ExecResult, OutputResult, StepResult } from "../../src/protocol/commands.ts";
+import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { failure, Http } from "../support/http.ts";
 import { SessionApi } from "../support/session-api.ts";
 import { until } from "../support/until.ts";
@@ -40,6 +41,10 @@ class Instance implements AsyncDisposable {
 /** A command's output. */
 function outputOf(api: SessionApi, id: number | null | undefined, query = ""): Promise<OutputResult> {
   return api.get(`commands/${id}/output?${query}`);
+}
+
+async function firstCommand(api: SessionApi): Promise<number> {
+  return firstCommandId((await api.http.session(api.name)).pane_id);
 }
 
 /** The process of a session: its shell's parent. */
@@ -156,6 +161,7 @@ describe("the output of a command that was asked for", () => {
 
   test("is on no disk under any name, and in no program", async () => {
     const api = await instance.shell("unnamed");
+    const first = await firstCommand(api);
     const { command_id: id } = await api.exec(LONG);
     const pid = await processOf(api);
     const files = spoolsOf(instance, pid);
@@ -169,21 +175,21 @@ describe("the output of a command that was asked for", () => {
     await until("the session to be gone", async () => (await api.http.get(`/sessions/${api.name}`)).status === 404);
     expect(fs.readdirSync(stateDir)).toEqual(before);
     expect(before.filter((name) => name.endsWith(".spool"))).toEqual([]);
-    expect(id).toBe(1);
+    expect(id).toBe(first);
   });
 
   test("is not what was typed by hand: that costs no file, and a search says what is missing", async () => {
     const api = await instance.shell("typed");
     await api.type(`${LONG}\r`);
-    await api.until("command_finished", { command_id: 1 }).catch(() => api.until("prompt"));
+    await api.until("command_finished", { command_id: await firstCommand(api) }).catch(() => api.until("prompt"));
     expect(spoolsOf(instance, await processOf(api))).toEqual([]);
-    const found = await outputOf(api, 1, "grep=needle");
+    const found = await outputOf(api, await firstCommand(api), "grep=needle");
     expect(found).toMatchObject({ incomplete: true, matches: 0, text: "", total_lines: 60_000 });
     expect(found.searched).toMatch(/^1–\d+, \d+–60000 of 60000$/);
     expect(Object.keys(found).slice(0, 2)).toEqual(["incomplete", "searched"]);
     expect(found.reason).toContain("exec or run");
     // The needle's place is known to be missing; the end is all there.
-    expect(await outputOf(api, 1, "range=59990-60000")).not.toHaveProperty("incomplete");
+    expect(await outputOf(api, await firstCommand(api), "range=59990-60000")).not.toHaveProperty("incomplete");
   });
 
   test("a search of a session's lines says when older ones are gone, and when not all were asked for", async () => {
@@ -211,6 +217,7 @@ describe("the output of a command that was asked for", () => {
   test("is refused a pattern or range that is none", async () => {
     const api = await instance.shell("wrong");
     await api.exec("echo one");
+    const id = await firstCommand(api);
     for (const query of [
       "grep=(",
       "grep=(%3F<=a)b",
@@ -221,7 +228,7 @@ describe("the output of a command that was asked for", () => {
       "head=0",
       "tail=-1",
     ]) {
-      const answer = await instance.http.get(`/sessions/wrong/commands/1/output?${query}`);
+      const answer = await instance.http.get(`/sessions/wrong/commands/${id}/output?${query}`);
       expect(answer).toMatchObject({ status: 400, body: failure("invalid_request") });
     }
     expect(await instance.http.get("/sessions/wrong/output?range=1-2")).toMatchObject({ status: 400 });
@@ -329,7 +336,10 @@ describe("what exec shows of the output", () => {
     expect(minutes.filter((each) => each === 10)).toHaveLength(32);
     expect(minutes.filter((each) => each === 1)).toHaveLength(4);
     expect(
-      await short.http.expect<OutputResult>(200, short.http.get(`/sessions/${newest?.session}/output?command_id=1`)),
+      await short.http.expect<OutputResult>(
+        200,
+        short.http.get(`/sessions/${newest?.session}/output?command_id=${newest?.command_id}`),
+      ),
     ).toMatchObject({ total_lines: 9 });
   });
 
@@ -347,8 +357,9 @@ describe("what exec shows of the output", () => {
     expect(await wsh.run("exec", "--output", "on_failure", "--", "seq 5")).toMatchObject({ code: 0, stdout: "" });
     expect(await wsh.run("exec", "--grep", "(", "--", "echo no")).toMatchObject({ stdout: "" });
     await wsh.ok("exec", "line", "--", LONG);
-    expect(await wsh.ok("output", "line", "--command", "2", "--grep", "needle")).toBe("9000:the needle é\n");
-    expect(await wsh.ok("output", "line", "--command", "2", "--lines", "59999-60000", "--head", "1")).toContain(
+    const [, { id }] = JSON.parse(await wsh.ok("commands", "line", "--json"));
+    expect(await wsh.ok("output", "line", "--command", String(id), "--grep", "needle")).toBe("9000:the needle é\n");
+    expect(await wsh.ok("output", "line", "--command", String(id), "--lines", "59999-60000", "--head", "1")).toContain(
       "line 59999",
     );
   });

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { servedTools, tools } from "../../src/mcp/tools/tools.ts";
+import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { initialize, Lines, request, toolCall } from "../support/bridge-lines.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
@@ -197,7 +198,9 @@ describe("the server's end", () => {
     expect((await bridge.answer(4)).error?.message).toContain("may have been done");
     expect((await bridge.answer(5)).error?.message).toContain("nothing was changed");
 
-    bridge.send(toolCall(6, "wsh_wait", { session: "dev", any_of: ["command_finished"], command_id: 1 }));
+    bridge.send(
+      toolCall(6, "wsh_wait", { session: "dev", any_of: ["command_finished"], command_id: firstCommandId("@1") }),
+    );
     const waited = await bridge.answer(6);
     expect(waited.result.structuredContent).toMatchObject({
       decided_by: "command_finished",
@@ -279,8 +282,14 @@ describe("much", () => {
     });
     cancel.abort("enough");
     expect(running).rejects.toThrow();
-    const ended = await call(client, "wsh_wait", { session: "dev", any_of: ["command_finished"], command_id: 1 });
+    const ended = await call(client, "wsh_wait", {
+      session: "dev",
+      any_of: ["command_finished"],
+      command_id: firstCommandId("@1"),
+    });
     expect(ended.value).toMatchObject({ decided_by: "command_finished", command: { exit_code: 0 } });
-    expect((await call(client, "wsh_get_output", { session: "dev", command_id: 1 })).value.text).toBe("went on");
+    expect(
+      (await call(client, "wsh_get_output", { session: "dev", command_id: firstCommandId("@1") })).value.text,
+    ).toBe("went on");
   });
 });

@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
+import { firstCursor } from "../../src/protocol/pane-numbers.ts";
 import { call, McpInstance } from "../support/mcp-instance.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
@@ -39,7 +40,7 @@ test("fugue's table: sessions with windows and panes, a pane made, typed into, r
     window: expect.stringMatching(/^@w\d+$/),
     rows: 6,
     cols: 80,
-    output_cursor: 0,
+    output_cursor: firstCursor(made.pane),
   });
   await must("wsh_create_pane", { session: "dev", window: "new", command: "cat" });
   const [listed] = await must("wsh_list_sessions");
@@ -166,7 +167,7 @@ describe("targets", () => {
       "invalid_cursor",
     );
     expect((await use("wsh_get_output", { session: "dev", command_id: ran.command_id })).value.code).toBe(
-      "command_not_found",
+      "invalid_cursor",
     );
   });
 

@@ -1,6 +1,7 @@
 /** Every tool at work on real programs: one good call, and each way to call it wrongly. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Client } from "@modelcontextprotocol/client";
+import { firstCursor } from "../../src/protocol/pane-numbers.ts";
 import { type Answer, call, McpInstance } from "../support/mcp-instance.ts";
 import { until } from "../support/until.ts";
 
@@ -51,7 +52,7 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
       rows: 30,
       cols: 100,
       tags: ["a", "b"],
-      output_cursor: 0,
+      output_cursor: firstCursor(made.pane_id ?? (await good("wsh_list_sessions", { session: "life" })).pane_id),
     });
     expect(made.pid).toBeGreaterThan(1);
     await good("wsh_wait", { session: "life", any_of: ["prompt"] });
@@ -69,12 +70,16 @@ describe("wsh_create_session, wsh_list_sessions, wsh_manage_session", () => {
       "life",
     ]);
 
-    await good("wsh_exec", { session: "life", command: "sleep 60", background: true });
+    const asleep = await good("wsh_exec", { session: "life", command: "sleep 60", background: true });
     // Before that the signal is the shell's, which takes no notice of it.
     const foreground = async () => (await good("wsh_get_status", { session: "life" })).foreground?.name;
     await until("the command to hold the terminal", async () => (await foreground()) === "sleep");
     expect(await manage("signal", { signal: "TERM" })).toMatchObject({ status: "signalled", signal: "SIGTERM" });
-    const ended = await good("wsh_wait", { session: "life", any_of: ["command_finished"], command_id: 2 });
+    const ended = await good("wsh_wait", {
+      session: "life",
+      any_of: ["command_finished"],
+      command_id: asleep.command_id,
+    });
     expect(ended.command.exit_code).toBe(143);
 
     expect(await manage("clear")).toMatchObject({ status: "cleared", output_cursor: expect.any(Number) });
@@ -155,7 +160,13 @@ describe("wsh_exec", () => {
     const session = await shell();
     await good("wsh_exec", { session, command: "cd /tmp; x='späß €'" });
     const result = await good("wsh_exec", { session, command: 'echo "$PWD $x"; false' });
-    expect(result).toMatchObject({ session, exit_code: 1, output: "/tmp späß €", cwd: "/tmp", command_id: 2 });
+    expect(result).toMatchObject({
+      session,
+      exit_code: 1,
+      output: "/tmp späß €",
+      cwd: "/tmp",
+      command_id: expect.any(Number),
+    });
   });
 
   test("runs steps until one fails, or side by side", async () => {

@@ -1,5 +1,6 @@
 /** Everything that a client can make grow has a limit that can be set, is shown, and answers with a code; dead peers go. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { firstCommandId } from "../../src/protocol/pane-numbers.ts";
 import { Gateway } from "../support/server.ts";
 import { SlowSocket } from "../support/slow-websocket.ts";
 import { Person } from "../support/terminals/attached-peer.ts";
@@ -121,12 +122,13 @@ describe("past the limit", () => {
 
   test("of command records: the oldest goes", async () => {
     await gateway.unix("/sessions/other", { method: "DELETE" });
-    await gateway.create({ name: "shell", shell: "bash", env: {} });
+    const { pane_id } = await gateway.create({ name: "shell", shell: "bash", env: {} });
+    const first = firstCommandId(pane_id);
     await post("/sessions/shell/wait", { any_of: ["prompt"] });
     for (const n of [1, 2, 3]) await post("/sessions/shell/exec", { command: `echo ${n}` });
     const records: { id: number }[] = await (await gateway.tcp("/sessions/shell/commands")).json();
-    expect(records.map(({ id }) => id)).toEqual([2, 3]);
-    expect(await code(await gateway.tcp("/sessions/shell/commands/1"))).toBe("command_not_found");
+    expect(records.map(({ id }) => id)).toEqual([first + 1, first + 2]);
+    expect(await code(await gateway.tcp(`/sessions/shell/commands/${first}`))).toBe("command_not_found");
     await gateway.unix("/sessions/shell", { method: "DELETE" });
   });
 

@@ -3,6 +3,7 @@ import type { Pane } from "../../pane/pane.ts";
 import { bootId } from "../../platform/boot.ts";
 import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
+import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
 import type { Block } from "../../store/checkpoint/blocks.ts";
 import { MAX_BLOCK_BYTES } from "../../store/checkpoint/blocks.ts";
 import { cutLine, type HistorySource } from "../../store/checkpoint/part-writer.ts";
@@ -18,6 +19,9 @@ const MAX_COMMANDS = 1_000;
 const MAX_COMMAND = 4_096;
 /** Characters of a block that are far from its limit in bytes. */
 const MAX_CHARS = MAX_BLOCK_BYTES / 4;
+
+/** Bytes printed after which the saved output cursor is stale though nothing else has changed: a tenth of UNSAVED_OUTPUT. */
+const STALE_OUTPUT = UNSAVED_OUTPUT / 10;
 
 export type Kept = "layout" | "screen" | "recent" | "history";
 
@@ -78,18 +82,26 @@ export function paneState(
     foreground,
     exit: pane.exit,
     screen_line: screenTop,
-  } satisfies Omit<PaneRecord, "saved_at" | "history">;
+  } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers">;
   const first = kept === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =
     kept === "recent" || kept === "history"
       ? { first, end: screenTop, lines: (from, end) => storedLines(stored, from, end - 1) }
       : null;
-  const texts = [JSON.stringify(about), screen, alternate?.join("\n") ?? "", commands, String(first)];
+  const numbers = { output_cursor: pane.outputCursor, command_id: pane.commands.log.nextId - 1 };
+  const texts = [
+    JSON.stringify(about),
+    screen,
+    alternate?.join("\n") ?? "",
+    commands,
+    String(first),
+    String(Math.floor(numbers.output_cursor / STALE_OUTPUT)),
+  ];
   return {
     digest: String(Bun.hash(texts.join("\0"))),
     history,
     blocks: (at) => [
-      { kind: "about", text: JSON.stringify({ ...about, saved_at: Date.now(), history: at }) },
+      { kind: "about", text: JSON.stringify({ ...about, numbers, saved_at: Date.now(), history: at }) },
       ...(withScreen ? [{ kind: "screen", text: screen } as const] : []),
       ...(alternate === null ? [] : [{ kind: "alternate", text: linesBlock(alternate) } as const]),
       { kind: "commands", text: commands },

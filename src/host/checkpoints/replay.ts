@@ -44,6 +44,7 @@ export function replay(request: ReplayRequest): Replay {
   const restored = {
     text: encoder.encode(text),
     commands: commandsOf(stored, shift),
+    numbers: stored.record.numbers,
     isLost: !request.run,
   };
   return { record: stored.record, restored, foreground: stored.record.foreground };

@@ -24,7 +24,7 @@ import { waitForAnswer } from "../../session/questions/wait-answer.ts";
 import type { PaneHandlers } from "./context.ts";
 import { runDialog } from "./dialog.ts";
 import { offer } from "./offer.ts";
-import { commandOutput, output, recordOf } from "./output-page.ts";
+import { commandOutput, output } from "./output-page.ts";
 import { requireOwnPlace } from "./own-place.ts";
 import { stepOutput } from "./step-output.ts";
 
@@ -59,7 +59,7 @@ export const commandHandlers: Pick<
     const records = pane.commands.log.list();
     return records.slice(Math.max(0, records.length - limit));
   },
-  "commands.get": (pane, { id }) => recordOf(pane, id),
+  "commands.get": (pane, { id }) => pane.commands.log.require(id),
   "commands.output": (pane, input, { signal }) => commandOutput(pane, input.id, input, signal),
 };
 
@@ -296,12 +296,12 @@ async function stopCommand(
   pane: Pane,
   { id, how }: ParsedInput<"commands.stop">,
 ): Promise<OperationOutput<"commands.stop">> {
-  const record = recordOf(pane, id);
+  const record = pane.commands.log.require(id);
   if (record.state === "running") {
     if (pane.runsOneCommand) await stopProgram(pane, how);
     else await pane.commands.stop(id, how);
   }
-  return recordOf(pane, id);
+  return pane.commands.log.require(id);
 }
 
 /** Adds the program's end to the answer, if it has ended. */

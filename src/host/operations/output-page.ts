@@ -8,7 +8,7 @@ import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
 import { type OutputReading, readOutput } from "../../pane/output/read-output.ts";
 import { StoredOutput } from "../../pane/output/stored-output.ts";
 import type { Pane } from "../../pane/pane.ts";
-import type { CommandRecord } from "../../protocol/commands.ts";
+import { requireOwnCursor } from "../../pane/text/own-cursor.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type OutputFilter, type OutputQuery, outputQuery } from "../../protocol/output-filter.ts";
 import type { Format, Line } from "../../protocol/screen.ts";
@@ -39,7 +39,7 @@ export async function output(
     const rows = await pane.terminal.atRest(() => newest(pane, input.format, count));
     return shown(pane, rows, input, query, signal);
   }
-  if (since > pane.outputCursor) throw invalidCursor(since, pane.outputCursor);
+  requireOwnCursor(pane.text, since);
   if (input.wait_ms > 0 && since === pane.outputCursor && pane.exit === null) {
     await pane.outputAfter(since, input.wait_ms, signal);
   }
@@ -86,10 +86,10 @@ function newest(pane: Pane, format: Format, count: number): Rows {
   return { lines, dropped: from - asked, unread: from === 0 ? null : { searched, reason }, ...placeOf(pane) };
 }
 
-/** @throws WshError command_not_found, invalid_request, regex_too_slow */
+/** @throws WshError command_not_found, invalid_cursor, invalid_request, regex_too_slow */
 export async function commandOutput(pane: Pane, id: number, input: Filter, signal?: AbortSignal): Promise<Output> {
   const query = await outputQuery(input, true);
-  const record = recordOf(pane, id);
+  const record = pane.commands.log.require(id);
   const base = { exit_code: record.exit_code, first_line_id: record.first_line_id };
   if (input.format === "styled") {
     if (query.lines !== null || query.context > 0 || input.line_numbers === true) {
@@ -103,7 +103,7 @@ export async function commandOutput(pane: Pane, id: number, input: Filter, signa
     return { ...(await shown(pane, { ...range, ...placeOf(pane), unread }, input, query, signal)), ...base };
   }
   using stored = pane.commands.log.stored(id);
-  if (stored === null) throw unknownCommand(pane, id);
+  if (stored === null) throw new WshError("command_not_found", `pane '${pane.id}' keeps no output of command ${id}`);
   const { output_cursor } = placeOf(pane);
   const reading = await readOutput(stored, query, input.max_bytes, signal);
   return { ...read(reading), total_lines: reading.totalLines, output_cursor, ...base };
@@ -169,19 +169,4 @@ function styled({ lines, dropped }: Rows, { test, head, tail }: OutputQuery, max
 
 function plainText(line: Line): string {
   return typeof line === "string" ? line : line.map((span) => span.text).join("");
-}
-
-/** @throws WshError command_not_found */
-export function recordOf(pane: Pane, id: number): CommandRecord {
-  const record = pane.commands.log.get(id);
-  if (record === null) throw unknownCommand(pane, id);
-  return record;
-}
-
-function unknownCommand(pane: Pane, id: number): WshError {
-  return new WshError("command_not_found", `pane '${pane.id}' keeps no command ${id}`);
-}
-
-function invalidCursor(since: number, now: number): WshError {
-  return new WshError("invalid_cursor", `output cursor ${since} is ahead of the output (${now})`);
 }

@@ -40,8 +40,7 @@ export class CommandStream {
 
   /**
    * Begins, or begins again with another command; output before an event `following` belongs to another command.
-   * @throws WshError invalid_request, command_not_found
-   * @throws WshError invalid_request, command_not_found
+   * @throws WshError invalid_request, command_not_found, invalid_cursor
    */
   follow(input: unknown): Record<string, never> {
     const { id } = parse(FollowSchema, input);

@@ -111,7 +111,10 @@ export class Changes {
       } catch (thrown) {
         if (signal.aborted) return;
         // Permanently gone: reported once, so that a reader notices.
-        if (WshError.from(thrown).code === "session_not_found") return tell();
+        const { code } = WshError.from(thrown);
+        if (code === "session_not_found") return tell();
+        // The name means another pane now.
+        if (code === "invalid_cursor") tell();
         since = undefined;
         await pause(RETRY_MS, signal);
       }

@@ -5,6 +5,7 @@ import { inputSchema } from "../../operations/table.ts";
 import { layoutPresetNames } from "../../operations/windows.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Arrangement, changedPane } from "../../protocol/layout.ts";
+import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { shownWindows } from "./shown-session.ts";
 import { type Ask, done, SessionField, tool } from "./tool.ts";
 
@@ -79,7 +80,7 @@ export const createPane = tool({
     const { pane } = made;
     const info = made.windows.flatMap(({ panes }) => panes).find(({ id }) => id === pane);
     // Of a program that has just started nothing has been read; what a view shows has been there before.
-    const cursor = view === undefined ? 0 : (await ask("status.get", {}, pane)).output_cursor;
+    const cursor = view === undefined ? firstCursor(pane) : (await ask("status.get", {}, pane)).output_cursor;
     return {
       pane: changedPane(made),
       window: made.window,

@@ -33,7 +33,7 @@ export class CommandFollower {
   private open = true;
   private readonly listening: Disposable;
 
-  /** @throws WshError command_not_found */
+  /** @throws WshError command_not_found, invalid_cursor */
   constructor(private readonly options: FollowerOptions) {
     const { log, id, sink } = options;
     this.command = id;
@@ -46,7 +46,8 @@ export class CommandFollower {
     const kept = log.output(id);
     if (record === null || kept === null) {
       this.close();
-      throw new WshError("command_not_found", `the session keeps no command ${id}`);
+      log.require(id);
+      throw new WshError("command_not_found", `this pane keeps no output of command ${id}`);
     }
     const running = log.soFar(id);
     this.tell(running?.kept ?? kept);

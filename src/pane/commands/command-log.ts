@@ -44,6 +44,7 @@ import {
   storedOutput,
   typedBetween,
 } from "./log-entry.ts";
+import type { CommandLogEvents } from "./log-events.ts";
 import { type ShellLevel, ShellLevels } from "./shell-level.ts";
 
 const LATE_END = "PROMPT_COMMAND was changed: what it printed may stand in the output, and its time in the duration";
@@ -63,20 +64,8 @@ export interface CommandLogPort {
   /** Whether a caller asked for what starts now. */
   isAskedFor?(): boolean;
   readonly restored?: readonly CommandRecord[];
-}
-
-export interface CommandLogEvents {
-  /** C: a command started; then, what its shell says it is. */
-  started(record: CommandRecord): void;
-  named(record: CommandRecord): void;
-  /** The command ended, was lost, or the program ended under it. */
-  finished(record: CommandRecord): void;
-  /** B: the shell takes input. */
-  prompt(): void;
-  /** The pane's program has ended, and its last command with it. */
-  exited(): void;
-  /** The command line was accepted: everything between the two places is the echo of input. */
-  commandLine(from: TextPosition, to: TextPosition): void;
+  /** The id before that of the first command; default 0. */
+  readonly lastCommandId?: number;
 }
 
 export class CommandLog {
@@ -89,7 +78,7 @@ export class CommandLog {
     private readonly port: CommandLogPort,
     private readonly limits: CommandLogLimits = defaultCommandLogLimits,
   ) {
-    this.records = new CommandRecords(limits, port.restored);
+    this.records = new CommandRecords(limits, port.restored, port.lastCommandId);
   }
 
   /** The shell that runs commands now. */
@@ -155,6 +144,11 @@ export class CommandLog {
     return this.records.get(id)?.record ?? null;
   }
 
+  /** @throws WshError command_not_found, invalid_cursor: it is one of another pane's */
+  require(id: number): CommandRecord {
+    return this.records.require(id);
+  }
+
   /** The newest record. */
   last(): CommandRecord | null {
     return this.get(this.records.lastId);
@@ -162,7 +156,7 @@ export class CommandLog {
 
   /** Id of the next command. */
   get nextId(): number {
-    return this.records.lastId + 1;
+    return this.records.nextId;
   }
 
   /** Where a command came from; null when its record is not kept. */

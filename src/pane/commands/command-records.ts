@@ -3,6 +3,8 @@
  * record; never those of a command that runs, nor the newest.
  */
 import type { CommandRecord } from "../../protocol/commands.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { isForeignCommand, nextCommandId } from "../../protocol/pane-numbers.ts";
 import { type KeptLines, PackedLines } from "../text/kept-lines.ts";
 import { type Entry, GONE, restoredEntry } from "./log-entry.ts";
 
@@ -26,14 +28,30 @@ export class CommandRecords {
   private readonly entries = new Map<number, Entry>();
   private heldBytes = 0;
   /** Id of the newest. */
-  lastId = 0;
+  lastId: number;
 
-  /** @param restored of the same pane before it was lost: their output is not kept */
+  /** @param restored of the same pane before it was lost: their output is not kept @param lastId of all commands before the next */
   constructor(
     private readonly limits: CommandLogLimits,
     restored: readonly CommandRecord[] = [],
+    lastId = 0,
   ) {
+    this.lastId = lastId;
     for (const record of restored) this.add(restoredEntry(record));
+    this.lastId = Math.max(this.lastId, lastId);
+  }
+
+  get nextId(): number {
+    return nextCommandId(this.lastId);
+  }
+
+  require(id: number): CommandRecord {
+    const entry = this.get(id);
+    if (entry !== null) return entry.record;
+    if (isForeignCommand(id, this.lastId)) {
+      throw new WshError("invalid_cursor", `command ${id} is not one of this pane's`);
+    }
+    throw new WshError("command_not_found", `this pane keeps no command ${id}`);
   }
 
   get(id: number): Entry | null {

@@ -73,6 +73,8 @@ export interface CommandsPort {
   readonly newKey?: (() => ChildKey) | null;
   /** Commands of the same pane before it was lost. */
   readonly restored?: readonly CommandRecord[];
+  /** The id before that of the first command; default 0. */
+  readonly lastCommandId?: number;
   /** Kept equal to the secrets of shells inside. */
   readonly childNonces?: Set<string>;
   /** The agent in the foreground, as last seen. */
@@ -111,9 +113,9 @@ export class Commands {
     this.shells = new ChildShells(port.childNonces ?? new Set());
     this.spools = port.spool === null || port.spool === undefined ? null : new Spools(port.spool);
     const isAskedFor = (): boolean => port.isAskedFor === true || this.runs.isPending;
-    const { restored = [] } = port;
+    const { restored = [], lastCommandId = 0 } = port;
     this.log = new CommandLog(
-      { text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor, restored },
+      { text, clock, cwd, shellHoldsTerminal, spools: this.spools, isAskedFor, restored, lastCommandId },
       limits,
     );
     this.image = new ShellImage({ pid: () => program.pid, file: this.port.shellFile ?? null });

@@ -17,6 +17,7 @@ import { WshError } from "../../protocol/errors.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { CutOutput } from "../text/cut-output.ts";
+import { requireOwnCursor } from "../text/own-cursor.ts";
 import type { RetiredLines } from "../text/text.ts";
 import { type OutputPort, type OutputRequest, RunOutput } from "./run-output.ts";
 
@@ -99,9 +100,7 @@ export class Runs {
   async run(request: RunRequest): Promise<RunOutcome> {
     const { observer, text } = this.port;
     observer.requireRunning();
-    if (request.since !== undefined && request.since > text.offset) {
-      throw new WshError("invalid_cursor", `output cursor ${request.since} is ahead of the output (${text.offset})`);
-    }
+    if (request.since !== undefined) requireOwnCursor(text, request.since);
     await this.promptShown(request.signal);
     const run = new Run(this.port, request);
     this.waiting.add(run);

@@ -23,7 +23,11 @@ export class PaneText implements TerminalText {
 
   private readonly given = new GivenCursors(this);
 
-  constructor(private readonly terminal: TerminalModel) {}
+  readonly start: number;
+
+  constructor(private readonly terminal: TerminalModel) {
+    this.start = terminal.offset;
+  }
 
   get offset(): number {
     return this.terminal.offset;

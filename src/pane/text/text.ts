@@ -37,8 +37,10 @@ export interface ScreenBefore {
  * so request them together.
  */
 export interface TerminalText {
-  /** Output bytes parsed since the pane began. */
+  /** Output bytes parsed since the pane began, counted from `start`. */
   readonly offset: number;
+  /** The offset before any output: what lies below it is no cursor of this pane, but for 0, which means the same. */
+  readonly start: number;
   /** Whether the alternate screen is shown. */
   readonly alternate: boolean;
   /** Rows that have left a scroll region and are in no history; only grows. */

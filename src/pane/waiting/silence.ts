@@ -9,6 +9,7 @@ import type { Clock } from "../../base/clock.ts";
 import { Wait } from "../../base/deadline.ts";
 import { MAX_WAIT_MS } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { isForeignGeneration } from "../../protocol/pane-numbers.ts";
 import type { Activity } from "../activity.ts";
 
 /** Pending waits for silence in one pane; each costs ~200 bytes, so this guards against a leak of callers. */
@@ -62,9 +63,13 @@ export class Silence {
     if (this.blocked > 0) this.judge();
   }
 
-  /** Resolves with silence or with what ended the wait instead; rejects only when the pane goes away. */
+  /** Resolves with silence or with what ended the wait instead; rejects when the pane goes away, and for another pane's generation. */
   awaitIdle(request: IdleRequest): Promise<IdleOutcome> {
     if (request.signal?.aborted === true) return Promise.resolve(this.outcome("cancelled"));
+    const { lastGeneration: last } = request;
+    if (last !== undefined && isForeignGeneration(last, this.activity.first, this.activity.generation)) {
+      return Promise.reject(new WshError("invalid_cursor", `generation ${last} is not one of this pane's`));
+    }
     if (this.waits.size >= MAX_IDLE_WAITS) {
       return Promise.reject(new WshError("resource_limit_reached", `${MAX_IDLE_WAITS} waits for silence are pending`));
     }

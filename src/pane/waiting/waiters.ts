@@ -22,6 +22,7 @@ import type { CommandLog } from "../commands/command-log.ts";
 import type { ProgramState } from "../state/classify.ts";
 import type { StateObserver } from "../state/observer.ts";
 import type { EchoTracker } from "../text/echo.ts";
+import { requireOwnCursor } from "../text/own-cursor.ts";
 import { screenNow } from "../text/screen-before.ts";
 import type { RetiredLines, TerminalText } from "../text/text.ts";
 import { OutputScan, originAt, type ScanMatch, type ScanOrigin, scanOrigin } from "./output-scan.ts";
@@ -108,13 +109,9 @@ export class Waiters {
       throw new WshError("resource_limit_reached", `${limit} waits are pending in this session`);
     }
     const since = request.since ?? text.offset;
-    if (since > text.offset) {
-      throw new WshError("invalid_cursor", `output cursor ${since} is ahead of the output (${text.offset})`);
-    }
+    requireOwnCursor(text, since);
     const { commandId } = request;
-    if (commandId !== undefined && log.get(commandId) === null) {
-      throw new WshError("command_not_found", `command ${commandId} is not one of this session's`);
-    }
+    if (commandId !== undefined) log.require(commandId);
     // Record where "now" is before a pattern is compiled, which may yield to output.
     const origin = this.originOf(since);
     this.starting++;

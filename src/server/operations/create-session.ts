@@ -7,6 +7,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { ParsedInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { checkSessionName } from "../../protocol/names.ts";
+import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { type CreatedSession, SessionInfoSchema } from "../../protocol/session.ts";
 import { CONTEXT } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
@@ -48,7 +49,7 @@ export async function createSession(
   const info = v.parse(SessionInfoSchema, ready.info);
   await hosts.find(info.id);
   // The caller has read nothing yet, whatever the shell has printed by now.
-  return { ...info, output_cursor: 0 };
+  return { ...info, output_cursor: firstCursor(info.pane_id) };
 }
 
 async function findLive(hosts: Hosts, name: string): Promise<CreatedSession | null> {

@@ -66,6 +66,8 @@ export const PaneRecordSchema = v.object({
   history: v.nullable(v.object({ generation: id, first: line, end: line })),
   /** Number of the first line of the screen. */
   screen_line: line,
+  /** What it had handed out: a pane that comes back goes on past it. Absent in records of earlier versions. */
+  numbers: v.optional(v.object({ output_cursor: line, command_id: line })),
 });
 export type PaneRecord = v.InferOutput<typeof PaneRecordSchema>;
 

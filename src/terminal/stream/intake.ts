@@ -1,7 +1,7 @@
 /**
  * Output on its way into the emulator.
  *
- * Owns the queue of writes, the unfinished tail, and the clock: `offset`, the output bytes parsed. Writes are parsed in
+ * Owns the queue of writes, the unfinished tail, and the clock: `offset`, the output bytes parsed, counted from the pane's first number. Writes are parsed in
  * order, at once, chunk by chunk; every chunk ends at rest and is reported after it was parsed. Long output is parsed in
  * portions with the event loop in between. At the limit: an unfinished sequence waits up to `MAX_TAIL` bytes and is then
  * passed on, with `atRest` waiting for its end.
@@ -53,15 +53,16 @@ export class Intake {
   /** The emulator gets no more of the open sequence. */
   private muted = false;
   private disposed = false;
-  private parsed = 0;
+  private parsed: number;
   /** When parsing began since the event loop last ran; null when it has not. */
   private began: number | null = null;
 
   constructor(
     classify: Classifier,
-    cols: number,
+    { cols, firstOffset }: { readonly cols: number; readonly firstOffset: number },
     private readonly port: IntakePort,
   ) {
+    this.parsed = firstOffset;
     this.scanner = new RestScanner(classify, cols);
   }
 

@@ -4,11 +4,9 @@ import type { OperationOutput, ParsedInput } from "../../../operations/table.ts"
 import { isPartial, type Step } from "../../../protocol/commands.ts";
 import { WshError } from "../../../protocol/errors.ts";
 import { filterOf } from "../../../protocol/output-filter.ts";
+import { firstCommandId } from "../../../protocol/pane-numbers.ts";
 import type { Host } from "../../hosts/session-host.ts";
 import { ExtendedResults } from "./extended.ts";
-
-/** Id of the one command of such a session: its program. */
-const ONLY_COMMAND = 1;
 
 /** A process serves one instance. */
 const extended = new ExtendedResults();
@@ -42,7 +40,9 @@ export async function awaitStep(
   let until: string | undefined;
   try {
     const waited = host.request("process.wait", wait, { access, caller, signal });
-    const result = (await waited.catch(rethrowStarted(where.session))) as OperationOutput<"process.wait">;
+    const result = (await waited.catch(
+      rethrowStarted(where.session, host.info.pane_id),
+    )) as OperationOutput<"process.wait">;
     if (isPartial(result)) until = result.readable_until;
     return { ...result, ...where, ...(step.name === undefined ? {} : { name: step.name }) };
   } finally {
@@ -51,13 +51,13 @@ export async function awaitStep(
 }
 
 /** A failure of the wait says where the command runs, and that it was started. */
-function rethrowStarted(session: string): (thrown: unknown) => never {
+function rethrowStarted(session: string, pane: string): (thrown: unknown) => never {
   return (thrown) => {
     const error = WshError.from(thrown);
     if (error.code !== "host_unavailable") throw error;
     throw new WshError(error.code, `the command was started in session '${session}', which does not answer`, {
       session,
-      command_id: ONLY_COMMAND,
+      command_id: firstCommandId(pane),
       hint: "Do not send it again: it may run on. {wait} for command_finished there.",
     });
   };

@@ -1,0 +1,89 @@
+/**
+ * The numbers that a pane hands to callers: output cursors, generations and command ids. Each has the pane's own number
+ * in front, so that one which is used at another pane is refused there, whatever both have printed: a bare name may mean
+ * another pane by then, and wrong output would look right.
+ *
+ * They are read as opaque numbers by everybody else. All stay below 2^53, the largest integer of JSON's readers.
+ */
+import { parseTarget } from "./names.ts";
+
+/** Bytes of output until a pane's cursors reach those of the next: five hours at 50 MB/s without a pause. */
+const CURSORS = 1e12;
+/** Panes until the front of a cursor is used again: 9,000 × CURSORS is the most below 2^53. */
+const CURSOR_PANES = 9_000;
+/** Activities until a pane's generations reach those of the next: years of a pane that is never quiet. */
+const GENERATIONS = 1e9;
+const GENERATION_PANES = 9_000_000;
+/** Commands under one number in front: as many as records are kept. Then the ids go on COMMAND_PANES × COMMANDS higher. */
+const COMMANDS = 1_000;
+const COMMAND_PANES = 1_000_000;
+
+/** A lost pane may have printed so many bytes after its last checkpoint: a second at rest, 30 s of a flood at 30 MB/s. */
+export const UNSAVED_OUTPUT = 1e9;
+
+/** Where a pane that is restored goes on: past all that may have been handed out before. */
+export interface NumbersBefore {
+  readonly output_cursor: number;
+  readonly command_id: number;
+}
+
+/** Where a pane's numbers begin. */
+export interface FirstNumbers {
+  readonly cursor: number;
+  readonly generation: number;
+  /** The last id before its first command. */
+  readonly command: number;
+}
+
+/** @param pane its id, `@7` @param before what it had handed out by its last checkpoint, where it is restored */
+export function firstNumbers(pane: string, before?: NumbersBefore): FirstNumbers {
+  const number = numberOf(pane);
+  const first = {
+    cursor: (((number - 1) % CURSOR_PANES) + 1) * CURSORS,
+    generation: (number % GENERATION_PANES) * GENERATIONS,
+    command: (number % COMMAND_PANES) * COMMANDS,
+  };
+  if (before === undefined) return first;
+  return {
+    ...first,
+    cursor: Math.max(first.cursor, before.output_cursor) + UNSAVED_OUTPUT,
+    command: nextBlock(Math.max(first.command, before.command_id)),
+  };
+}
+
+/** The cursor before a pane's first output. */
+export function firstCursor(pane: string): number {
+  return firstNumbers(pane).cursor;
+}
+
+/** The id of a pane's first command: of its program, where that is the command. */
+export function firstCommandId(pane: string): number {
+  return nextCommandId(firstNumbers(pane).command);
+}
+
+export function nextCommandId(last: number): number {
+  return (last + 1) % COMMANDS === 0 ? nextBlock(last) + 1 : last + 1;
+}
+
+/** Whether an id is another pane's; one below COMMANDS is nobody's. @param first as of firstNumbers */
+export function isForeignCommand(id: number, first: number): boolean {
+  const front = (of: number): number => Math.floor(of / COMMANDS) % COMMAND_PANES;
+  return id >= COMMANDS && front(id) !== front(first);
+}
+
+/** The pane's ids beyond the thousand that `last` is one of. */
+function nextBlock(last: number): number {
+  return Math.floor(last / COMMANDS) * COMMANDS + COMMAND_PANES * COMMANDS;
+}
+
+/** Whether a generation is another pane's. One that no pane gives is nobody's. */
+export function isForeignGeneration(generation: number, first: number, now: number): boolean {
+  if (generation < GENERATIONS || generation > Number.MAX_SAFE_INTEGER) return false;
+  const isOwn = Math.floor(generation / GENERATIONS) * GENERATIONS === first;
+  return !isOwn && (generation < first || generation > now);
+}
+
+function numberOf(pane: string): number {
+  const target = parseTarget(pane);
+  return target.kind === "pane" ? target.id : 0;
+}
