@@ -42,6 +42,8 @@ export interface WindowOptions {
   /** The window whose frames are sent, by id, index or name. Default: the active one. */
   readonly window?: string;
   readonly format?: Format;
+  /** With what is drawn over and beside the window. Default: true. */
+  readonly elements?: boolean;
   /** Shortest time between two frames, in ms. Default 100. */
   readonly interval_ms?: number;
 }

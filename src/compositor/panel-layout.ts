@@ -78,3 +78,11 @@ export function withStatus(
   const lower = layout.panels.map((panel) => ({ ...panel, row: panel.row + 1 }));
   return { ...layout, panels: [...lower, { id, row: 0, height: 1, visible: true }], top: layout.top + 1 };
 }
+
+/** The same panels around a program's screen of another size: that of a window that nobody looks at, for instance. */
+export function around(layout: Layout, { rows, cols }: Size): Layout {
+  const lower = rows - layout.ptyRows;
+  if (lower === 0 && cols === layout.ptyCols) return layout;
+  const panels = layout.panels.map((panel) => (panel.row < layout.top ? panel : { ...panel, row: panel.row + lower }));
+  return { ...layout, panels, ptyRows: rows, ptyCols: cols };
+}

@@ -2,12 +2,16 @@
  * A window of a session as one client's stream: frames as people see them (panes, borders, titles), and what happens to
  * windows and panes. Frames are never more than the client reads: while its connection still holds bytes of the last
  * one nothing is added, and the next frame has the newest state of each row. Layout events wait in a queue of fixed
- * length; past it the client is told how many it missed, and all windows anew. Drawn elements are no part of a window.
+ * length; past it the client is told how many it missed, and all windows anew. What is drawn over and beside the window
+ * is in its frames, unless the client wants the panes alone; its panes' own elements are in the pictures of the panes.
  */
+import { composeFrame } from "../compositor/compose.ts";
+import { drawDialog, layoutDialog } from "../compositor/dialog.ts";
+import { around } from "../compositor/panel-layout.ts";
 import { rowLine } from "../compositor/row-line.ts";
 import type { StreamEnd } from "../protocol/control.ts";
 import { MAX_QUEUED_EVENTS } from "../protocol/events.ts";
-import type { Row } from "../protocol/grid.ts";
+import type { Grid } from "../protocol/grid.ts";
 import type { LayoutEvent } from "../protocol/layout-events.ts";
 import { layoutChanges } from "../protocol/layout-events.ts";
 import { type Message, messageTypes } from "../protocol/messages.ts";
@@ -23,6 +27,7 @@ export class WindowStream implements PeerStream {
   private readonly wants: ReadonlySet<string>;
   private readonly format: "plain" | "styled";
   private readonly intervalMs: number;
+  private readonly elements: boolean;
   private readonly streamed: StreamedWindow;
   private queued: LayoutEvent[] = [];
   private skipped = 0;
@@ -31,7 +36,9 @@ export class WindowStream implements PeerStream {
   private over = false;
   private timer: Timer | null = null;
   private lastFrame = Number.NEGATIVE_INFINITY;
-  private sent: { readonly key: string; readonly lines: readonly Row[] } | null = null;
+  /** The picture's shape, and its rows: as they are, and as they were sent. */
+  private sent: { readonly key: string; readonly lines: Grid["lines"]; readonly texts: readonly string[] } | null =
+    null;
   private told = "";
 
   /** @param open finds the window that a target means @throws WshError invalid_request, pane_not_found */
@@ -41,10 +48,11 @@ export class WindowStream implements PeerStream {
     input: unknown,
     open: (window: string | undefined) => StreamedWindow,
   ) {
-    const { events, window, format, interval_ms, seq, known } = parse(WindowRequestSchema, input);
+    const { events, window, format, interval_ms, elements, seq, known } = parse(WindowRequestSchema, input);
     this.wants = new Set(events);
     this.format = format;
     this.intervalMs = interval_ms;
+    this.elements = elements;
     this.seq = seq;
     this.streamed = open(window);
     const { shown } = this.streamed;
@@ -67,6 +75,7 @@ export class WindowStream implements PeerStream {
           ...{ chunk: changed, changed, resizing: changed, reset: changed },
         }),
       );
+      if (elements) this.ends.push(session.events.on("drawn", changed));
     }
     peer.onDrain = () => this.schedule();
     if (this.wants.has("layout")) {
@@ -155,19 +164,25 @@ export class WindowStream implements PeerStream {
     // The window is gone: what another one shows is not what was asked for.
     if (id === null) return;
     this.lastFrame = performance.now();
-    const { lines, rows, cols, cursor } = shown.grid();
-    const panes = this.panesOf(id);
+    const { lines, rows, cols, cursor, top } = this.picture(shown.grid());
+    const panes = this.panesOf(id).map((pane) => ({ ...pane, row: pane.row + top }));
     const key = JSON.stringify([
       id,
       rows,
       cols,
       panes.map((pane) => [pane.id, pane.row, pane.col, pane.rows, pane.cols]),
     ]);
-    const before = this.sent?.key === key ? this.sent.lines : null;
-    this.sent = { key, lines };
-    const news = lines.flatMap((row, index) =>
-      before?.[index] === row ? [] : [{ index, line: rowLine(row, this.format) }],
-    );
+    const before = this.sent?.key === key ? this.sent : null;
+    const texts: string[] = [];
+    const news = lines.flatMap((row, index) => {
+      const was = before?.texts[index];
+      // Rows that elements lie on are composed anew for each picture.
+      const line = was !== undefined && before?.lines[index] === row ? null : rowLine(row, this.format);
+      const text = line === null ? was : JSON.stringify(line);
+      texts.push(text ?? "");
+      return line === null || text === was ? [] : [{ index, line }];
+    });
+    this.sent = { key, lines, texts };
     const rest = {
       cursor: { row: cursor.row, col: cursor.col, visible: cursor.visible },
       title: shown.title,
@@ -178,6 +193,19 @@ export class WindowStream implements PeerStream {
     this.told = told;
     const what = { window: id, rows, cols, whole: before === null, lines: news };
     this.peer.send(messageTypes.event, { event: "frame", seq: ++this.seq, ...what, ...rest });
+  }
+
+  /** The window as people see it, with the panels around it; `top` rows of them lie above. */
+  private picture(grid: Grid): Grid & { readonly top: number } {
+    if (!this.elements) return { ...grid, top: 0 };
+    const { elements, layout: own, questions } = this.session;
+    const layout = around(own, grid);
+    const outer = { rows: layout.top + grid.rows + layout.bottom, cols: grid.cols };
+    const overlays = elements.overlays();
+    const panels = this.session.panels();
+    const frame = composeFrame({ grid, layout, overlays, panels, outer });
+    const { dialog } = questions;
+    return { ...(dialog === null ? frame : drawDialog(frame, layoutDialog(dialog, frame), false)), top: layout.top };
   }
 
   private panesOf(id: string): FramePane[] {

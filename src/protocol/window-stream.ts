@@ -24,6 +24,13 @@ export const WindowSubscriptionSchema = v.object({
     v.pipe(v.string(), v.description("the window whose frames are sent: @w5, its index or name (default: the active)")),
   ),
   format: v.optional(v.pipe(FormatSchema, v.description("how rows are sent: styled spans or plain text")), "styled"),
+  elements: v.optional(
+    v.pipe(
+      v.boolean(),
+      v.description("with what is drawn over and beside the window: overlays, panels, the status line, a dialog"),
+    ),
+    true,
+  ),
   interval_ms: v.optional(
     v.pipe(WaitMsSchema, v.description("least time between two frames of a changing window, in ms")),
     DEFAULT_INTERVAL_MS,

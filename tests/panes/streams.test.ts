@@ -136,6 +136,45 @@ describe("the stream of a window", () => {
     expect(numbers).toEqual(numbers.map((_, index) => index + 1));
   });
 
+  test("has what is drawn: by the session over and beside everything, by a pane within it; and a question", async () => {
+    await using all = await connected();
+    const { wsh, http, client } = all;
+    await wsh.session("dev");
+    const { pane } = (await http.post("/sessions/dev/panes", {})).body as { pane: string };
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    const [picture, alone] = [new Picture(), new Picture()];
+    const options = { format: "plain", interval_ms: 1 } as const;
+    await using _window = await client.subscribeWindow("dev", options, picture.hear);
+    await using other = await connect({ socket: wsh.instance.httpSocket });
+    await using _alone = await other.subscribeWindow("dev", { ...options, elements: false }, alone.hear);
+    const spans = (text: string) => [{ text }];
+    await http.post("/sessions/dev:/panel", { position: "top", height: 2, spans: spans("above all") });
+    await http.post("/sessions/dev:/overlay", { x: 30, y: 10, width: 12, height: 1, spans: spans("over the mid") });
+    await http.post(`/sessions/${pane}/overlay`, { x: 1, y: 1, width: 9, height: 1, spans: spans("in a pane") });
+    const same = async (): Promise<boolean> => (await person.text()).trimEnd() === picture.text.trimEnd();
+    const all3 = () => ["above all", "over the mid", "in a pane"].every((text) => picture.text.includes(text));
+    await until("what the person sees", async () => all3() && (await same()));
+    const frame = picture.events.findLast((event) => "event" in event && event.event === "frame");
+    expect(frame).toMatchObject({
+      rows: 24,
+      cols: 80,
+      panes: [
+        { row: 2, rows: 22 },
+        { row: 2, rows: 22 },
+      ],
+    });
+    await until("the panes alone", () => alone.text.includes("in a pane"));
+    expect(alone.text).not.toMatch(/above all|over the mid/);
+    const asked = http.post("/sessions/dev/ask", { question: "Deploy now?", options: ["yes", "no"] });
+    await until("the question", async () => picture.text.includes("Deploy now?") && (await same()));
+    // For a moment keys are not for what has just come.
+    await until("the windows again", async () => {
+      person.type("\x1b");
+      return !picture.text.includes("Deploy now?") && (await same());
+    });
+    await asked;
+  });
+
   test("goes on when the layout process is killed", async () => {
     await using all = await connected();
     const { wsh, http, client } = all;
