@@ -267,7 +267,7 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
 }
 
 /** The part of a line around its caret. */
-function visibleInput({ before, after }: { readonly before: string; readonly after: string }, cells: number) {
+export function visibleInput({ before, after }: { readonly before: string; readonly after: string }, cells: number) {
   const ahead = clusters(before);
   let width = widthOf(ahead);
   // No cell may be left at all.

@@ -54,6 +54,14 @@ export interface Watchers {
   tell(event: string, fields?: object): void;
 }
 
+/** How what a key is bound to is carried out. */
+export interface BoundHow {
+  /** What the person was asked about before; absent: what has the focus. */
+  readonly about?: string;
+  /** The person gives it up. */
+  readonly signal?: AbortSignal;
+}
+
 export interface Served {
   readonly session: Session;
   readonly role: "host" | "layout";
@@ -77,10 +85,10 @@ export interface Served {
   elsewhere?(binding: Binding): Promise<(() => Promise<void>) | null>;
   /**
    * A person pressed a key that is bound to an operation.
-   * @param about what they were asked about before; absent: what has the focus
+   * @returns the operation's answer
    * @throws WshError of the operation
    */
-  bound(binding: Binding, shown: Shown, about?: string): Promise<void>;
+  bound(binding: Binding, shown: Shown, how?: BoundHow): Promise<unknown>;
   /** Brings what `session.info()` says up to date, where that takes asking others. */
   refresh?(): Promise<void>;
   /** Handles a request between processes (`host.…`) that only one kind of process knows. @throws WshError unknown_method */

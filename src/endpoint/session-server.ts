@@ -309,19 +309,20 @@ export class SessionServer implements PeerHandler {
     const policy = { ...this.policy, known: code.known, taken: code.taken };
     const shown = serving.shown(request, peer);
     const stream = new code.TerminalStream(session, shown, peer, request.input, policy);
-    stream.onBound = async (binding) => {
+    stream.onBound = async (binding, signal) => {
       if (request.access !== "admin") await requireAllowed(binding, request.access);
       const asked = await serving.askedFirst(binding, shown);
       if (asked === null) {
         const ready = (await serving.elsewhere?.(binding)) ?? null;
-        if (ready !== null && (await stream.follow(ready))) return;
-        return serving.bound(binding, shown);
+        if (ready !== null && (await stream.follow(ready))) return null;
+        return serving.bound(binding, shown, { signal });
       }
       stream.ask(asked.question, async (answer) => {
         const input = asked.input(answer);
         if (input === null) return;
-        await serving.bound({ ...binding, input: { ...binding.input, ...input } }, shown, asked.about);
+        await serving.bound({ ...binding, input: { ...binding.input, ...input } }, shown, { about: asked.about });
       });
+      return null;
     };
     // Registered before it has begun: keys, a new size and the end may come at once.
     this.streams.set(peer, stream);

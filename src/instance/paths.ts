@@ -42,6 +42,8 @@ export interface Instance {
   readonly countersFile: string;
   readonly stateDir: string;
   readonly tokenFile: string;
+  /** The last lines of the command palette. */
+  readonly paletteFile: string;
   readonly serverLog: string;
   /** Written by all session processes of the instance, line by line. */
   readonly hostLog: string;
@@ -87,6 +89,7 @@ export function resolveInstance({ flags = {}, env }: InstanceSource): Instance {
     countersFile: join(stateDir, `${fileName}.counters`),
     stateDir,
     tokenFile: join(stateDir, `${fileName}.token`),
+    paletteFile: join(stateDir, `${fileName}.palette`),
     serverLog: join(stateDir, `${fileName}.server.log`),
     hostLog: join(stateDir, `${fileName}.host.log`),
     configFile: namedConfig

@@ -3,11 +3,15 @@
  * The target is the pane that has the focus. Operations that begin with `view.` concern the terminal at which the key
  * was pressed, and nobody else. Pure; what a person's settings change is read by configured.ts.
  */
+import { WshError } from "../protocol/errors.ts";
+import { TARGET_PARAMETER } from "./line.ts";
 import type { ParsedKey } from "./types.ts";
 
 export interface Binding {
   readonly operation: string;
   readonly input: Readonly<Record<string, unknown>>;
+  /** What it is about; absent: the pane that has the focus. */
+  readonly target?: string | undefined;
   /** What it does, in a few words; keys that do much the same say the same, and share a row of every list. */
   readonly says: string;
   /** For a moment, the key does it again without the prefix. */
@@ -27,11 +31,28 @@ export const viewOperations = {
   "view.paste": "paste what was copied",
   "view.keys": "all keys",
   "view.send_prefix": "type the prefix itself",
+  "view.command": "command palette",
+  "view.go": "go to a session, window or pane",
 } as const;
 export type ViewOperation = keyof typeof viewOperations;
 
 export function isViewOperation(name: string): name is ViewOperation {
   return Object.hasOwn(viewOperations, name);
+}
+
+/** @throws WshError invalid_request: only `view.go` takes a parameter, and needs it */
+export function viewBinding(operation: ViewOperation, parameters: Readonly<Record<string, unknown>>): Binding {
+  const { [TARGET_PARAMETER]: target, ...rest } = parameters;
+  const own = { operation, input: {}, says: viewOperations[operation] };
+  if (operation !== "view.go") {
+    if (Object.keys(parameters).length > 0) throw new WshError("invalid_request", `${operation} takes no parameters`);
+    return own;
+  }
+  const [stray] = Object.keys(rest);
+  if (stray !== undefined) throw new WshError("invalid_request", `'${operation}' takes no '${stray}'`);
+  if (typeof target !== "string" || target === "")
+    throw new WshError("invalid_request", `${operation} takes ${TARGET_PARAMETER}=NAME: where to go`);
+  return { ...own, target, says: `go to ${target}` };
 }
 
 /** Cells by which Alt and an arrow move a border. */
@@ -121,6 +142,7 @@ export const defaultBindings: Bindings = new Map([
     ["PageUp", {}],
   ]),
   ...bind(viewOperations["view.paste"], "view.paste", [["]", {}]]),
+  ...bind(viewOperations["view.command"], "view.command", [[":", {}]]),
   ...bind(viewOperations["view.detach"], "view.detach", [["d", {}]]),
   ...bind(viewOperations["view.send_prefix"], "view.send_prefix", [["\\", {}]]),
   ...bind(viewOperations["view.keys"], "view.keys", [["?", {}]]),

@@ -1,12 +1,13 @@
 /**
  * Reads the table `[keys]` of the settings: changes to what keys do after the prefix. Each entry is an operation with
- * its input in one line (`"pane.split direction=down"`), a table of the same (`{ operation, input, repeat }`), or
+ * its input in one line (`"pane.split direction=down"`), a table of the same (`{ operation, session, input, repeat }`), or
  * `"none"`. Pure: whether an operation exists and takes the input is asked of the caller.
  *
  * What must stay true: an entry is read wholly or refused, with its place in the file and what is wrong.
  */
 import { WshError } from "../protocol/errors.ts";
-import { type Binding, isViewOperation, viewOperations } from "./bindings.ts";
+import { type Binding, isViewOperation, viewBinding } from "./bindings.ts";
+import { type CommandLine, parseCommandLine, TARGET_PARAMETER } from "./line.ts";
 import { ALT, CTRL, parseKeyName, SHIFT } from "./names.ts";
 
 /** An entry of the table, with its place for messages. */
@@ -17,14 +18,22 @@ export interface ConfiguredKey {
   readonly line: number;
 }
 
+/** What an operation is given. */
+export type Call = Pick<Binding, "operation" | "input" | "target">;
+
+/** Reads calls of operations. Both throw a WshError for an operation that does not exist or take the input. */
+export interface OperationReader {
+  line(line: CommandLine): Call;
+  check(operation: string, input: Readonly<Record<string, unknown>>): void;
+}
+
 /**
  * Returns the changes by key name as events have it; null binds a key to nothing.
- * @param check throws a WshError for an operation that does not exist or take the input
  * @throws WshError invalid_setting with `key`, `file`, `line`
  */
 export function configuredBindings(
   entries: readonly ConfiguredKey[],
-  check: (operation: string, input: Readonly<Record<string, unknown>>) => void,
+  reader: OperationReader,
 ): Record<string, Binding | null> {
   const changes: Record<string, Binding | null> = {};
   const lines = new Map<string, number>();
@@ -34,7 +43,7 @@ export function configuredBindings(
       const before = lines.get(name);
       if (before !== undefined) throw new WshError("invalid_setting", `is the key of line ${before}`);
       lines.set(name, line);
-      changes[name] = bindingOf(value, check);
+      changes[name] = bindingOf(value, reader);
     } catch (thrown) {
       const error = WshError.from(thrown);
       const message = `${path}:${line}: [keys] ${JSON.stringify(key)}: ${error.message}`;
@@ -55,79 +64,44 @@ function nameOf(text: string): string {
   return [...held, "char" in key ? key.char : key.named].join("+");
 }
 
-function bindingOf(
-  value: unknown,
-  check: (operation: string, input: Readonly<Record<string, unknown>>) => void,
-): Binding | null {
+function bindingOf(value: unknown, reader: OperationReader): Binding | null {
   if (typeof value === "string" && value.trim() === "none") return null;
-  const bound = typeof value === "string" ? fromLine(value) : fromTable(value);
-  const { operation, input } = bound;
-  if (isViewOperation(operation)) {
-    if (Object.keys(input).length > 0) throw new WshError("invalid_setting", `${operation} takes no parameters`);
-    return { ...bound, says: viewOperations[operation] };
-  }
-  check(operation, input);
-  return bound;
+  return typeof value === "string" ? bindingOfLine(value, reader) : fromTable(value, reader);
 }
 
-function fromTable(value: unknown): Binding {
+/** What a line is bound to. @throws WshError */
+export function bindingOfLine(text: string, reader: Pick<OperationReader, "line">): Binding {
+  const line = parseCommandLine(text);
+  if (isViewOperation(line.operation)) return viewBinding(line.operation, line.parameters);
+  const call = reader.line(line);
+  return { ...call, says: inWords(call) };
+}
+
+function fromTable(value: unknown, reader: OperationReader): Binding {
   if (!isRecord(value)) throw new WshError("invalid_setting", "is neither text nor a table");
-  const { operation, input = {}, repeat = false, says, ...rest } = value;
+  const { operation, input = {}, repeat = false, says, [TARGET_PARAMETER]: target, ...rest } = value;
   const [stray] = Object.keys(rest);
   if (stray !== undefined) throw new WshError("invalid_setting", `there is no field '${stray}'`);
   if (typeof operation !== "string") throw new WshError("invalid_setting", "has no 'operation'");
   if (!isRecord(input)) throw new WshError("invalid_setting", "'input' is no table");
   if (typeof repeat !== "boolean") throw new WshError("invalid_setting", "'repeat' is neither true nor false");
   if (says !== undefined && typeof says !== "string") throw new WshError("invalid_setting", "'says' is no text");
-  return { operation, input, says: says ?? inWords(operation, input), ...(repeat ? { repeat } : {}) };
-}
-
-/** `pane.split direction=down command="make test"` */
-function fromLine(text: string): Binding {
-  const [operation, ...words] = wordsOf(text);
-  if (operation === undefined) throw new WshError("invalid_setting", "names no operation");
-  const input: Record<string, unknown> = {};
-  for (const word of words) {
-    const at = word.indexOf("=");
-    if (at <= 0) throw new WshError("invalid_setting", `'${word}' is not NAME=VALUE`);
-    input[word.slice(0, at)] = parameterValue(word.slice(at + 1));
+  if (target !== undefined && typeof target !== "string")
+    throw new WshError("invalid_setting", `'${TARGET_PARAMETER}' is no text`);
+  const about = target === undefined ? {} : { target };
+  const again = repeat ? { repeat } : {};
+  if (isViewOperation(operation)) {
+    const bound = viewBinding(operation, { ...input, ...(target === undefined ? {} : { [TARGET_PARAMETER]: target }) });
+    return { ...bound, says: says ?? bound.says, ...again };
   }
-  return { operation, input, says: inWords(operation, input) };
+  reader.check(operation, input);
+  const call = { operation, input, ...about };
+  return { ...call, says: says ?? inWords(call), ...again };
 }
 
-/** The words of a line; quotes of either kind keep blanks together. @throws WshError for one that is not closed */
-export function wordsOf(text: string): string[] {
-  const words: string[] = [];
-  let word: string | null = null;
-  let quote = "";
-  for (const char of text) {
-    if (quote !== "") {
-      if (char === quote) quote = "";
-      else word += char;
-    } else if (char === '"' || char === "'") {
-      quote = char;
-      word ??= "";
-    } else if (/\s/.test(char)) {
-      if (word !== null) words.push(word);
-      word = null;
-    } else word = (word ?? "") + char;
-  }
-  if (quote !== "") throw new WshError("invalid_request", `a quotation mark ${quote} is not closed`);
-  return word === null ? words : [...words, word];
-}
-
-/** A parameter's value: numbers, true, false, lists and tables are what JSON says, all else is text. */
-export function parameterValue(text: string): unknown {
-  if (!/^(-?\d|true$|false$|null$|[[{])/.test(text)) return text;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function inWords(operation: string, input: Readonly<Record<string, unknown>>): string {
-  const fields = Object.entries(input).map(([name, value]) => {
+function inWords({ operation, input, target }: Call): string {
+  const about = target === undefined ? {} : { [TARGET_PARAMETER]: target };
+  const fields = Object.entries({ ...about, ...input }).map(([name, value]) => {
     return `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`;
   });
   return [operation, ...fields].join(" ").slice(0, 256);

@@ -123,21 +123,16 @@ export class SplitSession implements Split {
         await content.refresh();
         return askedFirst(binding, { name: session.name, windows: content.windows() }, shown.active);
       },
-      async bound({ operation: op, input }, shown, about) {
-        if (!(shown instanceof WindowView)) return;
+      async bound({ operation: op, input }, shown, { about, signal = new AbortController().signal } = {}) {
+        if (!(shown instanceof WindowView)) return null;
         const { isForPane } = await import("../operations/routing.ts");
         const target = about ?? shown.active;
         if (isForPane(op, target)) {
-          await self.arrangement.linkOf(target).request(op, input);
-          return;
+          return self.arrangement.linkOf(target).request(op, input, { ...OWN_CONTEXT, signal });
         }
         const { operate } = await self.load();
         const caller = { kind: "cli", id: "keys", connected: true } as const;
-        await operate(
-          self,
-          { op, input, target, caller, access: "admin", signal: new AbortController().signal },
-          shown,
-        );
+        return operate(self, { op, input, target, caller, access: "admin", signal }, shown);
       },
       between: async (request) => {
         if (request.op === "host.resolve") return this.resolve(request);

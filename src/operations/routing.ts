@@ -20,3 +20,11 @@ export function isForPane(operation: string, target?: string): boolean {
 export function addressesPane(target: string): boolean {
   return /^@\d/.test(target) || /^[^@][^:]*:.*\.\d+$/.test(target);
 }
+
+/** Operations of the server, by name. */
+const ofServer = /^(servers?|sessions|history|checkpoint)\.|\.any$|^exec\.fresh$/;
+
+/** Whether the server carries it out, whatever session is meant. */
+export function isForServer(operation: string): boolean {
+  return ofServer.test(operation);
+}

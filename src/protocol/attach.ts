@@ -45,6 +45,8 @@ const KeyNameSchema = v.pipe(v.string(), v.maxLength(64));
 const BindingSchema = v.object({
   operation: v.pipe(v.string(), v.maxLength(64)),
   input: v.record(v.string(), v.unknown()),
+  /** What it is about; absent: the pane that has the focus. */
+  target: v.optional(v.pipe(v.string(), v.maxLength(256))),
   says: v.pipe(v.string(), v.maxLength(256)),
   repeat: v.optional(v.boolean()),
 });
@@ -171,5 +173,8 @@ export const AttachEventSchema = v.variant("event", [
   }),
 ]);
 
-/** A person pressed the prefix key and then this one, by its name in the table of bindings. */
-export const BoundKeySchema = v.object({ key: KeyNameSchema });
+/** Longest line of the command palette, in characters. */
+export const MAX_LINE = 2000;
+
+/** A person pressed the prefix key and then this one, by its name in the table of bindings; or gave a line (`:LINE`). */
+export const BoundKeySchema = v.object({ key: v.pipe(v.string(), v.maxLength(MAX_LINE + 1)) });

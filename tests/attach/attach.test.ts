@@ -329,7 +329,9 @@ withTmux("keys", () => {
       ['"g" = "pane.split direction=sideways"', "direction"],
       ['"g" = "pane.zoom onn=true"', "'pane.zoom' takes no 'onn'"],
       ['"g" = 3', "is neither text nor a table"],
-      ['"g" = "sessions.create"', "is not about one session"],
+      ['"g" = "view.keys x=1"', "view.keys takes no parameters"],
+      ['"g" = "view.go"', "view.go takes session=NAME"],
+      ['"g" = "pane.zoom on=true on=false"', "'on' is given twice"],
       ['"C-a" = "pane.zoom"\n"^A" = "pane.close"', "is the key of line 4"],
     ] as const) {
       const lines = entry.split("\n").length;

@@ -144,7 +144,12 @@ describe("docs/keys.md", () => {
 describe("docs/coming-from-tmux.md", () => {
   const text = read("docs/coming-from-tmux.md");
   const name = (key: string): string =>
-    Object.keys(configuredBindings([{ key, value: "none", path: "", line: 1 }], () => {}))[0] ?? "";
+    Object.keys(
+      configuredBindings([{ key, value: "none", path: "", line: 1 }], {
+        line: (line) => ({ ...line, input: {} }),
+        check: () => {},
+      }),
+    )[0] ?? "";
 
   test("every key that is the same is bound to the operation that the page names", () => {
     const rows = [...section(text, "## Keys").matchAll(/^\| (`.*?`) \| .* \| the same: `([a-z_.]+)`.* \|$/gm)];

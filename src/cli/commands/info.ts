@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
+import { askServer } from "../../instance/server-client.ts";
 import { isSettingName, settingFacts } from "../../instance/settings/table.ts";
 import { isServerAlive } from "../../instance/single-server.ts";
 import { outputSchema } from "../../operations/table.ts";
@@ -9,7 +10,6 @@ import { VERSION } from "../../protocol/version.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { instanceOf, settingsOf } from "../instance.ts";
 import { print, printJson, table } from "../print.ts";
-import { askServer } from "../server-client.ts";
 
 /** Errors of limits that do not answer resource_limit_reached. */
 const otherErrors: Readonly<Record<string, string>> = {

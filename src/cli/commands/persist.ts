@@ -1,10 +1,10 @@
 /** `wsh persist`: whether the server stays when its last session ends. */
 import { Argument, type Command } from "commander";
 import * as v from "valibot";
+import { askServer } from "../../instance/server-client.ts";
 import { outputSchema } from "../../operations/table.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
-import { askServer } from "../server-client.ts";
 
 export function register(program: Command): void {
   program

@@ -3,13 +3,13 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { memberSockets } from "../../instance/registry/members.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
+import { askServer } from "../../instance/server-client.ts";
 import { isServerAlive } from "../../instance/single-server.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, sessionId } from "../../protocol/names.ts";
 import { endProcesses } from "../../wire/end-processes.ts";
 import { instanceOf } from "../instance.ts";
 import { say } from "../print.ts";
-import { askServer } from "../server-client.ts";
 import { endSession } from "../session/end.ts";
 
 /** Longest time from the request to stop until the server is gone, and the interval between checks, in ms. */

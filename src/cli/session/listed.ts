@@ -8,12 +8,12 @@ import { hostname } from "../../instance/hostname.ts";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { cleanStale, listSessions } from "../../instance/registry/registry.ts";
+import { askServer } from "../../instance/server-client.ts";
 import { loadSettings } from "../../instance/settings/settings.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { paneId, parseTarget, sessionId } from "../../protocol/names.ts";
 import { type SessionInfo, SessionInfoSchema } from "../../protocol/session.ts";
 import { Connection } from "../../wire/connection.ts";
-import { askServer } from "../server-client.ts";
 import { connectFailure } from "./client.ts";
 
 /** Longest wait for a session process to answer before it is shown as unresponsive, in ms: a healthy one takes one. */

@@ -63,7 +63,7 @@ export class TerminalStream implements Viewer {
   private readonly inPage: Page | null;
   private readonly presence = new Presence();
   /** Called for a key that is bound to an operation of the session. */
-  onBound: (binding: Binding) => Promise<void> = async () => {};
+  onBound: (binding: Binding, signal: AbortSignal) => Promise<unknown> = async () => null;
   private readonly own: OwnView;
   private readonly scrollback: ScrollbackChoice;
   /** Its owner collects sizes and reads keys. */
@@ -199,13 +199,12 @@ export class TerminalStream implements Viewer {
       rang: () => this.presentation.painter.rang(),
       typed: (bytes) => this.typed(bytes),
       wanted: (operation) => this.inPage?.wanted(operation) ?? false,
-      copied: this.session.buffers,
+      isPage: this.inPage !== null,
+      session: this.session,
       copy: (text) => this.copies.byPerson(text),
-      operate: (binding) => this.onBound(binding),
+      operate: (binding, signal) => this.onBound(binding, signal),
+      detach: () => this.end({ reason: "detached" }),
       instance: this.policy.instance,
-      get session() {
-        return Number(self.session.id.slice(2));
-      },
       go: ({ socket, number, session }) => {
         requireOutside(self.policy.instance, self.around, { number, session });
         self.move(socket, number);

@@ -29,6 +29,17 @@ export class BoundKeys {
     return this.held === null ? rest : [this.held, ...rest];
   }
 
+  /** Carries out what was asked for by no key, but goes where the session goes as a key does. @param key what to press there */
+  async during<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.current;
+    this.current = key;
+    try {
+      return await work();
+    } finally {
+      this.current = before;
+    }
+  }
+
   /** What the key is bound to is for another process, which is being made ready: it is not done here. */
   async whileAway(ready: () => Promise<void>): Promise<void> {
     this.held = this.current;

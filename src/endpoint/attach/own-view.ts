@@ -13,11 +13,13 @@ import {
   keyLabel,
   type ViewOperation,
 } from "../../keys/bindings.ts";
+import { isForServer } from "../../operations/routing.ts";
 import type { Answer } from "../../protocol/ask-result.ts";
 import type { Question } from "../../protocol/asking.ts";
 import { type LookInput, LookSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
+import type { Session } from "../../session/session.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { Place, PlaceKind } from "../switcher/places.ts";
 import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
@@ -27,11 +29,21 @@ import { BoundKeys } from "./bound-keys.ts";
 import { Looking } from "./looking.ts";
 import type { Shown } from "./shown.ts";
 
-const switchers: Readonly<Record<string, PlaceKind>> = {
+const switchers = {
   "view.windows": "windows",
   "view.sessions": "sessions",
   "view.agents": "agents",
-};
+} as const satisfies Readonly<Record<string, PlaceKind>>;
+
+/** Loaded for who calls operations by their names. */
+function loadCalls(): Promise<typeof import("../palette/calls.ts")> {
+  return import("../palette/calls.ts");
+}
+
+/** A line of the palette among pressed keys; a colon alone is the key. */
+function isLine(key: string): boolean {
+  return key.length > 1 && key.startsWith(":");
+}
 
 export interface OwnViewPort {
   readonly viewer: number;
@@ -43,8 +55,7 @@ export interface OwnViewPort {
   readonly size: Size;
   readonly isOver: boolean;
   readonly instance: Instance;
-  /** Number of the session. */
-  readonly session: number;
+  readonly session: Pick<Session, "id" | "buffers" | "isPrivate">;
   /** Shows another session in this terminal. @throws WshError nested_session */
   go(place: Place): void;
   /** Something else is to be shown. */
@@ -52,14 +63,15 @@ export interface OwnViewPort {
   rang(): void;
   /** Typed for what is below. */
   typed(bytes: Uint8Array): void;
-  /** What was copied in the session. */
-  readonly copied: { readonly newest: string | null };
   /** The person has copied something. */
   copy(text: string): void;
   /** A page has dialogs of its own for this. @returns whether it was asked */
   wanted(operation: ViewOperation): boolean;
-  /** Does what a key is bound to in the session. */
-  operate(binding: Binding): Promise<void>;
+  /** A page's caller may do less than the person here: what its keys do concerns this session alone. */
+  readonly isPage: boolean;
+  /** Does what a key is bound to in the session. @returns what it answered @throws WshError */
+  operate(binding: Binding, signal: AbortSignal): Promise<unknown>;
+  detach(): void;
 }
 
 export class OwnView {
@@ -146,17 +158,103 @@ export class OwnView {
 
   private async perform(key: string): Promise<void> {
     const { port, own } = this;
-    const binding = port.bindings.get(key);
     own.hide();
-    if (binding !== undefined && isViewOperation(binding.operation) && binding.operation !== "view.paste") {
-      if (port.wanted(binding.operation)) return;
-    }
+    if (isLine(key)) return this.passedOn(key.slice(1));
+    const binding = port.bindings.get(key);
     if (binding === undefined) own.say(`${port.prefix} ${keyLabel(key)} is bound to nothing; ? shows all keys`);
-    else if (binding.operation === "view.look_back") await this.look({ keys: port.modeKeys });
-    else if (binding.operation === "view.paste") this.paste();
-    else if (binding.operation in switchers) await this.showPlaces(switchers[binding.operation] ?? "windows");
-    else if (isViewOperation(binding.operation)) own.show(allKeys(port.prefix, bindingRows(port.bindings)));
-    else if (!port.readOnly) await port.operate(binding);
+    else await this.carryOut(binding, new AbortController().signal);
+  }
+
+  /** A line of the palette that another process has passed on: it goes on where it was. */
+  private async passedOn(line: string): Promise<void> {
+    try {
+      await this.runLine(line, new AbortController().signal);
+    } catch (thrown) {
+      await this.showPalette({ line, error: WshError.from(thrown) });
+    }
+  }
+
+  /** @returns what was answered, if that is for the person to read; null: it is done @throws WshError */
+  private async runLine(line: string, signal: AbortSignal): Promise<unknown> {
+    const { bindingOfPaletteLine, forReading } = await loadCalls();
+    const binding = bindingOfPaletteLine(line);
+    const answer = await this.bound.during(`:${line}`, () => this.carryOut(binding, signal));
+    return forReading(binding, answer);
+  }
+
+  private async carryOut(binding: Binding, signal: AbortSignal): Promise<unknown> {
+    const { port, own } = this;
+    const { operation, target } = binding;
+    if (isViewOperation(operation)) {
+      own.hide();
+      if (operation === "view.paste" || !port.wanted(operation)) await this.ofView(operation, target);
+      return null;
+    }
+    if (target === undefined && !isForServer(operation)) {
+      if (port.readOnly) (await loadCalls()).requireMay(operation, port.readOnly);
+      return port.operate(binding, signal);
+    }
+    if (port.isPage) throw new WshError("access_denied", `'${operation}' is called from a terminal, or by the page`);
+    const { callElsewhere } = await loadCalls();
+    return callElsewhere(binding, signal, { ...port, ask: (question, act) => this.ask(question, "wsh", act) });
+  }
+
+  /** What the terminal itself does. */
+  private async ofView(operation: ViewOperation, target: string | undefined): Promise<void> {
+    const { port, own } = this;
+    switch (operation) {
+      case "view.look_back":
+        return this.look({ keys: port.modeKeys });
+      case "view.paste":
+        return this.paste();
+      case "view.windows":
+      case "view.sessions":
+      case "view.agents":
+        return this.showPlaces(switchers[operation]);
+      case "view.command":
+        return this.showPalette();
+      case "view.go":
+        return this.goTo(target ?? "");
+      case "view.keys":
+        return own.show(allKeys(port.prefix, bindingRows(port.bindings)));
+      case "view.detach":
+        return port.detach();
+      case "view.send_prefix": {
+        const { encodeKeys } = await import("../../keys/encode.ts");
+        return port.typed(encodeKeys([port.prefix], { ...port.shown.modes }));
+      }
+    }
+  }
+
+  /** @param failed a line that could not be carried out */
+  private async showPalette(failed?: { readonly line: string; readonly error: WshError }): Promise<void> {
+    const { port, own } = this;
+    // Loaded for who calls operations by their names.
+    const { openPalette } = await import("../palette/open.ts");
+    const palette: OwnDialog = openPalette({
+      ...{ instance: port.instance, bindings: port.bindings, isPrivate: port.session.isPrivate },
+      changed: () => port.changed(),
+      run: (line, signal) => this.runLine(line, signal),
+      done: (said) => {
+        own.hide(palette);
+        if (said !== null) own.say(said);
+      },
+      ...(failed === undefined ? {} : { failed }),
+    });
+    own.show(palette);
+  }
+
+  /** Goes to a session, window or pane. @throws WshError session_not_found, pane_not_found, nested_session */
+  private async goTo(target: string): Promise<void> {
+    const { placeOf, focus } = await import("../switcher/places.ts");
+    const place = await placeOf(this.port.instance, target);
+    if (!this.port.readOnly) await focus(place);
+    if (place.number !== this.number) this.port.go(place);
+  }
+
+  /** Of the session that is shown. */
+  private get number(): number {
+    return Number(this.port.session.id.slice(2));
   }
 
   private async showPlaces(kind: PlaceKind): Promise<void> {
@@ -164,7 +262,7 @@ export class OwnView {
     // Loaded for who switches.
     const { Switcher } = await import("../switcher/switcher.ts");
     const switcher: OwnDialog = new Switcher(kind, {
-      ...{ instance: port.instance, readOnly: port.readOnly, here: () => port.session },
+      ...{ instance: port.instance, readOnly: port.readOnly, here: () => this.number },
       changed: () => port.changed(),
       say: (text) => own.say(text),
       go: (place) => port.go(place),
@@ -176,7 +274,7 @@ export class OwnView {
   /** Types what was copied last, as the terminal itself would paste it. */
   private paste(): void {
     const { port } = this;
-    const text = port.copied.newest;
+    const text = port.session.buffers.newest;
     if (text === null) this.own.say("nothing was copied yet");
     else if (!port.readOnly) port.typed(pasted(text, port.shown.modes.bracketedPaste));
   }

@@ -5,11 +5,14 @@
 import * as v from "valibot";
 import { hostSocket, type Instance } from "../../instance/paths.ts";
 import { processState } from "../../instance/registry/liveness.ts";
-import { listSessions } from "../../instance/registry/registry.ts";
+import { findSession, listSessions } from "../../instance/registry/registry.ts";
 import { urgencyOf } from "../../protocol/agent.ts";
 import { WshError } from "../../protocol/errors.ts";
-import type { PaneInfo, SessionInfo } from "../../protocol/session.ts";
+import { formatTarget, parseTarget, type Target } from "../../protocol/names.ts";
+import { type PaneInfo, requirePane, type SessionInfo } from "../../protocol/session.ts";
+import { meantWindow } from "../../protocol/window-target.ts";
 import { Connection } from "../../wire/connection.ts";
+import { askProcess } from "../operations/ask-process.ts";
 
 /** Longest wait for a process's answer, in ms; sessions asked for a list. */
 const ANSWER_MS = 1_000;
@@ -37,16 +40,9 @@ export interface Place {
   readonly urgency: number | null;
 }
 
-const context = { caller: { kind: "cli", id: `switcher:${process.pid}`, connected: true }, access: "admin" } as const;
-
-async function ask(socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
-  const { connection } = await Connection.open(socket, "cli", {}, ANSWER_MS);
-  try {
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    return await connection.request(op, input, { ...context, ...(target === undefined ? {} : { target }), signal });
-  } finally {
-    connection.close();
-  }
+function ask(socket: string, op: string, input: unknown, target?: string): Promise<unknown> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  return askProcess(socket, op, input, { ...(target === undefined ? {} : { target }), signal });
 }
 
 /** All places of a kind; agents in the order in which they need a person. */
@@ -96,6 +92,31 @@ function placesOf({ id, name, windows, state, attached }: SessionInfo, socket: s
       }),
     ]),
   ];
+}
+
+/** The session, window or pane that a target names. @throws WshError session_not_found, host_unavailable */
+export async function placeOf(instance: Instance, target: string): Promise<Place> {
+  const parsed = parseTarget(target);
+  const entry = findSession(instance, parsed);
+  // A pane's process may not be the one that serves its session.
+  const { socket } = listSessions(instance).find(({ session }) => session === entry.session) ?? entry;
+  const { connection, hello } = await Connection.open(socket, "cli", {}, ANSWER_MS);
+  connection.close();
+  const { info } = hello;
+  if (info === undefined) throw new WshError("host_unavailable", `'${target}' is being started`);
+  requirePane(info, parsed);
+  const wanted = parsed.kind === "session" ? idIn(info, parsed) : formatTarget(parsed);
+  const place = placesOf(info, socket).find((each) => each.target === wanted);
+  if (place === undefined) throw new WshError("session_not_found", `'${target}' is not there any more`);
+  return place;
+}
+
+/** Id of what is named in a session. */
+function idIn({ id, windows }: SessionInfo, target: Extract<Target, { kind: "session" }>): string {
+  if (target.window === undefined || target.window === "") return id;
+  const meant = meantWindow(windows, target, { automatic: ({ name }) => name, id: (window) => window.id });
+  const pane = meant?.window.panes.find(({ index }) => index === meant.pane);
+  return pane?.id ?? meant?.window.id ?? id;
 }
 
 const ScreenSchema = v.object({ lines: v.array(v.string()) });

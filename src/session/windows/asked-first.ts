@@ -37,6 +37,22 @@ export function askedFirst(
       return about(window.id, closing(panes, "window", windows.length === 1 ? name : null));
     case "window.update":
       return Object.keys(input).length > 0 ? null : about(window.id, naming(window.name));
+    case "session.kill": {
+      const all = windows.flatMap((each) => each.panes);
+      return about(name, confirming(`End the session '${name}'?`, endedWith(running(all))));
+    }
+    case "session.restart":
+    case "pane.respawn": {
+      const there = running(panes.filter(({ id }) => id === pane));
+      return there.length === 0 ? null : about(pane, confirming("Start it again?", endedWith(there)));
+    }
+    case "session.clear":
+      return about(pane, confirming("Clear history and screen?", "What was printed cannot be read any more."));
+    case "layout.set": {
+      if (input.close_others !== true) return null;
+      const others = running(panes.filter(({ id }) => !JSON.stringify(input).includes(`"${id}"`)));
+      return about(pane, confirming("Close the panes that the layout leaves out?", endedWith(others)));
+    }
     default:
       return null;
   }
@@ -50,19 +66,51 @@ function about(target: string, asked: Asked | null): AskedFirst | null {
 
 /** @param session that ends with it; null when it goes on */
 function closing(panes: readonly PaneInfo[], what: "pane" | "window", session: string | null): Asked | null {
-  const running = panes.filter(({ state, view }) => view === undefined && state !== "prompt" && state !== "exited");
-  if (running.length === 0 && session === null) return null;
-  const programs = [...new Set(running.map(automaticName))].map((program) => `'${program}'`);
-  const detail =
-    programs.length === 0
-      ? ""
-      : `${programs.join(", ")} ${programs.length === 1 ? "runs" : "run"} there and will be ended.`;
+  const there = running(panes);
+  if (there.length === 0 && session === null) return null;
   const question =
     session === null ? `Close the ${what}?` : `Close the last ${what}? That ends the session '${session}'.`;
+  return confirming(question, endedWith(there));
+}
+
+function confirming(question: string, detail: string): Asked {
   return {
     question: { kind: "confirm", question, detail, prepared: false },
     input: (answer) => (answer === true ? {} : null),
   };
+}
+
+/** Panes with a program that would be lost: a shell at its prompt has nothing to lose. */
+function running(panes: readonly PaneInfo[]): PaneInfo[] {
+  return panes.filter(({ state, view }) => view === undefined && state !== "prompt" && state !== "exited");
+}
+
+function endedWith(panes: readonly PaneInfo[]): string {
+  const programs = [...new Set(panes.map(automaticName))].map((program) => `'${program}'`);
+  if (programs.length === 0) return "";
+  return `${programs.join(", ")} ${programs.length === 1 ? "runs" : "run"} there and will be ended.`;
+}
+
+/** Operations that end programs, or forget what was printed; of `layout.set` only where it closes what it leaves out. */
+export const ending: ReadonlySet<string> = new Set([
+  ...["session.kill", "session.restart", "session.clear", "pane.close", "pane.respawn", "window.close"],
+  ...["server.stop", "history.delete", "checkpoint.forget", "layout.set"],
+]);
+
+/** Whether a person is asked before a call of theirs is made. */
+export function endsSomething({
+  operation,
+  input,
+}: {
+  readonly operation: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}): boolean {
+  return ending.has(operation) && (operation !== "layout.set" || input.close_others === true);
+}
+
+/** What is asked before a call to something that the terminal does not show. */
+export function endingQuestion(call: string, summary: string): Question {
+  return { kind: "confirm", question: `${call}?`, detail: summary, prepared: false };
 }
 
 /** An empty name gives the window its automatic one back. */

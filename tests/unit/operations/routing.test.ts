@@ -1,10 +1,11 @@
 /** Routing by names says what the table's scopes say. */
 import { expect, test } from "bun:test";
-import { isForPane } from "../../../src/operations/routing.ts";
+import { isForPane, isForServer } from "../../../src/operations/routing.ts";
 import { operations } from "../../../src/operations/table.ts";
 
 test("what a scope says of an operation, its name says, too", () => {
   for (const { name, scope } of operations) {
+    expect([name, isForServer(name)]).toEqual([name, scope === "server"]);
     if (scope === "server") continue;
     expect([name, isForPane(name)]).toEqual([name, scope === "pane"]);
   }

@@ -1,0 +1,63 @@
+/** Calls that a person writes as a line, or binds to a key: to what the terminal shows, to what it does not, to the server. */
+import type { Instance } from "../../instance/paths.ts";
+import type { Binding } from "../../keys/bindings.ts";
+import { bindingOfLine } from "../../keys/configured.ts";
+import { TARGET_PARAMETER } from "../../keys/line.ts";
+import { lineCall } from "../../operations/line-input.ts";
+import { findOperation, getOperation } from "../../operations/table.ts";
+import type { Answer } from "../../protocol/ask-result.ts";
+import type { Question } from "../../protocol/asking.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { endingQuestion, endsSomething } from "../../session/windows/asked-first.ts";
+import { askServerOperation, askTarget } from "../operations/ask-process.ts";
+
+/** Operations that change something, and whose answer is what they are called for. */
+const answering = /^(exec|run|ask|process|history|checkpoint|sessions|commands)\b/;
+
+/** @throws WshError invalid_request, unknown_method */
+export function bindingOfPaletteLine(line: string): Binding {
+  return bindingOfLine(line, { line: (each) => lineCall(each, TARGET_PARAMETER) });
+}
+
+/** What was answered, if that is for the person to read; else null. */
+export function forReading({ operation }: Binding, answer: unknown): unknown {
+  const found = findOperation(operation);
+  if (found === undefined || answer === null || answer === undefined) return null;
+  return found.access === "observe" || answering.test(operation) ? answer : null;
+}
+
+/** @throws WshError access_denied at a terminal that only watches */
+export function requireMay(operation: string, readOnly: boolean): void {
+  if (!readOnly || findOperation(operation)?.access === "observe") return;
+  throw new WshError("access_denied", "this terminal only watches");
+}
+
+export interface CallPort {
+  readonly instance: Instance;
+  readonly readOnly: boolean;
+  ask(question: Question, act: (answer: Answer) => Promise<void>): void;
+}
+
+/**
+ * Calls what another session, window or pane, or the server, carries out; asks first where something ends.
+ * @returns the answer; null where the person is asked
+ * @throws WshError of the operation
+ */
+export async function callElsewhere(
+  { operation: name, input, target, says }: Binding,
+  signal: AbortSignal,
+  { instance, readOnly, ask }: CallPort,
+): Promise<unknown> {
+  const operation = findOperation(name);
+  if (operation === undefined) throw new WshError("unknown_method", `there is no operation '${name}'`);
+  requireMay(name, readOnly);
+  const call = (within: AbortSignal): Promise<unknown> =>
+    target === undefined
+      ? askServerOperation(instance, getOperation(operation.name).name, input, within)
+      : askTarget(instance, target, { operation: operation.name, input }, within);
+  if (!endsSomething({ operation: name, input })) return call(signal);
+  ask(endingQuestion(says, operation.summary), async (answer) => {
+    if (answer === true) await call(new AbortController().signal);
+  });
+  return null;
+}

@@ -1,0 +1,65 @@
+/** What the command palette offers: the operations with what they take, and the keys that do them. */
+import { type Bindings, bindingRows, viewOperations } from "../../keys/bindings.ts";
+import { TARGET_PARAMETER } from "../../keys/line.ts";
+import { keyNames } from "../../keys/names.ts";
+import { type Parameter, parametersOf } from "../../operations/parameters.ts";
+import { findOperation, operations } from "../../operations/table.ts";
+import type { Place } from "../switcher/places.ts";
+import type { Known, KnownOperation, Named } from "./suggest.ts";
+
+/** What people do most stands first: what concerns what they look at. */
+const order = ["view", "pane", "window", "layout", "session", "sessions", "input", "buffer"];
+
+function rank(name: string): number {
+  const at = order.indexOf(name.split(".")[0] ?? "");
+  return at < 0 ? order.length : at;
+}
+
+const aboutParameter: Parameter = {
+  ...{ name: TARGET_PARAMETER, required: false, values: [], isPlain: false },
+  says: "what it is about: a session, window or pane; else the one with the focus",
+};
+
+/** Null for an operation that does not exist. */
+export function parametersAt(name: string): readonly Parameter[] | null {
+  if (name === "view.go") return [{ ...aboutParameter, required: true, says: "the session, window or pane to go to" }];
+  if (Object.hasOwn(viewOperations, name)) return [];
+  const operation = findOperation(name);
+  if (operation === undefined) return null;
+  const own = parametersOf(operation);
+  return operation.scope === "server" ? own : [...own, aboutParameter];
+}
+
+export function knownFor(
+  bindings: Bindings,
+  { places, recent }: { readonly places: readonly Place[]; readonly recent: readonly string[] },
+): Known {
+  const keysOf = (name: string): string => {
+    const bound = new Map([...bindings].filter(([, { operation }]) => operation === name));
+    return bindingRows(bound)
+      .flatMap(({ keys }) => keys)
+      .slice(0, 2)
+      .join(" ");
+  };
+  const own = Object.entries(viewOperations).map(([name, says]) => ({ name, says }));
+  const all = [...own, ...operations.map(({ name, summary }) => ({ name, says: summary }))];
+  const parameters = new Map<string, readonly Parameter[] | null>();
+  return {
+    operations: all
+      .map(({ name, says }): KnownOperation => ({ name, says, keys: keysOf(name) }))
+      .toSorted((a, b) => rank(a.name) - rank(b.name)),
+    parameters(name) {
+      if (!parameters.has(name)) parameters.set(name, parametersAt(name));
+      return parameters.get(name) ?? null;
+    },
+    places: places.map(namedPlace),
+    keyNames: keyNames().flatMap(([first]) => first ?? []),
+    recent,
+  };
+}
+
+/** A place as calls name it. */
+function namedPlace({ kind, session, target, name, says }: Place): Named {
+  if (kind === "session") return { text: session, says: `session, ${says}` };
+  return { text: target, says: `${kind} ${kind === "window" ? `${session}:` : ""}${name} of ${session}` };
+}

@@ -1,0 +1,156 @@
+/**
+ * What may stand at the caret of a line of the command palette: operations by a few letters of their name or of what
+ * they do, then their parameters, then values. Pure.
+ */
+import { quoted, TARGET_PARAMETER, type Word, wordsOf } from "../../keys/line.ts";
+import { fuzzyCost } from "../switcher/fuzzy.ts";
+
+export interface KnownOperation {
+  readonly name: string;
+  readonly says: string;
+  /** Keys that do it, as people write them. */
+  readonly keys: string;
+}
+
+export interface KnownParameter {
+  readonly name: string;
+  readonly required: boolean;
+  readonly says: string;
+  /** All values that it takes; empty where they cannot be listed. */
+  readonly values: readonly string[];
+}
+
+export interface Named {
+  readonly text: string;
+  readonly says: string;
+}
+
+export interface Known {
+  readonly operations: readonly KnownOperation[];
+  /** Null for an operation that does not exist. */
+  parameters(operation: string): readonly KnownParameter[] | null;
+  /** Sessions, windows and panes. */
+  readonly places: readonly Named[];
+  readonly keyNames: readonly string[];
+  /** Newest first. */
+  readonly recent: readonly string[];
+}
+
+export interface Suggestion extends Named {
+  /** What is shown of it. */
+  readonly label: string;
+  readonly keys: string;
+  readonly kind: "recent" | "operation" | "parameter" | "value";
+}
+
+export interface Offer {
+  readonly items: readonly Suggestion[];
+  /** The part of the line that a suggestion replaces. */
+  readonly from: number;
+  readonly to: number;
+  /** The first one is meant, unless another is chosen: what is typed so far means nothing by itself. */
+  readonly meansFirst: boolean;
+  /** What the line is about, in a few words. */
+  readonly note: string;
+}
+
+/** Past lines that are offered before anything is typed. */
+const MOST_RECENT = 5;
+/** Cost by which a match in what an operation does stands behind one in its name. */
+const BEHIND = 100;
+/** Parameters that name a session, window or pane. */
+const placeParameters: ReadonlySet<string> = new Set([
+  ...[TARGET_PARAMETER, "with", "to", "view", "beside", "sessions", "last_session"],
+]);
+
+export function suggest(line: string, caret: number, known: Known): Offer {
+  const { words } = wordsOf(line);
+  const index = words.findIndex(({ from, to }) => from <= caret && caret <= to);
+  const word: Word = words[index] ?? { text: "", from: caret, to: caret };
+  const [first] = words;
+  if (first === undefined || index === 0) return operationsFor(first?.text ?? "", word, known);
+  const { from, to } = word;
+  const parameters = known.parameters(first.text);
+  if (parameters === null) {
+    // Words that say what is wanted: `close window`.
+    if (!line.includes("=")) return operationsFor(line.trim(), { from: 0, to: line.length }, known);
+    return { items: [], from, to, meansFirst: false, note: `there is no operation '${first.text}'` };
+  }
+  const at = word.text.indexOf("=");
+  if (at > 0) return values(word, at, parameters, known);
+  const others = words.flatMap(({ text }, each) => (each === index ? [] : [text.split("=")[0]]));
+  const left = parameters.filter(({ name }) => !others.includes(name));
+  const items = ranked(left, word.text, ({ name }) => name).map(
+    ({ name, says, required }): Suggestion => ({
+      ...{ text: `${name}=`, label: `${name}=`, keys: "", kind: "parameter" },
+      says: required ? `needed: ${says}` : says,
+    }),
+  );
+  const note = known.operations.find(({ name }) => name === first.text)?.says ?? "";
+  return { items, from, to, meansFirst: word.text !== "" && items.length > 0, note };
+}
+
+function operationsFor(query: string, { from, to }: Pick<Word, "from" | "to">, known: Known): Offer {
+  const operations = ranked(
+    known.operations,
+    query,
+    ({ name }) => name,
+    ({ name, says }) => `${name} ${says}`,
+  ).map(({ name, says, keys }): Suggestion => ({ text: name, label: name, says, keys, kind: "operation" }));
+  const recent = query === "" ? known.recent.slice(0, MOST_RECENT) : [];
+  const past = recent.map((each): Suggestion => ({ text: each, label: each, says: "", keys: "", kind: "recent" }));
+  const items = [...past, ...operations];
+  const note = items.length === 0 ? "nothing does that" : "";
+  return { items, from, to, meansFirst: query !== "", note };
+}
+
+function values(word: Word, at: number, parameters: readonly KnownParameter[], known: Known): Offer {
+  const name = word.text.slice(0, at);
+  const typed = word.text.slice(at + 1);
+  const { from, to } = word;
+  const parameter = parameters.find((each) => each.name === name);
+  if (parameter === undefined) return { items: [], from, to, meansFirst: false, note: `it takes no '${name}'` };
+  const { front, last, all } = valuesOf(parameter, typed, known);
+  const items = ranked(
+    all,
+    last,
+    ({ text }) => text,
+    ({ says }) => says,
+  ).map(
+    ({ text, says }): Suggestion => ({
+      ...{ text: `${name}=${quoted(front + text)}`, label: text, says, keys: "", kind: "value" },
+    }),
+  );
+  const isOne = typed === "" || all.some(({ text }) => text === last);
+  return { items, from, to, meansFirst: parameter.values.length > 0 && !isOne, note: parameter.says };
+}
+
+/** What a parameter may be; of a list, what its last part may be. */
+function valuesOf({ name, values }: KnownParameter, typed: string, { places, keyNames }: Known) {
+  const listed = values.map((text): Named => ({ text, says: "" }));
+  if (name === "keys") {
+    const at = typed.lastIndexOf(",") + 1;
+    const all = keyNames.map((text): Named => ({ text, says: "" }));
+    return { front: typed.slice(0, at), last: typed.slice(at), all };
+  }
+  return { front: "", last: typed, all: placeParameters.has(name) ? [...listed, ...places] : listed };
+}
+
+/** What fits a few letters, best first; what has the words only in a second text stands behind. */
+function ranked<T>(
+  items: readonly T[],
+  query: string,
+  textOf: (item: T) => string,
+  secondOf: (item: T) => string = () => "",
+): readonly T[] {
+  if (query === "") return items;
+  const words = query.toLowerCase().split(/\s+/);
+  const costs = items.flatMap((item, index) => {
+    const text = textOf(item);
+    const own = text === query ? -1 : fuzzyCost(text, query);
+    const said = secondOf(item).toLowerCase();
+    const cost = own ?? (words.every((word) => said.includes(word)) ? BEHIND : null);
+    return cost === null ? [] : [{ item, cost, index }];
+  });
+  return costs.toSorted((a, b) => a.cost - b.cost || a.index - b.index).map(({ item }) => item);
+}

@@ -1,0 +1,76 @@
+/**
+ * A line that names an operation and its parameters: `pane.split direction=down command="make test"`. Keys are bound to
+ * such lines in the settings, and the command palette takes them. `session` names what an operation is about, where it
+ * is not the pane that has the focus. Pure; what the operations themselves take is read by operations/line-input.ts.
+ */
+import { WshError } from "../protocol/errors.ts";
+
+/** Name of the parameter that says what an operation is about. */
+export const TARGET_PARAMETER = "session";
+
+/** A word of a line and its place there, with its quotation marks. */
+export interface Word {
+  readonly text: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface Words {
+  readonly words: readonly Word[];
+  /** The quotation mark that is not closed; empty: none. */
+  readonly open: string;
+}
+
+/** The words of a line; quotation marks of either kind keep blanks together. */
+export function wordsOf(line: string): Words {
+  const words: Word[] = [];
+  let text: string | null = null;
+  let from = 0;
+  let open = "";
+  for (let at = 0; at < line.length; at++) {
+    const char = line[at] ?? "";
+    if (text === null && !/\s/.test(char)) {
+      text = "";
+      from = at;
+    }
+    if (open !== "") {
+      if (char === open) open = "";
+      else text += char;
+    } else if (char === '"' || char === "'") open = char;
+    else if (!/\s/.test(char)) text += char;
+    else if (text !== null) {
+      words.push({ text, from, to: at });
+      text = null;
+    }
+  }
+  return { words: text === null ? words : [...words, { text, from, to: line.length }], open };
+}
+
+export interface CommandLine {
+  readonly operation: string;
+  /** As they are written, by their names. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** @throws WshError invalid_request */
+export function parseCommandLine(line: string): CommandLine {
+  const { words, open } = wordsOf(line);
+  if (open !== "") throw new WshError("invalid_request", `a quotation mark ${open} is not closed`);
+  const [operation, ...rest] = words;
+  if (operation === undefined) throw new WshError("invalid_request", "names no operation");
+  const parameters: Record<string, string> = {};
+  for (const { text } of rest) {
+    const at = text.indexOf("=");
+    if (at <= 0) throw new WshError("invalid_request", `'${text}' is not NAME=VALUE`);
+    const name = text.slice(0, at);
+    if (Object.hasOwn(parameters, name)) throw new WshError("invalid_request", `'${name}' is given twice`);
+    parameters[name] = text.slice(at + 1);
+  }
+  return { operation: operation.text, parameters };
+}
+
+/** A value as a word of a line. */
+export function quoted(value: string): string {
+  if (/^[^\s"']+$/.test(value)) return value;
+  return value.includes('"') ? `'${value}'` : `"${value}"`;
+}

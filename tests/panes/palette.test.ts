@@ -1,0 +1,199 @@
+/** The command palette: a person calls operations by their names, is offered what fits, and sees what is wrong in place. */
+import { describe, expect, test } from "bun:test";
+import fs from "node:fs";
+import { splitServer } from "../support/panes.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const PREFIX = "\x1c";
+const CLEAR = "\x15";
+
+async function opened(wsh: Wsh, name: string, options: Parameters<typeof EmulatorTerminal.attach>[2] = {}) {
+  const person = await EmulatorTerminal.attach(wsh, name, options);
+  person.type(`${PREFIX}:`);
+  await person.sees(/^ :/m);
+  return person;
+}
+
+describe("the palette", () => {
+  test("finds operations by letters and by what they do, completes parameters and values, and does what the line says", async () => {
+    await using all = await splitServer();
+    const { wsh, panes } = all;
+    await wsh.session("dev");
+    await using person = await opened(wsh, "dev");
+    await person.sees(/pane\.split +Start a program in a new pane.* % \|/);
+    person.type("close window");
+    await person.sees(/^>window\.close +End the programs of a window/m);
+    person.type(`${CLEAR}psp`);
+    await person.sees(/^>pane\.split/m);
+    person.type("\tdir");
+    await person.sees(/^>direction= +side of the target/m);
+    person.type("\t");
+    await person.sees(/^ : pane\.split direction=$/m);
+    await person.sees(/^ up$/m);
+    person.type("do\t");
+    await person.sees(/^ : pane\.split direction=down$/m);
+    person.type('command="sleep 1000" percent=30\r');
+    await until("the split", async () => (await panes("dev"))[1]?.program === "sleep");
+    const [above, below] = await panes("dev");
+    expect([above?.row, (below?.row ?? 0) > 10, below?.active]).toEqual([0, true, true]);
+    // It is remembered without what was to be run, and the palette is closed.
+    await until("the palette to close", async () => !(await person.text()).includes("Command palette"));
+    person.type(`${PREFIX}:`);
+    await person.sees(/^ pane\.split direction=down command= percent=30/m);
+    person.type("layout.preset\r");
+    await person.sees(/^ : layout\.preset preset=$/m);
+    person.type("even-h\r");
+    await until("the preset", async () => (await panes("dev"))[1]?.row === 0);
+  });
+
+  test("says what is wrong below the line, which stays; what is answered can be read", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    await using person = await opened(wsh, "dev");
+    for (const [line, wrong] of [
+      ["pane.splt x=1", "there is no operation 'pane.splt'; near: pane.list"],
+      ["pane.split direction=sideways", "direction"],
+      ["pane.split directon=right", "takes no 'directon'"],
+      ["pane.split right", "'right' is not NAME=VALUE"],
+      ['pane.split command="x', 'a quotation mark " is not closed'],
+      ["view.keys x=1", "view.keys takes no parameters"],
+      ["status.get session=nowhere", "no session 'nowhere'"],
+      ["pane.split cwd=/nowhere/at/all", "directory '/nowhere/at/all'"],
+    ] as const) {
+      // Escape drops the suggestion that is meant: what is typed is what is called.
+      person.type(`${CLEAR}${line}\r`);
+      await person.sees((text) => text.includes(wrong) && text.includes(` : ${line}`));
+    }
+    expect(await wsh.list()).toHaveLength(1);
+    person.type(`${CLEAR}status.get\r`);
+    await person.sees(/^ state: prompt$/m);
+    person.type("\x1b");
+    await person.sees("Command palette");
+    person.type("\x1b");
+    await until("the palette to close", async () => !(await person.text()).includes("Command palette"));
+    person.type("echo typed\r");
+    await person.sees(/^typed$/m);
+  });
+
+  test("calls what is elsewhere and the server, asks before something ends, and goes to another session", async () => {
+    await using all = await splitServer();
+    const { wsh } = all;
+    await wsh.session("dev");
+    await wsh.session("build");
+    await wsh.ok("exec", "build", "--", "echo in build");
+    await using person = await opened(wsh, "dev");
+    person.type("session.update session=bu");
+    await person.sees(/^ build +session/m);
+    person.type("\tname=nightly\r");
+    await until("the name", async () => (await wsh.list()).some(({ name }) => name === "nightly"));
+    await until("the palette to close", async () => !(await person.text()).includes("Command palette"));
+    person.type(`${PREFIX}:sessions.create name=made\r`);
+    await person.sees(/^ name: made$/m);
+    expect((await wsh.list()).map(({ name }) => name).toSorted()).toEqual(["dev", "made", "nightly"]);
+    person.type(`${CLEAR}session.kill session=made\r`);
+    await person.sees(/session\.kill session=made\?/);
+    person.type("n");
+    await until("no dialog", async () => !(await person.text()).includes("session.kill"));
+    expect(await wsh.list()).toHaveLength(3);
+    person.type(`${PREFIX}:session.kill session=made\r`);
+    await person.sees(/session\.kill session=made\?/);
+    person.type("y");
+    await until("its end", async () => (await wsh.list()).length === 2);
+    person.type(`${PREFIX}:session.kill\r`);
+    await person.sees("End the session 'dev'?");
+    person.type("n");
+    await until("no dialog", async () => !(await person.text()).includes("End the session"));
+    person.type(`${PREFIX}:view.go session=nightly\r`);
+    await person.sees(/^in build$/m);
+    person.type("echo still typed\r");
+    await person.sees(/^still typed$/m);
+    expect(await wsh.screen("nightly")).toContain("still typed");
+  });
+
+  test("what takes its time is given up by Escape, and output goes on meanwhile", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    await using person = await EmulatorTerminal.attach(wsh, "dev");
+    person.type("for i in $(seq 1 100000); do echo tick $i; sleep 0.05; done\r");
+    await person.sees(/^tick \d+$/m);
+    person.type(`${PREFIX}:idle.await timeout_ms=60000 max_wait_ms=60000\r`);
+    await person.sees("Esc gives it up");
+    const ticks = async () =>
+      Math.max(0, ...[...(await person.text()).matchAll(/^tick (\d+)$/gm)].map(([, n]) => Number(n)));
+    const before = await ticks();
+    await until("more output above the palette", async () => (await ticks()) > before + 3);
+    person.type("\x1b");
+    await person.sees("the wait was cancelled");
+  });
+
+  test("nothing secret is kept, and nothing of a private session; the file is the user's alone", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    await using person = await opened(wsh, "dev");
+    const file = wsh.instance.paletteFile;
+    person.type("input.send session=dev data=hunter2 submit=true\r");
+    await until("the line to be kept", async () => fs.existsSync(file));
+    expect(fs.readFileSync(file, "utf8")).toBe("input.send session=dev data= submit=true\n");
+    expect(fs.statSync(file).mode & 0o777).toBe(0o600);
+    await until("the palette to close", async () => !(await person.text()).includes("Command palette"));
+    await wsh.ok("private", "dev", "on");
+    person.type(`${PREFIX}:pane.list\r`);
+    await person.sees("id:");
+    expect(fs.readFileSync(file, "utf8")).not.toContain("pane.list");
+    // A file that is damaged, or somebody else's link, costs nothing.
+    fs.rmSync(file);
+    fs.symlinkSync("/etc/passwd", file);
+    person.type("\x1b");
+    await person.sees("Command palette");
+    person.type("\x1b");
+    await until("the palette to close", async () => !(await person.text()).includes("Command palette"));
+    person.type(`${PREFIX}:`);
+    await person.sees(/view\.detach/);
+    expect(await person.text()).not.toContain("root:");
+  });
+
+  test("in a terminal of any size, without colours and without UTF-8", async () => {
+    await using wsh = new Wsh();
+    await wsh.session("dev");
+    for (const [rows, cols] of [
+      [10, 40],
+      [3, 20],
+      [1, 10],
+      [60, 200],
+    ] as const) {
+      await using person = await EmulatorTerminal.attach(wsh, "dev", {
+        ...{ rows, cols, env: { LANG: "C", LC_ALL: "C", NO_COLOR: "1" } },
+      });
+      person.type(`${PREFIX}:zoo`);
+      await person.sees(/^ : zoo$/m);
+      if (rows > 2) await person.sees(/^>pane\.zoom/m);
+      const text = await person.text();
+      expect(text).toMatch(/^[\x20-\x7e\n]*$/);
+      const { lines } = await person.grid();
+      expect(lines.flat().every(({ style }) => style.fg === null && style.bg === null)).toBe(true);
+      person.type("\x1b");
+      await until("the palette to close", async () => !(await person.text()).includes(": zoo"));
+    }
+  });
+
+  test("is bound like any other key, and a read-only terminal may look but not act", async () => {
+    await using wsh = new Wsh({ config: '[keys]\n"P" = "view.command"\n"g" = "view.go session=other"\n' });
+    await wsh.session("dev");
+    await wsh.session("other");
+    await wsh.ok("exec", "other", "--", "echo in other");
+    await using person = await EmulatorTerminal.attach(wsh, "dev", { flags: ["--read-only"] });
+    person.type(`${PREFIX}P`);
+    await person.sees(/^ :/m);
+    person.type("status.get\r");
+    await person.sees(/^ state: prompt$/m);
+    person.type(`${CLEAR}pane.split\r`);
+    await person.sees("this terminal only watches");
+    expect((await wsh.list())[0]?.windows[0]?.panes).toHaveLength(1);
+    person.type("\x1b");
+    await until("the palette to close", async () => !(await person.text()).includes("Command palette"));
+    person.type(`${PREFIX}g`);
+    await person.sees(/^in other$/m);
+  });
+});
