@@ -20,6 +20,8 @@ import { close, create, focus, type Place, type PlaceKind, places, preview, rena
 const RENEW_MS = 1_000;
 /** Terminals below this many columns have the list alone. */
 const PREVIEW_COLS = 60;
+/** Keys that are kept while something is done: more than anybody types meanwhile. */
+const MAX_HELD = 256;
 /** Characters that can be typed. */
 const MAX_TYPED = 64;
 
@@ -61,6 +63,8 @@ export class Switcher implements OwnDialog {
   private timer: Timer | null = null;
   private over = false;
   private isBusy = false;
+  /** Typed while it is. */
+  private readonly held: InputEvent[] = [];
   private isLoaded = false;
   /** Enter was pressed before the list was there. */
   private entersThen = false;
@@ -137,12 +141,16 @@ export class Switcher implements OwnDialog {
     };
   }
 
-  pressed({ kind, parsed }: InputEvent): "open" | "closed" {
-    if (kind !== "key" || parsed === null || this.isBusy) return "open";
+  pressed(event: InputEvent): "open" | "closed" {
+    const { kind, parsed } = event;
+    if (kind !== "key" || parsed === null) return "open";
     const { key, modifiers } = parsed;
     const before = this.typed;
     const name = [...modifiers, key].join("+");
-    if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
+    if (this.isBusy) {
+      // What is typed meanwhile is for what is shown then.
+      if (this.held.length < MAX_HELD) this.held.push(event);
+    } else if (name === "Escape" || name === "ctrl+c" || name === "ctrl+g") {
       if (this.mode === "filter") return "closed";
       this.enter("filter");
     } else if (name === "Enter") this.accept();
@@ -242,7 +250,9 @@ export class Switcher implements OwnDialog {
       .catch((error) => this.port.say(WshError.from(error).message))
       .finally(() => {
         this.isBusy = false;
-        if (!this.over) void this.renew();
+        if (this.over) return;
+        void this.renew();
+        for (const event of this.held.splice(0)) if (this.pressed(event) === "closed") this.port.done();
       });
   }
 
