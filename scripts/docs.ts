@@ -14,6 +14,7 @@ import { commandOperations } from "../src/operations/commands.ts";
 import type { Operation } from "../src/operations/define.ts";
 import { elementOperations } from "../src/operations/drawing.ts";
 import { historyOperations } from "../src/operations/history.ts";
+import { lineOperations } from "../src/operations/lines.ts";
 import { paneOperations } from "../src/operations/panes.ts";
 import { serverOperations } from "../src/operations/server.ts";
 import { sessionOperations } from "../src/operations/sessions.ts";
@@ -35,7 +36,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 const groups: readonly (readonly [string, readonly Operation[]])[] = [
   ["The server", serverOperations],
   ["Sessions", sessionOperations],
-  ["Terminal", terminalOperations],
+  ["Terminal", [...terminalOperations, ...lineOperations]],
   ["Commands and waiting", commandOperations],
   ["Agents", agentOperations],
   ["Overlays, panels and the keyboard", elementOperations],

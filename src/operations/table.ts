@@ -8,6 +8,7 @@ import { commandOperations } from "./commands.ts";
 import type { Operation, Scope } from "./define.ts";
 import { elementOperations } from "./drawing.ts";
 import { historyOperations } from "./history.ts";
+import { lineOperations } from "./lines.ts";
 import { paneOperations } from "./panes.ts";
 import { serverOperations } from "./server.ts";
 import { sessionOperations } from "./sessions.ts";
@@ -18,6 +19,7 @@ const all = [
   ...serverOperations,
   ...sessionOperations,
   ...terminalOperations,
+  ...lineOperations,
   ...commandOperations,
   ...elementOperations,
   ...askingOperations,

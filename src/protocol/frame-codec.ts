@@ -38,10 +38,11 @@ const RunSchema = v.union([
 
 type Run = v.InferOutput<typeof RunSchema>;
 
-const WireLineSchema = v.array(RunSchema);
+/** A row, without trailing plain blanks. */
+export const WireLineSchema = v.array(RunSchema);
 
 /** Keys are absent when unset. */
-const WireStyleSchema = v.object({
+export const WireStyleSchema = v.object({
   fg: v.optional(ColorSchema),
   bg: v.optional(ColorSchema),
   flags: v.optional(IndexSchema),
@@ -177,6 +178,18 @@ function decodeLine(runs: readonly Run[], styles: readonly Style[], cols: number
 
 function equalLines(a: Row, b: Row): boolean {
   return a === b || (a.length === b.length && a.every((cell, col) => sameCell(cell, b[col])));
+}
+
+/** Rows outside of a frame, as those of one; and back. */
+export function encodeRows(rows: readonly Row[]): { readonly styles: WireStyle[]; readonly lines: Run[][] } {
+  const table = new StyleNumbers();
+  const lines = rows.map((row) => encodeLine(row, table));
+  return { styles: table.styles, lines };
+}
+
+export function decodeRows(styles: readonly WireStyle[], lines: readonly (readonly Run[])[], cols: number): Row[] {
+  const looks = [plainStyle, ...styles.map(toStyle)];
+  return lines.map((runs) => decodeLine(runs, looks, cols));
 }
 
 /**

@@ -3,6 +3,7 @@
 import { commandHandlers } from "./commands.ts";
 import type { PaneHandlers } from "./context.ts";
 import { awaitIdle } from "./idle.ts";
+import { lineHandlers } from "./lines.ts";
 import { signalName } from "./signals.ts";
 import { terminalHandlers } from "./terminal.ts";
 
@@ -18,5 +19,6 @@ export const paneHandlers: PaneHandlers = {
   },
   "idle.await": (...call) => awaitIdle(...call).finally(() => call[0].lifetime.endTold()),
   ...terminalHandlers,
+  ...lineHandlers,
   ...commandHandlers,
 };

@@ -55,6 +55,11 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   exit_code: "exit code of the program; null while it runs and when it is not known",
   faint: "faint",
   fg: "foreground colour",
+  flags:
+    "sum of bold 1, faint 2, italic 4, underline 8, blink 16, inverse 32, invisible 64, strikethrough 128, overline 256",
+  link: "target of a hyperlink",
+  ul: "kind of underline; absent: single",
+  ulColor: "colour of the underline",
   first_line_id: "id of the logical line at the beginning; ids only grow",
   first_line_index: "index of the screen's first row among all lines",
   focusable: "whether it can get the focus for captured keys",

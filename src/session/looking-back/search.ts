@@ -45,11 +45,35 @@ export interface Match {
 
 type Range = readonly [number, number];
 
+/**
+ * Finds the UTF-16 units of all matches in a line.
+ * @param compiled of the pattern, where it is one; it knows itself whether capitals matter
+ */
+export function finder(
+  pattern: string,
+  compiled: RE2JS | null,
+  caseSensitive: boolean,
+): (line: string) => Generator<Range> {
+  const wanted = caseSensitive ? pattern : folded(pattern);
+  return function* ranges(line) {
+    if (pattern === "") return;
+    if (compiled === null) {
+      const text = caseSensitive ? line : folded(line);
+      for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
+        yield [at, at + wanted.length];
+      return;
+    }
+    const matcher = compiled.matcher(line);
+    while (matcher.find()) if (matcher.end() > matcher.start()) yield [matcher.start(), matcher.end()];
+  };
+}
+
 export class Search {
   /** Lines with matches, and the matches in the lines before each of them. */
   private readonly matched: number[] = [];
   private readonly before: number[] = [];
   total = 0;
+  private readonly find;
 
   /**
    * Searches the whole text.
@@ -60,6 +84,7 @@ export class Search {
     readonly pattern: string,
     readonly compiled: RE2JS | null = null,
   ) {
+    this.find = finder(pattern, compiled, !foldsCase(pattern));
     if (pattern === "") return;
     if (compiled === null) this.scan(searched);
     else this.match(searched);
@@ -94,20 +119,8 @@ export class Search {
     this.before.push(this.total);
   }
 
-  /** UTF-16 units of the matches in a line. */
   private ranges(text: string): Range[] {
-    const ranges: Range[] = [];
-    if (this.pattern === "") return ranges;
-    if (this.compiled === null) {
-      const line = foldsCase(this.pattern) ? folded(text) : text;
-      const { length } = this.pattern;
-      for (let at = line.indexOf(this.pattern); at >= 0; at = line.indexOf(this.pattern, at + length))
-        ranges.push([at, at + length]);
-      return ranges;
-    }
-    const matcher = this.compiled.matcher(text);
-    while (matcher.find()) if (matcher.end() > matcher.start()) ranges.push([matcher.start(), matcher.end()]);
-    return ranges;
+    return [...this.find(text)];
   }
 
   /** The cells of the matches in a line. */

@@ -1,0 +1,191 @@
+/**
+ * Operations on lines: pages of rows by place, and the search. Lines keep their ids, so a search goes through them in
+ * slices, and the terminal is read between two chunks for each; what is printed meanwhile is behind its last line.
+ */
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { encodeRows } from "../../protocol/frame-codec.ts";
+import { compilePattern } from "../../protocol/pattern.ts";
+import { finder, foldsCase } from "../../session/looking-back/search.ts";
+import { cellsOfUnits, placeOf, rowsBefore, rowsFrom, unitsBeforeCell } from "../../terminal/history/line-rows.ts";
+import { segmentCells } from "../../terminal/history/segment.ts";
+import type { Position } from "../../terminal/marks.ts";
+import type { TerminalModel } from "../../terminal/model.ts";
+import { StyleTable } from "../../terminal/rows/styles.ts";
+import type { PaneHandlers } from "./context.ts";
+
+/** Longest time that a search holds up output and keys at once, in ms. */
+const SLICE_MS = 8;
+/** Text after which the clock is looked at, in UTF-16 units: less than a millisecond. */
+const SLICE_UNITS = 64 * 1024;
+
+export const lineHandlers: Pick<PaneHandlers, "lines.get" | "lines.search"> = {
+  "lines.get": ({ terminal }, input) => readLines(terminal, input),
+  "lines.search": ({ terminal }, input, { signal }) => searchLines(terminal, input, signal),
+};
+
+/** @throws WshError invalid_request */
+export async function readLines(
+  terminal: TerminalModel,
+  input: ParsedInput<"lines.get">,
+): Promise<OperationOutput<"lines.get">> {
+  const { from, before } = placesOf(input);
+  return terminal.atRest(() => {
+    const { firstLine: first, lastLine: last, cols, stored } = terminal;
+    const page =
+      from === null
+        ? rowsBefore(stored, { first, last }, before ?? { line: last + 1, col: 0 }, input.limit, cols)
+        : rowsFrom(stored, { first, last }, from, input.limit, cols);
+    const looks = new StyleTable();
+    const { styles, lines } = encodeRows(
+      page.rows.map(({ segment, from, to }) => segmentCells(segment, from, to, to - from, looks)),
+    );
+    return {
+      epoch: terminal.epoch,
+      cols,
+      alternate_active: terminal.alternate,
+      first_line: first,
+      last_line: last,
+      screen: terminal.top,
+      styles,
+      rows: page.rows.map((row, at) => ({
+        ...placeOf(row),
+        ...(row.wrapped ? { wrapped: true as const } : {}),
+        runs: lines[at] ?? [],
+      })),
+      more_above: page.moreAbove,
+      next: page.next,
+    };
+  });
+}
+
+/** @throws WshError invalid_request, cancelled */
+export async function searchLines(
+  terminal: TerminalModel,
+  input: ParsedInput<"lines.search">,
+  signal: AbortSignal,
+): Promise<OperationOutput<"lines.search">> {
+  const { query, regex, case_sensitive: caseSensitive = !foldsCase(query) } = input;
+  const { from, before } = placesOf(input);
+  const compiled = regex ? await compilePattern(query, caseSensitive ? "" : "i") : null;
+  const find = finder(query, compiled, caseSensitive);
+  const unitPlace = (place: Position | null): UnitPlace | null =>
+    place === null ? null : { line: place.line, unit: unitsBeforeCell(terminal.stored, place) };
+  const page = await terminal.atRest(() => new MatchPage(unitPlace(from), unitPlace(before), input.limit));
+  const last = await terminal.atRest(() => terminal.lastLine);
+  for (let next = 0; ; ) {
+    const answer = await terminal.atRest(() => {
+      next = searchSlice(terminal, Math.max(next, terminal.firstLine), last, find, page);
+      return next > last ? page.answer(terminal) : null;
+    });
+    if (answer !== null) return { first_line: terminal.firstLine, last_line: last, ...answer };
+    // Keys and output have their turn.
+    await Bun.sleep(0);
+    if (signal.aborted) throw new WshError("cancelled", "the search was cancelled");
+  }
+}
+
+/** @throws WshError invalid_request: two places */
+function placesOf(input: Pick<ParsedInput<"lines.get">, "from_line" | "from_col" | "before_line" | "before_col">): {
+  readonly from: Position | null;
+  readonly before: Position | null;
+} {
+  const { from_line, from_col, before_line, before_col } = input;
+  if (from_line !== undefined && before_line !== undefined) {
+    throw new WshError(
+      "invalid_request",
+      `'from_line' (${from_line}) and 'before_line' (${before_line}) are two places`,
+      {
+        hint: "Give one of them.",
+      },
+    );
+  }
+  return {
+    from: from_line === undefined ? null : { line: from_line, col: from_col },
+    before: before_line === undefined ? null : { line: before_line, col: before_col },
+  };
+}
+
+/** @returns the line at which the next slice begins */
+function searchSlice(
+  terminal: TerminalModel,
+  from: number,
+  last: number,
+  find: ReturnType<typeof finder>,
+  page: MatchPage,
+): number {
+  const end = performance.now() + SLICE_MS;
+  let units = 0;
+  for (const { id, text } of terminal.texts(from, last)) {
+    for (const [start, stop] of find(text)) page.add({ line: id, start, stop });
+    units += text.length + 1;
+    if (units < SLICE_UNITS) continue;
+    units = 0;
+    if (performance.now() >= end) return id + 1;
+  }
+  return last + 1;
+}
+
+interface UnitPlace {
+  readonly line: number;
+  /** UTF-16 units of the line before it. */
+  readonly unit: number;
+}
+
+interface FoundUnits {
+  readonly line: number;
+  readonly start: number;
+  readonly stop: number;
+}
+
+/** Counts all matches, and keeps those of one page; in units, since only those of the page need their cells. */
+class MatchPage {
+  private total = 0;
+  /** Matches before those that are kept. */
+  private first = 0;
+  private kept: FoundUnits[] = [];
+
+  constructor(
+    private readonly from: UnitPlace | null,
+    private readonly before: UnitPlace | null,
+    private readonly limit: number,
+  ) {}
+
+  /** In the order of the text. */
+  add(found: FoundUnits): void {
+    this.total++;
+    if (this.from !== null) {
+      if (isBeforePlace(found, this.from)) this.first++;
+      else if (this.kept.length < this.limit) this.kept.push(found);
+      return;
+    }
+    if (this.before !== null && !isBeforePlace(found, this.before)) return;
+    this.kept.push(found);
+    if (this.kept.length >= 2 * this.limit) this.drop(this.kept.length - this.limit);
+  }
+
+  answer({ stored, firstLine }: TerminalModel): {
+    readonly total: number;
+    readonly first: number;
+    readonly matches: { readonly line: number; readonly col: number; readonly length: number }[];
+  } {
+    if (this.from === null) this.drop(Math.max(0, this.kept.length - this.limit));
+    // Lines that went while others were searched.
+    const gone = this.kept.findIndex(({ line }) => line >= firstLine);
+    this.drop(gone < 0 ? this.kept.length : gone);
+    const matches = this.kept.map(({ line, start, stop }) => {
+      const [col = 0, end = col] = cellsOfUnits(stored, line, [start, stop]);
+      return { line, col, length: end - col };
+    });
+    return { total: this.total, first: this.first, matches };
+  }
+
+  private drop(count: number): void {
+    this.kept.splice(0, count);
+    this.first += count;
+  }
+}
+
+function isBeforePlace({ line, start }: FoundUnits, place: UnitPlace): boolean {
+  return line < place.line || (line === place.line && start < place.unit);
+}

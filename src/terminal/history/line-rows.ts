@@ -1,0 +1,143 @@
+/**
+ * History and screen as rows with their places: which logical line a row belongs to, and at which of its cells it begins.
+ *
+ * Rows are those of the given width. A place means the same as long as its line is kept: it depends on neither the width
+ * nor what was dropped before. Pieces of a very long line begin rows of their own, as they do on the screen. Owns
+ * nothing; read between two chunks, and nothing is made for rows that are only passed.
+ */
+import type { Position } from "../marks.ts";
+import type { History } from "./history.ts";
+import type { HotWindow } from "./hot-window.ts";
+import { rowStarts, type Segment, unitAt } from "./segment.ts";
+
+export interface PlacedRow {
+  readonly segment: Segment;
+  /** Cells of the segment. */
+  readonly from: number;
+  readonly to: number;
+  /** Its line goes on in the next row. */
+  readonly wrapped: boolean;
+}
+
+/** A page of rows, oldest first. */
+export interface RowPage {
+  readonly rows: readonly PlacedRow[];
+  readonly moreAbove: boolean;
+  /** Where the next page begins; null at the end. */
+  readonly next: Position | null;
+}
+
+export interface LineSource {
+  readonly history: History;
+  readonly hot: HotWindow;
+}
+
+/** The lines that are kept: the oldest and the newest. */
+interface Bounds {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** The row that holds a place, and those below it. */
+export function rowsFrom(
+  source: LineSource,
+  { first, last }: Bounds,
+  from: Position,
+  limit: number,
+  cols: number,
+): RowPage {
+  const rows: PlacedRow[] = [];
+  let passed = from.line > first;
+  for (const row of placedRows(source, Math.max(first, from.line), last, cols)) {
+    if (rows.length === limit) return { rows, moreAbove: passed, next: placeOf(row) };
+    const { segment, to } = row;
+    // The last row of a line holds every place behind it, too.
+    if (segment.id === from.line && row.wrapped && segment.offset + to <= from.col) passed = true;
+    else rows.push(row);
+  }
+  return { rows, moreAbove: passed, next: null };
+}
+
+/** The rows that begin just above a place. */
+export function rowsBefore(
+  source: LineSource,
+  { first, last }: Bounds,
+  before: Position,
+  limit: number,
+  cols: number,
+): RowPage {
+  let rows: PlacedRow[] = [];
+  let next: Position | null = null;
+  let count = 0;
+  // Every line has a row.
+  const from = Math.max(first, Math.min(before.line, last + 1) - limit);
+  for (const row of placedRows(source, from, Math.min(last, before.line), cols)) {
+    const place = placeOf(row);
+    if (place.line === before.line && place.col >= before.col) {
+      next = place;
+      break;
+    }
+    rows.push(row);
+    count++;
+    if (rows.length >= 2 * limit) rows = rows.slice(-limit);
+  }
+  if (next === null && before.line <= last) next = before;
+  return { rows: rows.slice(-limit), moreAbove: from > first || count > limit, next };
+}
+
+export function placeOf({ segment, from }: PlacedRow): Position {
+  return { line: segment.id, col: segment.offset + from };
+}
+
+function* placedRows(source: LineSource, fromId: number, toId: number, cols: number): Generator<PlacedRow> {
+  let held: Segment | null = null;
+  for (const segment of pieces(source, fromId, toId)) {
+    if (held !== null) yield* rowsOf(held, cols, held.id === segment.id);
+    held = segment;
+  }
+  if (held !== null) yield* rowsOf(held, cols, false);
+}
+
+function* pieces({ history, hot }: LineSource, fromId: number, toId: number): Generator<Segment> {
+  yield* history.segments(fromId, toId);
+  yield* hot.segments(fromId, toId);
+}
+
+function* rowsOf(segment: Segment, cols: number, goesOn: boolean): Generator<PlacedRow> {
+  const starts = rowStarts(segment, cols);
+  for (const [index, from] of starts.entries()) {
+    const to = starts[index + 1];
+    yield { segment, from, to: to ?? segment.cells, wrapped: to !== undefined || goesOn };
+  }
+}
+
+/** UTF-16 units of a line's text before a cell. */
+export function unitsBeforeCell(source: LineSource, { line, col }: Position): number {
+  let units = 0;
+  for (const segment of pieces(source, line, line)) {
+    if (segment.offset >= col) break;
+    units += unitAt(segment, Math.min(col - segment.offset, segment.cells));
+  }
+  return units;
+}
+
+/** The cells of a line at which UTF-16 units of its text stand. @param units ascending */
+export function cellsOfUnits(source: LineSource, line: number, units: readonly number[]): number[] {
+  const cells: number[] = [];
+  let before = 0;
+  let end = 0;
+  for (const segment of pieces(source, line, line)) {
+    let unit = before;
+    let cell = 0;
+    for (let next = units[cells.length]; next !== undefined; next = units[cells.length]) {
+      if (next - before >= segment.text.length) break;
+      if (segment.units === null) cell = next - before;
+      else while (cell < segment.cells && unit + (segment.units[cell] ?? 0) <= next) unit += segment.units[cell++] ?? 0;
+      cells.push(segment.offset + cell);
+    }
+    before += segment.text.length;
+    end = segment.offset + segment.cells;
+  }
+  while (cells.length < units.length) cells.push(end);
+  return cells;
+}
