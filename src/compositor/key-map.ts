@@ -5,6 +5,7 @@
  * that does not fit is cut between its rows, and this is said. Runs once per frame while it is shown.
  */
 import { BOLD, type Grid, INVERSE, plainStyle, type Style } from "../protocol/grid.ts";
+import type { Size } from "../protocol/size.ts";
 import { inAscii } from "./ascii.ts";
 import { type Box, Canvas } from "./canvas.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
@@ -87,13 +88,31 @@ export function layoutKeyMap(rows: readonly KeyMapRow[], { cols }: { readonly co
   }
 }
 
+/** How many lines of a table are shown on a terminal, from which one on, and the row of its title. */
+function shownLines(lines: number, rows: number, { whole, from: asked = 0 }: Pick<KeyMapOptions, "whole" | "from">) {
+  const shown = Math.min(lines, Math.max(1, rows - (whole === true ? 1 : 2)));
+  return { shown, from: Math.max(0, Math.min(asked, lines - shown)), top: rows - shown - 1 };
+}
+
+/** The row of the table that is drawn at a cell; null: none is. */
+export function keyMapRowAt(
+  table: readonly KeyMapRow[],
+  options: Pick<KeyMapOptions, "whole" | "from">,
+  size: Size,
+  at: { readonly row: number; readonly col: number },
+): KeyMapRow | null {
+  const { columns, lines } = layoutKeyMap(table, size);
+  const { shown, from, top } = shownLines(lines, size.rows, options);
+  const column = columns.findLastIndex(({ col }) => col <= at.col);
+  const line = at.row - top - 1;
+  if (column < 0 || line < 0 || line >= shown) return null;
+  return line + from < lines ? (table[column * lines + from + line] ?? null) : null;
+}
+
 export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[], options: KeyMapOptions): T {
   const { ascii = false } = options;
   const { columns, lines } = layoutKeyMap(rows, frame, ascii);
-  const room = Math.max(1, frame.rows - (options.whole === true ? 1 : 2));
-  const shown = Math.min(lines, room);
-  const from = Math.max(0, Math.min(options.from ?? 0, lines - shown));
-  const top = frame.rows - shown - 1;
+  const { shown, from, top } = shownLines(lines, frame.rows, options);
   const canvas = new Canvas(frame.rows, frame.cols);
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, line);

@@ -115,6 +115,7 @@ async function begin(): Promise<{
       clipboard: settings.values.clipboard === "write",
       instance,
       agentAlert: settings.values.agent_alert,
+      mouse: settings.values.mouse,
     },
     audit,
   );

@@ -1,10 +1,10 @@
 /** The session's one pane as its attached terminals show it: its program's own bytes, or the emulator's screen. */
 import { frameModes } from "../compositor/frame-modes.ts";
+import type { Pointed } from "../endpoint/attach/pointer.ts";
 import type { Shown } from "../endpoint/attach/shown.ts";
 import { withColors } from "../terminal/profile.ts";
 import { rowLines } from "../terminal/rows/row-lines.ts";
 import { lookSource } from "./look-source.ts";
-import { forProgram } from "./pane-mouse.ts";
 import type { Session } from "./session.ts";
 
 export function shownPane(session: Session): Shown {
@@ -56,9 +56,28 @@ export function shownPane(session: Session): Shown {
       };
     },
     learnColors: (colors) => terminal.setProfile(withColors(terminal.profile, colors)),
-    place: (bytes, offset) => forProgram(bytes, session, offset),
+    hasSeveral: false,
+    pointed: pointedPane(session),
     typed: pane,
     look: lookSource(terminal, () => pane.commands.log.list()),
     program: terminal,
+  };
+}
+
+/** The one pane fills the picture; what reaches it is typed as everything else. */
+function pointedPane({ pane }: Session): Pointed {
+  const { terminal } = pane;
+  return {
+    active: pane.id,
+    get isInPixels() {
+      return terminal.modes.mouseEncoding === "sgr-pixels";
+    },
+    paneAt: (row, col) => (row >= 0 && row < terminal.rows && col >= 0 && col < terminal.cols ? pane.id : null),
+    boxOf: () => ({ row: 0, col: 0, rows: terminal.rows, cols: terminal.cols }),
+    modesOf: () => frameModes(terminal.modes, terminal.alternate),
+    give: (_, bytes) => bytes,
+    select: () => {},
+    borderAt: () => null,
+    drag: () => {},
   };
 }

@@ -1,9 +1,6 @@
 /**
- * Mouse events of the outer terminal, moved into the coordinates of the program below the panels.
- *
- * Pure. Knows the four encodings: X10 (`CSI M` and three bytes, also as UTF-8), urxvt and SGR. What must stay true: a
- * button that the program saw go down is also seen going up, so a release or a drag outside the program's area is
- * moved to its edge, while a press or a wheel turn outside of it is not the program's and gives null.
+ * Mouse reports of terminals: reading and writing them in the four encodings, X10 (`CSI M` and three bytes, also as
+ * UTF-8), urxvt and SGR. Pure.
  */
 
 /** Added to button and coordinates of X10 and urxvt reports, so that they are printable. */
@@ -81,29 +78,4 @@ function encodeMouse({ button, col, row, release, encoding }: MouseReport): Uint
   const codes = [button, col, row].map((value) => value + X10_BASE);
   if (encoding === "utf8") return utf8Encoder.encode(`\x1b[M${String.fromCodePoint(...codes)}`);
   return Uint8Array.of(0x1b, 0x5b, 0x4d, ...codes.map((code) => Math.min(code, X10_HIGHEST + X10_BASE)));
-}
-
-/**
- * Moves one mouse event by what lies above (and left of) the program's area.
- * @param rowOffset rows of the outer terminal above the program's first
- * @param bounds size of the program's area in cells
- * Reports in pixels (mode 1016) look like SGR ones and must not come here.
- * @returns the event to send, or null when it is not the program's; bytes that are no mouse event come back unchanged
- */
-export function translateMouse(
-  bytes: Uint8Array,
-  rowOffset: number,
-  bounds: { readonly rows: number; readonly cols: number },
-  colOffset = 0,
-): Uint8Array | null {
-  const report = parseMouse(bytes);
-  if (report === null) return bytes;
-  const row = report.row - rowOffset;
-  const col = report.col - colOffset;
-  const inside = row >= 1 && row <= bounds.rows && col >= 1 && col <= bounds.cols;
-  if (inside && rowOffset === 0 && colOffset === 0) return bytes;
-  const dragging = (report.button & MOTION) !== 0 && (report.button & RELEASE) !== RELEASE;
-  if (!inside && !report.release && !dragging) return null;
-  const clamp = (value: number, highest: number) => Math.min(Math.max(value, 1), highest);
-  return encodeMouse({ ...report, row: clamp(row, bounds.rows), col: clamp(col, bounds.cols) });
 }

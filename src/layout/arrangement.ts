@@ -53,10 +53,6 @@ export interface ArrangementEvents {
 export interface ArrangementPort {
   /** Whether panes stay when their program has ended, unless it is said of one. */
   readonly keepAfterExit: boolean;
-  /** Whether clicks and drags of people are for panes and borders, too. */
-  readonly mouse: boolean;
-  /** Rows of panels above the windows. */
-  top(): number;
   /** Where the session is served, and as what: its panes pass on what is not theirs. */
   served(): {
     readonly socket: string;
@@ -95,15 +91,6 @@ export class Arrangement {
   /** Cells of a window that is shown. */
   get area(): Size {
     return this.room;
-  }
-
-  /** Rows of the session's screen above its windows. */
-  get top(): number {
-    return this.port.top();
-  }
-
-  get hasMouse(): boolean {
-    return this.port.mouse;
   }
 
   get state(): Windows {

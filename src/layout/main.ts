@@ -109,6 +109,7 @@ async function begin() {
       titles: settings.title === "on",
       clipboard: settings.clipboard === "write",
       agentAlert: settings.agent_alert,
+      mouse: settings.mouse,
     },
     directAudit(instance, settings),
   );
@@ -130,8 +131,6 @@ async function begin() {
     let save = (_: Windows): void => {};
     const arrangement = new Arrangement(start.windows, area, {
       keepAfterExit: settings.keep_after_exit,
-      mouse: settings.mouse !== "off",
-      top: () => session.layout.top,
       save: (windows) => save(windows),
       served: () => ({
         socket: bound.socket,

@@ -6,12 +6,13 @@
  * longer than SETTLE_MS, so that no half of a change is seen.
  */
 import { WindowCanvas, type WindowPlaces } from "../compositor/window.ts";
+import type { Pointed } from "../endpoint/attach/pointer.ts";
 import type { Shown, ShownListener } from "../endpoint/attach/shown.ts";
 import type { LookInput, TerminalColors } from "../protocol/attach.ts";
 import { type FrameModes, type FramePlaces, initialFrameModes } from "../protocol/frame.ts";
 import { windowId } from "../protocol/names.ts";
 import type { Size } from "../protocol/size.ts";
-import { borderCells, type Placement } from "../session/layout/cells.ts";
+import { borderAt, borderCells, type Placement, paneAt } from "../session/layout/cells.ts";
 import { dragBorder } from "../session/layout/resize.ts";
 import type { Typed } from "../session/types.ts";
 import { show } from "../session/windows/changes.ts";
@@ -25,11 +26,12 @@ import {
   windowById,
 } from "../session/windows/state.ts";
 import type { Arrangement } from "./arrangement.ts";
-import { mouseModes, Pointer, type PointerPort } from "./mouse.ts";
 import { OWN_CONTEXT } from "./pane-link.ts";
 
 /** Longest wait for panes to paint after a change of places, in ms: less than a person sees as a delay. */
 const SETTLE_MS = 50;
+/** Encoding of mouse reports that knows every cell and which button was let go. */
+const SGR = 1006;
 const FOCUS_IN = new TextEncoder().encode("\x1b[I");
 const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 
@@ -46,7 +48,7 @@ export class WindowView implements Shown {
   readonly isSynchronized = false;
   private readonly listeners = new Set<ShownListener>();
   private readonly canvases = { utf8: new WindowCanvas(false), ascii: new WindowCanvas(true) };
-  private readonly pointer: Pointer;
+  readonly pointed: Pointed;
   private placement: Placement;
   private places: WindowPlaces;
   private held: (() => void)[] | null = null;
@@ -66,7 +68,7 @@ export class WindowView implements Shown {
     private readonly watched: number | null = null,
   ) {
     const { events } = arrangement;
-    this.pointer = new Pointer(this.pointing());
+    this.pointed = this.pointing();
     this.placement = this.placed(this.window);
     this.places = this.placesOf();
     this.focused = this.active;
@@ -128,20 +130,34 @@ export class WindowView implements Shown {
   }
 
   private get mouse(): Pick<FrameModes, "mouse" | "mouseEncoding"> {
-    return mouseModes(this.panesShown(), this.arrangement.links, this.arrangement.hasMouse);
+    const { links } = this.arrangement;
+    const asked = this.panesShown().map((pane) => links.get(pane)?.frame?.modes.mouse ?? 0);
+    const [mouse = 0] = asked.sort((a, b) => b - a);
+    return { mouse, mouseEncoding: mouse === 0 ? 0 : SGR };
   }
 
-  private pointing(): PointerPort {
+  get hasSeveral(): boolean {
+    return this.placement.boxes.size > 1;
+  }
+
+  private pointing(): Pointed {
     const { arrangement } = this;
     const self = this;
     const changed = (make: (state: Windows) => Windows): void =>
       void arrangement.change(() => arrangement.commit(make(arrangement.state))).catch(() => {});
     return {
-      links: arrangement.links,
-      isOn: arrangement.hasMouse,
       get active() {
         return self.active;
       },
+      isInPixels: false,
+      paneAt: (row, col) => paneAt(self.placement, row, col),
+      boxOf: (pane) => self.placement.boxes.get(pane) ?? null,
+      modesOf: (pane) => arrangement.links.get(pane)?.frame?.modes ?? null,
+      give(pane, bytes) {
+        arrangement.links.get(pane)?.type(bytes);
+        return null;
+      },
+      borderAt: (row, col) => borderAt(self.placement, row, col),
       select(pane) {
         const { own } = self;
         if (own === null) changed((state) => show(state, pane));
@@ -216,11 +232,6 @@ export class WindowView implements Shown {
     }
   }
 
-  place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
-    const { top, left } = offset;
-    return this.pointer.place(bytes, { top: top - this.arrangement.top, left }, this.placement);
-  }
-
   readonly typed: Typed = {
     activity: { record: () => this.activity.record() },
     // Each pane's process knows its own; keys of a password are told to nobody there.
@@ -234,9 +245,8 @@ export class WindowView implements Shown {
   };
 
   /** A pane's process has its history: the view there is shown as the pane's picture. */
-  readonly look = async (input: LookInput): Promise<void> => {
-    const { arrangement, active } = this;
-    await arrangement.linkOf(active).request("host.look", input);
+  readonly look = async (input: LookInput, pane = this.active): Promise<void> => {
+    await this.arrangement.linkOf(pane).request("host.look", input);
   };
 
   /** The room between the panels has changed. */

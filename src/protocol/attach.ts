@@ -30,11 +30,19 @@ export const personVariables = ["SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY"] a
 /** Whose keys move, select and copy while somebody looks back. */
 export const modeKeyChoices = ["vi", "emacs"] as const;
 
+/** Most rows that the wheel scrolls at once: more than any terminal has. */
+export const MAX_WHEEL_ROWS = 1000;
+const CellSchema = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(1000));
+
 /** The person looks back at what the terminal printed. */
 export const LookSchema = v.object({
   keys: v.picklist(modeKeyChoices),
   /** Rows up, by the wheel: reaching the end leaves. */
-  wheel: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1000))),
+  wheel: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(MAX_WHEEL_ROWS))),
+  /** The left button went down in a cell, so many times in a row: what is typed next leaves and is for the program. */
+  press: v.optional(
+    v.object({ row: CellSchema, col: CellSchema, clicks: v.pipe(v.number(), v.minValue(1), v.maxValue(3)) }),
+  ),
 });
 export type LookInput = v.InferInput<typeof LookSchema>;
 

@@ -21,7 +21,7 @@ import { Lifetime } from "./lifetime.ts";
 import { Notice } from "./notice.ts";
 import { PasteBuffers } from "./paste-buffers.ts";
 import { Questions } from "./questions/questions.ts";
-import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, Typed } from "./types.ts";
+import type { PaneRef, SessionEvents, SessionOptions, SessionRegistry, StatusTarget, Typed } from "./types.ts";
 import { Viewers } from "./viewers.ts";
 import { Window } from "./window.ts";
 
@@ -47,6 +47,7 @@ export class Session<P extends PaneRef = PaneRef> {
   private tagSet: Set<string>;
   private streams = 0;
   private status: Panel | null = null;
+  private statusTargets: (col: number) => StatusTarget = () => ({ kind: "line" });
   private keptPrivate: boolean;
 
   /** @param pane what the session shows; it is released with the session */
@@ -149,12 +150,29 @@ export class Session<P extends PaneRef = PaneRef> {
     return own === null ? this.elements.panels() : [...this.elements.panels(), own];
   }
 
-  /** Shows a line of ours at the edge, beyond all panels; null: none. */
-  setStatus(status: Panel | null): void {
+  /**
+   * Shows a line of ours at the edge, beyond all panels; null: none.
+   * @param targetAt what a column of it is a part of
+   */
+  setStatus(status: Panel | null, targetAt?: (col: number) => StatusTarget): void {
     const before = this.status;
     this.status = status;
+    if (targetAt !== undefined) this.statusTargets = targetAt;
     if (before?.position !== status?.position) void this.layOut();
     this.events.emit("drawn", undefined);
+  }
+
+  /** Whether the status line is shown. */
+  get hasStatus(): boolean {
+    const { status } = this;
+    return status !== null && this.layout.panels.some(({ id, visible }) => visible && id === status.id);
+  }
+
+  /** What of the status line lies at a cell of the outer screen. */
+  statusAt(row: number, col: number): StatusTarget | null {
+    const { status } = this;
+    const place = status === null ? undefined : this.layout.panels.find(({ id }) => id === status.id);
+    return place?.visible === true && place.row === row ? this.statusTargets(col) : null;
   }
 
   private placed(outer: Size): Layout {

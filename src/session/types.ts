@@ -52,6 +52,11 @@ interface ShownPaneEvents {
   abandoned: undefined;
 }
 
+/** What a cell of the status line is a part of. */
+export type StatusTarget =
+  | { readonly kind: "session" | "agents" | "line" }
+  | { readonly kind: "window"; readonly index: number; readonly active: boolean };
+
 /** Who gets what a person types. */
 export interface Typed {
   readonly activity: { record(): void };

@@ -1,42 +1,15 @@
 /** A person looks back at what was printed: moves, searches, selects and copies by keys and mouse. */
 import { describe, expect, test } from "bun:test";
-import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { copied, copies, personAt } from "../support/person.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
 
 const PREFIX = "\x1c";
 const LOOK = `${PREFIX}[`;
 const LABEL = /\d+ of \d+ lines up/;
 
-/** What was copied to the terminal's clipboard last (OSC 52); null when nothing was. */
-function copied(person: EmulatorTerminal): string | null {
-  const found = [...person.bytes.matchAll(/\x1b\]52;c;([A-Za-z0-9+/=]*)(?:\x07|\x1b\\)/g)].at(-1)?.[1];
-  return found === undefined ? null : Buffer.from(found, "base64").toString();
-}
-
-async function copies(person: EmulatorTerminal, wanted: string): Promise<void> {
-  await until(`the clipboard to hold ${JSON.stringify(wanted)}`, () => copied(person) === wanted).catch((error) => {
-    throw new Error(`${error.message}; it holds ${JSON.stringify(copied(person))}`);
-  });
-}
-
-async function scene(options: { rows?: number; cols?: number; config?: string } = {}) {
-  const wsh = new Wsh(options.config === undefined ? {} : { config: options.config });
-  await wsh.session("dev");
-  const person = await EmulatorTerminal.attach(wsh, "dev", options);
-  return {
-    wsh,
-    person,
-    async [Symbol.asyncDispose]() {
-      await person[Symbol.asyncDispose]();
-      await wsh[Symbol.asyncDispose]();
-    },
-  };
-}
-
 describe("looking back", () => {
   test("the whole history is there, the program goes on, and leaving shows it as it is", async () => {
-    await using all = await scene();
+    await using all = await personAt();
     const { person, wsh } = all;
     person.type("seq 1 5000\r");
     await person.sees(/^5000$/m);
@@ -56,7 +29,7 @@ describe("looking back", () => {
   });
 
   test("a search counts its matches while it is typed; n and N go around", async () => {
-    await using all = await scene();
+    await using all = await personAt();
     const { person } = all;
     person.type("seq 1 3000; echo Needle; seq 1 50; echo needle\r");
     await person.sees(/^needle$/m);
@@ -84,7 +57,7 @@ describe("looking back", () => {
   });
 
   test("what is selected is copied: characters, lines, a rectangle, with wraps joined and wide characters whole", async () => {
-    await using all = await scene({ rows: 12, cols: 40 });
+    await using all = await personAt({ rows: 12, cols: 40 });
     const { person } = all;
     const long = "abcdefghij".repeat(7);
     person.type(`clear; printf '%s\\n' ${long} '漢字 wide' 'one two' 'six ten'\r`);
@@ -104,7 +77,7 @@ describe("looking back", () => {
   });
 
   test("commands: jumps between them, and the output of one as a whole", async () => {
-    await using all = await scene();
+    await using all = await personAt();
     const { person, wsh } = all;
     person.type("echo first; seq 1 40\r");
     await person.sees(/^40$/m);
@@ -121,7 +94,7 @@ describe("looking back", () => {
   });
 
   test("the mouse: a drag copies and stays, twice takes a path, three times a line, the wheel scrolls", async () => {
-    await using all = await scene();
+    await using all = await personAt();
     const { person } = all;
     person.type("clear; echo see /usr/share/doc/x.txt: fine\r");
     await person.sees(/^see \/usr/m);
@@ -143,7 +116,7 @@ describe("looking back", () => {
   });
 
   test("a selection outlives a flood below it, and is what was shown", async () => {
-    await using all = await scene();
+    await using all = await personAt();
     const { person, wsh } = all;
     person.type("clear; echo keep this line\r");
     await person.sees(/^keep this line$/m);
@@ -157,7 +130,7 @@ describe("looking back", () => {
   });
 
   test("in a pane of several: the view is the pane's, its neighbour goes on", async () => {
-    await using all = await scene();
+    await using all = await personAt();
     const { person } = all;
     person.type("seq 1 300; echo needle\r");
     await person.sees(/^needle$/m);
@@ -178,7 +151,7 @@ describe("looking back", () => {
   });
 
   test("over a full-screen program its screen is what is looked at; emacs keys where they are set; any size", async () => {
-    await using all = await scene({ rows: 10, cols: 50, config: "mode_keys = 'emacs'\n" });
+    await using all = await personAt({ rows: 10, cols: 50, config: "mode_keys = 'emacs'\n" });
     const { person } = all;
     person.type("seq 1 100\r");
     await person.sees(/^100$/m);
@@ -197,7 +170,7 @@ describe("looking back", () => {
   });
 
   test("what was copied is kept: pasted by a key, printed, listed, and it moves with a split", async () => {
-    await using all = await scene();
+    await using all = await personAt();
     const { person, wsh } = all;
     person.type(`${PREFIX}]`);
     await person.sees("nothing was copied yet");

@@ -1,15 +1,11 @@
 /** What a person does with panes at the terminal: names, closing, the mouse, terminals without UTF-8, a view of one's own. */
 import { describe, expect, test } from "bun:test";
+import { drag, press, release, wheelUp } from "../support/mouse.ts";
 import { columns, splitServer } from "../support/panes.ts";
 import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
 import { until } from "../support/until.ts";
 
 const PREFIX = "\x1c";
-/** SGR mouse reports at a cell, both from 0. */
-const press = (row: number, col: number) => `\x1b[<0;${col + 1};${row + 1}M`;
-const release = (row: number, col: number) => `\x1b[<0;${col + 1};${row + 1}m`;
-const drag = (row: number, col: number) => `\x1b[<32;${col + 1};${row + 1}M`;
-const wheelUp = (row: number, col: number) => `\x1b[<64;${col + 1};${row + 1}M`;
 
 describe("keys that ask", () => {
   test("prefix , names the window; a name that cannot be is refused in place; an empty one is automatic again", async () => {

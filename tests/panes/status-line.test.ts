@@ -1,31 +1,16 @@
 /** The status line says which windows there are and what happens in them, and takes no row while it has nothing to say. */
 import { describe, expect, test } from "bun:test";
-import { type StatusFacts, segmentNames, statusSpans } from "../../src/endpoint/status/segments.ts";
+import { type StatusFacts, segmentNames, statusText } from "../../src/endpoint/status/segments.ts";
 import type { WindowInfo } from "../../src/protocol/session.ts";
-import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { personAt } from "../support/person.ts";
 import { until } from "../support/until.ts";
-import { Wsh } from "../support/wsh.ts";
 
 const PREFIX = "\x1c";
 const lastRow = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
 
-async function scene(config: string, status = "auto") {
-  const wsh = new Wsh({ config, env: { WSH_STATUS: status } });
-  await wsh.session("dev");
-  const person = await EmulatorTerminal.attach(wsh, "dev");
-  return {
-    wsh,
-    person,
-    async [Symbol.asyncDispose]() {
-      await person[Symbol.asyncDispose]();
-      await wsh[Symbol.asyncDispose]();
-    },
-  };
-}
-
 describe("under auto", () => {
   test("a single pane has every row; several windows have the line, which marks what happens in the others", async () => {
-    await using all = await scene("");
+    await using all = await personAt({ status: "auto" });
     const { person, wsh } = all;
     person.type("stty size\r");
     await person.sees(/^24 80$/m);
@@ -47,7 +32,7 @@ describe("under auto", () => {
   });
 
   test("messages stand where the line is, for a moment", async () => {
-    await using all = await scene("");
+    await using all = await personAt({ status: "auto" });
     const { person } = all;
     person.type(`${PREFIX}%`);
     await until("the line", async () => /^ dev /.test(lastRow(await person.text())));
@@ -64,7 +49,7 @@ test("always, above, with a command's output, without colours: as the settings s
     "status_command = 'echo load is low; echo more'",
     "status_colours = 'default on default'",
   ];
-  await using all = await scene(`${config.join("\n")}\n`, "on");
+  await using all = await personAt({ config: `${config.join("\n")}\n`, status: "on" });
   const { person } = all;
   await until("the line", async () =>
     /^ dev +load is low $/.test((await person.text()).split("\n")[0]?.padEnd(80) ?? ""),
@@ -92,8 +77,8 @@ describe("the line", () => {
     now: new Date(2026, 0, 1, 9, 5),
   };
   const line = (cols: number): string =>
-    statusSpans(facts, segmentNames, cols, {})
-      .map(({ text }) => text)
+    statusText(facts, segmentNames, cols, {})
+      .spans.map(({ text }) => text)
       .join("");
 
   test("has what fits, in the width that there is, and nothing that acts on a terminal", () => {

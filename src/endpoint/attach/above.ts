@@ -12,6 +12,7 @@ import type { Frame, FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Looking } from "./looking.ts";
+import { ownModes } from "./own-modes.ts";
 
 /** How long a message is shown, in ms: long enough to be read. */
 const MESSAGE_MS = 3_000;
@@ -49,6 +50,7 @@ export class Above implements AbovePicture {
       readonly prefix: string;
       readonly bindings: Bindings;
       readonly looking: Looking;
+      readonly mouse: { readonly isAllowed: boolean };
       changed(): void;
     },
   ) {}
@@ -117,7 +119,8 @@ export class Above implements AbovePicture {
 
   draw(frame: Frame, ascii: boolean): Frame {
     if (this.open !== null) {
-      const drawn = this.open.draw(frame, ascii);
+      const modes = ownModes(frame.modes, this.port.mouse.isAllowed ? 1000 : 0);
+      const drawn = { ...this.open.draw(frame, ascii), modes };
       return this.text === null ? drawn : drawNotice(drawn, message(this.text), ascii);
     }
     if (!this.map) return frame;

@@ -1,24 +1,49 @@
-/** The whole table of keys over a terminal, until the next key, which is not lost. */
-import { drawKeyMap, type KeyMapRow, layoutKeyMap } from "../../compositor/key-map.ts";
+/** The whole table of keys over a terminal, until the next key, which is not lost. A click does what it says. */
+import { drawKeyMap, type KeyMapRow, keyMapRowAt, layoutKeyMap } from "../../compositor/key-map.ts";
+import { parseMouse } from "../../keys/mouse.ts";
 import type { Frame } from "../../protocol/frame.ts";
 import type { OwnDialog } from "./above.ts";
 
-export function allKeys(prefix: string, rows: readonly KeyMapRow[]): OwnDialog {
+/** Lines that a notch of the wheel scrolls. */
+const NOTCH = 3;
+const WHEEL_UP = 64;
+
+/** @param clicked a row of the table was; null: the one that detaches */
+export function allKeys(
+  prefix: string,
+  rows: readonly KeyMapRow[],
+  clicked: (row: KeyMapRow | null) => void,
+): OwnDialog {
   let from = 0;
-  const table: KeyMapRow[] = [{ keys: [prefix], says: "detach" }, ...rows];
+  const detach = { keys: [prefix], says: "detach" };
+  const table: KeyMapRow[] = [detach, ...rows];
   return {
     draw: (frame: Frame, ascii: boolean) =>
       drawKeyMap(frame, table, {
         ...{ title: `Keys after ${prefix}`, more: "Up and Down show the rest", from, whole: true, ascii },
       }),
-    pressed({ kind, parsed }, size) {
-      if (kind !== "key") return kind === "paste" ? "passed" : "open";
+    pressed({ kind, parsed, raw }, size) {
       const { lines } = layoutKeyMap(table, size);
       const page = Math.max(1, size.rows - 1);
+      const scroll = (step: number): "open" => {
+        from = Math.max(0, Math.min(from + step, lines - page));
+        return "open";
+      };
+      if (kind === "mouse") {
+        const report = parseMouse(raw);
+        if (report === null || report.release) return "open";
+        const { button } = report;
+        if (button === WHEEL_UP || button === WHEEL_UP + 1) return scroll(button === WHEEL_UP ? -NOTCH : NOTCH);
+        const at = { row: report.row - 1, col: report.col - 1 };
+        const row = button === 0 ? keyMapRowAt(table, { from, whole: true }, size, at) : null;
+        if (row === null) return "open";
+        clicked(row === detach ? null : row);
+        return "closed";
+      }
+      if (kind !== "key") return kind === "paste" ? "passed" : "open";
       const step = { ArrowUp: -1, ArrowDown: 1, PageUp: -page, PageDown: page, " ": page }[parsed?.key ?? ""];
       if (step === undefined || lines <= page) return parsed?.key === "Escape" ? "closed" : "passed";
-      from = Math.max(0, Math.min(from + step, lines - page));
-      return "open";
+      return scroll(step);
     },
   };
 }

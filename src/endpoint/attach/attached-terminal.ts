@@ -6,6 +6,7 @@
  */
 import * as v from "valibot";
 import type { Instance } from "../../instance/paths.ts";
+import type { Settings } from "../../instance/settings/table.ts";
 import { type Binding, type Bindings, changedBindings } from "../../keys/bindings.ts";
 import { defaultPrefix, parsePrefix } from "../../keys/prefix.ts";
 import { KeyReader } from "../../keys/reader.ts";
@@ -34,16 +35,16 @@ import { Copies } from "./copies.ts";
 import { PersonTerminal } from "./direct-terminal.ts";
 import type { KnownTerminals } from "./known-terminals.ts";
 import { OuterSize } from "./outer-size.ts";
+import { TakenMouse } from "./own-modes.ts";
 import { OwnView } from "./own-view.ts";
 import { Page, type TakenInput } from "./page.ts";
 import { Presence } from "./presence.ts";
 import { Presentation } from "./presentation.ts";
 import type { Shown } from "./shown.ts";
+import { Typing } from "./typing.ts";
 
 /** Longest wait for a terminal to take the last bytes of a program, in ms. */
 const LAST_BYTES_MS = 1_000;
-const FOCUS_IN = new TextEncoder().encode("\x1b[I");
-const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
 let nextViewerId = 1;
 
 export interface AttachPolicy {
@@ -52,6 +53,7 @@ export interface AttachPolicy {
   readonly instance: Instance;
   /** Whether programs' clipboard writes reach it. */
   readonly clipboard: boolean;
+  readonly mouse: Settings["mouse"];
 }
 
 export class TerminalStream implements Viewer {
@@ -59,6 +61,7 @@ export class TerminalStream implements Viewer {
   readonly readOnly: boolean;
   /** Socket of the session that its client runs in. */
   readonly around: string | undefined;
+  readonly mouse: TakenMouse;
   private readonly sized: OuterSize;
   private readonly inPage: Page | null;
   private readonly presence = new Presence();
@@ -73,6 +76,7 @@ export class TerminalStream implements Viewer {
   private readonly copies: Copies;
   private readonly terminal: PersonTerminal | null;
   private readonly presentation: Presentation;
+  private readonly typing: Typing;
   private readonly keys: KeyReader;
   private readonly ends: (() => void)[] = [];
   private over = false;
@@ -96,6 +100,7 @@ export class TerminalStream implements Viewer {
     this.composed = attach.composed;
     this.environment = attach.environment;
     this.outer = attach.outer;
+    this.mouse = new TakenMouse(policy.mouse, this, shown, session);
     this.copies = new Copies(session, peer, {
       ...{ viewer: this.id, isWanted: attach.copies && !attach.read_only },
       ...{ programs: policy.clipboard, keeps: !attach.composed },
@@ -111,7 +116,7 @@ export class TerminalStream implements Viewer {
     });
     const page = {
       keys: (bytes: Uint8Array) => this.keys.push(bytes),
-      typed: (bytes: Uint8Array) => this.typed(bytes),
+      typed: (bytes: Uint8Array) => this.typing.typed(bytes),
       tell: (event: object) => peer.send(messageTypes.event, event),
     };
     this.inPage = attach.page === undefined ? null : new Page(attach.page, policy.taken, { ...page, isOver });
@@ -128,11 +133,15 @@ export class TerminalStream implements Viewer {
       ascii: !attach.utf8,
       places: attach.places,
       credit: this.inPage?.credit ?? null,
+      mayTakeMouse: this.mouse.isAllowed,
+    });
+    this.typing = new Typing(session, shown, this, {
+      ...{ own: this.own, presence: this.presence, presentation: this.presentation },
     });
     this.keys = new KeyReader(attach.prefix === null ? null : parsePrefix(attach.prefix), bindings, {
-      forward: (bytes) => this.typed(bytes),
+      forward: (bytes) => this.typing.typed(bytes),
       reply: () => {},
-      detach: () => this.inPage?.wanted("view.detach") ?? this.end({ reason: "detached" }),
+      detach: () => this.detach(),
       help: (shown) => this.showHelp({ shown }),
       bound: (key) => this.bound({ key }),
       release: () => {
@@ -154,9 +163,14 @@ export class TerminalStream implements Viewer {
     await this.shown.atRest(() => this.begin());
   }
 
+  private detach(): void {
+    if (this.inPage === null) this.end({ reason: "detached" });
+    else this.inPage.wanted("view.detach");
+  }
+
   receive(message: Message): void {
     if (message.type === messageTypes.input) {
-      if (this.inPage === null) this.typed(message.payload);
+      if (this.inPage === null) this.typing.typed(message.payload);
       else this.inPage.receive(message.payload);
     } else if (message.type === messageTypes.resize) {
       this.sized.resized(v.parse(ResizeSchema, messageJson(message)));
@@ -197,14 +211,16 @@ export class TerminalStream implements Viewer {
       },
       changed: () => this.presentation.reconsider(),
       rang: () => this.presentation.painter.rang(),
-      typed: (bytes) => this.typed(bytes),
+      typed: (bytes) => this.typing.typed(bytes),
       wanted: (operation) => this.inPage?.wanted(operation) ?? false,
       isPage: this.inPage !== null,
       session: this.session,
       copy: (text) => this.copies.byPerson(text),
       operate: (binding, signal) => this.onBound(binding, signal),
-      detach: () => this.end({ reason: "detached" }),
+      detach: () => this.detach(),
       instance: this.policy.instance,
+      mouse: this.mouse,
+      placed: (bytes) => this.typing.placed(bytes),
       go: ({ socket, number, session }) => {
         requireOutside(self.policy.instance, self.around, { number, session });
         self.move(socket, number);
@@ -265,11 +281,7 @@ export class TerminalStream implements Viewer {
 
   /** The page has the focus, or lost it: programs that asked are told. */
   focused(input: unknown): void {
-    const { on } = v.parse(FocusSchema, input);
-    if (this.over) return;
-    this.presence.focused(on);
-    if (this.shown.modes.focus && !this.readOnly)
-      this.session.typed(this.id, on ? FOCUS_IN : FOCUS_OUT, this.shown.typed);
+    this.typing.focused(v.parse(FocusSchema, input).on);
   }
 
   looksAt(pane: string): boolean {
@@ -296,6 +308,10 @@ export class TerminalStream implements Viewer {
 
   get follows(): boolean {
     return this.sized.follows;
+  }
+
+  get isOver(): boolean {
+    return this.over;
   }
 
   get isResizing(): boolean {
@@ -391,19 +407,5 @@ export class TerminalStream implements Viewer {
     if (captured === this.toldCaptured || this.peer.outbox.pending > 0 || this.over) return;
     this.toldCaptured = captured;
     this.peer.send(messageTypes.event, { event: "keyboard", captured });
-  }
-
-  private typed(bytes: Uint8Array): void {
-    this.presence.typed(bytes);
-    if (this.over || this.own.hold(bytes)) return;
-    if (!this.session.questions.isShown && this.own.take(bytes)) return;
-    if (this.readOnly) return;
-    if (this.session.viewers.acted(this.id)) void this.session.resize();
-    if (this.session.questions.type(this.id, bytes, this.size)) return;
-    const { mode, painter } = this.presentation;
-    const typed = mode === "paint" ? this.shown.place(bytes, painter.offset) : bytes;
-    if (typed.length === 0) return;
-    this.presentation.typed();
-    this.session.typed(this.id, typed, this.shown.typed);
   }
 }

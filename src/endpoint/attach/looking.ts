@@ -8,19 +8,8 @@ import type { FrameModes } from "../../protocol/frame.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import type { LookBack } from "../../session/looking-back/look-back.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
+import { ownModes } from "./own-modes.ts";
 import type { Shown } from "./shown.ts";
-
-/** What a terminal sends to who looks back: plain keys, clicks, drags, pastes. */
-const lookModes = {
-  bracketedPaste: true,
-  mouse: 1002,
-  mouseEncoding: 1006,
-  focus: false,
-  applicationCursor: false,
-  applicationKeypad: false,
-  modifyOtherKeys: 0,
-  kittyFlags: 0,
-} as const;
 
 export interface LookingPort {
   changed(): void;
@@ -28,6 +17,7 @@ export interface LookingPort {
   say(text: string): void;
   /** Typed for the program after all. */
   typed(bytes: Uint8Array): void;
+  readonly mayTakeMouse: boolean;
 }
 
 export class Looking {
@@ -41,9 +31,8 @@ export class Looking {
   ) {
     this.keys = new ViewerKeys(systemClock, (events) => {
       for (const event of events) {
-        if (this.look !== null) this.look.pressed(event);
         // What follows the key that leaves is for the program.
-        else port.typed(event.raw);
+        if (this.look?.pressed(event) !== true) port.typed(event.raw);
       }
     });
   }
@@ -53,25 +42,25 @@ export class Looking {
   }
 
   /** @throws WshError where another process is asked */
-  async begin({ keys, wheel }: LookInput): Promise<void> {
+  async begin({ keys, ...how }: LookInput, pane?: string): Promise<void> {
     const { shown, port } = this;
-    if (this.look !== null) {
-      if (wheel !== undefined) this.look.scroll(-wheel);
-      return;
-    }
     const { look } = shown;
     if (typeof look === "function") {
-      await look({ keys, ...(wheel === undefined ? {} : { wheel }) });
+      await look({ keys, ...how }, pane);
+      return;
+    }
+    if (this.look !== null) {
+      if (how.wheel !== undefined) this.look.scroll(-how.wheel);
+      else if (how.press === undefined) this.look.hold();
       return;
     }
     // Loaded for who looks back.
     const { LookBack } = await import("../../session/looking-back/look-back.ts");
     const { changed, copied, say } = port;
     const left = (): void => this.end();
-    this.look = await shown.atRest(
-      () => new LookBack(look, keys, { changed, copied, say, left }, { byWheel: wheel !== undefined }),
-    );
-    if (wheel !== undefined) this.look.scroll(-wheel);
+    await shown.atRest(() => {
+      this.look ??= new LookBack(look, keys, { changed, copied, say, left }, how);
+    });
     port.changed();
   }
 
@@ -85,7 +74,7 @@ export class Looking {
   }
 
   modes(program: FrameModes): FrameModes {
-    return { ...program, ...lookModes };
+    return ownModes(program, this.port.mayTakeMouse ? 1002 : 0);
   }
 
   close(): void {

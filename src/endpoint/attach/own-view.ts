@@ -20,6 +20,7 @@ import { type LookInput, LookSchema } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
+import type { StatusTarget } from "../../session/types.ts";
 import { ViewerKeys } from "../../session/viewer-keys.ts";
 import type { Place, PlaceKind } from "../switcher/places.ts";
 import { Above, type AbovePicture, type OwnDialog } from "./above.ts";
@@ -27,6 +28,8 @@ import { allKeys } from "./all-keys.ts";
 import { AskDialog } from "./ask-dialog.ts";
 import { BoundKeys } from "./bound-keys.ts";
 import { Looking } from "./looking.ts";
+import { type Menu, paneMenu, statusMenu } from "./menus.ts";
+import { Pointer } from "./pointer.ts";
 import type { Shown } from "./shown.ts";
 
 const switchers = {
@@ -55,7 +58,9 @@ export interface OwnViewPort {
   readonly size: Size;
   readonly isOver: boolean;
   readonly instance: Instance;
-  readonly session: Pick<Session, "id" | "buffers" | "isPrivate">;
+  readonly session: Pick<Session, "id" | "buffers" | "isPrivate" | "layout" | "statusAt">;
+  /** Whether the mouse may be taken from the terminal, and whether it is, while nothing of this view needs it. */
+  readonly mouse: { readonly isAllowed: boolean; readonly isTaken: boolean };
   /** Shows another session in this terminal. @throws WshError nested_session */
   go(place: Place): void;
   /** Something else is to be shown. */
@@ -63,6 +68,8 @@ export interface OwnViewPort {
   rang(): void;
   /** Typed for what is below. */
   typed(bytes: Uint8Array): void;
+  /** The same, where reports of the mouse are in its cells. */
+  placed(bytes: Uint8Array): void;
   /** The person has copied something. */
   copy(text: string): void;
   /** A page has dialogs of its own for this. @returns whether it was asked */
@@ -75,6 +82,8 @@ export interface OwnViewPort {
 }
 
 export class OwnView {
+  /** The mouse of this terminal. */
+  readonly pointer: Pointer;
   private readonly own: Above;
   private readonly looking: Looking;
   private readonly bound: BoundKeys;
@@ -88,7 +97,9 @@ export class OwnView {
       copied: (text) => this.copied(text),
       say: (text) => this.own.say(text),
       typed: (bytes) => port.typed(bytes),
+      mayTakeMouse: port.mouse.isAllowed,
     });
+    this.pointer = this.pointing();
     this.own = new Above({ ...port, looking: this.looking, changed });
     this.dialogKeys = new ViewerKeys(systemClock, (events) => {
       for (const bytes of this.own.pressed(events, port.size)) port.typed(bytes);
@@ -131,12 +142,21 @@ export class OwnView {
     return this.bound.hold(bytes);
   }
 
-  /** @returns whether what was typed is for this terminal's own dialog or look back */
+  /** @returns whether what was typed is for this terminal's own dialog */
   take(bytes: Uint8Array): boolean {
-    if (this.own.dialog !== null) this.dialogKeys.push(this.port.viewer, bytes);
-    else if (this.looking.isOn) this.looking.push(bytes);
-    else return false;
+    if (this.own.dialog === null) return false;
+    this.dialogKeys.push(this.port.viewer, bytes);
     return true;
+  }
+
+  /** The terminal's one pane is looked back at here. */
+  get isLooking(): boolean {
+    return this.looking.isOn;
+  }
+
+  /** Typed while `isLooking`; reports of the mouse are in the pane's cells. */
+  looks(bytes: Uint8Array): void {
+    this.looking.push(bytes);
   }
 
   /** The person looks back at what was printed. */
@@ -154,6 +174,55 @@ export class OwnView {
     this.own.close();
     this.looking.close();
     this.dialogKeys.dispose();
+  }
+
+  private pointing(): Pointer {
+    const { port, looking } = this;
+    return new Pointer({
+      pointed: port.shown.pointed,
+      get isLooking() {
+        return looking.isOn;
+      },
+      get isOn() {
+        return port.mouse.isTaken;
+      },
+      modeKeys: port.modeKeys,
+      get top() {
+        return port.session.layout.top;
+      },
+      statusAt: (row, col) => port.session.statusAt(row, col),
+      look: (input, pane) => looking.begin(input, pane),
+      status: (target, what) => this.clicked(target, what),
+      offer: () => this.offer(paneMenu),
+      typed: (bytes) => port.placed(bytes),
+    });
+  }
+
+  /** The status line was clicked. */
+  private clicked(target: StatusTarget, what: "left" | "right" | "up" | "down"): void {
+    if (what === "up" || what === "down")
+      void this.performed(`window.select to=${what === "up" ? "previous" : "next"}`);
+    else if (target.kind === "window") {
+      const shown = target.active ? Promise.resolve() : this.performed(`window.select index=${target.index}`);
+      if (what === "right") void shown.then(() => this.offer(statusMenu(target)));
+    } else if (what === "right") this.offer(statusMenu(target));
+    else if (target.kind !== "line") void this.performed(target.kind === "agents" ? "view.agents" : "view.windows");
+  }
+
+  private offer({ title, items }: Menu): void {
+    const choices = items.map(({ says }) => says);
+    const question = { kind: "choice", question: "", detail: "", choices, multiple: false, chosen: [] } as const;
+    this.own.show(
+      new AskDialog(question, title, (answer) => {
+        const chosen = items.find(({ says }) => says === answer);
+        if (chosen !== undefined) void this.performed(chosen.line);
+      }),
+    );
+  }
+
+  /** Does what a click means, and says why it cannot be done. */
+  private async performed(line: string): Promise<void> {
+    await this.runLine(line, new AbortController().signal).catch((error) => this.refused(error));
   }
 
   private async perform(key: string): Promise<void> {
@@ -201,7 +270,7 @@ export class OwnView {
 
   /** What the terminal itself does. */
   private async ofView(operation: ViewOperation, target: string | undefined): Promise<void> {
-    const { port, own } = this;
+    const { port } = this;
     switch (operation) {
       case "view.look_back":
         return this.look({ keys: port.modeKeys });
@@ -216,7 +285,7 @@ export class OwnView {
       case "view.go":
         return this.goTo(target ?? "");
       case "view.keys":
-        return own.show(allKeys(port.prefix, bindingRows(port.bindings)));
+        return this.showKeys();
       case "view.detach":
         return port.detach();
       case "view.send_prefix": {
@@ -255,6 +324,22 @@ export class OwnView {
   /** Of the session that is shown. */
   private get number(): number {
     return Number(this.port.session.id.slice(2));
+  }
+
+  private showKeys(): void {
+    const { port } = this;
+    const keys = allKeys(port.prefix, bindingRows(port.bindings), (row) => {
+      if (row === null) {
+        port.detach();
+        return;
+      }
+      // A row of keys that do different things, such as the arrows, says not which.
+      const meant = [...port.bindings].filter(([, { says }]) => says === row.says);
+      const [first] = meant;
+      if (first !== undefined && new Set(meant.map(([, { input }]) => JSON.stringify(input))).size === 1)
+        this.press(first[0]);
+    });
+    this.own.show(keys);
   }
 
   private async showPlaces(kind: PlaceKind): Promise<void> {

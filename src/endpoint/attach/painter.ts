@@ -17,6 +17,8 @@ import { isPlain, isPrintable } from "../../protocol/plain-bytes.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { AbovePicture } from "./above.ts";
+import { ownModes } from "./own-modes.ts";
+import { withMouse } from "./pointer.ts";
 import { ScrollbackFeed } from "./scrollback-feed.ts";
 import type { Shown } from "./shown.ts";
 
@@ -33,19 +35,9 @@ export interface PainterOptions {
   readonly ascii: boolean;
   /** Pictures say where panes are. */
   readonly places: boolean;
+  /** Whether the mouse may be taken from the terminal. */
+  readonly mayTakeMouse: boolean;
 }
-
-/** What a terminal sends while a dialog is open: plain keys, clicks, pastes. */
-const dialogModes = {
-  bracketedPaste: true,
-  mouse: 1000,
-  mouseEncoding: 1006,
-  focus: false,
-  applicationCursor: false,
-  applicationKeypad: false,
-  modifyOtherKeys: 0,
-  kittyFlags: 0,
-} as const;
 
 /** The person looks back: no row is a program's. */
 const noPlaces: FramePlaces = { window: null, panes: [] };
@@ -57,6 +49,8 @@ export interface Showing {
   /** The session's size is shown where it differs from the client's. */
   readonly note: boolean;
   readonly flooding: boolean;
+  /** The mouse is ours. */
+  readonly mouse: boolean;
   /** Nothing is drawn over or beside the program's screen. */
   readonly bare: boolean;
 }
@@ -157,7 +151,7 @@ export class Painter {
     return { update, typed };
   }
 
-  private compose({ size, above, note, bare }: Showing): Frame {
+  private compose({ size, above, note, bare, mouse }: Showing): Frame {
     const { screen } = this;
     const sign = bare ? null : this.sign(above);
     const looked = bare ? null : (above?.screen ?? null);
@@ -166,7 +160,8 @@ export class Painter {
     this.offset = offset;
     const title = this.options.titles && screen.title !== "" ? screen.title : null;
     const places = this.options.places ? { places: looked === null ? this.places(offset) : noPlaces } : {};
-    const shown = { ...frame, modes: looked?.modes(screen.modes) ?? screen.modes, title, ...places };
+    const modes = looked?.modes(screen.modes) ?? screen.modes;
+    const shown = { ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places };
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
     if (above !== null) this.kept.forget();
@@ -191,7 +186,7 @@ export class Painter {
     // Echoes are not written ahead of the picture.
     this.kept.forget();
     if (dialog === null) return told === null ? frame : drawNotice(frame, told, this.options.ascii);
-    const modes = { ...frame.modes, ...dialogModes };
+    const modes = ownModes(frame.modes, this.options.mayTakeMouse ? 1000 : 0);
     return { ...drawDialog(frame, layoutDialog(dialog, frame), this.options.ascii), modes };
   }
 

@@ -47,6 +47,8 @@ export interface Outer {
   readonly above: AbovePicture | null;
   /** A new size is about to be applied: nothing is painted until then. */
   readonly isResizing: boolean;
+  /** Where it is ours, programs' own bytes would leave it to them. */
+  readonly mouse: { readonly isTaken: boolean };
 }
 
 export class Presentation {
@@ -227,8 +229,8 @@ export class Presentation {
   private isAlone(): boolean {
     const { session, shown, outer } = this;
     const { rows, cols, program } = shown;
-    if (program === null || !this.options.mayRelay || outer.above !== null || session.keyboard.owner !== null)
-      return false;
+    if (program === null || !this.options.mayRelay || outer.above !== null || outer.mouse.isTaken) return false;
+    if (session.keyboard.owner !== null) return false;
     if (session.questions.isShown || session.notice.text !== null) return false;
     return outer.size.rows === rows && outer.size.cols === cols && !session.elements.hasOverlays;
   }
@@ -330,7 +332,8 @@ export class Presentation {
     const flooding = this.flood.isFlooding;
     const note = !bare && this.isNoting();
     const { size, above } = this.outer;
-    const next = this.painter.next({ size, above, note, flooding, bare });
+    const mouse = this.outer.mouse.isTaken;
+    const next = this.painter.next({ size, above, note, flooding, bare, mouse });
     if (next !== null) this.painted.show(next.update, next.typed);
     else if (this.painted.isAhead) {
       // What was written ahead did not come: the picture is unchanged, the terminal is not.

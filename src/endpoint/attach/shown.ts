@@ -6,12 +6,12 @@
  * What must stay true: outside of `atRest`, and of a listener's `chunk` and `changed`, a picture may be half made.
  */
 
-import type { Offset } from "../../compositor/compose.ts";
 import type { LastingChange, LookInput, TerminalColors } from "../../protocol/attach.ts";
 import type { FrameModes, FramePlaces } from "../../protocol/frame.ts";
 import type { Grid, Row } from "../../protocol/grid.ts";
 import type { LookSource } from "../../session/looking-back/text.ts";
 import type { Typed } from "../../session/types.ts";
+import type { Pointed } from "./pointer.ts";
 
 /** A place in a program's output: a logical line, and a cell of it. */
 export interface Position {
@@ -73,16 +73,14 @@ export interface Shown {
   atRest<T>(make: () => T): Promise<T>;
   listen(listener: ShownListener): () => void;
   learnColors(colors: TerminalColors): void;
-  /**
-   * Takes a mouse event to what it happened over.
-   * @param offset of the session's picture that the terminal does not show
-   * @returns the bytes that are typed as they are
-   */
-  place(bytes: Uint8Array, offset: Offset): Uint8Array;
+  /** What the mouse means in the picture. */
+  readonly pointed: Pointed;
+  /** Whether the picture has panes to choose from, with lines between them. */
+  readonly hasSeveral: boolean;
   /** Who gets what is typed. */
   readonly typed: Typed;
-  /** History and screen, for who looks back. In a window of several panes: asks the one that has the focus. */
-  readonly look: LookSource | ((input: LookInput) => Promise<void>);
+  /** History and screen, for who looks back. In a window of several panes: asks one of them, or that with the focus. */
+  readonly look: LookSource | ((input: LookInput, pane?: string) => Promise<void>);
   /** Null where several panes share the picture. */
   readonly program: ShownProgram | null;
 }

@@ -2,6 +2,7 @@
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import type { ElementColor, ElementSpan } from "../../protocol/drawing.ts";
 import type { WindowInfo } from "../../protocol/session.ts";
+import type { StatusTarget } from "../../session/types.ts";
 
 /** In the order of the default line; what stands behind `gap` is on the right. */
 export const segmentNames = ["session", "windows", "gap", "agents", "people", "command", "time"] as const;
@@ -40,6 +41,14 @@ export interface StatusLook {
 interface Piece {
   readonly text: string;
   readonly bold: boolean;
+  /** What a click on it means; absent: nothing. */
+  readonly target?: StatusTarget;
+}
+
+/** The line, and what its columns are parts of. */
+export interface StatusText {
+  readonly spans: ElementSpan[];
+  targetAt(col: number): StatusTarget;
 }
 
 const plain = (text: string): Piece => ({ text, bold: false });
@@ -62,7 +71,9 @@ function signs(window: WindowInfo, { bell, activity, finished }: Marks): string 
 function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Piece[] {
   return windows.map((window) => {
     const name = isShort && !window.active ? "" : `:${short(window.name)}`;
-    return { text: ` ${window.index}${name}${signs(window, marks(window.id))}`, bold: window.active };
+    const { index, active } = window;
+    const target = { kind: "window", index, active } as const;
+    return { text: ` ${index}${name}${signs(window, marks(window.id))}`, bold: active, target };
   });
 }
 
@@ -70,14 +81,15 @@ function agentPieces({ windows }: StatusFacts): Piece[] {
   const agents = windows.flatMap(({ panes }) => panes.flatMap(({ agent }) => agent ?? []));
   return agents.map(({ name, state }) => {
     const needs = state === "needs_input";
-    return { text: ` ${short(name)} ${needs ? "needs you" : state.replaceAll("_", " ")} `, bold: needs };
+    const text = ` ${short(name)} ${needs ? "needs you" : state.replaceAll("_", " ")} `;
+    return { text, bold: needs, target: { kind: "agents" } };
   });
 }
 
 function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piece[] {
   switch (name) {
     case "session":
-      return [{ text: ` ${short(facts.session)} `, bold: true }];
+      return [{ text: ` ${short(facts.session)} `, bold: true, target: { kind: "session" } }];
     case "windows":
       return [...windowPieces(facts, isShort), plain(" ")];
     case "agents":
@@ -98,12 +110,12 @@ function widthOf(pieces: readonly Piece[]): number {
 }
 
 /** The line for a terminal of this width: names of windows that are not shown give way first, then what is right. */
-export function statusSpans(
+export function statusText(
   facts: StatusFacts,
   segments: readonly SegmentName[],
   cols: number,
   look: StatusLook,
-): ElementSpan[] {
+): StatusText {
   const gap = segments.indexOf("gap");
   const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];
   const all = (names: readonly SegmentName[], isShort: boolean): Piece[] =>
@@ -113,5 +125,16 @@ export function statusSpans(
   if (widthOf(left) + widthOf(right) > cols) left = all(before, true);
   while (right.length > 0 && widthOf(left) + widthOf(right) > cols) right = right.slice(1);
   const blanks = plain(" ".repeat(Math.max(0, cols - widthOf(left) - widthOf(right))));
-  return [...left, blanks, ...right].map(({ text, bold }) => ({ text, ...look, ...(bold ? { bold } : {}) }));
+  const pieces = [...left, blanks, ...right];
+  return {
+    spans: pieces.map(({ text, bold }) => ({ text, ...look, ...(bold ? { bold } : {}) })),
+    targetAt(col) {
+      let end = 0;
+      const piece = pieces.find((each) => {
+        end += widthOf([each]);
+        return col < end;
+      });
+      return piece?.target ?? { kind: "line" };
+    },
+  };
 }

@@ -15,8 +15,9 @@ import {
   type Marks,
   type SegmentName,
   type StatusLook,
+  type StatusText,
   segmentNames,
-  statusSpans,
+  statusText,
 } from "./segments.ts";
 
 /** Shortest time between two changes of the line, in ms: faster ones cannot be read. */
@@ -130,16 +131,18 @@ export class StatusLine implements Disposable {
       command: this.command,
       now: new Date(),
     };
-    this.put({
+    const { spans, targetAt } = statusText(facts, this.segments, session.size.cols, this.look);
+    const panel: Panel = {
       id: "status",
       position: settings.status_position,
       height: 1,
       z: 0,
       visible: true,
-      spans: statusSpans(facts, this.segments, session.size.cols, this.look),
+      spans,
       screen_mode: "both",
       ...(this.look.bg === undefined ? {} : { background: { bg: this.look.bg } }),
-    });
+    };
+    this.put(panel, targetAt);
     this.repeat();
   }
 
@@ -157,11 +160,11 @@ export class StatusLine implements Disposable {
     this.mark(id, { finished: true });
   }
 
-  private put(panel: Panel | null): void {
+  private put(panel: Panel | null, targetAt?: StatusText["targetAt"]): void {
     const text = JSON.stringify(panel);
     if (text === this.shown) return;
     this.shown = text;
-    this.session.setStatus(panel);
+    this.session.setStatus(panel, targetAt);
   }
 
   /** Asks the command again, and looks at the clock, while the line is shown. */

@@ -8,6 +8,7 @@ import { inAscii } from "../../compositor/ascii.ts";
 import { blankRow, Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
 import type { Instance } from "../../instance/paths.ts";
+import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
@@ -22,6 +23,10 @@ const RENEW_MS = 1_000;
 const PREVIEW_COLS = 60;
 /** Keys that are kept while something is done: more than anybody types meanwhile. */
 const MAX_HELD = 256;
+/** The row on which the list begins. */
+const LIST_ROW = 2;
+/** Button of the wheel turned up; the next one is down. */
+const WHEEL_UP = 64;
 /** Characters that can be typed. */
 const MAX_TYPED = 64;
 
@@ -60,6 +65,8 @@ export class Switcher implements OwnDialog {
   private mode: Mode = "filter";
   private chosen = "";
   private lines: { readonly pane: string; readonly lines: readonly string[] | null } | null = null;
+  /** How the list was drawn last: its first place, its rows and its columns. */
+  private drawn = { from: 0, room: 0, left: 0 };
   private timer: Timer | null = null;
   private over = false;
   private isBusy = false;
@@ -101,6 +108,7 @@ export class Switcher implements OwnDialog {
       shown.findIndex(({ target }) => target === this.chosen),
     );
     const from = Math.max(0, Math.min(index - Math.floor(room / 2), shown.length - room));
+    this.drawn = { from, room, left };
     for (const [at, place] of shown.slice(from, from + room).entries()) {
       const row = 2 + at;
       const isChosen = from + at === index;
@@ -130,19 +138,12 @@ export class Switcher implements OwnDialog {
       ...frame,
       lines: canvas.finish(),
       cursor: { row: Math.min(1, rows - 1), col, visible: true, shape: "bar", blink: false },
-      modes: {
-        ...frame.modes,
-        bracketedPaste: true,
-        mouse: 0,
-        kittyFlags: 0,
-        modifyOtherKeys: 0,
-        applicationCursor: false,
-      },
     };
   }
 
   pressed(event: InputEvent): "open" | "closed" {
     const { kind, parsed } = event;
+    if (kind === "mouse" && !this.isBusy) this.clicked(parseMouse(event.raw));
     if (kind !== "key" || parsed === null) return "open";
     const { key, modifiers } = parsed;
     const before = this.typed;
@@ -170,6 +171,22 @@ export class Switcher implements OwnDialog {
     if (this.mode === "filter" && this.typed !== before) this.chosen = this.shown()[0]?.target ?? "";
     this.settle();
     return "open";
+  }
+
+  /** A click chooses, and goes to what was chosen; the wheel moves. */
+  private clicked(report: MouseReport | null): void {
+    if (report === null || report.release || this.mode !== "filter") return;
+    const { button, row, col } = report;
+    const { from, room, left } = this.drawn;
+    const at = row - 1 - LIST_ROW;
+    if (button === WHEEL_UP || button === WHEEL_UP + 1) this.move(button === WHEEL_UP ? -1 : 1);
+    else if (button === 0 && at >= 0 && at < room && col <= left) {
+      const place = this.shown()[from + at];
+      if (place === undefined) return;
+      if (place.target === this.chosen) this.accept();
+      else this.chosen = place.target;
+    } else return;
+    this.settle();
   }
 
   private command(key: string): void {

@@ -133,9 +133,9 @@ export const settingsSchema = v.object({
   ),
   mode_keys: choice(["vi", "emacs"], "vi", "Keys for looking back, where those of vi and emacs differ."),
   mouse: choice(
-    ["auto", "off"],
+    ["auto", "on", "off"],
     "auto",
-    "Whether clicks select panes and drags move borders where there are several; Shift leaves the mouse to the terminal.",
+    "Whether the mouse selects panes, moves borders, looks back and copies; auto: while there are several panes, a status line, a dialog or a look back. Shift leaves it to the terminal.",
   ),
   clipboard: choice(["write", "off"], "write", "Whether programs may write the terminal's clipboard (OSC 52)."),
   clipboard_command: choice(

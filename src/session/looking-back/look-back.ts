@@ -2,21 +2,25 @@
  * A person looks back at what a terminal printed: moves, searches, selects and copies, while output goes on below.
  *
  * Owns one view for one terminal. What must stay true: output never moves the view or changes what is selected; what is
- * copied is what was shown; every key does something or nothing, and none reaches the program. Ends with `close`.
+ * copied is what was shown; every key does something or nothing, and none reaches the program. A look that a press of
+ * the mouse began (`isPassing`) is a selection as terminals have it: until it is scrolled, keys leave and are the
+ * program's. Ends with `close`.
  */
 
 import type { RE2JS } from "re2js";
 import { parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent, ParsedKey } from "../../keys/types.ts";
+import type { LookInput } from "../../protocol/attach.ts";
 import type { Grid } from "../../protocol/grid.ts";
 import { compilePattern } from "../../protocol/pattern.ts";
 import { type LookAction, lookKeys, type ModeKeys } from "./key-table.ts";
 import { Pointing } from "./look-mouse.ts";
-import { drawLooked } from "./look-view.ts";
+import { drawLooked, lookLabel, passingLabel } from "./look-view.ts";
 import { byCommand, byRows, columnOf, moveBy, pageOf } from "./moves.ts";
 import { Search, Searched } from "./search.ts";
 import { type Selection, type SelectionKind, selectedText } from "./selection.ts";
 import { isBefore, type LookSource, LookText, type Point } from "./text.ts";
+import { nulKey, pastedLine } from "./typed.ts";
 
 /** Characters of a pattern, and the highest count before a key: more is a slip. */
 const MAX_PATTERN = 256;
@@ -60,20 +64,24 @@ export class LookBack {
   private readonly pointing: Pointing;
   /** Reaching the end by the wheel leaves. */
   private readonly leavesAtEnd: boolean;
+  private isPassing: boolean;
 
   constructor(
     source: LookSource,
     mode: ModeKeys,
     private readonly port: LookPort,
-    options: { readonly byWheel?: boolean } = {},
+    { wheel, press }: Omit<LookInput, "keys"> = {},
   ) {
     this.text = new LookText(source);
     this.keys = lookKeys(mode);
     this.top = this.text.top;
     this.cursor = byRows(this.text, this.top, source.alternateRows === null ? source.cursor.row : 0, source.cursor.col);
     this.wanted = columnOf(this.text, this.cursor);
-    this.leavesAtEnd = options.byWheel === true;
+    this.isPassing = press !== undefined;
+    this.leavesAtEnd = this.isPassing || wheel !== undefined;
     this.pointing = new Pointing(this);
+    if (press !== undefined) this.pointing.press(press, press.clicks);
+    if (wheel !== undefined) this.scroll(-wheel);
   }
 
   close(): void {
@@ -90,21 +98,41 @@ export class LookBack {
     const known = this.picture;
     if (known !== null && known.news === news && known.size === size) return known.grid;
     const { text, top, cursor, selection, search, prompt } = this;
-    const label = this.label(news);
+    const label = this.isPassing ? passingLabel(news) : lookLabel({ text, cursor, search }, news);
     const typed = prompt === null ? null : `${this.isPattern ? "regex" : ""}${prompt.forth ? "/" : "?"}${prompt.typed}`;
     const grid = drawLooked({ text, top, cursor, selection, search, label, prompt: typed });
     this.picture = { grid, news, size };
     return grid;
   }
 
-  pressed(event: InputEvent): void {
-    if (this.over) return;
+  /** Keys are for looking back from now on, however it began. */
+  hold(): void {
+    if (!this.isPassing) return;
+    this.isPassing = false;
+    this.changed();
+  }
+
+  /** @returns whether it is not for the program */
+  pressed(event: InputEvent): boolean {
+    if (this.over) return false;
+    const isTyped = event.kind === "key" || event.kind === "paste";
+    if (this.isPassing && isTyped) {
+      this.port.left();
+      return event.parsed?.key === "Escape" && event.parsed.modifiers.length === 0;
+    }
     if (event.kind === "mouse") {
       const report = parseMouse(event.raw);
       if (report !== null) this.pointing.report(report);
     } else if (event.kind === "paste") this.type(pastedLine(event.raw));
     else if (event.kind === "key") this.key(event.parsed ?? nulKey(event.raw));
     this.changed();
+    return true;
+  }
+
+  /** The button went up. */
+  released(): void {
+    if (this.selection !== null) this.copy();
+    else if (this.isPassing) this.port.left();
   }
 
   /** Scrolls by rows; the cursor stays in view. */
@@ -113,6 +141,7 @@ export class LookBack {
     const end = this.lastTop();
     const next = byRows(text, this.top, rows, 0);
     this.top = isBefore(end, next) ? end : { ...next, col: text.starts(next.line)[text.rowOf(next)] ?? 0 };
+    if (rows < 0 && isBefore(this.top, end)) this.isPassing = false;
     const { rows: height } = text.source;
     const last = byRows(text, this.top, height - 1, this.wanted);
     if (isBefore(this.cursor, this.top)) this.cursor = byRows(text, this.top, 0, this.wanted);
@@ -154,18 +183,6 @@ export class LookBack {
   private changed(): void {
     this.picture = null;
     this.port.changed();
-  }
-
-  private label(news: number): string {
-    const { text, search, cursor } = this;
-    const above = text.last - cursor.line;
-    const parts = [`${above} of ${text.last - text.first} lines up`];
-    if (news > 0) parts.push(`${news} new below`);
-    if (search !== null && search.pattern !== "") {
-      const at = search.indexAt(text, cursor);
-      parts.push(search.total === 0 ? "no match" : at === 0 ? `${search.total} matches` : `${at} of ${search.total}`);
-    }
-    return ` ${parts.join(" · ")} `;
   }
 
   /** The highest place that the view may begin at. */
@@ -394,18 +411,4 @@ export class LookBack {
     const match = search.next(this.text, prompt.origin, prompt.forth, true);
     this.go(match === null ? prompt.origin : { line: match.line, col: match.col });
   }
-}
-
-/** Ctrl+Space is the byte 0, which input events leave unnamed. */
-function nulKey(raw: Uint8Array): ParsedKey | null {
-  return raw.length === 1 && raw[0] === 0 ? { key: " ", modifiers: ["ctrl"] } : null;
-}
-
-/** The first line of a bracketed paste. */
-function pastedLine(raw: Uint8Array): string {
-  const text = new TextDecoder()
-    .decode(raw)
-    .replace(/^\x1b\[200~/, "")
-    .replace(/\x1b\[201~$/, "");
-  return text.split(/[\r\n]/, 1)[0] ?? "";
 }

@@ -26,7 +26,8 @@ interface Pointed {
   scroll(rows: number): void;
   go(point: Point): void;
   choose(selection: Selection | null): void;
-  copy(): boolean;
+  /** The button went up. */
+  released(): void;
   placeAt(row: number, col: number): Point;
 }
 
@@ -50,16 +51,17 @@ export class Pointing {
     else if (release) {
       const isDragged = this.pressed !== null;
       this.release();
-      if (isDragged && look.selection !== null) look.copy();
+      if (isDragged) look.released();
     } else if ((button & MOTION) !== 0) this.drag(place);
     else if (button === 0) this.press(place);
   }
 
-  private press({ row, col }: { readonly row: number; readonly col: number }): void {
+  /** @param clicks presses in a row, where they were counted already */
+  press({ row, col }: { readonly row: number; readonly col: number }, clicks?: number): void {
     const { look } = this;
     const now = performance.now();
     const at = `${row} ${col}`;
-    this.clicks = at === this.clicked && now - this.clickedAt < CLICK_MS ? (this.clicks % 3) + 1 : 1;
+    this.clicks = clicks ?? (at === this.clicked && now - this.clickedAt < CLICK_MS ? (this.clicks % 3) + 1 : 1);
     this.clicked = at;
     this.clickedAt = now;
     const point = look.placeAt(row, col);

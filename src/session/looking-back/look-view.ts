@@ -25,6 +25,23 @@ export interface Looked {
 const blank: Cell = { text: " ", width: 1, style: plainStyle };
 const inverse = { ...plainStyle, flags: INVERSE };
 
+/** Where one is, what came meanwhile, and what was found. @param news lines that are new below */
+export function lookLabel({ text, cursor, search }: Pick<Looked, "text" | "cursor" | "search">, news: number): string {
+  const above = text.last - cursor.line;
+  const parts = [`${above} of ${text.last - text.first} lines up`];
+  if (news > 0) parts.push(`${news} new below`);
+  if (search !== null && search.pattern !== "") {
+    const at = search.indexAt(text, cursor);
+    parts.push(search.total === 0 ? "no match" : at === 0 ? `${search.total} matches` : `${at} of ${search.total}`);
+  }
+  return ` ${parts.join(" · ")} `;
+}
+
+/** The label of a look that looks like no mode: only what is not seen because of it. */
+export function passingLabel(news: number): string {
+  return news > 0 ? ` ${news} new below ` : "";
+}
+
 function flagged(cell: Cell, on: number, exchanged: number): Cell {
   return { ...cell, style: { ...cell.style, flags: (cell.style.flags | on) ^ exchanged } };
 }

@@ -3,7 +3,6 @@ import { describe, expect, test } from "bun:test";
 import { defaultBindings } from "../../../src/keys/bindings.ts";
 import { decodeKeys, flushKeys, initialKeyState, isWaiting, type KeyState } from "../../../src/keys/decode.ts";
 import { encodeKeys, type KeyModes } from "../../../src/keys/encode.ts";
-import { translateMouse } from "../../../src/keys/mouse.ts";
 import { initialPrefixState, type PrefixAction, parsePrefix, prefixKey } from "../../../src/keys/prefix.ts";
 import type { InputEvent, ParsedKey } from "../../../src/keys/types.ts";
 import { WshError } from "../../../src/protocol/errors.ts";
@@ -434,37 +433,5 @@ describe("the prefix key", () => {
     const space = parsePrefix("C-Space");
     const [event] = decoded("\0");
     expect(event && prefixKey(initialPrefixState, event, { ...context, prefix: space }).action.type).toBe("wait");
-  });
-});
-
-describe("mouse below a panel", () => {
-  const bounds = { rows: 20, cols: 80 };
-  const moved = (bytes: string, offset = 2) => {
-    const result = translateMouse(Buffer.from(bytes, "latin1"), offset, bounds);
-    return result === null ? null : Buffer.from(result).toString("latin1");
-  };
-
-  test("each encoding is moved up by the panel's rows", () => {
-    expect(moved("\x1b[<0;10;5M")).toBe("\x1b[<0;10;3M");
-    expect(moved("\x1b[<0;10;5m")).toBe("\x1b[<0;10;3m");
-    expect(moved("\x1b[32;10;5M")).toBe("\x1b[32;10;3M");
-    expect(moved("\x1b[M *%")).toBe("\x1b[M *#");
-    const wide = Buffer.from(`\x1b[M ${String.fromCodePoint(32 + 200)}%`);
-    expect(Buffer.from(translateMouse(wide, 2, { rows: 20, cols: 300 }) ?? []).toString()).toBe(
-      `\x1b[M ${String.fromCodePoint(32 + 200)}#`,
-    );
-  });
-
-  test("a press on a panel is not the program's, a release there is, at the edge", () => {
-    expect(moved("\x1b[<0;10;2M")).toBeNull();
-    expect(moved("\x1b[<64;10;1M")).toBeNull();
-    expect(moved("\x1b[<0;10;2m")).toBe("\x1b[<0;10;1m");
-    expect(moved("\x1b[<32;10;30M")).toBe("\x1b[<32;10;20M");
-    expect(moved("\x1b[<35;10;1M")).toBeNull();
-  });
-
-  test("without panels, and for other bytes, nothing changes", () => {
-    expect(moved("\x1b[<0;10;5M", 0)).toBe("\x1b[<0;10;5M");
-    expect(moved("\x1b[A")).toBe("\x1b[A");
   });
 });

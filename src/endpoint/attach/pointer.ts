@@ -1,0 +1,276 @@
+/**
+ * Mouse reports of one attached terminal, for what is under the pointer.
+ *
+ * A report over a pane goes to its program if that asked for such reports, in the program's own cells and encoding; a
+ * button that went down in a pane stays with it until it goes up. Where the mouse is ours (`isOn`), a click selects its
+ * pane, a drag of a border moves it, the wheel looks back or is arrow keys to a full-screen program, a drag in a pane
+ * selects text, the right button offers what can be done there, and the status line takes clicks.
+ *
+ * While a pane begins to look back for a drag or the wheel, what the pointer does meanwhile is kept, as one place and
+ * one count of rows, and follows.
+ */
+import { decodeKeys, initialKeyState } from "../../keys/decode.ts";
+import { encodeReport, type ReadMouse, readReport } from "../../keys/mouse.ts";
+import { type LookInput, MAX_WHEEL_ROWS } from "../../protocol/attach.ts";
+import type { FrameModes } from "../../protocol/frame.ts";
+import type { Border, Box } from "../../session/layout/cells.ts";
+import type { StatusTarget } from "../../session/types.ts";
+
+const ESCAPE = 0x1b;
+/** Bit of the wheel in a button; the wheel turned up, the next one is down. */
+const WHEEL = 64;
+const LEFT = 0;
+const RIGHT = 2;
+/** Motion with the left button down. */
+const DRAG = 32;
+const encodings = { 0: "x10", 1005: "utf8", 1006: "sgr", 1015: "urxvt" } as const;
+/** Rows or lines that a notch of the wheel is, as in most terminals. */
+const NOTCH = 3;
+/** Longest time between the presses of a double click, in ms, and most clicks that count together. */
+const CLICK_MS = 400;
+const MOST_CLICKS = 3;
+/** Clicks, the wheel, and motion while a button is down. */
+const DRAGS = 1002;
+/** Motion without a button, too. */
+const MOTION = 1003;
+const SGR = 1006;
+const encoder = new TextEncoder();
+
+/** What reports mean in a picture: cells are those of the picture, from 0. */
+export interface Pointed {
+  /** The pane that has the focus. */
+  readonly active: string;
+  /** A program has the terminal report in pixels, which no cells can be made from: reports are the program's as they are. */
+  readonly isInPixels: boolean;
+  paneAt(row: number, col: number): string | null;
+  boxOf(pane: string): Box | null;
+  /** Null while it has no picture. */
+  modesOf(pane: string): FrameModes | null;
+  /** Gives a pane bytes. @returns what is typed at this terminal instead; null: it has them */
+  give(pane: string, bytes: Uint8Array): Uint8Array | null;
+  select(pane: string): void;
+  borderAt(row: number, col: number): Border | null;
+  /** The pointer has taken a border to a cell. */
+  drag(border: Border, row: number, col: number): void;
+}
+
+export interface PointerPort {
+  readonly pointed: Pointed;
+  /** This terminal shows what it looks back at, in place of its one pane: reports are for that. */
+  readonly isLooking: boolean;
+  /** Whether clicks, drags and the wheel do anything besides reaching programs. */
+  readonly isOn: boolean;
+  readonly modeKeys: LookInput["keys"];
+  /** Rows of the session's screen above the picture. */
+  readonly top: number;
+  /** What a cell of the session's screen is a part of, outside of the picture. */
+  statusAt(row: number, col: number): StatusTarget | null;
+  look(input: LookInput, pane: string): Promise<void>;
+  /** Something of the status line was clicked, or the wheel was turned over it. */
+  status(target: StatusTarget, what: "left" | "right" | "up" | "down"): void;
+  /** The right button was pressed in a pane. */
+  offer(pane: string): void;
+  /** Typed later than what it is about was read. */
+  typed(bytes: Uint8Array): void;
+}
+
+/** Modes of a terminal whose mouse is ours, over programs that have asked for less or nothing. */
+export function withMouse<T extends Pick<FrameModes, "mouse" | "mouseEncoding">>(modes: T): T {
+  return { ...modes, mouse: modes.mouse === MOTION ? MOTION : DRAGS, mouseEncoding: SGR };
+}
+
+interface Place {
+  readonly row: number;
+  readonly col: number;
+}
+
+/** A pane that begins to look back. */
+interface Beginning {
+  readonly pane: string;
+  /** Where the pointer has been dragged to by now, and where the button went up. */
+  dragged: Place | null;
+  up: Place | null;
+  /** Rows up by the wheel since. */
+  wheel: number;
+}
+
+export class Pointer {
+  /** The pane in which a button went down, until all have gone up, and how many have not. */
+  private grabbed: string | null = null;
+  private held = 0;
+  /** The border that is dragged. */
+  private dragged: Border | null = null;
+  /** Where the left button went down in a pane whose program did not ask for it. */
+  private pressed: Place | null = null;
+  private beginning: Beginning | null = null;
+  private clicks = { at: "", count: 0, when: Number.NEGATIVE_INFINITY };
+  /** What is typed in place of what is being read; null while nothing is. */
+  private typed: Uint8Array[] | null = null;
+
+  constructor(private readonly port: PointerPort) {}
+
+  /**
+   * @param offset of the session's screen that the terminal does not show
+   * @returns what is typed as it is
+   */
+  place(bytes: Uint8Array, offset: { readonly top: number; readonly left: number }): Uint8Array {
+    const { pointed, isOn, isLooking } = this.port;
+    if (!bytes.includes(ESCAPE) || (pointed.isInPixels && !isOn && !isLooking)) return bytes;
+    const { events, state } = decodeKeys(initialKeyState, bytes);
+    if (!events.some(({ kind }) => kind === "mouse")) return bytes;
+    const typed: Uint8Array[] = [];
+    this.typed = typed;
+    for (const { kind, raw } of events) {
+      const event = kind === "mouse" ? readReport(raw) : null;
+      if (kind !== "mouse") typed.push(raw);
+      else if (event !== null) this.report(event, offset);
+    }
+    this.typed = null;
+    return new Uint8Array(Buffer.concat([...typed, state.rest]));
+  }
+
+  private report(event: ReadMouse, offset: { readonly top: number; readonly left: number }): void {
+    const { pointed, isOn, top } = this.port;
+    const onScreen = { row: event.row - 1 + offset.top, col: event.col - 1 + offset.left };
+    const at = { row: onScreen.row - top, col: onScreen.col };
+    const isWheel = event.button >= WHEEL && !event.motion;
+    const isPress = !event.release && !event.motion && !isWheel;
+    if (this.moved(event, at)) return;
+    // A button went up where nobody saw it.
+    if (event.motion && !event.held) this.held = 0;
+    if (isPress || this.held === 0) this.grabbed = null;
+    // It went down somewhere else: in a dialog that it has closed.
+    if (isOn && event.release && this.held === 0) return;
+    if (isOn && this.grabbed === null && this.overStatus(event, onScreen)) return;
+    const pane = (isWheel ? null : this.grabbed) ?? pointed.paneAt(at.row, at.col);
+    if (event.release) this.held = Math.max(0, this.held - 1);
+    else if (isPress) {
+      this.held++;
+      this.pressed = null;
+      this.grabbed = pane;
+      if (pane === null) this.dragged = isOn ? pointed.borderAt(at.row, at.col) : null;
+      else if (isOn && pane !== pointed.active) pointed.select(pane);
+    }
+    if (pane !== null) this.inPane(pane, event, at, isPress);
+  }
+
+  /** A report over a pane, or of a button that went down there. */
+  private inPane(pane: string, event: ReadMouse, at: Place, isPress: boolean): void {
+    const { pointed, isLooking } = this.port;
+    const box = pointed.boxOf(pane);
+    const program = pointed.modesOf(pane);
+    if (box === null || program === null) return;
+    const modes = isLooking ? withMouse(program) : program;
+    const own = {
+      row: Math.min(Math.max(at.row - box.row, 0), box.rows - 1),
+      col: Math.min(Math.max(at.col - box.col, 0), box.cols - 1),
+    };
+    const clicks = isPress && event.button === LEFT ? this.clicked(pane, own) : 1;
+    if (this.kept(pane, event, own)) return;
+    if (!wants(modes.mouse, event)) this.unasked(pane, modes, event, own, clicks);
+    // Reports in pixels cannot be made from cells.
+    else if (modes.mouseEncoding !== 1016) this.give(pane, own, { ...event, encoding: encodings[modes.mouseEncoding] });
+  }
+
+  /** How often the left button was pressed at this place in a row. */
+  private clicked(pane: string, { row, col }: Place): number {
+    const at = `${pane} ${row} ${col}`;
+    const when = performance.now();
+    const isNext = at === this.clicks.at && when - this.clicks.when < CLICK_MS;
+    this.clicks = { at, when, count: isNext ? (this.clicks.count % MOST_CLICKS) + 1 : 1 };
+    return this.clicks.count;
+  }
+
+  /** A border is being dragged. @returns whether the report was about that */
+  private moved({ release, motion }: ReadMouse, { row, col }: Place): boolean {
+    const { dragged } = this;
+    if (dragged === null) return false;
+    if (release || !motion) this.dragged = null;
+    if (!motion && !release) return false;
+    if (motion) this.port.pointed.drag(dragged, row, col);
+    return true;
+  }
+
+  private overStatus({ button, motion, release }: ReadMouse, { row, col }: Place): boolean {
+    const target = this.port.statusAt(row, col);
+    if (target === null) return false;
+    if (motion || release) return true;
+    const what = button === WHEEL ? "up" : button === WHEEL + 1 ? "down" : button === RIGHT ? "right" : "left";
+    if (button === LEFT || what !== "left") this.port.status(target, what);
+    return true;
+  }
+
+  /** The program did not ask for this. */
+  private unasked(pane: string, modes: FrameModes, event: ReadMouse, own: Place, clicks: number): void {
+    if (!this.port.isOn) return;
+    const { button, motion, release } = event;
+    const wheel = motion || release ? 0 : button === WHEEL ? NOTCH : button === WHEEL + 1 ? -NOTCH : 0;
+    if (wheel !== 0 && modes.alternate) {
+      const final = wheel > 0 ? "A" : "B";
+      this.type(pane, encoder.encode(`\x1b${modes.applicationCursor ? "O" : "["}${final}`.repeat(NOTCH)));
+    } else if (wheel > 0) this.begin(pane, { wheel });
+    else if (release) this.pressed = null;
+    else if (motion && this.pressed !== null) {
+      const from = this.pressed;
+      this.pressed = null;
+      this.begin(pane, { press: { ...from, clicks: 1 } }, own);
+    } else if (!motion && button === LEFT) {
+      if (clicks > 1) this.begin(pane, { press: { ...own, clicks } });
+      else this.pressed = own;
+    } else if (!motion && button === RIGHT) this.port.offer(pane);
+  }
+
+  private begin(pane: string, how: Omit<LookInput, "keys">, dragged: Place | null = null): void {
+    const beginning: Beginning = { pane, dragged, up: null, wheel: 0 };
+    this.beginning = beginning;
+    this.port
+      .look({ keys: this.port.modeKeys, ...how }, pane)
+      .then(() => this.begun(beginning))
+      // Its process is gone or does not know how: nothing is shown then, and nothing is lost.
+
+      .catch(() => {})
+      .finally(() => {
+        if (this.beginning === beginning) this.beginning = null;
+      });
+  }
+
+  /** @returns whether the report is kept until the pane looks back */
+  private kept(pane: string, { button, motion, release }: ReadMouse, own: Place): boolean {
+    const { beginning } = this;
+    if (beginning === null || beginning.pane !== pane) return false;
+    if (button === WHEEL || button === WHEEL + 1) {
+      const wheel = beginning.wheel + (button === WHEEL ? NOTCH : -NOTCH);
+      beginning.wheel = Math.min(MAX_WHEEL_ROWS, Math.max(0, wheel));
+    } else if (motion) beginning.dragged = own;
+    else if (release) beginning.up = own;
+    return true;
+  }
+
+  /** The pane looks back: it is told what the pointer has done meanwhile. */
+  private begun({ pane, dragged, up, wheel }: Beginning): void {
+    if (wheel > 0) this.port.look({ keys: this.port.modeKeys, wheel }, pane).catch(() => {});
+    if (dragged !== null) this.give(pane, dragged, { button: DRAG, release: false, encoding: "sgr" });
+    if (up !== null) this.give(pane, up, { button: LEFT, release: true, encoding: "sgr" });
+  }
+
+  private give(pane: string, { row, col }: Place, report: Pick<ReadMouse, "button" | "release" | "encoding">): void {
+    this.type(pane, encodeReport({ ...report, row: row + 1, col: col + 1 }));
+  }
+
+  private type(pane: string, bytes: Uint8Array): void {
+    const typed = this.port.pointed.give(pane, bytes);
+    if (typed === null) return;
+    if (this.typed === null) this.port.typed(typed);
+    else this.typed.push(typed);
+  }
+}
+
+function wants(
+  mode: FrameModes["mouse"],
+  event: { readonly motion: boolean; readonly held: boolean; readonly release: boolean },
+) {
+  if (mode === 0) return false;
+  if (mode === 9) return !event.motion && !event.release;
+  if (mode === 1000) return !event.motion;
+  return mode === 1003 || !event.motion || event.held;
+}

@@ -1,0 +1,70 @@
+/**
+ * What a person types and clicks at one attached terminal, on its way: to a dialog of their own, to a question, to what
+ * is looked back at, or to the program. What follows a key that is being carried out waits for that. Runs once per read.
+ */
+import type { Size } from "../../protocol/size.ts";
+import type { Session } from "../../session/session.ts";
+import type { OwnView } from "./own-view.ts";
+import type { Presence } from "./presence.ts";
+import type { Presentation } from "./presentation.ts";
+import type { Shown } from "./shown.ts";
+
+const FOCUS_IN = new TextEncoder().encode("\x1b[I");
+const FOCUS_OUT = new TextEncoder().encode("\x1b[O");
+
+export interface TypingPort {
+  readonly id: number;
+  readonly readOnly: boolean;
+  readonly size: Size;
+  readonly isOver: boolean;
+}
+
+export class Typing {
+  constructor(
+    private readonly session: Session,
+    private readonly shown: Shown,
+    private readonly viewer: TypingPort,
+    private readonly parts: {
+      readonly own: OwnView;
+      readonly presence: Presence;
+      readonly presentation: Presentation;
+    },
+  ) {}
+
+  typed(bytes: Uint8Array): void {
+    const { session, viewer } = this;
+    const { own, presence, presentation } = this.parts;
+    presence.typed(bytes);
+    if (viewer.isOver || own.hold(bytes)) return;
+    const { isShown } = session.questions;
+    if (!isShown && own.take(bytes)) return;
+    if (isShown || !own.isLooking) {
+      if (viewer.readOnly) return;
+      if (session.viewers.acted(viewer.id)) void session.resize();
+      if (session.questions.type(viewer.id, bytes, viewer.size)) return;
+    }
+    this.placed(presentation.mode === "paint" ? own.pointer.place(bytes, presentation.painter.offset) : bytes);
+  }
+
+  /** Typed, with reports of the mouse in the cells of what they are about. */
+  placed(bytes: Uint8Array): void {
+    const { session, viewer, shown } = this;
+    const { own, presentation } = this.parts;
+    if (bytes.length === 0 || viewer.isOver) return;
+    if (own.isLooking && !session.questions.isShown) {
+      own.looks(bytes);
+      return;
+    }
+    if (viewer.readOnly) return;
+    presentation.typed();
+    session.typed(viewer.id, bytes, shown.typed);
+  }
+
+  /** The terminal has the focus, or lost it, and says so by itself: programs that asked are told. */
+  focused(on: boolean): void {
+    const { session, viewer, shown } = this;
+    if (viewer.isOver) return;
+    this.parts.presence.focused(on);
+    if (shown.modes.focus && !viewer.readOnly) session.typed(viewer.id, on ? FOCUS_IN : FOCUS_OUT, shown.typed);
+  }
+}

@@ -1,0 +1,16 @@
+/** What a person types while looking back, as keys and text. Pure. */
+import type { ParsedKey } from "../../keys/types.ts";
+
+/** Ctrl+Space is the byte 0, which input events leave unnamed. */
+export function nulKey(raw: Uint8Array): ParsedKey | null {
+  return raw.length === 1 && raw[0] === 0 ? { key: " ", modifiers: ["ctrl"] } : null;
+}
+
+/** The first line of a bracketed paste. */
+export function pastedLine(raw: Uint8Array): string {
+  const text = new TextDecoder()
+    .decode(raw)
+    .replace(/^\x1b\[200~/, "")
+    .replace(/\x1b\[201~$/, "");
+  return text.split(/[\r\n]/, 1)[0] ?? "";
+}
