@@ -29,7 +29,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["compositor", "session", "endpoint", "store"],
   ],
   layout: [
-    ...["base", "protocol", "operations", "platform", "wire", "instance", "keys", "compositor", "session", "endpoint"],
+    ...["base", "protocol", "operations", "platform", "wire", "instance", "compositor", "session", "endpoint"],
     ...["store"],
   ],
   attach: ["protocol", "platform", "wire", "keys"],
