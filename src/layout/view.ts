@@ -200,6 +200,7 @@ export class WindowView implements Shown {
         alternate: own?.alternate ?? frame?.modes.alternate ?? false,
         mouse: frame?.modes.mouse ?? 0,
         first_line: fits ? own.first_line : null,
+        first_col: fits ? own.first_col : 0,
         history: own?.history ?? 0,
         wrapped: fits ? own.wrapped : [],
       };

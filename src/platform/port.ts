@@ -152,6 +152,8 @@ export interface Listeners {
   environment(pid: number): readonly string[];
   /** The sockets in the network of a process; null where they are hidden. */
   listening(pid: number): readonly ListeningSocket[] | null;
+  /** User of the TCP socket whose own end is this address and port; null: there is none, or it is hidden. */
+  userOf(address: string, port: number): number | null;
   /** Those of the sockets that a process holds; null where it may not be looked into. */
   held(pid: number, ids: ReadonlySet<string>): ReadonlySet<string> | null;
 }

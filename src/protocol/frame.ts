@@ -57,6 +57,8 @@ export const PanePlaceSchema = v.object({
   mouse: v.number(),
   /** Logical line of the first row; null on the alternate screen. */
   first_line: v.nullable(v.number()),
+  /** Cell of that line at which the row begins. */
+  first_col: v.number(),
   /** Rows of history above the first one. */
   history: v.number(),
   /** Rows of the pane whose line goes on in the next row. */

@@ -12,12 +12,14 @@ import { GiveBack } from "../platform/memory-release.ts";
 import type { SessionInfo } from "../protocol/session.ts";
 import { historyPlaces } from "../store/history/places.ts";
 import type { Access } from "./auth/access.ts";
+import { mountLogin, mountMe } from "./auth/login-routes.ts";
 import { Tickets } from "./auth/tickets.ts";
 import { mountDocuments } from "./docs/routes.ts";
 import { Lifecycle } from "./ephemeral.ts";
 import { Announcements } from "./hosts/announcements.ts";
 import { Hosts } from "./hosts/session-hosts.ts";
 import { type AppOptions, createApp } from "./http/app.ts";
+import type { Refused } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { recorded } from "./observe/observed-call.ts";
@@ -95,7 +97,12 @@ export function buildGateway(
     webSockets.broadcast(event);
   });
 
+  const refused = (code: string, request: Refused): void => {
+    metrics.refused(code);
+    refusal?.(code, request);
+  };
   const extend: AppOptions["extend"] = (routes) => {
+    mountMe(routes);
     webSockets.mount(routes);
     mountDocuments(routes, options.basePrefix);
     routes.get("/metrics", (c) => {
@@ -110,9 +117,17 @@ export function buildGateway(
     basePrefix: options.basePrefix,
     tickets,
     revoked: (name) => access.revoked(name),
-    refused(code, request) {
-      metrics.refused(code);
-      refusal?.(code, request);
+    refused,
+    before(routes) {
+      mountLogin(routes, {
+        guard: access.guard,
+        login: access.login,
+        refused,
+        happened({ operation, token, peer, result }) {
+          const context = { caller: { kind: "http", id: "login" }, via: { token, peer } };
+          audit?.write({ operation, input: null, context, result, ms: 0 });
+        },
+      });
     },
     ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
     extend,

@@ -26,7 +26,7 @@ describe("wsh token", () => {
     expect(token).toMatch(/^[A-Za-z0-9]{32}$/);
     const listed = JSON.parse(await gateway.ok("token", "list", "--json"));
     expect(listed.find((one: { name: string }) => one.name === "once")).toMatchObject({ access: "operate" });
-    expect(await gateway.ok("token", "list")).toMatch(/^once +operate +all/m);
+    expect(await gateway.ok("token", "list")).toMatch(/^once +token +operate +all/m);
     const state = `${gateway.env.HOME}/.local/state/wsh`;
     for (const name of fs.readdirSync(state, { recursive: true, encoding: "utf8" })) {
       const found = fs.statSync(`${state}/${name}`);

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { Instance } from "../../instance/paths.ts";
 import { readToken } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { durationOf } from "../../protocol/moment.ts";
 import { sessionId } from "../../protocol/names.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
@@ -11,21 +12,26 @@ import { print, printJson, say, table } from "../print.ts";
 interface TokenOptions {
   readonly access?: string;
   readonly session?: string;
+  readonly expires?: string;
   readonly json?: boolean;
 }
 
+/** Shortest life of a token, in ms: less is a mistake. */
+const SHORTEST_LIFE_MS = 1_000;
 const accesses = ["observe", "operate", "admin"] as const;
 
 export function register(program: Command): void {
   program
     .command("token [action] [name]")
-    .usage("[create NAME [--access A] [--session S] | list | revoke NAME]")
+    .usage("[create NAME [--access A] [--session S] [--expires D] | list | revoke NAME]")
     .description(
       "Print the token that clients over TCP send as 'Authorization: Bearer TOKEN'; or create, list and revoke tokens " +
-        "of less access. A new token is shown once; a revoked one is refused at once.",
+        "of less access. A new token is shown once; a revoked one is refused at once. The list has shared links and the " +
+        "browsers that 'wsh open' has logged in, too: revoke ends each of them.",
     )
     .option("--access <access>", "create: observe (look), operate (act as well) or admin (everything)")
     .option("--session <target>", "create: the only session that it opens, also after a rename")
+    .option("--expires <duration>", "create: how long it counts: 90s, 30m, 12h, 7d (default: until it is revoked)")
     .option("--json", "list: as JSON")
     .action(async (action: string | undefined, name: string | undefined, options: TokenOptions, command: Command) => {
       const instance = instanceOf(command);
@@ -36,12 +42,8 @@ export function register(program: Command): void {
           return create(instance, required(name, "create"), options);
         case "list":
           return list(instance, options.json === true);
-        case "revoke": {
-          const { revokeToken } = await import("../../instance/secrets/named-tokens.ts");
-          const revoked = required(name, "revoke");
-          await recorded(instance, "token.revoke", { name: revoked }, () => revokeToken(instance, revoked));
-          return say(`Token '${name}' revoked.\n`);
-        }
+        case "revoke":
+          return revoke(instance, required(name, "revoke"));
         default:
           throw new UsageError(`unknown action '${action}'`, "Use create, list or revoke.");
       }
@@ -63,16 +65,44 @@ function printOwn(instance: Instance): Promise<void> {
   return print(`${token}\n`);
 }
 
-async function create(instance: Instance, name: string, { access, session }: TokenOptions): Promise<void> {
+async function create(instance: Instance, name: string, { access, session, expires }: TokenOptions): Promise<void> {
   const held = accesses.find((one) => one === (access ?? "operate"));
   if (held === undefined) throw new UsageError(`unknown access '${access}'`, `Use ${accesses.join(", ")}.`);
   const { createToken } = await import("../../instance/secrets/named-tokens.ts");
-  const wanted = { name, access: held, session };
+  const wanted = { name, access: held, session, ...(expires === undefined ? {} : { expiresAt: endOf(expires) }) };
   await print(`${await recorded(instance, "token.create", wanted, () => createToken(instance, wanted))}\n`);
 }
 
+async function revoke(instance: Instance, name: string): Promise<void> {
+  const [{ revokeToken }, { revokeDevice }] = await Promise.all([
+    import("../../instance/secrets/named-tokens.ts"),
+    import("../../instance/secrets/devices.ts"),
+  ]);
+  let what = "Browser";
+  await recorded(instance, "token.revoke", { name }, async () => {
+    if (await revokeDevice(instance, name)) return;
+    await revokeToken(instance, name);
+    what = "Token";
+  });
+  return say(`${what} '${name}' revoked.\n`);
+}
+
+/** When something ends that counts for a while, in ms since 1970. @throws UsageError */
+export function endOf(duration: string): number {
+  const ms = durationOf(duration);
+  if (ms === null || ms < SHORTEST_LIFE_MS) {
+    throw new UsageError(`'${duration}' is no time from now`, "Give a number and s, m, h, d or w: 30m, 12h, 7d.");
+  }
+  return Date.now() + ms;
+}
+
 /** Performs the action, and records it where calls are recorded. */
-async function recorded<T>(instance: Instance, operation: string, input: object, act: () => Promise<T>): Promise<T> {
+export async function recorded<T>(
+  instance: Instance,
+  operation: string,
+  input: object,
+  act: () => Promise<T>,
+): Promise<T> {
   const [{ directAudit, directly }, { loadSettings }] = await Promise.all([
     import("../../instance/audit/direct-audit.ts"),
     import("../../instance/settings/settings.ts"),
@@ -92,22 +122,29 @@ async function recorded<T>(instance: Instance, operation: string, input: object,
 }
 
 async function list(instance: Instance, json: boolean): Promise<void> {
-  const [{ readTokens }, { listSessions }] = await Promise.all([
+  const [{ hasExpired, readTokens }, { devices }, { listSessions }] = await Promise.all([
     import("../../instance/secrets/named-tokens.ts"),
+    import("../../instance/secrets/devices.ts"),
     import("../../instance/registry/registry.ts"),
   ]);
-  const tokens = readTokens(instance).map(({ digest: _, ...token }) => token);
-  if (json) return printJson(tokens);
-  if (tokens.length === 0) return say("No tokens but the instance's own.\n");
+  const tokens = readTokens(instance)
+    .filter((token) => !hasExpired(token, Date.now()))
+    .map(({ digest: _, share, ...token }) => ({ ...token, kind: share === true ? "share" : "token" }));
+  const browsers = devices.read(instance).map(({ name, origin, created_at, used_at }) => {
+    return { name, kind: "browser", access: "admin" as const, created_at, used_at, origin };
+  });
+  if (json) return printJson([...tokens, ...browsers]);
+  if (tokens.length + browsers.length === 0) return say("No tokens but the instance's own.\n");
   const names = new Map(
     listSessions(instance).flatMap(({ session, name }) => (session === null ? [] : [[sessionId(session), name]])),
   );
   const shown = (session: string): string => `${names.get(session) ?? "gone"} (${session})`;
-  const rows = tokens.map(({ name, access, session, created_at }) => [
-    name,
-    access,
-    session === undefined ? "all" : shown(session),
-    new Date(created_at).toISOString(),
-  ]);
-  await print(table([["NAME", "ACCESS", "SESSIONS", "CREATED"], ...rows]));
+  const at = (ms: number | undefined): string => (ms === undefined ? "never" : new Date(ms).toISOString());
+  const rows = [
+    ...tokens.map(({ name, kind, access, session, created_at, expires_at }) => {
+      return [name, kind, access, session === undefined ? "all" : shown(session), at(created_at), at(expires_at)];
+    }),
+    ...browsers.map(({ name, kind, access, created_at }) => [name, kind, access, "all", at(created_at), "never"]),
+  ];
+  await print(table([["NAME", "KIND", "ACCESS", "SESSIONS", "CREATED", "ENDS"], ...rows]));
 }

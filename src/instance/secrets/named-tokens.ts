@@ -1,19 +1,16 @@
 /**
  * Tokens that a person has made for programs, beside the instance's own: each has a name, an access, and perhaps one
- * session, whose id it is bound to. Only digests are kept, in a file that nobody else can read, replaced whole, so that a reader never sees half
- * of it. The token itself is shown once, when it is made.
+ * session, whose id it is bound to, and perhaps an end. Only digests are kept. The token itself is shown once, when it
+ * is made.
  */
-import fs from "node:fs";
 import { join } from "node:path";
 import * as v from "valibot";
 import { WshError } from "../../protocol/errors.ts";
 import { checkTag, paneId, parseTarget, sessionId } from "../../protocol/names.ts";
-import { withLock } from "../lock.ts";
-import { checkOwnFile } from "../owned-files.ts";
-import { type Instance, prepareStateDir } from "../paths.ts";
-import { refused } from "../refused.ts";
+import type { Instance } from "../paths.ts";
 import { findSession } from "../registry/registry.ts";
 import { randomToken } from "./own-secrets.ts";
+import { PrivateList } from "./private-list.ts";
 
 /** Named tokens of an instance: far more than a person keeps track of; each costs a comparison a request. */
 const MAX_TOKENS = 100;
@@ -29,28 +26,26 @@ const StoredTokenSchema = v.object({
   session: v.optional(v.pipe(v.string(), v.transform(currentId))),
   /** Milliseconds since 1970. */
   created_at: v.number(),
+  /** When it ends, in the same; absent: it lasts. */
+  expires_at: v.optional(v.number()),
+  /** A link to a session that others were given (`wsh share`). */
+  share: v.optional(v.literal(true)),
 });
 export type StoredToken = v.InferOutput<typeof StoredTokenSchema>;
 
+const tokens = new PrivateList<StoredToken>(
+  (instance) => join(instance.stateDir, `${instance.fileName}.tokens.json`),
+  StoredTokenSchema,
+  "tokens",
+);
+
 export function tokensFile(instance: Instance): string {
-  return join(instance.stateDir, `${instance.fileName}.tokens.json`);
+  return tokens.path(instance);
 }
 
 /** @throws WshError unsafe_path when the file is not ours alone or not understood: then no named token is good */
 export function readTokens(instance: Instance): readonly StoredToken[] {
-  const path = tokensFile(instance);
-  if (!checkOwnFile(path)) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(fs.readFileSync(path, "utf8"));
-  } catch {
-    value = null;
-  }
-  const parsed = v.safeParse(v.array(StoredTokenSchema), value);
-  if (parsed.success) return parsed.output;
-  throw new WshError("unsafe_path", `${path} does not hold tokens`, {
-    hint: "Delete the file and create the tokens anew.",
-  });
+  return tokens.read(instance);
 }
 
 export interface NewToken {
@@ -58,30 +53,46 @@ export interface NewToken {
   readonly access: StoredToken["access"];
   /** Target of the only session that it is to open. */
   readonly session?: string | undefined;
+  /** When it ends, in ms since 1970; absent: it lasts. */
+  readonly expiresAt?: number | undefined;
+  readonly share?: boolean | undefined;
 }
 
 /**
  * @returns the token, which cannot be read again
  * @throws WshError invalid_tag (its name), session_not_found, invalid_request
  */
-export async function createToken(instance: Instance, { name, access, session }: NewToken): Promise<string> {
+export async function createToken(
+  instance: Instance,
+  { name, access, session, expiresAt, share }: NewToken,
+): Promise<string> {
   checkTag(name);
   const only = session === undefined ? {} : { session: limitTo(instance, session) };
   if (reserved.has(name)) throw new WshError("invalid_request", `'${name}' is not free as a token's name`);
   const token = randomToken();
-  await change(instance, (tokens) => {
-    if (tokens.some((known) => known.name === name)) {
+  const now = Date.now();
+  await tokens.change(instance, (all) => {
+    const living = all.filter((each) => !hasExpired(each, now));
+    if (living.some((known) => known.name === name)) {
       throw new WshError("invalid_request", `there is a token '${name}' already`, {
         hint: `Revoke it first: wsh token revoke ${name}`,
       });
     }
-    if (tokens.length >= MAX_TOKENS) {
+    if (living.length >= MAX_TOKENS) {
       throw new WshError("resource_limit_reached", `there are ${MAX_TOKENS} tokens`, { hint: "Revoke some first." });
     }
     const digest = new Bun.CryptoHasher("sha256").update(token).digest("hex");
-    return [...tokens, { name, digest, access, ...only, created_at: Date.now() }];
+    const rest = {
+      ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+      ...(share === true ? { share } : {}),
+    };
+    return [...living, { name, digest, access, ...only, created_at: now, ...rest }];
   });
   return token;
+}
+
+export function hasExpired({ expires_at }: Pick<StoredToken, "expires_at">, now: number): boolean {
+  return expires_at !== undefined && expires_at <= now;
 }
 
 /** The id of the session that a target names now. */
@@ -101,29 +112,9 @@ function currentId(stored: string): string {
 
 /** @throws WshError invalid_request when there is none of that name */
 export async function revokeToken(instance: Instance, name: string): Promise<void> {
-  await change(instance, (tokens) => {
-    const kept = tokens.filter((token) => token.name !== name);
-    if (kept.length < tokens.length) return kept;
+  await tokens.change(instance, (all) => {
+    const kept = all.filter((token) => token.name !== name);
+    if (kept.length < all.length) return kept;
     throw new WshError("invalid_request", `there is no token '${name}'`, { hint: "wsh token list shows them." });
-  });
-}
-
-async function change(
-  instance: Instance,
-  edit: (tokens: readonly StoredToken[]) => readonly StoredToken[],
-): Promise<void> {
-  prepareStateDir(instance);
-  const path = tokensFile(instance);
-  await withLock(`${path}.lock`, async () => {
-    const text = `${JSON.stringify(edit(readTokens(instance)), null, 2)}\n`;
-    const temporary = `${path}.${process.pid}.${randomToken(8)}`;
-    try {
-      fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
-      fs.renameSync(temporary, path);
-    } catch (error) {
-      throw refused(`${path} cannot be written`, error);
-    } finally {
-      fs.rmSync(temporary, { force: true });
-    }
   });
 }

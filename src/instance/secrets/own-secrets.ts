@@ -16,6 +16,8 @@ import { refused } from "../refused.ts";
 /** 32 characters of 62 are 190 bits. */
 const tokenLength = 32;
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+/** Characters of 36 in the page's name: nobody guesses 83 bits. */
+const PAGE_NAME_LENGTH = 16;
 /** Shortest token that is accepted from a file that another program wrote, in characters (docs/security.md, Tokens). */
 const shortestToken = 16;
 
@@ -44,6 +46,18 @@ export function ensureToken(instance: Instance): string {
 /** Returns the key of the audit log's digests, made now if there was none: without it no input can be guessed. */
 export function ensureAuditKey(instance: Instance): string {
   return ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.audit.key`));
+}
+
+/**
+ * The name by which a browser on this machine reaches the instance's page: random, so that what else is served at a port
+ * of this machine has another origin. Browsers take every name under `localhost` for this machine.
+ */
+export function pageHost(instance: Instance): string {
+  const random = ensureSecret(instance, join(instance.stateDir, `${instance.fileName}.page-name`));
+  return `wsh-${random
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "")
+    .slice(0, PAGE_NAME_LENGTH)}.localhost`;
 }
 
 function readSecret(path: string): string | null {

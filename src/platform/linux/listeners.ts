@@ -23,6 +23,8 @@ export const procListeners: Listeners = {
     // Without IPv6 in the kernel there is no second table.
     return four === null ? null : [...listening(four), ...listening(readText(`/proc/${pid}/net/tcp6`) ?? "")];
   },
+  userOf: (address, port) =>
+    userIn(readText("/proc/net/tcp") ?? "", address, port) ?? userIn(readText("/proc/net/tcp6") ?? "", address, port),
   held: heldSockets,
 };
 
@@ -104,6 +106,23 @@ export function listening(table: string): ListeningSocket[] {
     });
   }
   return sockets;
+}
+
+/** User of the socket in /proc/net/tcp or tcp6 whose local address this is; null: none there. */
+export function userIn(table: string, address: string, port: number): number | null {
+  const wanted = bareIPv4(address);
+  for (const line of table.split("\n").slice(1)) {
+    const [, local = "", , state, , , , user = ""] = line.trim().split(/\s+/);
+    const colon = local.lastIndexOf(":");
+    if (state === LISTEN || Number.parseInt(local.slice(colon + 1), 16) !== port) continue;
+    if (bareIPv4(addressOf(local.slice(0, colon))) === wanted) return Number(user);
+  }
+  return null;
+}
+
+/** An IPv4 address that came over an IPv6 socket is the same address. */
+function bareIPv4(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
 /** The kernel prints an address as words in the machine's own byte order: little endian wherever Bun runs. */

@@ -2,10 +2,11 @@
 import os from "node:os";
 import type { Logger } from "../../instance/log/log.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { ensureToken } from "../../instance/secrets/own-secrets.ts";
+import { ensureToken, pageHost } from "../../instance/secrets/own-secrets.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { type Bind, hostName, isLoopback } from "../http/address.ts";
 import type { GuardPolicy } from "./guard.ts";
+import { Login } from "./login.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { TokenStore } from "./token-store.ts";
 
@@ -32,6 +33,8 @@ export interface AccessOptions {
 export interface Access extends Disposable {
   readonly guard: GuardPolicy;
   readonly rateLimit: RateLimit | null;
+  /** Null: nobody needs to log in, or nobody can. */
+  readonly login: Login | null;
   /** Aborts when the token of this name is revoked. */
   revoked(tokenName: string): AbortSignal;
 }
@@ -41,12 +44,15 @@ export function createAccess(options: AccessOptions): Access {
   const tokens = tokensOf(options);
   const rate = options.rateLimit > 0 ? options.rateLimit : isExposed(options.bind) ? EXPOSED_RATE : 0;
   const never = new AbortController().signal;
+  const login =
+    tokens instanceof TokenStore ? new Login({ instance: options.instance, devices: () => tokens.devices }) : null;
   return {
     guard: {
       ...hostNamesOf(options),
       corsOrigins: new Set(options.corsOrigins),
-      tokens: () => (tokens === null ? null : tokens === "none" ? [] : tokens.all()),
+      tokens: () => (tokens === null ? null : tokens === "none" ? [] : [...tokens.all(), ...(login?.tokens() ?? [])]),
     },
+    login,
     rateLimit: rate === 0 ? null : new RateLimit(rate),
     revoked: (name) => (tokens instanceof TokenStore ? tokens.revoked(name) : never),
     [Symbol.dispose]() {
@@ -80,10 +86,11 @@ function tokensOf(options: AccessOptions): TokenStore | "none" | null {
 }
 
 /** Names that this server answers to: a page whose name was pointed here has another (DNS rebinding). */
-function hostNamesOf({ bind, hostname }: AccessOptions): Pick<GuardPolicy, "hostNames" | "anyAddress"> {
+function hostNamesOf({ bind, hostname, instance }: AccessOptions): Pick<GuardPolicy, "hostNames" | "anyAddress"> {
   const names = new Set(["127.0.0.1", "localhost", "[::1]"]);
   if (bind === null) return { hostNames: names, anyAddress: false };
   names.add(hostName(bind.host));
+  names.add(pageHost(instance));
   if (isExposed(bind)) for (const name of [hostname, os.hostname()]) names.add(name.toLowerCase());
   return { hostNames: names, anyAddress: bind.host === "0.0.0.0" || bind.host === "::" };
 }

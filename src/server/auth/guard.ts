@@ -16,6 +16,8 @@ export type Verdict =
       readonly tokenId?: string;
       /** Id of the only session that it opens. */
       readonly session?: string;
+      /** When the token ends, in ms since 1970. */
+      readonly expiresAt?: number;
     }
   | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
 
@@ -29,6 +31,8 @@ export interface KnownToken {
   readonly access: Access;
   /** When set, the id of the only session that the token opens. */
   readonly session?: string;
+  /** When it ends, in ms since 1970; absent: it lasts. */
+  readonly expiresAt?: number;
 }
 
 export interface GuardPolicy {
@@ -109,5 +113,6 @@ export function checkToken(policy: GuardPolicy, headers: Headers): Verdict {
     tokenName: held.name,
     tokenId: `${held.name}:${held.digest.toHex().slice(0, TOKEN_ID_LENGTH)}`,
     ...(held.session === undefined ? {} : { session: held.session }),
+    ...(held.expiresAt === undefined ? {} : { expiresAt: held.expiresAt }),
   };
 }

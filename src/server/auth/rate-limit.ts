@@ -1,6 +1,6 @@
 /**
- * Limits requests per peer address: a bucket of N tokens that fills at N a second. Pure bookkeeping over a clock. A
- * full bucket is forgotten, so only addresses that sent requests in the last second are remembered; past the limit of
+ * Limits requests per peer address: a bucket of tokens that fills steadily. Pure bookkeeping over a clock. A
+ * full bucket is forgotten, so only addresses that sent requests lately are remembered; past the limit of
  * addresses the rest share one bucket.
  */
 
@@ -16,34 +16,42 @@ interface Bucket {
 export class RateLimit {
   private readonly buckets = new Map<string, Bucket>();
 
-  /** @param perSecond requests per second, and the largest burst */
+  /**
+   * @param perSecond requests per second
+   * @param burst the most at once
+   */
   constructor(
     private readonly perSecond: number,
     private readonly now: () => number = () => performance.now(),
+    private readonly burst = perSecond,
   ) {}
 
   /** Takes one request. @returns seconds to wait (at least 1) when there is none left, else null */
   take(address: string): number | null {
-    const bucket = this.bucketOf(address);
-    if (bucket.tokens >= 1) {
-      bucket.tokens--;
-      return null;
-    }
-    return Math.max(1, Math.ceil((1 - bucket.tokens) / this.perSecond));
+    const wait = this.wait(address);
+    if (wait === null) this.bucketOf(address).tokens--;
+    return wait;
+  }
+
+  /** As `take`, and takes none. */
+  wait(address: string): number | null {
+    const { tokens } = this.bucketOf(address);
+    return tokens >= 1 ? null : Math.max(1, Math.ceil((1 - tokens) / this.perSecond));
   }
 
   private bucketOf(address: string): Bucket {
     const now = this.now();
     if (this.buckets.size >= MAX_ADDRESSES) this.forgetFull(now);
     const key = this.buckets.has(address) || this.buckets.size < MAX_ADDRESSES ? address : SHARED;
-    const bucket = this.buckets.get(key) ?? { tokens: this.perSecond, at: now };
-    bucket.tokens = Math.min(this.perSecond, bucket.tokens + ((now - bucket.at) / 1000) * this.perSecond);
+    const bucket = this.buckets.get(key) ?? { tokens: this.burst, at: now };
+    bucket.tokens = Math.min(this.burst, bucket.tokens + ((now - bucket.at) / 1000) * this.perSecond);
     bucket.at = now;
     this.buckets.set(key, bucket);
     return bucket;
   }
 
   private forgetFull(now: number): void {
-    for (const [address, { at }] of this.buckets) if (now - at > 1000) this.buckets.delete(address);
+    for (const [address, { at }] of this.buckets)
+      if (now - at > (1000 * this.burst) / this.perSecond) this.buckets.delete(address);
   }
 }

@@ -1,5 +1,6 @@
 /** Paths of the HTTP API that are not operations, as the OpenAPI document describes them. */
 import type { JsonSchema } from "../../operations/json-schema.ts";
+import { loginPaths } from "./login-paths.ts";
 
 const session: JsonSchema = {
   name: "name",
@@ -55,6 +56,7 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
     },
     { security: [] },
   ),
+  ...loginPaths,
   "/auth/ws-ticket": {
     post: {
       operationId: "createTicket",

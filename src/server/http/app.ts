@@ -22,6 +22,8 @@ export interface AppOptions extends AdmissionOptions {
   readonly call: Call;
   /** Path before every route ("/p"), "" for none. */
   readonly basePrefix: string;
+  /** Mounts what takes no token, and checks its callers itself. */
+  readonly before?: (app: Hono<AppEnv>) => void;
   /** Mounts what is not an operation (WebSocket, MCP, documentation) behind the same checks. */
   readonly extend?: (app: Hono<AppEnv>) => void;
 }
@@ -66,6 +68,7 @@ function createRoutes(options: AppOptions): Hono<AppEnv> {
   );
   app.get("/health", (c) => c.json({ status: "ok" }));
   if (options.guard.corsOrigins.size > 0) app.use(allowOrigins(options.guard.corsOrigins));
+  options.before?.(app);
   app.use(admission(options));
   app.use(
     bodyLimit({

@@ -8,6 +8,7 @@ export interface RequestOrigin {
   readonly listener: "unix" | "tcp";
   /** Peer address, for rate limits and the audit log; null on the Unix socket. */
   readonly peer: string | null;
+  readonly peerPort: number | null;
   readonly server: Bun.Server<WebSocketEndpoint>;
 }
 

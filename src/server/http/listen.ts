@@ -27,7 +27,7 @@ export function listenUnix(path: string, app: Hono<AppEnv>, handlers: SocketHand
     unix: path,
     maxRequestBodySize: MAX_READ_BYTES,
     fetch: (request: Request, server: Bun.Server<WebSocketEndpoint>) =>
-      app.fetch(request, { listener: "unix", peer: null, server } satisfies RequestOrigin),
+      app.fetch(request, { listener: "unix", peer: null, peerPort: null, server } satisfies RequestOrigin),
     websocket: handlers.websocket,
   });
 }
@@ -45,12 +45,10 @@ export function listenTcp(
       port: bind.port,
       idleTimeout: TCP_IDLE_S,
       maxRequestBodySize: MAX_READ_BYTES,
-      fetch: (request: Request, server: Bun.Server<WebSocketEndpoint>) =>
-        app.fetch(request, {
-          listener: "tcp",
-          peer: server.requestIP(request)?.address ?? null,
-          server,
-        } satisfies RequestOrigin),
+      fetch(request: Request, server: Bun.Server<WebSocketEndpoint>) {
+        const { address: peer = null, port: peerPort = null } = server.requestIP(request) ?? {};
+        return app.fetch(request, { listener: "tcp", peer, peerPort, server } satisfies RequestOrigin);
+      },
       ...(tls === null ? {} : { tls: { cert: tls.certPem, key: tls.keyPem } }),
       websocket: handlers.websocket,
     });

@@ -8,6 +8,7 @@ import type { AuditLog } from "../../instance/audit/audit-log.ts";
 import type { Call, CallContext } from "../../operations/call.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { LifecycleEvent } from "../../protocol/events.ts";
+import { browserKind } from "../auth/login-routes.ts";
 import type { Tickets } from "../auth/tickets.ts";
 import type { Host } from "../hosts/session-host.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
@@ -158,8 +159,8 @@ function requireUpgrade(c: AppContext): void {
 /** What people call the page that looks on: its token, or its browser. */
 function viewerName(c: AppContext): string {
   const { tokenName } = c.get("verdict");
-  if (!nameless.has(tokenName)) return tokenName;
-  return /\b(Firefox|Edg|Chrome|Safari)\//.exec(c.req.header("user-agent") ?? "")?.[1] ?? "a page";
+  if (nameless.has(tokenName)) return browserKind(c.req.header("user-agent") ?? "");
+  return tokenName.replace(/^device:/, "");
 }
 
 function wsContext(c: AppContext): Omit<CallContext, "signal"> {

@@ -5,6 +5,8 @@ import { storedRow } from "./xterm-row.ts";
 export interface RowLines {
   /** Logical line of the first row; null on the alternate screen, whose rows are in no history. */
   readonly first_line: number | null;
+  /** Cell of that line at which the row begins. */
+  readonly first_col: number;
   /** Rows of history above the first one. */
   readonly history: number;
   /** Rows whose line goes on in the next row. */
@@ -18,6 +20,7 @@ export function rowLines({ terminal, hot, history, alternate }: StoredSource): R
   for (let y = 1; y < terminal.rows; y++) {
     if (storedRow(buffer, buffer.baseY + y).isWrapped) wrapped.push(y - 1);
   }
-  if (alternate) return { first_line: null, history: 0, wrapped };
-  return { first_line: hot.position(0, 0).line, history: history.rows + hot.above, wrapped };
+  if (alternate) return { first_line: null, first_col: 0, history: 0, wrapped };
+  const { line: first_line, col: first_col } = hot.position(0, 0);
+  return { first_line, first_col, history: history.rows + hot.above, wrapped };
 }

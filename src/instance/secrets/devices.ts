@@ -1,0 +1,69 @@
+/**
+ * Browsers that a person has let in (`wsh open`): each has a key of its own, of which only the public half is kept here,
+ * and counts only on the origin on which it was registered, since whoever serves another one later owns what is stored
+ * there. A browser has the access of its person.
+ */
+import { join } from "node:path";
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+import type { Instance } from "../paths.ts";
+import { randomToken } from "./own-secrets.ts";
+import { PrivateList } from "./private-list.ts";
+
+/** Devices of an instance: far more than a person has browsers. The one that was used longest ago makes room. */
+const MAX_DEVICES = 50;
+/** Characters of a device's id. */
+const ID_LENGTH = 12;
+/** Interval between two notes of when a device was used, in ms: a person looks for days. */
+const NOTE_MS = 3_600_000;
+
+const DeviceSchema = v.object({
+  id: v.string(),
+  /** `chrome-1`, as people call it. */
+  name: v.string(),
+  origin: v.string(),
+  /** P-256, the uncompressed point, in base64. */
+  key: v.string(),
+  /** Milliseconds since 1970. */
+  created_at: v.number(),
+  used_at: v.number(),
+});
+export type Device = v.InferOutput<typeof DeviceSchema>;
+
+export const devices = new PrivateList<Device>(
+  (instance) => join(instance.stateDir, `${instance.fileName}.devices.json`),
+  DeviceSchema,
+  "devices",
+);
+
+/** @param kind what the browser calls itself: `chrome` */
+export async function addDevice(
+  instance: Instance,
+  { kind, origin, key }: { readonly kind: string; readonly origin: string; readonly key: string },
+): Promise<Device> {
+  const now = Date.now();
+  let added: Device | undefined;
+  await devices.change(instance, (known) => {
+    const kept = known.toSorted((a, b) => b.used_at - a.used_at).slice(0, MAX_DEVICES - 1);
+    const numbers = kept.map(({ name }) => (name.startsWith(`${kind}-`) ? Number(name.slice(kind.length + 1)) : 0));
+    const name = `${kind}-${Math.max(0, ...numbers) + 1}`;
+    added = { id: randomToken(ID_LENGTH), name, origin, key, created_at: now, used_at: now };
+    return [...kept, added];
+  });
+  if (added === undefined) throw new WshError("internal_error", "the device was not kept");
+  return added;
+}
+
+/** Notes that a device was used, if the last note is old. */
+export async function noteUse(instance: Instance, { id, used_at }: Device): Promise<void> {
+  const now = Date.now();
+  if (now - used_at < NOTE_MS) return;
+  await devices.change(instance, (known) => known.map((each) => (each.id === id ? { ...each, used_at: now } : each)));
+}
+
+/** @returns whether there was one of that name */
+export async function revokeDevice(instance: Instance, name: string): Promise<boolean> {
+  if (!devices.read(instance).some((each) => each.name === name)) return false;
+  await devices.change(instance, (known) => known.filter((each) => each.name !== name));
+  return true;
+}

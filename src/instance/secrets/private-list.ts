@@ -1,0 +1,60 @@
+/**
+ * A list in a file that nobody else can read or write, replaced whole under a lock, so that a reader never sees half of
+ * it. A file that is not ours alone, or that is not understood, is refused: then nothing in it is good.
+ */
+import fs from "node:fs";
+import * as v from "valibot";
+import { WshError } from "../../protocol/errors.ts";
+import { withLock } from "../lock.ts";
+import { checkOwnFile } from "../owned-files.ts";
+import { type Instance, prepareStateDir } from "../paths.ts";
+import { refused } from "../refused.ts";
+import { randomToken } from "./own-secrets.ts";
+
+export class PrivateList<T> {
+  /** @param what what the file holds, for messages */
+  constructor(
+    private readonly pathIn: (instance: Instance) => string,
+    private readonly schema: v.GenericSchema<unknown, T>,
+    private readonly what: string,
+  ) {}
+
+  path(instance: Instance): string {
+    return this.pathIn(instance);
+  }
+
+  /** @throws WshError unsafe_path */
+  read(instance: Instance): readonly T[] {
+    const path = this.pathIn(instance);
+    if (!checkOwnFile(path)) return [];
+    let value: unknown;
+    try {
+      value = JSON.parse(fs.readFileSync(path, "utf8"));
+    } catch {
+      value = null;
+    }
+    const parsed = v.safeParse(v.array(this.schema), value);
+    if (parsed.success) return parsed.output;
+    throw new WshError("unsafe_path", `${path} does not hold ${this.what}`, {
+      hint: `Delete the file and create the ${this.what} anew.`,
+    });
+  }
+
+  /** @throws WshError unsafe_path, what `edit` throws, or why the file cannot be written */
+  async change(instance: Instance, edit: (list: readonly T[]) => readonly T[]): Promise<void> {
+    prepareStateDir(instance);
+    const path = this.pathIn(instance);
+    await withLock(`${path}.lock`, async () => {
+      const text = `${JSON.stringify(edit(this.read(instance)), null, 2)}\n`;
+      const temporary = `${path}.${process.pid}.${randomToken(8)}`;
+      try {
+        fs.writeFileSync(temporary, text, { mode: 0o600, flag: "wx" });
+        fs.renameSync(temporary, path);
+      } catch (error) {
+        throw refused(`${path} cannot be written`, error);
+      } finally {
+        fs.rmSync(temporary, { force: true });
+      }
+    });
+  }
+}

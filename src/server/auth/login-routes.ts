@@ -1,0 +1,171 @@
+/**
+ * `/auth`: how a browser logs in, and what a caller's credential is (docs/protocol.md, Login). The steps of a login take
+ * no token, so each looks at who asks first: the name and origin of the page, on Linux the user at the other end, and
+ * how often that address was wrong.
+ */
+import type { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import * as v from "valibot";
+import { platform } from "../../platform/platform.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parse } from "../../protocol/parse.ts";
+import { isLoopback } from "../http/address.ts";
+import { BODY_MS, readBody } from "../http/body.ts";
+import type { AppContext, AppEnv, Refused } from "../http/context.ts";
+import { errorResponse } from "../http/request.ts";
+import { checkOrigin, type GuardPolicy } from "./guard.ts";
+import { BEARER_MS, type Login } from "./login.ts";
+import { RateLimit } from "./rate-limit.ts";
+import { deviceToken } from "./token-store.ts";
+
+/** Wrong tries of an address: at most this many at once, and as many in a minute. */
+const WRONG_TRIES = 5;
+const MINUTE_S = 60;
+/** Longest body of a step, in bytes: a key and some names. */
+const MAX_BODY_BYTES = 8 * 1024;
+
+const short = v.pipe(v.string(), v.maxLength(128));
+const DeviceSchema = v.object({ code: short, key: v.pipe(v.string(), v.maxLength(256)) });
+const ChallengeSchema = v.object({ device: short });
+const AnswerSchema = v.object({ device: short, nonce: short, signature: v.pipe(v.string(), v.maxLength(256)) });
+
+/** A step of a login, for the audit log. */
+export interface LoginStep {
+  readonly operation: "login.code" | "login.device" | "login.session";
+  readonly token: string;
+  readonly peer: string | null;
+  readonly result: string;
+}
+
+export interface LoginRoutesOptions {
+  readonly guard: GuardPolicy;
+  /** Null: nobody needs to log in, or nobody can. */
+  readonly login: Login | null;
+  readonly happened: (step: LoginStep) => void;
+  readonly refused?: (code: string, request: Refused) => void;
+}
+
+/** Mounted before admission: these callers have no token yet. */
+export function mountLogin(app: Hono<AppEnv>, options: LoginRoutesOptions): void {
+  const wrong = new RateLimit(WRONG_TRIES / MINUTE_S, undefined, WRONG_TRIES);
+  const step = (path: string, act: (c: AppContext, login: Login) => Promise<Response>): void => {
+    app.post(
+      path,
+      bodyLimit({
+        maxSize: MAX_BODY_BYTES,
+        onError: (c) => errorResponse(new WshError("payload_too_large", "the body is over 8 KiB"), c.req.path),
+      }),
+      readBody(BODY_MS, errorResponse),
+      async (c) => {
+        try {
+          return await act(c, required(options.login));
+        } catch (thrown) {
+          const { code } = WshError.from(thrown);
+          options.refused?.(code, { method: "POST", path: c.req.path, peer: c.env.peer });
+          throw thrown;
+        }
+      },
+    );
+  };
+  const attempt = async <T>(c: AppContext, act: () => Promise<T>): Promise<T> => {
+    const address = c.env.peer ?? "unknown";
+    const wait = wrong.wait(address);
+    if (wait !== null) throw new WshError("rate_limited", "too many wrong tries", { retry_after_s: wait });
+    try {
+      return await act();
+    } catch (thrown) {
+      if (WshError.from(thrown).code === "auth_invalid") wrong.take(address);
+      throw thrown;
+    }
+  };
+
+  step("/auth/code", async (c, login) => {
+    if (c.env.listener !== "unix") throw new WshError("access_denied", "login codes are made over the Unix socket");
+    const minted = login.mint();
+    options.happened({ operation: "login.code", token: "socket", peer: null, result: "ok" });
+    return c.json(minted);
+  });
+  step("/auth/device", async (c, login) => {
+    const origin = ownOrigin(options.guard, c);
+    const given = parse(DeviceSchema, await jsonOf(c));
+    requireOwnUser(c);
+    const kind = browserKind(c.req.header("user-agent") ?? "");
+    const device = await attempt(c, () => login.register({ ...given, kind, origin }));
+    options.happened({ operation: "login.device", token: deviceToken(device), peer: c.env.peer, result: "ok" });
+    return c.json({ device: device.id, name: device.name }, 201);
+  });
+  step("/auth/challenge", async (c, login) => {
+    ownOrigin(options.guard, c);
+    return c.json({ nonce: login.challenge(parse(ChallengeSchema, await jsonOf(c)).device) });
+  });
+  step("/auth/session", async (c, login) => {
+    const origin = ownOrigin(options.guard, c);
+    const given = parse(AnswerSchema, await jsonOf(c));
+    const { token, device } = await attempt(c, () => login.answer({ ...given, origin }));
+    options.happened({ operation: "login.session", token: deviceToken(device), peer: c.env.peer, result: "ok" });
+    return c.json({ token, expires_in_s: BEARER_MS / 1000, access: "admin", name: device.name });
+  });
+}
+
+/** What the caller's credential is: mounted behind admission. */
+export function mountMe(app: Hono<AppEnv>): void {
+  app.get("/auth/me", (c) => {
+    const { tokenName: name, access, session = null, expiresAt: expires_at = null } = c.get("verdict");
+    return c.json({ name, access, session, expires_at });
+  });
+}
+
+function required(login: Login | null): Login {
+  if (login !== null) return login;
+  throw new WshError("invalid_request", "this server asks nobody to log in", {
+    hint: "It runs with --no-auth, or serves no TCP.",
+  });
+}
+
+/** The origin of the page that asks, which is ours. @throws WshError host_not_allowed, origin_not_allowed */
+function ownOrigin(guard: GuardPolicy, c: AppContext): string {
+  const foreign = checkOrigin(guard, { get: (name) => c.req.header(name) ?? null });
+  if (foreign !== null && !foreign.ok) throw new WshError(foreign.code, foreign.message);
+  const origin = c.req.header("origin");
+  const host = c.req.header("host");
+  if (origin === undefined || host === undefined || origin.toLowerCase().replace(/^https?:\/\//, "") !== host) {
+    throw new WshError("origin_not_allowed", "only a page of this server logs in");
+  }
+  return origin;
+}
+
+/**
+ * A code that stood in an argument list counts only for a program of this user: anybody on this machine can read it.
+ * @throws WshError auth_invalid
+ */
+function requireOwnUser(c: AppContext): void {
+  const { peer, peerPort } = c.env;
+  if (peer === null || peerPort === null || !isLoopback(peer.replace(/^::ffff:/, ""))) {
+    throw new WshError("auth_invalid", `a login code does not count from ${peer ?? "here"}`, {
+      hint: "Log in on this machine, or over ssh -L; `wsh share` lets others in.",
+    });
+  }
+  const { listeners } = platform();
+  if (listeners === null) return;
+  const user = listeners.userOf(peer, peerPort);
+  if (user === process.getuid?.()) return;
+  const whose = user === null ? "nobody who is known" : `user ${user}`;
+  throw new WshError(
+    "auth_invalid",
+    `the browser's connection belongs to ${whose}: a login code is for its user alone`,
+  );
+}
+
+async function jsonOf(c: AppContext): Promise<unknown> {
+  try {
+    return await c.req.json();
+  } catch {
+    throw new WshError("invalid_request", "the body is not JSON");
+  }
+}
+
+/** What the browser calls itself, in one word. */
+export function browserKind(agent: string): string {
+  const found = /\b(Firefox|Edg|Chrome|Safari)\//.exec(agent)?.[1];
+  return (found === "Edg" ? "edge" : (found ?? "browser")).toLowerCase();
+}

@@ -1,0 +1,155 @@
+/**
+ * Browsers log in without a password (docs/security.md, Browsers): a code that this user's command line has minted lets
+ * a browser register a key once; with that key it signs a challenge each time, and gets a bearer token for some
+ * minutes. Owns codes, challenges and bearers, which are in memory alone, and how many there may be.
+ */
+import type { Instance } from "../../instance/paths.ts";
+import { addDevice, type Device, noteUse } from "../../instance/secrets/devices.ts";
+import { randomToken } from "../../instance/secrets/own-secrets.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { digestToken, type KnownToken } from "./guard.ts";
+import { isPublicKey } from "./p256.ts";
+import { deviceToken } from "./token-store.ts";
+
+/** Times for which a code, a challenge and a bearer are valid, in ms. */
+const CODE_MS = 60_000;
+const CHALLENGE_MS = 60_000;
+export const BEARER_MS = 600_000;
+/** Limits of each at one time: many browsers at once, and little memory. */
+const MAX_CODES = 16;
+const MAX_CHALLENGES = 256;
+const MAX_BEARERS = 1_000;
+/** Bytes of a signature as WebCrypto makes it. */
+const SIGNATURE_BYTES = 64;
+
+interface Bearer {
+  readonly device: string;
+  readonly digest: Uint8Array;
+  readonly expires: number;
+}
+
+export interface LoginPort {
+  readonly instance: Instance;
+  /** Browsers that are let in now. */
+  readonly devices: () => readonly Device[];
+}
+
+export class Login {
+  /** By code and challenge: when it ends. Oldest first. */
+  private readonly codes = new Map<string, number>();
+  private readonly challenges = new Map<string, { readonly device: string; readonly expires: number }>();
+  private bearers: Bearer[] = [];
+
+  constructor(
+    private readonly port: LoginPort,
+    private readonly now: () => number = () => performance.now(),
+  ) {}
+
+  /** A code that lets one browser in, and the seconds for which it does. @throws WshError resource_limit_reached */
+  mint(): { readonly code: string; readonly expires_in_s: number } {
+    const now = this.now();
+    for (const [code, expires] of this.codes) if (expires <= now) this.codes.delete(code);
+    if (this.codes.size >= MAX_CODES) {
+      throw new WshError("resource_limit_reached", `${MAX_CODES} login codes are waiting to be used`);
+    }
+    const code = randomToken();
+    this.codes.set(code, now + CODE_MS);
+    return { code, expires_in_s: CODE_MS / 1000 };
+  }
+
+  /** Registers a browser's key. @throws WshError auth_invalid, invalid_request */
+  async register(given: {
+    readonly code: string;
+    readonly key: string;
+    readonly kind: string;
+    readonly origin: string;
+  }): Promise<Device> {
+    const { code, key, kind, origin } = given;
+    await importKey(key);
+    const expires = this.codes.get(code);
+    this.codes.delete(code);
+    if (expires === undefined || expires <= this.now()) {
+      throw new WshError("auth_invalid", "the login code is unknown, used or too old", {
+        hint: "`wsh open` makes a new one.",
+      });
+    }
+    return addDevice(this.port.instance, { kind, origin, key });
+  }
+
+  /** What a browser is to sign next. @throws WshError resource_limit_reached */
+  challenge(device: string): string {
+    const now = this.now();
+    for (const [nonce, { expires }] of this.challenges) if (expires <= now) this.challenges.delete(nonce);
+    if (this.challenges.size >= MAX_CHALLENGES) {
+      throw new WshError("resource_limit_reached", `${MAX_CHALLENGES} logins have begun and not ended`);
+    }
+    const nonce = randomToken();
+    this.challenges.set(nonce, { device, expires: now + CHALLENGE_MS });
+    return nonce;
+  }
+
+  /** A bearer for a browser that has signed its challenge. @throws WshError auth_invalid */
+  async answer(given: {
+    readonly device: string;
+    readonly nonce: string;
+    readonly signature: string;
+    readonly origin: string;
+  }): Promise<{ readonly token: string; readonly device: Device }> {
+    const { nonce, signature, origin } = given;
+    const asked = this.challenges.get(nonce);
+    this.challenges.delete(nonce);
+    const device = this.port.devices().find(({ id }) => id === given.device);
+    const isAsked = asked?.device === given.device && asked.expires > this.now();
+    if (device === undefined || device.origin !== origin || !isAsked || !(await signed(device, nonce, signature))) {
+      throw new WshError("auth_invalid", "this browser is not logged in here, or its key was revoked", {
+        hint: "`wsh open` logs it in.",
+      });
+    }
+    await noteUse(this.port.instance, device);
+    const token = randomToken();
+    const now = this.now();
+    this.bearers = this.bearers.filter(({ expires }) => expires > now).slice(1 - MAX_BEARERS);
+    this.bearers.push({ device: device.id, digest: digestToken(token), expires: now + BEARER_MS });
+    return { token, device };
+  }
+
+  /** Tokens of browsers that are valid now. Runs once a request. */
+  tokens(): readonly KnownToken[] {
+    if (this.bearers.length === 0) return [];
+    const now = this.now();
+    const known = new Map(this.port.devices().map((device) => [device.id, device]));
+    return this.bearers.flatMap(({ device: id, digest, expires }) => {
+      const device = expires > now ? known.get(id) : undefined;
+      return device === undefined ? [] : [{ name: deviceToken(device), digest, access: "admin" as const }];
+    });
+  }
+}
+
+/** What a browser signs: nothing else that it might be made to sign looks like it. */
+export function loginText(origin: string, device: string, nonce: string): string {
+  return `wsh login\n${origin}\n${device}\n${nonce}`;
+}
+
+async function signed({ id, key, origin }: Device, nonce: string, signature: string): Promise<boolean> {
+  const bytes = bytesOf(signature);
+  if (bytes?.length !== SIGNATURE_BYTES) return false;
+  const text = new TextEncoder().encode(loginText(origin, id, nonce));
+  return crypto.subtle.verify({ name: "ECDSA", hash: "SHA-256" }, await importKey(key), bytes, text);
+}
+
+/** @throws WshError invalid_request */
+async function importKey(key: string): Promise<CryptoKey> {
+  const bytes = bytesOf(key);
+  if (bytes === null || !isPublicKey(bytes)) {
+    throw new WshError("invalid_request", "'key' is no public key of P-256: a point in base64");
+  }
+  return crypto.subtle.importKey("raw", bytes, { name: "ECDSA", namedCurve: "P-256" }, false, ["verify"]);
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.fromBase64(base64);
+  } catch {
+    return null;
+  }
+}

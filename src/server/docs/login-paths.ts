@@ -1,0 +1,88 @@
+/** How a browser logs in, as the OpenAPI document describes it. */
+import type { JsonSchema } from "../../operations/json-schema.ts";
+
+const text = (description: string): JsonSchema => ({ type: "string", description });
+const seconds: JsonSchema = { type: "number", description: "time for which it counts, in s" };
+
+function object(properties: Readonly<Record<string, JsonSchema>>): JsonSchema {
+  return { "application/json": { schema: { type: "object", properties, required: Object.keys(properties) } } };
+}
+
+function error(description: string): JsonSchema {
+  return { description, content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } };
+}
+
+function step(
+  operationId: string,
+  summary: string,
+  body: Readonly<Record<string, JsonSchema>> | null,
+  status: "200" | "201",
+  answer: Readonly<Record<string, JsonSchema>>,
+): JsonSchema {
+  return {
+    post: {
+      operationId,
+      tags: ["Login"],
+      summary,
+      security: [],
+      ...(body === null ? {} : { requestBody: { content: object(body) } }),
+      responses: {
+        [status]: { description: "Done.", content: object(answer) },
+        "403": error("`auth_invalid`, `access_denied`, `origin_not_allowed`, `host_not_allowed`"),
+        "429": error("`rate_limited`, `resource_limit_reached`"),
+      },
+    },
+  };
+}
+
+const device = text("id of the browser's key");
+
+export const loginPaths: Readonly<Record<string, JsonSchema>> = {
+  "/auth/code": step("createLoginCode", "A code that lets one browser in; over the Unix socket alone", null, "200", {
+    code: text("32 characters"),
+    expires_in_s: seconds,
+  }),
+  "/auth/device": step(
+    "registerDevice",
+    "Registers the key of a browser that has a code",
+    {
+      code: text("as the command line has made it"),
+      key: text("public key of P-256, the uncompressed point in base64"),
+    },
+    "201",
+    { device, name: text("as lists show the browser") },
+  ),
+  "/auth/challenge": step("createChallenge", "What a browser signs next", { device }, "200", {
+    nonce: text("signed once, within 60 s"),
+  }),
+  "/auth/session": step(
+    "createLogin",
+    "A token for a browser that has signed its challenge",
+    { device, nonce: text("as it was given"), signature: text("ECDSA with SHA-256, r and s in base64") },
+    "200",
+    {
+      token: text("as Authorization: Bearer"),
+      expires_in_s: seconds,
+      access: text("what it may do"),
+      name: text("of the browser"),
+    },
+  ),
+  "/auth/me": {
+    get: {
+      operationId: "getMe",
+      tags: ["Login"],
+      summary: "What the caller's token is and may do",
+      responses: {
+        "200": {
+          description: "It is this.",
+          content: object({
+            name: text("of the token or browser"),
+            access: { enum: ["observe", "operate", "admin"], description: "what it may do" },
+            session: { type: ["string", "null"], description: "id of the only session that it opens; null: all" },
+            expires_at: { type: ["number", "null"], description: "when it ends, in ms since 1970; null: it lasts" },
+          }),
+        },
+      },
+    },
+  },
+};

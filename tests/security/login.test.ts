@@ -1,0 +1,121 @@
+/** How a browser logs in: with a code once, with its key from then on, and only from where it did so. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { Browser } from "../support/login.ts";
+import { Gateway } from "../support/server.ts";
+import { until } from "../support/until.ts";
+
+let gateway: Gateway;
+beforeAll(async () => {
+  gateway = await Gateway.start({ args: ["--audit"] });
+});
+afterAll(async () => {
+  await gateway[Symbol.asyncDispose]();
+});
+
+async function code(): Promise<string> {
+  const response = await gateway.unix("/auth/code", { method: "POST" });
+  expect(response.status).toBe(200);
+  return (await response.json()).code;
+}
+
+describe("a browser", () => {
+  test("logs in with a code, then with its key alone, and may do everything", async () => {
+    const browser = await Browser.create(gateway);
+    expect((await browser.register(await code())).status).toBe(201);
+    const token = await browser.login();
+    const me = await gateway.tcp("/auth/me", { token });
+    expect(await me.json()).toMatchObject({ name: expect.stringContaining("device:"), access: "admin", session: null });
+    expect((await gateway.tcp("/sessions", { token })).status).toBe(200);
+    expect(await browser.login()).not.toBe(token);
+    expect((await gateway.ok("token", "list")).split("\n").find((line) => line.includes("browser"))).toContain("admin");
+  });
+
+  test("uses a code once", async () => {
+    const minted = await code();
+    expect((await (await Browser.create(gateway)).register(minted)).status).toBe(201);
+    const second = await (await Browser.create(gateway)).register(minted);
+    expect(second.status).toBe(403);
+    expect((await second.json()).error.hint).toContain("wsh open");
+  });
+
+  test("counts on the origin alone on which it was registered, and signs each challenge once", async () => {
+    const browser = await Browser.create(gateway);
+    await browser.register(await code());
+    const elsewhere = browser.at(gateway.origin);
+    expect((await elsewhere.session()).status).toBe(403);
+    const signed = await browser.signed();
+    expect((await browser.post("/auth/session", signed)).status).toBe(200);
+    expect((await browser.post("/auth/session", signed)).status).toBe(403);
+    const other = await Browser.create(gateway);
+    expect(
+      (await browser.post("/auth/session", { ...(await browser.signed()), signature: await other.sign("x") })).status,
+    ).toBe(403);
+  });
+
+  test("that is revoked is out at once: its token, its sockets, its key", async () => {
+    const browser = await Browser.create(gateway);
+    const { name } = await (await browser.register(await code())).json();
+    const token = await browser.login();
+    const { ticket } = await (await gateway.tcp("/auth/ws-ticket", { method: "POST", token })).json();
+    const socket = await gateway.ws(`/ws/json?ticket=${ticket}`, {}).catch(() => null);
+    expect(await gateway.ok("token", "revoke", name)).toContain("Browser");
+    await until("its token to fail", async () => (await gateway.tcp("/sessions", { token })).status === 403);
+    expect((await browser.session()).status).toBe(403);
+    if (socket !== null) expect(await socket.closed).toMatchObject({ code: 1008 });
+  });
+});
+
+describe("who is refused", () => {
+  test("a page of another origin, and one without any", async () => {
+    const browser = (await Browser.create(gateway)).at("http://evil.example");
+    expect((await browser.register(await code())).status).toBe(403);
+    const noOrigin = await gateway.tcp("/auth/challenge", { token: null, json: { device: "x" } });
+    expect(noOrigin.status).toBe(403);
+    const rebound = await gateway.tcp("/", { token: null, headers: { Host: "evil.example" } });
+    expect(rebound.status).toBe(403);
+  });
+
+  test("who asks for a code over TCP", async () => {
+    const answer = await gateway.tcp("/auth/code", { method: "POST" });
+    expect(answer.status).toBe(403);
+    expect((await answer.json()).error.code).toBe("access_denied");
+  });
+
+  test("a key that is none, and a body that is none", async () => {
+    await using other = await Gateway.start();
+    const browser = await Browser.create(other);
+    for (const key of [btoa("x".repeat(65)), btoa(`\x04${"x".repeat(64)}`), btoa("\x04"), "", "%"]) {
+      expect((await browser.post("/auth/device", { code: "any", key })).status).toBe(400);
+    }
+    expect((await browser.post("/auth/device", "not an object")).status).toBe(400);
+    expect((await browser.post("/auth/device", { code: "x".repeat(9_000), key: "" })).status).toBe(413);
+  });
+});
+
+test("five wrong tries a minute; each is recorded, and none of the secrets is", async () => {
+  await using other = await Gateway.start({ args: ["--audit"] });
+  const browser = await Browser.create(other);
+  const statuses: number[] = [];
+  for (let i = 0; i < 7; i++) statuses.push((await browser.register("a-guess-of-somebody")).status);
+  expect(statuses.slice(0, 5)).toEqual([403, 403, 403, 403, 403]);
+  expect(statuses.slice(5)).toEqual([429, 429]);
+  const audit = async (): Promise<string> => Bun.file(`${other.instance.stateDir}/t.audit.log`).text();
+  await until(
+    "the records",
+    async () => (await audit()).split("\n").filter((line) => line.includes("auth_invalid")).length >= 5,
+  );
+  expect(await audit()).not.toContain("a-guess-of-somebody");
+});
+
+test("a token may end by itself: what it opened is closed", async () => {
+  await gateway.create({ name: "brief" });
+  const token = (await gateway.ok("token", "create", "for-a-moment", "--expires", "2s")).trim();
+  const socket = await gateway.ws("/ws/json", { Authorization: `Bearer ${token}` });
+  const me = await (await gateway.tcp("/auth/me", { token })).json();
+  expect(me.expires_at).toBeGreaterThan(Date.now() - 2_000);
+  expect(await socket.closed).toMatchObject({ code: 1008 });
+  expect(Date.now()).toBeGreaterThanOrEqual(me.expires_at - 5);
+  expect((await gateway.tcp("/sessions", { token })).status).toBe(403);
+  expect(await gateway.ok("token", "list")).not.toContain("for-a-moment");
+  expect((await gateway.run("token", "create", "never", "--expires", "soon")).code).toBe(2);
+});
