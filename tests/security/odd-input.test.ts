@@ -154,7 +154,9 @@ describe("over HTTP", () => {
     ]) {
       for (const path of [`/sessions/${name}`, `/sessions/${name}/screen`, `/sessions/constructor/overlay/${name}`]) {
         const said = await gateway.unix(path);
-        expect([400, 404], path).toContain(said.status);
+        // `%2e%2e` is a step up in any URL: that is the page.
+        const isPage = new URL(path, gateway.origin).pathname === "/";
+        expect(isPage ? [200, 404] : [400, 404], path).toContain(said.status);
       }
     }
   });

@@ -23,7 +23,7 @@ const accesses = ["observe", "operate", "admin"] as const;
 export function register(program: Command): void {
   program
     .command("token [action] [name]")
-    .usage("[create NAME [--access A] [--session S] [--expires D] | list | revoke NAME]")
+    .usage("[create NAME [options] | list | revoke NAME]")
     .description(
       "Print the token that clients over TCP send as 'Authorization: Bearer TOKEN'; or create, list and revoke tokens " +
         "of less access. A new token is shown once; a revoked one is refused at once. The list has shared links and the " +
