@@ -36,7 +36,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   mcp: ["base", "protocol", "operations", "wire", "instance"],
   web: [],
   client: ["protocol", "operations"],
-  lost: ["protocol", "operations", "wire", "instance", "store"],
+  lost: ["base", "protocol", "operations", "wire", "instance", "store"],
   server: ["protocol", "operations", "platform", "wire", "instance", "store", "lost", "mcp"],
 };
 

@@ -175,6 +175,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/forget.ts")).register,
       },
       {
+        name: "checkpoint",
+        isRare: true,
+        usage: "ACTION [NAME] [LABEL]",
+        summary: "save a session under a label, go back to it",
+        load: async () => (await import("./commands/checkpoint.ts")).register,
+      },
+      {
         name: "clear",
         isRare: true,
         usage: "NAME",

@@ -30,6 +30,7 @@ import { checkSessionName, normalizeTags, paneId } from "../protocol/names.ts";
 import type { Size } from "../protocol/size.ts";
 import { VERSION } from "../protocol/version.ts";
 import { openPty } from "../pty/open.ts";
+import { parseKept } from "../session/drawing/kept.ts";
 import { Session as AnySession } from "../session/session.ts";
 import { childEnvironment } from "../shell/environment.ts";
 import { integrationFiles, integrationNames } from "../shell/integration.ts";
@@ -158,6 +159,7 @@ export async function createSession(options: CreateOptions): Promise<CreatedSess
       options.membership.registry(instance, claim),
     );
     made = session;
+    if (spec.member === undefined && replayed !== null) session.elements.takeOver(parseKept(replayed.record.elements));
     await pane.start();
     // Nothing was started: what is left is shown as what an ended session leaves.
     if (restored?.run === false) pane.lifetime.programEnded({ code: null, signal: null });

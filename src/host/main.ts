@@ -133,7 +133,7 @@ async function begin(): Promise<{
   if (spec.member?.served_at !== undefined) promotion.servedAt(spec.member.served_at);
   const recovery = new Recovery({ session, instance, id: ids.id, membership, promotion, logger });
   let checkpoints: Checkpoints | null = null;
-  server.serve(servedPane(session, { membership, promotion, recovery, checkpoints: () => checkpoints }));
+  server.serve(servedPane(session, { instance, membership, promotion, recovery, checkpoints: () => checkpoints }));
   if (settings.values.status === "on") {
     const { StatusLine } = await import("../endpoint/status/status-line.ts");
     const status = new StatusLine(session, settings.values, () => !membership.isMember);

@@ -1,9 +1,11 @@
 /** A session of one pane, as its socket serves it: its operations, its streams, and its place beside other floods. */
 import * as v from "valibot";
 import type { Served } from "../endpoint/served.ts";
+import type { Instance } from "../instance/paths.ts";
 import { WshError } from "../protocol/errors.ts";
 import { SecretInputSchema } from "../protocol/secret.ts";
 import { askedFirst } from "../session/windows/asked-first.ts";
+import { SaveToSchema, unnamedDir } from "../store/checkpoint/named.ts";
 import type { PeerRequest } from "../wire/peer.ts";
 import type { Checkpoints } from "./checkpoints/keep.ts";
 import { FloodPace } from "./fairness/pacing.ts";
@@ -15,6 +17,7 @@ import type { Session } from "./session.ts";
 import { shownPane } from "./shown-pane.ts";
 
 export interface PanePlace {
+  readonly instance: Instance;
   readonly membership: Membership;
   readonly promotion: Promotion;
   readonly recovery: Recovery;
@@ -93,6 +96,11 @@ export function servedPane(session: Session, place: PanePlace): Served {
       if (op === "host.restart") {
         await session.lifetime.restart();
         return session.info();
+      }
+      if (op === "host.checkpoint") {
+        const { folder } = v.parse(SaveToSchema, input);
+        await place.checkpoints()?.saveTo(unnamedDir(place.instance, folder));
+        return {};
       }
       // A pane is put beside this one: there are several then.
       if (op === "host.adopt") return place.promotion.forward(op, input, { caller, access, signal, target: pane.id });

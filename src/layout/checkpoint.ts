@@ -5,12 +5,16 @@
  *
  * Owns one timer, which runs only while something is unwritten, and the writer.
  */
+import { orUntil } from "../base/deadline.ts";
 import type { Logger } from "../instance/log/log.ts";
 import type { Instance } from "../instance/paths.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { bootId } from "../platform/boot.ts";
-import { noElements } from "../session/drawing/element.ts";
+import { WshError } from "../protocol/errors.ts";
+import { hasKept, keptElements } from "../session/drawing/kept.ts";
 import type { Session } from "../session/session.ts";
+import type { Block } from "../store/checkpoint/blocks.ts";
+import { unnamedDir } from "../store/checkpoint/named.ts";
 import { PartWriter } from "../store/checkpoint/part-writer.ts";
 import { checkpointsDir, sessionDir } from "../store/checkpoint/places.ts";
 import { CHECKPOINT_VERSION, type LayoutRecord } from "../store/checkpoint/record.ts";
@@ -23,6 +27,13 @@ import { type Stored, treeOf } from "./tree-file.ts";
 const REST_MS = 1_000;
 /** The same from the loss of a pane's process. */
 const LOSS_MS = 30_000;
+/** Least time from one writing to the next for what is drawn, in ms: a clock in a panel changes every second. */
+const DRAWN_MS = 6_000;
+
+/** Longest wait for a pane's process to write its part of a named checkpoint, in ms. */
+const SAVE_MS = 10_000;
+
+type LayoutRecordNow = Omit<LayoutRecord, "saved_at">;
 
 export interface LayoutCheckpointPort {
   readonly session: Session<Content>;
@@ -34,10 +45,11 @@ export interface LayoutCheckpointPort {
 }
 
 export class LayoutCheckpoint {
-  private readonly writer: PartWriter;
+  private writer: PartWriter;
   private readonly directory: string;
   private timer: Timer | null = null;
   private notBefore = 0;
+  private writtenAt = Number.NEGATIVE_INFINITY;
   private written = "";
   private writing: Promise<void> = Promise.resolve();
   private isOver = false;
@@ -47,15 +59,50 @@ export class LayoutCheckpoint {
   constructor(private readonly port: LayoutCheckpointPort) {
     const { instance, session, arrangement } = port;
     this.directory = sessionDir(instance, Number(session.id.slice(2)));
-    this.writer = new PartWriter(this.directory, "layout", [instance.stateDir, checkpointsDir(instance)]);
+    this.writer = this.newWriter();
     const touch = (): void => this.touch();
     arrangement.events.on("changed", touch);
     arrangement.events.on("paneEnded", ({ exit }) => this.paneEnded(exit));
     arrangement.events.on("over", (exit) => this.paneEnded(exit));
     for (const change of ["renamed", "tagged", "resized"] as const) session.events.on(change, touch);
+    let wereKept = false;
+    session.events.on("drawn", () => {
+      const areKept = hasKept(session.elements.handOver());
+      if (areKept || wereKept) {
+        this.notBefore = Math.max(this.notBefore, this.writtenAt + DRAWN_MS);
+        this.touch();
+      }
+      wereKept = areKept;
+    });
     session.events.on("info", () => this.infoChanged());
     session.events.on("destroyed", () => this.over());
     this.touch();
+  }
+
+  /**
+   * Writes the session as it is now into another folder, once: each pane's process its own part.
+   * @throws WshError checkpoint_refused, host_unavailable
+   */
+  async saveTo(folder: string): Promise<void> {
+    const { session, arrangement, instance } = this.port;
+    const why = this.withheld();
+    if (why !== null) throw new WshError("checkpoint_refused", `nothing is written of '${session.name}': ${why}`);
+    const directory = unnamedDir(instance, folder);
+    const writer = new PartWriter(directory, "layout");
+    try {
+      await writer.write(null, () => [aboutBlock(this.record(null))]);
+    } finally {
+      writer.leave();
+    }
+    const { panes } = arrangement.state;
+    const own = [...arrangement.links.values()].filter(({ id, isOver }) => !isOver && panes[id]?.view === null);
+    await Promise.all(
+      own.map((link) =>
+        orUntil(link.request("host.checkpoint", { folder }), { ms: SAVE_MS }, () => {
+          throw new WshError("host_unavailable", `the process of ${link.id} does not answer`);
+        }),
+      ),
+    );
   }
 
   /** This process is being ended from outside: the session is to come back as it is now. */
@@ -74,6 +121,11 @@ export class LayoutCheckpoint {
     await this.writing;
   }
 
+  private newWriter(): PartWriter {
+    const { instance } = this.port;
+    return new PartWriter(this.directory, "layout", [instance.stateDir, checkpointsDir(instance)]);
+  }
+
   private touch(): void {
     if (this.isOver || this.timer !== null) return;
     const ms = Math.max(REST_MS, this.notBefore - performance.now());
@@ -89,11 +141,30 @@ export class LayoutCheckpoint {
   }
 
   private async write(endedBy: string | null): Promise<void> {
-    const { session, arrangement, settings, stored } = this.port;
-    if (this.isOver || settings.checkpoint === "off" || session.isPrivate || session.exit !== null) return;
+    if (this.isOver || this.withheld() !== null) return;
+    const record = this.record(endedBy);
+    const text = JSON.stringify(record);
+    if (text === this.written) return;
+    const { writer } = this;
+    await writer.write(null, () => [aboutBlock(record)]);
+    if (writer !== this.writer) return;
+    this.written = text;
+    this.writtenAt = performance.now();
+  }
+
+  /** Why nothing of the session may be written; null: it may be. */
+  private withheld(): string | null {
+    const { session, settings } = this.port;
+    if (settings.checkpoint === "off") return "setting checkpoint is off";
+    if (session.isPrivate) return "the session is private";
+    return session.exit === null ? null : "its programs have ended";
+  }
+
+  private record(endedBy: string | null): LayoutRecordNow {
+    const { session, arrangement, stored } = this.port;
     const { windows, panes } = arrangement.state;
     const own = Object.values(panes).filter(({ view }) => view === null);
-    const record: Omit<LayoutRecord, "saved_at"> = {
+    return {
       version: CHECKPOINT_VERSION,
       boot: bootId(),
       machine: thisMachine(),
@@ -108,13 +179,8 @@ export class LayoutCheckpoint {
       },
       panes: own.map(({ id }) => Number(id.slice(1))),
       windows: windows.map(({ id }) => id),
-      // What callers drew goes with them, as their connections do.
-      tree: treeOf({ ...stored(), env: {}, elements: noElements }),
+      tree: treeOf({ ...stored(), env: {}, elements: keptElements(session.elements.handOver()) }),
     };
-    const text = JSON.stringify(record);
-    if (text === this.written) return;
-    await this.writer.write(null, () => [{ kind: "about", text: JSON.stringify({ ...record, saved_at: Date.now() }) }]);
-    this.written = text;
   }
 
   private paneEnded(exit: Exit): void {
@@ -131,7 +197,9 @@ export class LayoutCheckpoint {
     clearTimeout(this.timer ?? undefined);
     this.timer = null;
     this.written = "";
-    this.writer.clear();
+    // A write under way removes what it made.
+    this.writer.remove();
+    this.writer = this.newWriter();
   }
 
   /** The session has ended. What is left of panes that were lost goes with it, unless the last one was. */
@@ -146,4 +214,8 @@ export class LayoutCheckpoint {
       removeSession(this.directory);
     }
   }
+}
+
+function aboutBlock(record: LayoutRecordNow): Block {
+  return { kind: "about", text: JSON.stringify({ ...record, saved_at: Date.now() }) };
 }

@@ -22,6 +22,7 @@ import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import { paneId } from "../protocol/names.ts";
 import type { ElementState } from "../session/drawing/element.ts";
+import { parseKept } from "../session/drawing/kept.ts";
 import type { KeyboardState } from "../session/keyboard.ts";
 import type { QuestionsState } from "../session/questions/types.ts";
 import { Session } from "../session/session.ts";
@@ -171,7 +172,7 @@ async function begin() {
           releaseSession(instance, { id: bound.id, session: number, window: split.firstWindow, name: known }),
       },
     );
-    session.elements.takeOver(start.elements);
+    session.elements.takeOver(spec.tree === undefined ? start.elements : parseKept(start.elements));
     session.buffers.takeOver(handed?.buffers ?? []);
     await session.layOut();
     await connectAll(arrangement, instance, logger);
@@ -201,6 +202,7 @@ async function begin() {
       host: bound.id,
       number,
       view: content.shownView,
+      saveTo: (folder) => checkpoint.saveTo(folder),
     });
     const stored = (windows: Windows): Stored => ({
       ...{ host: bound.id, session: number, name: session.name, tags: session.tags, created_at: session.createdAt },

@@ -14,6 +14,7 @@ import { meantWindow } from "../protocol/window-target.ts";
 import type { Session } from "../session/session.ts";
 import { askedFirst } from "../session/windows/asked-first.ts";
 import { activeWindow, findPlace, type Place, type Windows } from "../session/windows/state.ts";
+import { SaveToSchema } from "../store/checkpoint/named.ts";
 import type { Peer, PeerRequest } from "../wire/peer.ts";
 import type { Arrangement } from "./arrangement.ts";
 import type { Content } from "./content.ts";
@@ -29,6 +30,8 @@ const ResolveSchema = v.object({ through: v.optional(v.number(), 0) });
 export interface SplitSessionPort extends Omit<Split, "place" | "elsewhere"> {
   /** What all viewers without a focus of their own are shown. */
   readonly view: WindowView;
+  /** Writes a named checkpoint. */
+  saveTo(folder: string): Promise<void>;
 }
 
 export class SplitSession implements Split {
@@ -39,6 +42,7 @@ export class SplitSession implements Split {
   readonly instance: Instance;
   readonly host: number;
   readonly number: number;
+  private readonly saveTo: SplitSessionPort["saveTo"];
   private readonly shared: WindowView;
   /** Windows and panes as they were last reported. */
   private windows: readonly WindowInfo[];
@@ -52,6 +56,7 @@ export class SplitSession implements Split {
     this.instance = port.instance;
     this.host = port.host;
     this.number = port.number;
+    this.saveTo = (folder) => port.saveTo(folder);
     this.shared = port.view;
     const { arrangement, session } = this;
     this.windows = this.content.windows();
@@ -136,6 +141,10 @@ export class SplitSession implements Split {
       },
       between: async (request) => {
         if (request.op === "host.resolve") return this.resolve(request);
+        if (request.op === "host.checkpoint") {
+          await this.saveTo(v.parse(SaveToSchema, request.input).folder);
+          return {};
+        }
         if (request.op !== "host.adopt") {
           throw new WshError("unknown_method", `this layout process knows no request '${request.op}'`);
         }

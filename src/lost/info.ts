@@ -4,6 +4,7 @@ import { paneId, sessionId, windowId } from "../protocol/names.ts";
 import type { PaneInfo, SessionInfo } from "../protocol/session.ts";
 import type { PaneRecord } from "../store/checkpoint/record.ts";
 import type { LostSession } from "../store/checkpoint/sessions.ts";
+import { windowsIn } from "./windows.ts";
 
 /** The panes that do not come back with a session. @param name that it is restored under */
 export function leftOut({ left_out }: LostSession, name: string): OperationOutput<"checkpoint.restore">["left_out"] {
@@ -46,13 +47,16 @@ function windowsOf({ session, layout }: LostSession, panes: readonly PaneInfo[])
   const { rows, cols, window } = session;
   const one = { index: 0, name: "", active: true, rows, cols };
   if (layout === null) return [{ ...one, id: windowId(window), panes: [...panes] }];
-  // Which pane is in which window stands in the tree, which only the layout process reads.
-  return layout.windows.map((id, index) => ({
+  const known = windowsIn(layout);
+  // One whose tree cannot be read has its panes in one window.
+  if (known.length === 0) return [{ ...one, id: windowId(window), panes: [...panes] }];
+  return known.map(({ id, index, name, active, activePane, panes: own }) => ({
     ...one,
-    id: windowId(id),
-    index,
-    active: index === 0,
-    panes: index === 0 ? [...panes] : [],
+    ...{ id: windowId(id), index, name: name ?? "", active },
+    panes: own.flatMap((number, at) => {
+      const pane = panes.find((each) => each.id === paneId(number));
+      return pane === undefined ? [] : [{ ...pane, index: at, active: number === activePane }];
+    }),
   }));
 }
 

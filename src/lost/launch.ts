@@ -117,12 +117,12 @@ function isDirectory(path: string): boolean {
   }
 }
 
-/** Ends the process that shows what is left of a pane. @throws WshError session_running when another has the pane */
+/** Ends the process that shows what is left of a pane, or of a session that has ended. @throws WshError session_running when another has the pane */
 export async function makeRoom(instance: Instance, pane: number): Promise<void> {
   const socket = hostSocket(instance, pane);
   if (processState(socket) !== "alive") return;
-  const check = (info: SessionInfo | undefined): void => {
-    if (info?.state === "lost") return;
+  const check = (info: SessionInfo | undefined, isMember: boolean): void => {
+    if (info?.state === "lost" || (info?.running === false && !isMember)) return;
     throw new WshError("session_running", `session '${info?.name ?? socket}' runs: there is nothing to restore`);
   };
   await endPane(socket, { check });
@@ -139,15 +139,15 @@ export async function endPane(
   {
     check = () => {},
     undone = false,
-  }: { readonly check?: (info: SessionInfo | undefined) => void; readonly undone?: boolean },
+  }: { readonly check?: (info: SessionInfo | undefined, isMember: boolean) => void; readonly undone?: boolean },
 ): Promise<void> {
   const { connection, hello } = await Connection.open(socket, "cli", {});
   try {
-    check(hello.info);
+    check(hello.info, hello.member ?? false);
     await connection.request("host.end", { reason: "killed", undone }, { caller: ownCaller, access: "admin" });
   } finally {
     connection.close();
   }
 }
 
-const ownCaller = { kind: "cli", id: "restore", name: "wsh", connected: true } as const;
+export const ownCaller = { kind: "cli", id: "restore", name: "wsh", connected: true } as const;

@@ -6,10 +6,12 @@ import type { OperationOutput, ParsedInput } from "../operations/table.ts";
 import { WshError } from "../protocol/errors.ts";
 import { parseTarget, sessionId } from "../protocol/names.ts";
 import type { SessionInfo } from "../protocol/session.ts";
+import { namedFolders } from "../store/checkpoint/named.ts";
 import { sessionDir } from "../store/checkpoint/places.ts";
 import {
   areHeld,
   findLost,
+  isMeant,
   type LostSession,
   lostNumbers,
   readLost,
@@ -18,6 +20,10 @@ import {
 import { allLost } from "./find.ts";
 import { leftOut, lostInfo } from "./info.ts";
 import { makeRoom, type Restorer } from "./launch.ts";
+import { allNamed } from "./named/find.ts";
+import { isRunning } from "./named/running.ts";
+import { listed } from "./named/shown.ts";
+import { restoreNamed } from "./named/work.ts";
 import { restoreSession } from "./restore.ts";
 
 /** Longest wait for killed processes to let go of their locks, in ms: the kernel takes some 20 to free one's memory. */
@@ -30,26 +36,50 @@ export function listLost(instance: Instance, living: ReadonlySet<string>, hostna
   return allLost(instance, numbers).map((lost) => lostInfo(lost, hostname));
 }
 
-export function listAll(instance: Instance, hostname: string): OperationOutput<"checkpoint.list"> {
-  const unreadable = lostNumbers(instance, new Set()).flatMap((number) => {
+/** @param session only what is kept of this one */
+export function listAll(
+  instance: Instance,
+  hostname: string,
+  { session }: ParsedInput<"checkpoint.list">,
+): OperationOutput<"checkpoint.list"> {
+  const { named, unreadable: broken } = allNamed(instance, session);
+  const target = session === undefined ? null : parseTarget(session);
+  const found = allLost(instance).filter((lost) => target === null || isMeant(lost, target));
+  const damaged = lostNumbers(instance, new Set()).flatMap((number) => {
     const lost = readLost(instance, number);
     if (lost === null || !("trouble" in lost)) return [];
     const { code, message } = lost.trouble;
-    return [{ session: sessionId(number), code, message }];
+    const isAsked = session === undefined || session === sessionId(number);
+    return isAsked ? [{ session: sessionId(number), code, message }] : [];
   });
-  return { lost: listLost(instance, new Set(), hostname), unreadable };
+  return {
+    lost: found.map((lost) => lostInfo(lost, hostname)),
+    named: named.map((each) => listed(instance, each)),
+    unreadable: [
+      ...damaged,
+      ...broken.map(({ number, label, trouble: { code, message } }) => ({
+        ...{ session: sessionId(number), label, code, message },
+      })),
+    ],
+  };
 }
 
 /** @throws WshError of the one session that was asked for */
 export async function restoreAsked(
   instance: Instance,
-  { session, all, as }: ParsedInput<"checkpoint.restore">,
+  { session, all, as, label }: ParsedInput<"checkpoint.restore">,
   restorer: Restorer,
 ): Promise<OperationOutput<"checkpoint.restore">> {
   if (all === (session !== undefined)) {
     throw new WshError("invalid_request", "either 'session' or 'all' says what to restore");
   }
   if (all && as !== undefined) throw new WshError("invalid_request", "'as' names one session, and 'all' restores many");
+  if (label !== undefined) {
+    if (session === undefined)
+      throw new WshError("invalid_request", "'label' is of one session, and 'all' restores many");
+    const { info, kept } = await restoreNamed(instance, session, { label, as }, restorer);
+    return { restored: [info], left_out: leftOut(kept, info.name), failed: [] };
+  }
   if (session !== undefined) {
     const lost = await findRestorable(instance, session);
     const info = await restoreSession(instance, lost, as, restorer);
@@ -106,22 +136,41 @@ export async function forgetAsked(
   if (all === (session !== undefined)) {
     throw new WshError("invalid_request", "either 'session' or 'all' says what to forget");
   }
-  const numbers = all ? lostNumbers(instance, new Set()) : [numberOf(instance, session ?? "")];
   const forgotten: OperationOutput<"checkpoint.forget">["forgotten"] = [];
-  for (const number of numbers) {
+  for (const number of all ? goneNumbers(instance) : [numberOf(instance, session ?? "")]) {
+    const named = allNamed(instance, sessionId(number)).named.filter(({ folder }) => folder.number === number);
     const lost = readLost(instance, number);
     const known = lost === null || "trouble" in lost ? null : lost;
     // What shows it to readers has it in memory.
     for (const { pane } of known?.panes ?? []) await makeRoom(instance, pane);
-    const bytes = removeSession(sessionDir(instance, number));
-    forgotten.push({ id: sessionId(number), name: known?.session.name ?? null, bytes });
+    let bytes = removeSession(sessionDir(instance, number));
+    const folders = namedFolders(instance, number);
+    for (const { directory } of folders) bytes += removeSession(directory);
+    const name = (known ?? named[0]?.kept)?.session.name ?? null;
+    forgotten.push({ id: sessionId(number), name, bytes, labels: folders.map(({ label }) => label) });
   }
   return { forgotten };
+}
+
+/** Sessions that do not run, and of which anything is kept. */
+function goneNumbers(instance: Instance): number[] {
+  const named = namedFolders(instance).map(({ number }) => number);
+  const gone = named.filter((number) => !isRunning(instance, number));
+  return [...new Set([...lostNumbers(instance, new Set()), ...gone])].sort((a, b) => a - b);
 }
 
 /** One that cannot be read is named by its id. */
 function numberOf(instance: Instance, target: string): number {
   const parsed = parseTarget(target);
-  if (parsed.kind === "session_id" && lostNumbers(instance, new Set()).includes(parsed.id)) return parsed.id;
-  return findLost(instance, parsed).number;
+  const gone = goneNumbers(instance);
+  if (parsed.kind === "session_id" && gone.includes(parsed.id)) return parsed.id;
+  try {
+    return findLost(instance, parsed).number;
+  } catch (thrown) {
+    // One that has ended may have checkpoints with names.
+    const { named } = allNamed(instance, target);
+    const newest = named.filter(({ folder }) => gone.includes(folder.number)).at(-1);
+    if (newest === undefined) throw thrown;
+    return newest.folder.number;
+  }
 }

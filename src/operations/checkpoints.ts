@@ -12,8 +12,12 @@ const flag = v.union([
   ),
 ]);
 
+const LabelSchema = v.pipe(v.string(), v.description("of a checkpoint that was saved under a name"));
+const SessionSchema = v.pipe(v.string(), v.minLength(1), v.description("name or id of the session"));
+
 const FailureSchema = v.object({
   session: v.pipe(v.string(), v.description("its name, or its id where the name cannot be read")),
+  label: v.optional(v.pipe(v.string(), v.description("of a checkpoint that was saved under a name"))),
   code: v.pipe(v.string(), v.description("error code")),
   message: v.pipe(v.string(), v.description("what was wrong")),
 });
@@ -24,15 +28,54 @@ const LeftOutSchema = v.object({
   message: v.pipe(v.string(), v.description("why it did not come back")),
 });
 
+const NamedSchema = v.object({
+  session: v.pipe(v.string(), v.description("name of the session as it was saved")),
+  id: v.pipe(v.string(), v.description("of the session")),
+  label: LabelSchema,
+  saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
+  panes: v.pipe(v.number(), v.description("how many it has")),
+  bytes: v.pipe(v.number(), v.description("size on disk")),
+  running: v.pipe(v.boolean(), v.description("whether the session runs now")),
+});
+
+const ShownWindowSchema = v.object({
+  id: v.string(),
+  name: v.pipe(v.nullable(v.string()), v.description("null: after its program")),
+  active: v.boolean(),
+  zoomed: v.boolean(),
+  panes: v.pipe(v.array(v.string()), v.description("ids, in order")),
+  layout: v.pipe(v.string(), v.description("rows and columns of panes, with their shares")),
+});
+
+const ShownPaneSchema = v.object({
+  id: v.string(),
+  title: v.string(),
+  cwd: v.nullable(v.string()),
+  rows: v.number(),
+  cols: v.number(),
+  program: v.pipe(v.string(), v.description("what the pane was started with")),
+  running: v.pipe(v.nullable(v.string()), v.description("the line that ran; null: it was at its prompt")),
+  screen: v.pipe(v.array(v.string()), v.description("lines, without styles")),
+  lines_above: v.pipe(v.number(), v.description("how many lines above the screen are kept")),
+});
+
+const MomentSchema = v.object({
+  label: v.pipe(v.nullable(v.string()), v.description("null: as it is now, or was kept last")),
+  saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
+});
+
+const notFound = ["checkpoint_not_found", "checkpoint_damaged", "checkpoint_too_new", "invalid_label"] as const;
+
 export const checkpointOperations = [
   operation({
     name: "checkpoint.list",
     scope: "server",
     access: "observe",
-    summary: "Sessions whose process is gone and that can be restored, oldest first",
-    input: v.object({}),
+    summary: "What is kept: sessions whose process is gone, oldest first, and checkpoints that were saved under a name",
+    input: v.object({ session: v.optional(SessionSchema) }),
     output: v.object({
       lost: v.pipe(v.array(SessionInfoSchema), v.description("as they were when they were last saved")),
+      named: v.pipe(v.array(NamedSchema), v.description("by session, then by label")),
       unreadable: v.pipe(v.array(FailureSchema), v.description("damaged ones, and those of a later version")),
     }),
     errors: [],
@@ -44,12 +87,18 @@ export const checkpointOperations = [
     scope: "server",
     access: "operate",
     summary:
-      "Make a lost session, or all, run again: same name, ids, tags and layout; a new shell below what was there, with " +
+      "Make a lost session, all, or one as it was saved under a label, run again: same name, ids, tags and layout; a new shell below what was there, with " +
       "the line of what ran at its prompt",
     input: v.object({
       session: v.optional(TargetSchema),
       all: v.optional(v.pipe(flag, v.description("every lost session")), false),
-      as: v.optional(v.pipe(v.string(), v.description("another name than it had"))),
+      as: v.optional(
+        v.pipe(
+          v.string(),
+          v.description("another name than it had; with label: also while the session runs, beside it"),
+        ),
+      ),
+      label: v.optional(LabelSchema),
     }),
     output: v.object({
       restored: v.pipe(v.array(SessionInfoSchema), v.description("the sessions, running again")),
@@ -60,6 +109,7 @@ export const checkpointOperations = [
       "checkpoint_not_found",
       "checkpoint_damaged",
       "checkpoint_too_new",
+      "invalid_label",
       "session_running",
       "session_name_conflict",
       "invalid_session_name",
@@ -70,13 +120,116 @@ export const checkpointOperations = [
     ws: ["restore"],
   }),
   operation({
+    name: "checkpoint.save",
+    scope: "server",
+    access: "operate",
+    summary: "Save a session as it is now under a label; it stays until it is deleted",
+    input: v.object({
+      session: SessionSchema,
+      label: v.optional(v.pipe(v.string(), v.description("1 to 64 of A-Z a-z 0-9 . _ -; absent: date and time"))),
+      replace: v.optional(v.pipe(flag, v.description("the one that has the label")), false),
+    }),
+    output: NamedSchema,
+    errors: [
+      "session_not_found",
+      "invalid_label",
+      "checkpoint_exists",
+      "checkpoint_refused",
+      "resource_limit_reached",
+      "host_unavailable",
+    ],
+    http: [{ method: "POST", path: "/checkpoints" }],
+    ws: ["save_checkpoint"],
+  }),
+  operation({
+    name: "checkpoint.show",
+    scope: "server",
+    access: "observe",
+    summary: "What a checkpoint has: windows, and of each pane directory, program and screen",
+    input: v.object({
+      session: SessionSchema,
+      label: v.optional(v.pipe(v.string(), v.description("absent: what is kept all the time"))),
+    }),
+    output: v.object({
+      session: v.string(),
+      id: v.string(),
+      label: v.pipe(v.nullable(v.string()), v.description("null: what is kept all the time")),
+      saved_at: v.pipe(v.number(), v.description("Unix time in ms")),
+      tags: v.array(v.string()),
+      rows: v.number(),
+      cols: v.number(),
+      windows: v.array(ShownWindowSchema),
+      panes: v.array(ShownPaneSchema),
+      left_out: v.pipe(v.array(LeftOutSchema), v.description("panes of which nothing can be read")),
+    }),
+    errors: notFound,
+    http: [{ method: "GET", path: "/checkpoints/show" }],
+    ws: ["show_checkpoint"],
+  }),
+  operation({
+    name: "checkpoint.diff",
+    scope: "server",
+    access: "observe",
+    summary: "What is different between a named checkpoint and the session now, or another one",
+    input: v.object({
+      session: SessionSchema,
+      label: LabelSchema,
+      to: v.optional(v.pipe(v.string(), v.description("another label; absent: the session as it is"))),
+    }),
+    output: v.object({
+      session: v.string(),
+      id: v.string(),
+      from: v.pipe(MomentSchema, v.description("what was compared")),
+      to: v.pipe(MomentSchema, v.description("with what it was compared")),
+      changes: v.pipe(
+        v.array(
+          v.object({
+            of: v.pipe(v.nullable(v.string()), v.description("a window or pane; null: the session")),
+            what: v.pipe(v.string(), v.description("name, tags, size, layout, cwd, program and the like")),
+            before: v.pipe(v.nullable(v.string()), v.description("null: it was not there")),
+            after: v.pipe(v.nullable(v.string()), v.description("null: it is not there any more")),
+          }),
+        ),
+        v.description("of names, places and programs"),
+      ),
+      lines: v.pipe(
+        v.array(
+          v.object({
+            pane_id: v.string(),
+            changed: v.pipe(v.array(v.string()), v.description("lines with + or - before them")),
+            more: v.pipe(v.number(), v.description("older changed lines that are left out")),
+          }),
+        ),
+        v.description("what panes show"),
+      ),
+    }),
+    errors: [...notFound, "checkpoint_refused"],
+    http: [{ method: "GET", path: "/checkpoints/diff" }],
+    ws: ["diff_checkpoint"],
+  }),
+  operation({
+    name: "checkpoint.delete",
+    scope: "server",
+    access: "operate",
+    summary: "Delete a named checkpoint",
+    input: v.object({ session: SessionSchema, label: LabelSchema }),
+    output: v.object({
+      session: v.string(),
+      label: LabelSchema,
+      bytes: v.pipe(v.number(), v.description("size of what was deleted")),
+    }),
+    errors: notFound,
+    http: [{ method: "DELETE", path: "/checkpoints/named" }],
+    ws: ["delete_checkpoint"],
+  }),
+  operation({
     name: "checkpoint.forget",
     scope: "server",
     access: "admin",
-    summary: "Delete what is kept of a lost session, or of all",
+    summary: "Delete what is kept of a session that does not run, or of all such, named checkpoints too",
     input: v.object({
       session: v.optional(TargetSchema),
-      all: v.optional(v.pipe(flag, v.description("every lost session")), false),
+      all: v.optional(v.pipe(flag, v.description("every session that does not run")), false),
     }),
     output: v.object({
       forgotten: v.pipe(
@@ -85,6 +238,7 @@ export const checkpointOperations = [
             id: v.pipe(v.string(), v.description("of the session")),
             name: v.pipe(v.nullable(v.string()), v.description("null where it cannot be read")),
             bytes: v.pipe(v.number(), v.description("size of what was deleted")),
+            labels: v.pipe(v.array(v.string()), v.description("of its named checkpoints")),
           }),
         ),
         v.description("the sessions that can be neither read nor restored any more"),

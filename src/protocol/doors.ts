@@ -32,10 +32,12 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   panels: { http: "GET …/panels shows", cli: "A list of the panels shows", mcp: "wsh_panel with list: true shows" },
   checkpoints: {
     http: "GET /checkpoints lists",
-    cli: "`wsh list` shows",
-    mcp: "wsh_list_sessions shows",
+    cli: "`wsh checkpoint list` shows",
+    mcp: "wsh_checkpoint list shows",
   },
-  restore: { http: "POST /checkpoints/restore", cli: "`wsh restore`", mcp: "wsh_manage_session restore" },
+  restore: { http: "POST /checkpoints/restore", cli: "`wsh restore`", mcp: "wsh_checkpoint restore" },
+  as: { http: "as", cli: "--as", mcp: "as" },
+  replace: { http: "replace: true", cli: "--replace", mcp: "replace: true" },
   asks: {
     http: "GET …/ask lists",
     cli: "`wsh ask --list` shows",

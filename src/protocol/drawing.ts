@@ -176,6 +176,12 @@ const drawnEntries = {
   background: v.nullish(BackgroundSchema),
   focusable: v.nullish(v.boolean()),
   ttl_ms: v.nullish(TtlSchema),
+  persist: v.nullish(
+    v.pipe(
+      v.boolean(),
+      v.description("kept in the session's checkpoint, and there again when the session is restored"),
+    ),
+  ),
 };
 
 export const CreateOverlaySchema = v.pipe(
@@ -206,7 +212,7 @@ export const PatchOverlaySchema = v.pipe(
 );
 export type PatchOverlay = v.InferOutput<typeof PatchOverlaySchema>;
 
-/** PUT of a panel: everything but background and focusable. */
+/** PUT of a panel: everything but background, focusable and persist. */
 export const ReplacePanelSchema = v.object({
   position: PositionSchema,
   height: U16Schema,
@@ -253,6 +259,8 @@ interface Element {
   readonly focusable?: true;
   /** Absent when normal. */
   readonly screen_mode?: "alt" | "both";
+  /** Absent when false. */
+  readonly persist?: true;
 }
 
 /** A box above the terminal's content, in cells of the outer screen. It may lie partly or wholly outside of it. */
@@ -279,6 +287,7 @@ const shownEntries = {
   region_writes: v.optional(v.array(v.object({ row: v.number(), col: v.number(), ...shownText() }))),
   focusable: v.optional(v.literal(true)),
   screen_mode: v.optional(v.picklist(["alt", "both"])),
+  persist: v.optional(v.literal(true)),
 };
 
 function shownText() {

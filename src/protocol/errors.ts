@@ -37,6 +37,10 @@ const kinds = {
   invalid_layout: { status: 400, hint: "Send a tree of rows and columns, or a whole layout text of tmux." },
   invalid_tag: { status: 400, hint: "A tag is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
   invalid_session_name: { status: 400, hint: "A name is 1 to 64 of the characters A-Z a-z 0-9 . _ -, and not . or .." },
+  invalid_label: {
+    status: 400,
+    hint: "A label is 1 to 64 of the characters A-Z a-z 0-9 . _ -, begins with no -, and is not . or ..",
+  },
   invalid_instance_name: { status: 400, hint: "An instance name is 1 to 32 of the characters A-Z a-z 0-9 _ -" },
   invalid_cursor: {
     status: 400,
@@ -85,6 +89,8 @@ const kinds = {
   session_running: { status: 409, hint: "Nothing of it is lost: attach to it, or end it first." },
   session_lost: { status: 410, hint: "Its screen, scrollback and commands can be read; {restore} makes it run again." },
   checkpoint_too_new: { status: 409, hint: "Restore it with the wsh that wrote it, or a later one." },
+  checkpoint_exists: { status: 409, hint: "Choose another label, or save with {replace}." },
+  checkpoint_refused: { status: 409, hint: "Nothing was written; save again when the message is no longer true." },
   checkpoint_damaged: { status: 500, hint: "See the message; nothing was changed." },
   session_ended: { status: 410, hint: "The session's program has ended; its screen stays readable for a while." },
   payload_too_large: { status: 413, hint: "Send at most 1 MiB at a time." },

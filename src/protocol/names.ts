@@ -38,6 +38,11 @@ export function checkSessionName(text: string): string {
   return text;
 }
 
+/** Whether a text can be the label of a checkpoint: as a session's name, and no option of a command line. */
+export function isLabel(text: string): boolean {
+  return isSessionName(text) && !text.startsWith("-");
+}
+
 /** Returns the tag. @throws WshError invalid_tag */
 export function checkTag(text: string): string {
   if (!namePattern.test(text)) throw new WshError("invalid_tag", `${quote(text)} is not a tag`);

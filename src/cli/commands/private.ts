@@ -1,9 +1,11 @@
 /** `wsh private`: says whether a session keeps anything on disk, or changes that from now on. */
 import type { Command } from "commander";
 import { Argument } from "commander";
+import type { Instance } from "../../instance/paths.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
 import { UsageError } from "../arguments.ts";
 import { instanceOf } from "../instance.ts";
-import { printJson, say } from "../print.ts";
+import { complain, printJson, say } from "../print.ts";
 import { paneAround } from "../session/around.ts";
 import { SessionClient } from "../session/client.ts";
 
@@ -32,7 +34,16 @@ export function register(program: Command): void {
             : await session.call("session.update", { private: wanted === "on" });
         const isPrivate = info.private ?? false;
         if (json === true) return printJson({ session: info.name, private: isPrivate });
+        if (wanted === "on") await tellNamed(around.instance, info);
         return say(`Session '${info.name}' is ${isPrivate ? "private" : "not private"}.\n`);
       },
     );
+}
+
+/** What was kept all the time is deleted; what a person saved is theirs to delete. */
+async function tellNamed(instance: Instance, { id, name }: SessionInfo): Promise<void> {
+  const { namedFolders } = await import("../../store/checkpoint/named.ts");
+  const labels = namedFolders(instance, Number(id.slice(2))).map(({ label }) => `'${label}'`);
+  if (labels.length === 0) return;
+  complain(`what was saved of it stays: ${labels.join(", ")}; wsh checkpoint delete ${name} LABEL deletes it`);
 }

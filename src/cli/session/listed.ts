@@ -53,7 +53,7 @@ async function lostBeside(instance: Instance, there: readonly Listed[]): Promise
 }
 
 /** A list is shown whatever is wrong with the settings. */
-function configuredHostname(instance: Instance): string {
+export function configuredHostname(instance: Instance): string {
   try {
     return hostname(loadSettings(instance, { env: process.env }).values.hostname);
   } catch {

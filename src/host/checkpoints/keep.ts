@@ -8,15 +8,17 @@
 import type { Logger } from "../../instance/log/log.ts";
 import type { Instance } from "../../instance/paths.ts";
 import type { Settings } from "../../instance/settings/table.ts";
+import { WshError } from "../../protocol/errors.ts";
 import type { EndReason } from "../../protocol/session.ts";
 import { isSecret } from "../../pty/port.ts";
+import { hasKept } from "../../session/drawing/kept.ts";
 import { PartWriter } from "../../store/checkpoint/part-writer.ts";
 import { checkpointsDir, panePart, sessionDir } from "../../store/checkpoint/places.ts";
 import { pruneSometimes } from "../../store/checkpoint/prune.ts";
 import type { Foreground } from "../../store/checkpoint/record.ts";
 import type { Membership } from "../membership.ts";
 import type { Session } from "../session.ts";
-import { foregroundOf, type PaneStart, paneState } from "./pane-state.ts";
+import { foregroundOf, type PaneStart, type PaneState, paneState } from "./pane-state.ts";
 
 /** From the last output to writing, in ms. */
 const REST_MS = 1_000;
@@ -62,12 +64,19 @@ export class Checkpoints implements Disposable {
     const { pane } = session;
     this.resumed = resumed;
     const touch = (): void => this.touch();
+    let wereKept = false;
+    const drawn = (): void => {
+      const areKept = hasKept(session.elements.handOver());
+      if (areKept || wereKept) this.touch();
+      wereKept = areKept;
+    };
     this.listeners = [
       pane.events.on("chunk", touch),
       pane.events.on("title", touch),
       session.events.on("renamed", touch),
       session.events.on("tagged", touch),
       session.events.on("resized", touch),
+      session.events.on("drawn", drawn),
       session.events.on("info", () => this.infoChanged()),
       session.events.on("destroyed", ({ reason }) => this.over(reason)),
     ];
@@ -90,6 +99,25 @@ export class Checkpoints implements Disposable {
     const done = this.writing.then(() => this.write(endedBy));
     this.writing = done.catch(() => {});
     await done;
+  }
+
+  /**
+   * Writes the pane as it is now into another folder, once: for a named checkpoint.
+   * @throws WshError checkpoint_refused
+   */
+  async saveTo(directory: string): Promise<void> {
+    const { start, session } = this.port;
+    const state = this.withheld() === null ? await this.stateNow(null) : null;
+    if (state === null) {
+      const why = this.withheld() ?? "a password is asked for";
+      throw new WshError("checkpoint_refused", `nothing is written of ${session.pane.id}: ${why}`);
+    }
+    const writer = new PartWriter(directory, panePart(start.pane));
+    try {
+      await writer.write(state.history, (history) => state.blocks(history));
+    } finally {
+      writer.leave();
+    }
   }
 
   /** This process is being ended from outside: the session is to come back as it is now. */
@@ -162,24 +190,38 @@ export class Checkpoints implements Disposable {
   }
 
   private async write(endedBy: string | null): Promise<void> {
+    const { instance, membership, start, settings } = this.port;
+    if (this.isOver || this.withheld() !== null) return;
+    const writer = this.writerFor(membership.session ?? start.session);
+    const state = await this.stateNow(endedBy);
+    if (state === null || state.digest === this.written) return;
+    await writer.write(state.history, (history) => state.blocks(history));
+    if (this.written === "") pruneSometimes(instance, settings);
+    this.written = state.digest;
+    this.writtenAt.push(performance.now());
+    if (this.writtenAt.length > BURST) this.writtenAt.shift();
+  }
+
+  /** Why nothing of the pane may be written; null: it may be. */
+  private withheld(): string | null {
+    const { session, settings } = this.port;
+    if (settings.checkpoint === "off") return "setting checkpoint is off";
+    if (session.isPrivate) return "the session is private";
+    // A program that has ended leaves nothing to come back to, and its session is over in a moment.
+    return session.pane.exit === null ? null : "its program has ended";
+  }
+
+  /** @returns null while a password is asked for */
+  private stateNow(endedBy: string | null): Promise<PaneState | null> {
     const { session, membership, start, settings } = this.port;
     const { pane } = session;
-    const kept = settings.checkpoint;
-    // A program that has ended leaves nothing to come back to, and its session is over in a moment.
-    if (this.isOver || kept === "off" || session.isPrivate || pane.exit !== null) return;
-    const writer = this.writerFor(membership.session ?? start.session);
-    const state = await pane.terminal.atRest(() => {
-      if (isSecret(pane.flags())) return null;
+    const { checkpoint: kept } = settings;
+    return pane.terminal.atRest(() => {
+      if (kept === "off" || isSecret(pane.flags())) return null;
       const foreground = this.resumed ?? foregroundOf(pane);
       const own = { ...start, session: membership.session ?? start.session };
       return paneState(session, own, kept, foreground, { isMember: membership.isMember, endedBy });
     });
-    if (state === null || state.digest === this.written) return;
-    await writer.write(state.history, (history) => state.blocks(history));
-    if (this.written === "") pruneSometimes(this.port.instance, settings);
-    this.written = state.digest;
-    this.writtenAt.push(performance.now());
-    if (this.writtenAt.length > BURST) this.writtenAt.shift();
   }
 
   /** A pane may be moved to another session. */

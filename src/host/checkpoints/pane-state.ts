@@ -4,6 +4,7 @@ import { bootId } from "../../platform/boot.ts";
 import { platform } from "../../platform/platform.ts";
 import type { CommandRecord } from "../../protocol/commands.ts";
 import { UNSAVED_OUTPUT } from "../../protocol/pane-numbers.ts";
+import { hasKept, keptElements } from "../../session/drawing/kept.ts";
 import type { Block } from "../../store/checkpoint/blocks.ts";
 import { MAX_BLOCK_BYTES } from "../../store/checkpoint/blocks.ts";
 import { cutLine, type HistorySource } from "../../store/checkpoint/part-writer.ts";
@@ -53,6 +54,7 @@ export function paneState(
   const { pane } = session;
   const { terminal } = pane;
   const { screenTop, firstLine, stored } = terminal;
+  const drawn = session.elements.handOver();
   const withScreen = kept !== "layout";
   const screen = withScreen ? linesBlock(storedLines(stored, screenTop, terminal.lastLine)) : "";
   const alternate = withScreen ? storedAlternate(stored) : null;
@@ -82,6 +84,7 @@ export function paneState(
     foreground,
     exit: pane.exit,
     screen_line: screenTop,
+    ...(hasKept(drawn) ? { elements: keptElements(drawn) } : {}),
   } satisfies Omit<PaneRecord, "saved_at" | "history" | "numbers">;
   const first = kept === "history" ? firstLine : Math.max(firstLine, screenTop - RECENT_LINES);
   const history: HistorySource | null =

@@ -182,6 +182,29 @@ export async function claimLost(
   });
 }
 
+/** Gives out ids for a session that begins as a copy of another. @throws WshError session_create_failed */
+export function takeIds(
+  instance: Instance,
+  { panes, windows }: { readonly panes: number; readonly windows: number },
+): Promise<{ readonly session: number; readonly panes: number[]; readonly windows: number[] }> {
+  prepareRuntimeDir(instance);
+  return withDirectoryLock(instance.hostsDir, () =>
+    withCounters(instance, fileNames(instance), (next) => ({
+      result: {
+        session: next.session,
+        panes: Array.from({ length: panes }, (_, at) => next.pane + at),
+        windows: Array.from({ length: windows }, (_, at) => next.window + at),
+      },
+      after: {
+        ...next,
+        session: next.session + 1,
+        pane: next.pane + panes,
+        window: next.window + windows,
+      },
+    })),
+  );
+}
+
 /** @throws WshError session_create_failed when another process has the id */
 function requireUnheld(instance: Instance, { id, session }: SessionIds): void {
   const socket = hostSocket(instance, id);

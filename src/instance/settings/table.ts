@@ -253,7 +253,7 @@ export const settingsSchema = v.object({
     256 * mib,
     mib,
     65_536 * mib,
-    "Largest size of all checkpoints; those of sessions that were lost first go first.",
+    "Largest size of the checkpoints of lost sessions: those that were lost first go first. Those with labels may have as much, and no more is saved then.",
     { unit: "bytes" },
   ),
   restore: choice(

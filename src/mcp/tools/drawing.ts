@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../operations/json-schema.ts";
 import { inputSchema } from "../../operations/table.ts";
 import { CreateOverlaySchema, CreatePanelSchema, ElementScreenModeSchema } from "../../protocol/drawing.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { type Ask, done, SessionField, tool } from "./tool.ts";
+import { type Ask, done, TargetField, tool } from "./tool.ts";
 
 const [overlayFields] = CreateOverlaySchema.pipe;
 const [panelFields] = CreatePanelSchema.pipe;
@@ -20,6 +20,12 @@ const drawn: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
+/** Where they have been said. */
+const drawnAlike: typeof drawn = {
+  background: { description: "as of wsh_overlay" },
+  spans: { type: "array", items: { type: "object" }, description: "as of wsh_overlay" },
+};
+
 function field<S extends v.GenericSchema>(schema: S, description: string) {
   return v.optional(v.pipe(schema, v.description(description)));
 }
@@ -31,6 +37,7 @@ const common = {
   list: ListField,
   focusable: field(v.boolean(), "may have captured keys' focus"),
   ttl_ms: field(v.number(), "removed after"),
+  persist: field(v.boolean(), "outlives a crash"),
   screen_mode: field(ElementScreenModeSchema, "alt: of full-screen programs"),
 };
 const RemoveIdField = field(v.string(), "which one; absent: all, of everyone");
@@ -53,7 +60,7 @@ function removal(kind: "overlay" | "panel", description: string) {
     core: false,
     access: "operate",
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-    parameters: v.object({ session: SessionField, id: RemoveIdField }),
+    parameters: v.object({ session: TargetField, id: RemoveIdField }),
     output: v.object({ success: v.boolean(), status: v.string() }),
     run: async ({ session, id }, ask) => {
       if (id === undefined) await ask(`${kind}.clear`, {}, session);
@@ -72,7 +79,7 @@ export const overlay = tool({
   access: "operate",
   annotations: makesOrChanges,
   parameters: v.object({
-    session: SessionField,
+    session: TargetField,
     id: IdField,
     x: field(overlayFields.entries.x, "left edge, from 0"),
     y: field(overlayFields.entries.y, "top edge, from 0"),
@@ -114,12 +121,12 @@ export const panel = tool({
   title: "Draw a panel",
   description:
     "A strip at the top or bottom of the terminal of attached people: status that stays; the program gets the other rows. " +
-    "Without id it is made (position, height). visible is false where there is no room.",
+    "Without id it is made (position, height).",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
   parameters: v.object({
-    session: SessionField,
+    session: TargetField,
     id: IdField,
     position: field(panelFields.entries.position, "which edge"),
     height: field(panelFields.entries.height, "rows"),
@@ -128,7 +135,7 @@ export const panel = tool({
     spans: panelFields.entries.spans,
     ...common,
   }),
-  described: drawn,
+  described: drawnAlike,
   output: v.object({
     status: v.optional(v.string()),
     id: v.optional(v.string()),
@@ -164,12 +171,12 @@ export const inputMode = tool({
   title: "Capture keys",
   description:
     "capture: the keyboard of attached people goes to you and not to the program, for a dialog that you have drawn. Always " +
-    "release it. read returns the keys that you have not read yet (or those after since, a seq). Without anything: the mode.",
+    "release it. read returns the keys that you have not read yet (or those after since, a seq).",
   core: false,
   access: "operate",
   annotations: makesOrChanges,
   parameters: v.object({
-    session: SessionField,
+    session: TargetField,
     mode: field(v.picklist(["capture", "release"]), "the keyboard"),
     focus: field(v.string(), "id of a focusable overlay or panel"),
     unfocus: v.optional(v.pipe(v.boolean(), v.description("end that")), false),
@@ -214,7 +221,7 @@ export const screenMode = tool({
   core: false,
   access: "operate",
   annotations: makesOrChanges,
-  parameters: v.object({ session: SessionField, action: field(v.picklist(["enter_alt", "exit_alt"]), "what to do") }),
+  parameters: v.object({ session: TargetField, action: field(v.picklist(["enter_alt", "exit_alt"]), "what to do") }),
   output: v.object({ mode: v.string() }),
   run: async ({ session, action }, ask) =>
     action === undefined ? ask("screen_mode.get", {}, session) : ask(`screen_mode.${action}`, {}, session),

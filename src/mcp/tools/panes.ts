@@ -7,7 +7,7 @@ import { WshError } from "../../protocol/errors.ts";
 import { type Arrangement, changedPane } from "../../protocol/layout.ts";
 import { firstCursor } from "../../protocol/pane-numbers.ts";
 import { shownWindows } from "./shown-session.ts";
-import { type Ask, done, SessionField, tool } from "./tool.ts";
+import { type Ask, done, needed, TargetField, tool } from "./tool.ts";
 
 const makes = { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: true };
 const changes = { ...makes, openWorldHint: false };
@@ -129,9 +129,9 @@ export const manageWindow = tool({
   access: "operate",
   annotations: ends,
   parameters: v.object({
-    session: SessionField,
+    session: TargetField,
     action: v.pipe(windowActions, v.description("what to do")),
-    window: field(v.string(), "index, name or @w5, where session does not name it"),
+    window: field(v.string(), "index, name or @w5"),
     name: field(v.string(), "create, rename"),
     index: field(v.pipe(v.number(), v.integer()), "create, move"),
   }),
@@ -167,12 +167,6 @@ async function windowsLeft(ask: Ask, session: string): Promise<Arrangement["wind
 
 function shownArrangement({ session, window, pane, windows }: Arrangement): object {
   return { ...done, session, window, pane, windows: shownWindows(windows) };
-}
-
-/** @throws WshError invalid_request naming the parameter that the action needs */
-function needed<T>(value: T | undefined, action: string, name: string): T {
-  if (value !== undefined) return value;
-  throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });
 }
 
 const set = inputSchema("layout.set").entries;
@@ -213,6 +207,7 @@ export const layout = tool({
   annotations: ends,
   parameters: layoutParameters,
   described: {
+    preset: { type: "string", description: "tiled, next, even-horizontal, main-vertical …" },
     tree: {
       type: "object",
       description: 'set: {"row": […]} or {"column": […]} of {"pane": "@7"} or {"command", "cwd"}, with weight',

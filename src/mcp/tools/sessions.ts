@@ -1,10 +1,9 @@
 /** Tools on whole sessions: creating, listing, ending and changing them. */
 import * as v from "valibot";
-import { WshError } from "../../protocol/errors.ts";
 import { CreateSessionSchema } from "../../protocol/session.ts";
 import { sideFrom } from "../../protocol/size.ts";
 import { listedSession, shownSession } from "./shown-session.ts";
-import { type Ask, done, SessionField, tool } from "./tool.ts";
+import { type Ask, done, needed, SessionField, tool } from "./tool.ts";
 
 const {
   server: _server,
@@ -88,26 +87,11 @@ const actions = {
     const { pid, state } = await ask("session.restart", {}, session);
     return { status: "restarted", session, pid, state };
   },
-  restore: async (session: string, ask: Ask) => {
-    const { restored, left_out } = await ask("checkpoint.restore", { session });
-    const without = left_out.map(({ pane_id, message }) => ({ pane: pane_id, message }));
-    return {
-      status: "restored",
-      session: restored[0]?.name ?? session,
-      ...(without.length === 0 ? {} : { left_out: without }),
-    };
-  },
   clear: async (session: string, ask: Ask) => {
     const { output_cursor } = await ask("session.clear", {}, session);
     return { status: "cleared", session, output_cursor };
   },
 };
-
-/** @throws WshError invalid_request naming the parameter that the action needs */
-function needed<T>(value: T | undefined, action: string, name: string): T {
-  if (value !== undefined) return value;
-  throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });
-}
 
 export const manageSession = tool({
   name: "wsh_manage_session",
@@ -115,7 +99,7 @@ export const manageSession = tool({
   description:
     "kill ends the session and its programs. rename (new_name), add_tags and remove_tags (tags), resize (rows, cols; " +
     "refused while people are attached, unless force), " +
-    "signal (signal, to the foreground program), restart (same command again), restore (a lost one), clear (screen and history), " +
+    "signal (signal, to the foreground program), restart (same command again), clear (screen and history), " +
     "detach (disconnects people; the session lives on).",
   core: true,
   access: "operate",
@@ -123,18 +107,7 @@ export const manageSession = tool({
   parameters: v.object({
     session: SessionField,
     action: v.pipe(
-      v.picklist([
-        "kill",
-        "rename",
-        "detach",
-        "add_tags",
-        "remove_tags",
-        "resize",
-        "signal",
-        "restart",
-        "restore",
-        "clear",
-      ]),
+      v.picklist(["kill", "rename", "detach", "add_tags", "remove_tags", "resize", "signal", "restart", "clear"]),
       v.description("what to do"),
     ),
     new_name: v.optional(v.pipe(v.string(), v.description("for rename"))),

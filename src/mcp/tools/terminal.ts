@@ -5,7 +5,7 @@ import { DEFAULT_IDLE_MS, WaitMsSchema } from "../../protocol/conditions.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { FormatSchema } from "../../protocol/screen.ts";
 import { type RunPart, shownRun, shownScreen, withoutBlankEnd } from "./plain-screen.ts";
-import { done, SessionField, tool } from "./tool.ts";
+import { done, SessionField, TargetField, tool } from "./tool.ts";
 
 const send = inputSchema("input.send").entries;
 const idle = inputSchema("idle.await").entries;
@@ -76,11 +76,16 @@ export const getScrollback = tool({
   title: "Read the history",
   description:
     "Lines of history and screen as one list, oldest first; a negative offset counts from the end. " +
-    "grep keeps only lines that contain a text. For recent output use wsh_get_output.",
+    "For recent output use wsh_get_output.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  parameters: v.object({ session: SessionField, format: PlainField, ...scrollback }),
+  parameters: v.object({ session: TargetField, format: PlainField, ...scrollback }),
+  described: {
+    format: { enum: ["plain", "styled"], type: "string", default: "plain", description: "styled: with colours" },
+    offset: { type: "integer", default: 0, description: "first line" },
+    grep: { type: "string", description: "only lines with this text, which offset counts" },
+  },
   output: outputSchema("scrollback.get"),
   run: async ({ session, ...rest }, ask) => {
     const page = await ask("scrollback.get", rest, session);
@@ -93,12 +98,12 @@ export const awaitQuiesce = tool({
   title: "Wait for quiet",
   description:
     "Wait until nothing has happened for timeout_ms. Silence is a guess: a quiet compiler still works. " +
-    "Prefer wsh_wait with a condition. When max_wait_ms ends it is an error result, and the program still runs.",
+    "Prefer wsh_wait with a condition.",
   core: false,
   access: "observe",
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   parameters: v.object({
-    session: SessionField,
+    session: TargetField,
     timeout_ms: v.optional(v.pipe(WaitMsSchema, v.description("silence that counts, in ms")), DEFAULT_IDLE_MS),
     max_wait_ms: idle.max_wait_ms,
     last_generation: idle.last_generation,
@@ -131,7 +136,7 @@ export const runCommand = tool({
   access: "operate",
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
   parameters: v.object({
-    session: SessionField,
+    session: TargetField,
     ...run,
     output_limit: v.optional(output_limit.wrapped, RUN_OUTPUT_BYTES),
     include: v.optional(v.pipe(include.wrapped, v.description("what to return instead of the one that fits"))),

@@ -8,6 +8,7 @@ import * as v from "valibot";
 import type { JsonSchema } from "../../operations/json-schema.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
 import type { Access } from "../../protocol/caller.ts";
+import { WshError } from "../../protocol/errors.ts";
 import { parse } from "../../protocol/parse.ts";
 import { describeInput, describeOutput } from "./json-schema.ts";
 
@@ -79,6 +80,15 @@ function parseParameters<P extends Parameters>(schema: P, given: Readonly<Record
 
 /** The session that a tool acts on (docs/protocol.md, Names and targets). */
 export const SessionField = v.pipe(v.string(), v.description("name, name:window.pane or @id"));
+
+/** The same in tools that are no one's first: what a target may be has been said before. */
+export const TargetField = v.pipe(v.string(), v.description("its name or @id"));
+
+/** @throws WshError invalid_request naming the parameter that the action needs */
+export function needed<T>(value: T | undefined, action: string, name: string): T {
+  if (value !== undefined) return value;
+  throw new WshError("invalid_request", `'${action}' needs '${name}'`, { hint: `Call again with '${name}'.` });
+}
 
 /** Fields that begin every successful action's result. */
 export const done = { success: true } as const;

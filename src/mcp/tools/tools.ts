@@ -3,6 +3,7 @@
 import type { Access } from "../../protocol/caller.ts";
 import { accessCovers } from "../../protocol/caller.ts";
 import { askUser } from "./asking.ts";
+import { checkpoint } from "./checkpoints.ts";
 import { exec, getOutput, getStatus, wait } from "./commands.ts";
 import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
 import { history } from "./history.ts";
@@ -32,6 +33,7 @@ export const tools: readonly Tool[] = [
   getScrollback,
   awaitQuiesce,
   history,
+  checkpoint,
   overlay,
   removeOverlay,
   panel,

@@ -62,6 +62,7 @@ export const fieldDescriptions: Readonly<Record<string, string>> = {
   ulColor: "colour of the underline",
   first_line_id: "id of the logical line at the beginning; ids only grow",
   first_line_index: "index of the screen's first row among all lines",
+  persist: "kept in the session's checkpoint, and there again when the session is restored",
   focusable: "whether it can get the focus for captured keys",
   focused: "id of the focused overlay or panel; null when there is none",
   foreground: "the process in the foreground; null when it is not known",

@@ -2,6 +2,7 @@
  * The server's own operations: listing sessions and servers, its state, its end; the longer ones have their own files.
  */
 import type { Restorer } from "../../lost/launch.ts";
+import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../lost/named/work.ts";
 import { forgetAsked, listAll, listLost, restoreAsked } from "../../lost/work.ts";
 import type { CallContext } from "../../operations/call.ts";
 import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
@@ -65,7 +66,11 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
     "ask.any": (input, context) => askAny(hosts, input, context),
     "history.search": (input, { signal }) => askHistory(state, { do: "search", input }, signal),
     "history.delete": (input, { signal }) => askHistory(state, { do: "delete", input }, signal),
-    "checkpoint.list": async () => listAll(state.instance, state.hostname),
+    "checkpoint.list": async (input) => listAll(state.instance, state.hostname, input),
+    "checkpoint.save": (input) => saveAsked(state.instance, input),
+    "checkpoint.show": async (input) => showAsked(state.instance, input),
+    "checkpoint.diff": (input) => diffAsked(state.instance, input),
+    "checkpoint.delete": async (input) => deleteAsked(state.instance, input),
     "checkpoint.restore": async (input, context) => {
       const done = await restoreAsked(state.instance, input, restorerOf(state, context));
       for (const { id } of done.restored) {

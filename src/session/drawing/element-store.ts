@@ -312,10 +312,10 @@ export class ElementStore {
     };
   }
 
-  #drawn(kind: ElementKind, input: Pick<CreateOverlay, "z" | "background" | "focusable">) {
+  #drawn(kind: ElementKind, input: Pick<CreateOverlay, "z" | "background" | "focusable" | "persist">) {
     const z = input.z ?? this.#nextZ[kind];
     this.#noteZ(kind, z);
-    return { z, background: input.background, focusable: input.focusable === true };
+    return { z, background: input.background, focusable: input.focusable === true, persist: input.persist === true };
   }
 
   #noteZ(kind: ElementKind, z: number): void {
@@ -325,7 +325,7 @@ export class ElementStore {
   /** @returns whether the element lost the focus */
   #patchDrawn(
     element: StoredOverlay | StoredPanel,
-    patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms" | "screen_mode">,
+    patch: Pick<PatchPanel, "z" | "background" | "focusable" | "ttl_ms" | "screen_mode" | "persist">,
   ): boolean {
     element.mode = patch.screen_mode ?? element.mode;
     if (patch.z !== undefined) {
@@ -334,6 +334,7 @@ export class ElementStore {
     }
     element.background = patch.background ?? element.background;
     if (patch.ttl_ms !== undefined) this.#expireAfter(element, patch.ttl_ms);
+    element.persist = patch.persist ?? element.persist;
     element.focusable = patch.focusable ?? element.focusable;
     const lost = !element.focusable && this.#focused === element.id;
     if (lost) this.#focused = null;

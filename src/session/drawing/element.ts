@@ -43,6 +43,8 @@ export interface Stored {
   /** Made while an agent was in alt mode. */
   readonly ofAgentAlt: boolean;
   focusable: boolean;
+  /** Kept in the session's checkpoint. */
+  persist: boolean;
   z: number;
   background: Overlay["background"] | undefined;
   spans: readonly ElementSpan[];
@@ -97,12 +99,13 @@ export function showPanel(panel: StoredPanel): Panel {
   return { id, position, height, z, visible, ...shown(panel) };
 }
 
-function shown({ background, spans, writes, focusable, mode }: Stored) {
+function shown({ background, spans, writes, focusable, mode, persist }: Stored) {
   return {
     ...(background === undefined ? {} : { background }),
     spans,
     ...(writes.length === 0 ? {} : { region_writes: writes }),
     ...(focusable ? { focusable } : {}),
     ...(mode === "normal" ? {} : { screen_mode: mode }),
+    ...(persist ? { persist } : {}),
   } as const;
 }

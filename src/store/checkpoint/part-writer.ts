@@ -124,12 +124,10 @@ export class PartWriter {
     this.lock = null;
   }
 
-  /** Removes everything of this part; what is written next begins anew. */
-  clear(): void {
-    removePart(this.directory, this.part);
-    if (this.lock !== null) fs.closeSync(this.lock);
-    this.lock = null;
-    this.history = null;
+  /** As close, in a folder that nobody writes to any more. */
+  leave(): void {
+    fs.rmSync(join(this.directory, lockFile(this.part)), { force: true });
+    this.close();
   }
 
   /** Removes everything of this part, and the folder if nothing else is in it. */
@@ -264,7 +262,12 @@ function packLines(first: number, lines: readonly string[]): { from: number; end
 
 /** A line without its styles and its end, where it is too long to be kept whole. */
 export function cutLine(line: string): string {
-  return line.length <= MAX_LINE ? line : line.replace(/\x1b(\[[\d;:]*m|\]8;[^\x1b]*\x1b\\)/g, "").slice(0, MAX_LINE);
+  return line.length <= MAX_LINE ? line : plainLine(line).slice(0, MAX_LINE);
+}
+
+/** The text of a line, without its styles and links. */
+export function plainLine(line: string): string {
+  return line.replace(/\x1b(\[[\d;:]*m|\]8;[^\x1b]*\x1b\\)/g, "");
 }
 
 /** @throws the system's error; what was there before stays as it was */

@@ -2,6 +2,7 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import type { Instance } from "../../instance/paths.ts";
+import { removeUnnamed } from "./named.ts";
 import { checkpointsDir, sessionDir } from "./places.ts";
 import { lostNumbers, removeSession } from "./sessions.ts";
 
@@ -23,6 +24,7 @@ export function pruneSometimes(instance: Instance, bounds: Bounds): void {
     if (Date.now() - last < PAUSE_MS) return;
     fs.writeFileSync(mark, "", { mode: 0o600 });
     prune(instance, bounds);
+    removeUnnamed(instance);
   } catch {
     // A directory that cannot be read or written is a checkpoint's failure to report.
   }

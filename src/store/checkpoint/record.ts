@@ -68,6 +68,8 @@ export const PaneRecordSchema = v.object({
   screen_line: line,
   /** What it had handed out: a pane that comes back goes on past it. Absent in records of earlier versions. */
   numbers: v.optional(v.object({ output_cursor: line, command_id: line })),
+  /** Overlays and panels that asked to be kept, of a pane that is all of its session (session/drawing/kept.ts). */
+  elements: v.optional(v.unknown()),
 });
 export type PaneRecord = v.InferOutput<typeof PaneRecordSchema>;
 

@@ -65,7 +65,7 @@ export function areHeld(instance: Instance): boolean {
 }
 
 /** Whether a process writes the session's checkpoints; processes that only show what is left do not. */
-function isAlive(instance: Instance, number: number): boolean {
+export function isAlive(instance: Instance, number: number): boolean {
   const directory = sessionDir(instance, number);
   return partsIn(directory).some((part) => {
     const state = lockOf(join(directory, lockFile(part)));
@@ -196,7 +196,8 @@ function isNumber(target: Target, number: number): boolean {
   return target.kind === "session_id" && target.id === number;
 }
 
-function isMeant({ session, panes, layout, number }: LostSession, target: Target): boolean {
+/** Whether a target means the session as it was. */
+export function isMeant({ session, panes, layout, number }: LostSession, target: Target): boolean {
   switch (target.kind) {
     case "session_id":
       return target.id === number;

@@ -74,7 +74,7 @@ test("an agent sees what is lost, reads it, and restores it", async () => {
     JSON.stringify(await client.callTool({ name, arguments: args }));
   expect(await call("wsh_list_sessions", {})).toContain("lost");
   expect(await call("wsh_get_screen", { session: "a" })).toContain("in a");
-  expect(await call("wsh_send_input", { session: "a", text: "x" })).toContain("wsh_manage_session restore");
-  expect(await call("wsh_manage_session", { session: "a", action: "restore" })).toContain("restored");
+  expect(await call("wsh_send_input", { session: "a", text: "x" })).toContain("wsh_checkpoint restore");
+  expect(await call("wsh_checkpoint", { session: "a", action: "restore" })).toContain("restored");
   expect((await wsh.list()).map(({ name, running }) => [name, running])).toEqual([["a", true]]);
 });

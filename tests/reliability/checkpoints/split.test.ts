@@ -59,7 +59,11 @@ test("four panes: places, focus, ids, name, tags, and what each showed", async (
   await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
   const [lost] = await wsh.list();
   expect(lost).toMatchObject({ name: "dev", id: "@s1", tags: ["mine"] });
-  expect(lost?.windows[0]?.panes.map(({ id }) => id)).toEqual(made);
+  // In the order of their places, and not of their ids; the one that had the focus is known.
+  const places = before as { id: string; active: boolean }[];
+  expect(lost?.windows[0]?.panes.map(({ id, active }) => ({ id, active }))).toEqual(
+    places.map(({ id, active }) => ({ id, active })),
+  );
   // Each pane can be read by its id.
   await until("the pane to be read", async () =>
     (await wsh.run("screen", made[2] ?? "")).stdout.includes(`in ${made[2]}`),

@@ -35,9 +35,10 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_await_quiesce: "fresh? last_generation? max_wait_ms=30000 session timeout_ms=2000",
     wsh_run_command:
       'create? cwd? env? format="plain" include? input="" keys? max_wait_ms=30000 output_limit=2048 session since? steps? submit? timeout_ms=2000',
-    wsh_overlay: "background? focusable? height? id? list? screen_mode? session spans? ttl_ms? width? x? y? z?",
+    wsh_overlay:
+      "background? focusable? height? id? list? persist? screen_mode? session spans? ttl_ms? width? x? y? z?",
     wsh_remove_overlay: "id? session",
-    wsh_panel: "background? focusable? height? id? list? position? screen_mode? session spans? ttl_ms? z?",
+    wsh_panel: "background? focusable? height? id? list? persist? position? screen_mode? session spans? ttl_ms? z?",
     wsh_remove_panel: "id? session",
     wsh_input_mode: "focus? lease_ms=120000 mode? read? session since? unfocus? wait_ms=0",
     wsh_screen_mode: "action? session",
@@ -51,6 +52,7 @@ test("the fourteen base tools have their names, parameters and defaults", () => 
     wsh_close_pane: "pane",
     wsh_manage_window: "action index? name? session window?",
     wsh_layout: "action by? close_others? cols? direction? on? preset? rows? session size? title? tmux? to? tree?",
+    wsh_checkpoint: "action as? label? replace? session? to?",
     wsh_history: "before? cwd? failed? limit=20 output? query? session? since?",
   });
 });

@@ -1,0 +1,167 @@
+/** `wsh checkpoint`: saves sessions under labels, shows and compares what was saved, and goes back to it. */
+import { Argument, type Command } from "commander";
+import type { OperationOutput } from "../../operations/table.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf } from "../instance.ts";
+import { complain, printJson, say, table } from "../print.ts";
+import { configuredHostname } from "../session/listed.ts";
+
+interface CheckpointOptions {
+  readonly as?: string;
+  readonly replace?: boolean;
+  readonly json?: boolean;
+}
+
+const actions = ["save", "list", "show", "diff", "restore", "delete"] as const;
+type Action = (typeof actions)[number];
+type Shown = OperationOutput<"checkpoint.show">;
+type Difference = OperationOutput<"checkpoint.diff">;
+
+const KB = 1_024;
+
+export function register(program: Command): void {
+  program
+    .command("checkpoint")
+    .addArgument(new Argument("<action>", "what to do").choices([...actions]))
+    .argument("[name]", "the session")
+    .argument("[label]", "name of the checkpoint")
+    .argument("[other]", "diff: another label")
+    .usage("[options] ACTION [NAME] [LABEL]")
+    .description(
+      "save NAME [LABEL]: keeps the session as it is now (without a label: under date and time) until it is deleted, also " +
+        "when the session has ended; list [NAME]; show NAME [LABEL]: what it has; diff NAME LABEL [OTHER]: what is " +
+        "different now, or in another one; restore NAME LABEL: the session runs again as it was then; delete NAME LABEL.",
+    )
+    .option("--as <new>", "restore: under another name; also while the session runs, beside it")
+    .option("--replace", "save: over the one that has the label")
+    .option("--json", "print the answer as JSON")
+    .action(
+      (
+        action: Action,
+        name: string | undefined,
+        label: string | undefined,
+        other: string | undefined,
+        options: CheckpointOptions,
+        command: Command,
+      ) => act(action, { name, label, other, ...options }, command),
+    );
+}
+
+type Asked = CheckpointOptions & {
+  readonly name: string | undefined;
+  readonly label: string | undefined;
+  readonly other: string | undefined;
+};
+
+async function act(action: Action, asked: Asked, command: Command): Promise<void> {
+  const { name, label, other, as, replace = false, json = false } = asked;
+  if (other !== undefined && action !== "diff") throw new UsageError(`'${action}' takes no '${other}'`);
+  if (as !== undefined && action !== "restore") throw new UsageError(`'${action}' takes no --as`);
+  if (replace && action !== "save") throw new UsageError(`'${action}' takes no --replace`);
+  const instance = instanceOf(command);
+  const work = await import("../../lost/named/work.ts");
+  const session = action === "list" ? (name ?? "") : needed(name, action, "the name of a session");
+  switch (action) {
+    case "save": {
+      const saved = await work.saveAsked(instance, { session, label, replace });
+      if (json) return printJson(saved);
+      const { panes, bytes } = saved;
+      const size = `${panes} pane${panes === 1 ? "" : "s"}, ${kilobytes(bytes)}`;
+      return say(`Saved session '${saved.session}' as '${saved.label}': ${size}.\n`);
+    }
+    case "list": {
+      if (label !== undefined) throw new UsageError(`'list' takes no '${label}'`);
+      const { listAll } = await import("../../lost/work.ts");
+      const all = listAll(instance, configuredHostname(instance), name === undefined ? {} : { session: name });
+      return json ? printJson(all) : sayList(all);
+    }
+    case "show": {
+      const shown = work.showAsked(instance, { session, label });
+      return json ? printJson(shown) : sayShown(shown);
+    }
+    case "diff": {
+      const from = needed(label, action, "a label");
+      const difference = await work.diffAsked(instance, { session, label: from, to: other });
+      return json ? printJson(difference) : sayDifference(difference);
+    }
+    case "restore": {
+      const from = needed(label, action, "a label; `wsh restore` takes none");
+      const { restoreAsked } = await import("../../lost/work.ts");
+      const input = { session, label: from, all: false, ...(as === undefined ? {} : { as }) };
+      const done = await restoreAsked(instance, input, { env: process.env, starter: "cli" });
+      for (const { pane_id, message } of done.left_out)
+        complain(`it is restored without its pane ${pane_id}: ${message}`);
+      if (json) return printJson(done);
+      const restored = done.restored[0]?.name ?? session;
+      return say(`Session '${restored}' is restored from '${from}': wsh attach ${restored}\n`);
+    }
+    case "delete": {
+      const deleted = work.deleteAsked(instance, { session, label: needed(label, action, "a label") });
+      if (json) return printJson(deleted);
+      return say(`Deleted checkpoint '${deleted.label}' of session '${session}': ${kilobytes(deleted.bytes)}.\n`);
+    }
+  }
+}
+
+function needed(value: string | undefined, action: Action, what: string): string {
+  if (value !== undefined) return value;
+  throw new UsageError(`'${action}' takes ${what}`);
+}
+
+function kilobytes(bytes: number): string {
+  return `${Math.ceil(bytes / KB)} KB`;
+}
+
+function moment(at: number): string {
+  return new Date(at).toLocaleString("sv");
+}
+
+async function sayList({ named, lost, unreadable }: OperationOutput<"checkpoint.list">): Promise<void> {
+  const rows = [
+    ...lost.map(({ name, id, windows, lost: known }) => [
+      ...[name, id, "-", known === undefined ? "" : moment(known.saved_at)],
+      ...[String(windows.flatMap(({ panes }) => panes).length), "-", "lost"],
+    ]),
+    ...named.map(({ session, id, label, saved_at, panes, bytes, running }) => [
+      ...[session, id, label, moment(saved_at), String(panes), kilobytes(bytes), running ? "running" : "not running"],
+    ]),
+  ];
+  if (rows.length > 0) {
+    await say(table([["SESSION", "ID", "LABEL", "SAVED", "PANES", "SIZE", "STATE"], ...rows]));
+  } else if (unreadable.length === 0) await say("No session is lost, and no checkpoint has a label.\n");
+  for (const { session, label, message } of unreadable) {
+    complain(`${label === undefined ? session : `${session} '${label}'`} cannot be read: ${message}`);
+  }
+}
+
+async function sayShown(shown: Shown): Promise<void> {
+  const { session, id, label, saved_at, tags, rows, cols, windows, panes, left_out } = shown;
+  const tagged = tags.length === 0 ? "" : `, tags ${tags.join(" ")}`;
+  await say(
+    `${session} (${id})${label === null ? "" : ` '${label}'`}, saved ${moment(saved_at)}, ${cols}x${rows}${tagged}\n`,
+  );
+  for (const window of windows) {
+    const marks = [...(window.active ? ["active"] : []), ...(window.zoomed ? ["zoomed"] : [])].join(", ");
+    const name = window.name === null ? "" : ` ${window.name}`;
+    await say(`window ${window.id}${name}${marks === "" ? "" : ` (${marks})`}: ${window.layout}\n`);
+  }
+  for (const pane of panes) {
+    const runs = pane.running === null ? pane.program : pane.running;
+    const above = pane.lines_above === 0 ? "" : `, ${pane.lines_above} lines above`;
+    await say(`\n${pane.id} in ${pane.cwd ?? "?"}: ${runs} (${pane.cols}x${pane.rows}${above})\n`);
+    await say(pane.screen.map((line) => `  ${line}\n`).join(""));
+  }
+  for (const { pane_id, message } of left_out) complain(`${pane_id} cannot be restored: ${message}`);
+}
+
+async function sayDifference({ changes, lines, from, to }: Difference): Promise<void> {
+  if (changes.length === 0 && lines.length === 0) return say("Nothing is different.\n");
+  await say(`--- ${from.label} ${moment(from.saved_at)}\n+++ ${to.label ?? "now"} ${moment(to.saved_at)}\n`);
+  for (const { of, what, before, after } of changes) {
+    await say(`${of === null ? "" : `${of} `}${what}: ${before ?? "(none)"} → ${after ?? "(none)"}\n`);
+  }
+  for (const { pane_id, changed, more } of lines) {
+    await say(`@@ ${pane_id}${more > 0 ? `, ${more} older changes left out` : ""}\n`);
+    await say(changed.map((line) => `${line}\n`).join(""));
+  }
+}

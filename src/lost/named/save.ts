@@ -1,0 +1,106 @@
+/**
+ * Saves a session under a label: its processes write their parts as they are now into a new folder, which gets its name
+ * when all are on the disk. Of a lost session, what is kept of it is copied.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { orUntil } from "../../base/deadline.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { loadSettings } from "../../instance/settings/settings.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget, sessionId } from "../../protocol/names.ts";
+import { makeNamed, withUnnamed } from "../../store/checkpoint/named.ts";
+import { partFile } from "../../store/checkpoint/places.ts";
+import { findLost, type LostSession, readSession } from "../../store/checkpoint/sessions.ts";
+import { Connection } from "../../wire/connection.ts";
+import { ownCaller } from "../launch.ts";
+import { checkLabel, type NamedCheckpoint } from "./find.ts";
+import { type RunningSession, runningSession } from "./running.ts";
+
+/** Longest wait for a session's processes to write, in ms: longer than the layout process waits for one pane's. */
+const SAVE_MS = 15_000;
+
+/** @throws WshError invalid_label, checkpoint_exists, checkpoint_refused, resource_limit_reached, session_not_found */
+export async function saveNamed(
+  instance: Instance,
+  {
+    session,
+    label,
+    replace,
+  }: { readonly session: string; readonly label?: string | undefined; readonly replace: boolean },
+): Promise<NamedCheckpoint> {
+  const checked = checkLabel(label ?? dated(new Date()));
+  const source = sourceOf(instance, session);
+  const { checkpoint_bytes } = loadSettings(instance, { env: process.env }).values;
+  const wanted = { number: source.number, label: checked, replace };
+  const folder = await makeNamed(instance, wanted, checkpoint_bytes, async (folder, directory) => {
+    if (source.socket === null) copyParts(source.directory, directory);
+    else await askToWrite(source.socket, folder);
+    readWritten(source.number, directory);
+  });
+  return { folder, kept: readWritten(source.number, folder.directory) };
+}
+
+/**
+ * Uses a running session as it is now in the form of a checkpoint.
+ * @throws WshError checkpoint_refused, host_unavailable
+ */
+export function atPresent<T>(
+  instance: Instance,
+  { number, socket }: RunningSession,
+  use: (kept: LostSession) => T,
+): Promise<T> {
+  return withUnnamed(instance, number, async (folder, directory) => {
+    await askToWrite(socket, folder);
+    return use(readWritten(number, directory));
+  });
+}
+
+/** @throws WshError checkpoint_refused when a part is missing */
+function readWritten(number: number, directory: string): LostSession {
+  const kept = readSession(number, directory);
+  if (kept !== null) return kept;
+  throw new WshError("checkpoint_refused", `nothing of session '${sessionId(number)}' can be kept`);
+}
+
+type Source = RunningSession | { readonly number: number; readonly socket: null; readonly directory: string };
+
+/** @throws WshError session_not_found */
+function sourceOf(instance: Instance, target: string): Source {
+  const running = runningSession(instance, target);
+  if (running !== null) return running;
+  try {
+    const { number, directory } = findLost(instance, parseTarget(target));
+    return { number, directory, socket: null };
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "checkpoint_not_found") throw thrown;
+    throw new WshError("session_not_found", `no session '${target}' in instance '${instance.name}'`);
+  }
+}
+
+/** @throws WshError of the session's processes */
+async function askToWrite(socket: string, folder: string): Promise<void> {
+  const { connection } = await Connection.open(socket, "cli", {});
+  try {
+    const asked = connection.request("host.checkpoint", { folder }, { caller: ownCaller, access: "admin" });
+    await orUntil(asked, { ms: SAVE_MS }, () => {
+      throw new WshError("host_unavailable", "the session's processes do not answer");
+    });
+  } finally {
+    connection.close();
+  }
+}
+
+function copyParts(from: string, to: string): void {
+  for (const name of fs.readdirSync(from)) {
+    if (partFile(name) === null || fs.lstatSync(join(from, name)).isFile() !== true) continue;
+    fs.copyFileSync(join(from, name), join(to, name), fs.constants.COPYFILE_EXCL);
+  }
+}
+
+/** `20261122-103105`, where the person is. */
+function dated(now: Date): string {
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${now.getFullYear()}${two(now.getMonth() + 1)}${two(now.getDate())}`;
+  return `${day}-${two(now.getHours())}${two(now.getMinutes())}${two(now.getSeconds())}`;
+}

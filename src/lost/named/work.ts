@@ -1,0 +1,110 @@
+/** Named checkpoints: saved, listed, shown, compared, restored and deleted, for the server and for the command line. */
+import fs from "node:fs";
+import type { Instance } from "../../instance/paths.ts";
+import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { parseTarget } from "../../protocol/names.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { removePart } from "../../store/checkpoint/part-writer.ts";
+import { panePart, sessionDir } from "../../store/checkpoint/places.ts";
+import { findLost, type LostSession, partsIn, readSession, removeSession } from "../../store/checkpoint/sessions.ts";
+import type { Restorer } from "../launch.ts";
+import { restoreSession } from "../restore.ts";
+import { compare } from "./compare.ts";
+import { withCopy } from "./copy.ts";
+import { findNamed } from "./find.ts";
+import { isRunning, runningSession } from "./running.ts";
+import { atPresent, saveNamed } from "./save.ts";
+import { listed, shown } from "./shown.ts";
+
+/** @throws WshError as saveNamed */
+export async function saveAsked(
+  instance: Instance,
+  input: ParsedInput<"checkpoint.save">,
+): Promise<OperationOutput<"checkpoint.save">> {
+  return listed(instance, await saveNamed(instance, input));
+}
+
+/** @throws WshError checkpoint_not_found, and why it cannot be read */
+export function showAsked(
+  instance: Instance,
+  { session, label }: ParsedInput<"checkpoint.show">,
+): OperationOutput<"checkpoint.show"> {
+  return label === undefined
+    ? shown(newest(instance, session), null)
+    : shown(findNamed(instance, session, label).kept, label);
+}
+
+/** @throws WshError checkpoint_not_found, checkpoint_refused, and why one cannot be read */
+export async function diffAsked(
+  instance: Instance,
+  { session, label, to }: ParsedInput<"checkpoint.diff">,
+): Promise<OperationOutput<"checkpoint.diff">> {
+  const before = findNamed(instance, session, label);
+  const from = [before.kept, label] as const;
+  if (to !== undefined) return compare(from, [findNamed(instance, session, to).kept, to]);
+  const running = runningSession(instance, session);
+  const isSame = running?.number === before.folder.number;
+  if (running !== null && isSame) return atPresent(instance, running, (now) => compare(from, [now, null]));
+  return compare(from, [newest(instance, session), null]);
+}
+
+/** What is kept of a session all the time. @throws WshError checkpoint_not_found, and why it cannot be read */
+function newest(instance: Instance, target: string): LostSession {
+  const running = runningSession(instance, target);
+  if (running === null) return findLost(instance, parseTarget(target));
+  const kept = readSession(running.number, sessionDir(instance, running.number));
+  if (kept !== null) return kept;
+  throw new WshError("checkpoint_not_found", `nothing is kept of session '${target}' yet`);
+}
+
+/** @throws WshError checkpoint_not_found */
+export function deleteAsked(
+  instance: Instance,
+  { session, label }: ParsedInput<"checkpoint.delete">,
+): OperationOutput<"checkpoint.delete"> {
+  const { folder } = findNamed(instance, session, label);
+  removeNamed(folder.directory);
+  return { session, label, bytes: folder.bytes };
+}
+
+/** @throws WshError unsafe_path when something of others is in the folder */
+export function removeNamed(directory: string): void {
+  removeSession(directory);
+  if (fs.existsSync(directory)) throw new WshError("unsafe_path", `${directory} holds files that are not of wsh`);
+}
+
+/**
+ * The session runs again as it was then; beside the one that runs, under new ids, where it is to have another name.
+ * @throws WshError session_running, and as restoreSession
+ */
+export async function restoreNamed(
+  instance: Instance,
+  session: string,
+  { label, as }: { readonly label: string; readonly as: string | undefined },
+  restorer: Restorer,
+): Promise<{ readonly info: SessionInfo; readonly kept: LostSession }> {
+  const { kept, folder } = findNamed(instance, session, label);
+  const { number } = folder;
+  if (isRunning(instance, number)) {
+    if (as === undefined) {
+      throw new WshError("session_running", `session '${kept.session.name}' runs`, {
+        hint: "End it first, or restore the checkpoint under another name ({as}), beside it.",
+      });
+    }
+    return withCopy(instance, kept, async (copy) => ({
+      info: await restoreSession(instance, copy, as, restorer),
+      kept: copy,
+    }));
+  }
+  const info = await restoreSession(instance, kept, as, restorer);
+  removeOthers(instance, kept);
+  return { info, kept };
+}
+
+/** What was kept of the session otherwise, and is not of the one that runs now. */
+function removeOthers(instance: Instance, { number, panes, layout }: LostSession): void {
+  const own = new Set<string>([...panes.map(({ pane }) => panePart(pane)), ...(layout === null ? [] : ["layout"])]);
+  const directory = sessionDir(instance, number);
+  for (const part of partsIn(directory)) if (!own.has(part)) removePart(directory, part);
+}

@@ -1,0 +1,54 @@
+/** The tool that saves sessions and brings lost ones back. */
+import * as v from "valibot";
+import { type Ask, done, needed, tool } from "./tool.ts";
+
+const actions = ["restore", "save", "list", "show", "diff", "delete"] as const;
+const text = (description: string) => v.optional(v.pipe(v.string(), v.description(description)));
+
+export const checkpoint = tool({
+  name: "wsh_checkpoint",
+  title: "Checkpoints",
+  description:
+    "save keeps a session under label. restore: a lost one runs again; with label as it was saved (as: beside the one " +
+    "that runs). diff: what changed since label.",
+  core: false,
+  access: "operate",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  parameters: v.object({
+    action: v.pipe(v.picklist(actions), v.description("what to do")),
+    session: text("its name or @id"),
+    label: text("of a saved one"),
+    to: text("diff: another label"),
+    as: text("restore: new name"),
+    replace: v.optional(v.pipe(v.boolean(), v.description("save over label")), false),
+  }),
+  output: v.object({ status: v.optional(v.string()) }),
+  run: async ({ action, session, label, to, as, replace }, ask) => {
+    if (action === "list") return ask("checkpoint.list", { session });
+    const name = needed(session, action, "session");
+    switch (action) {
+      case "restore":
+        return restore(ask, { session: name, label, as });
+      case "save":
+        return { ...done, status: "saved", ...(await ask("checkpoint.save", { session: name, label, replace })) };
+      case "show":
+        return ask("checkpoint.show", { session: name, label });
+      case "diff":
+        return ask("checkpoint.diff", { session: name, label: needed(label, action, "label"), to });
+      case "delete": {
+        const deleted = await ask("checkpoint.delete", { session: name, label: needed(label, action, "label") });
+        return { ...done, status: "deleted", ...deleted };
+      }
+    }
+  },
+});
+
+async function restore(
+  ask: Ask,
+  input: { readonly session: string; readonly label: string | undefined; readonly as: string | undefined },
+): Promise<object> {
+  const { restored, left_out } = await ask("checkpoint.restore", input);
+  const without = left_out.map(({ pane_id, message }) => ({ pane: pane_id, message }));
+  const session = restored[0]?.name ?? input.session;
+  return { ...done, status: "restored", session, ...(without.length === 0 ? {} : { left_out: without }) };
+}

@@ -1,0 +1,71 @@
+/**
+ * Elements that asked to be kept (`persist`), as a checkpoint has them: what was drawn by whom is gone after a restore,
+ * so focus and an agent's alt mode are not kept. What cannot be read is left out. Pure.
+ */
+import * as v from "valibot";
+import {
+  BackgroundSchema,
+  ElementScreenModeSchema,
+  ElementSpanSchema,
+  RegionWriteSchema,
+} from "../../protocol/drawing.ts";
+import { type ElementState, noElements } from "./element.ts";
+import { textBytes } from "./element-text.ts";
+
+/** More than any session may have, so that a damaged file costs no more than a full one. */
+const MAX_KEPT = 10_000;
+
+const number = v.pipe(v.number(), v.safeInteger());
+const common = {
+  id: v.string(),
+  order: number,
+  mode: ElementScreenModeSchema,
+  focusable: v.boolean(),
+  z: number,
+  background: v.optional(BackgroundSchema),
+  spans: v.array(ElementSpanSchema),
+  writes: v.array(RegionWriteSchema),
+  expiresAt: v.optional(v.number()),
+  height: number,
+};
+const KeptSchema = v.variant("kind", [
+  v.object({ ...common, kind: v.literal("overlay"), x: number, y: number, width: number }),
+  v.object({ ...common, kind: v.literal("panel"), position: v.picklist(["top", "bottom"]) }),
+]);
+const StateSchema = v.object({
+  elements: v.pipe(v.array(v.unknown()), v.maxLength(MAX_KEPT)),
+  nextZ: v.object({ overlay: number, panel: number }),
+  created: number,
+});
+
+/** The part of a session's elements that is kept. */
+export function keptElements({ elements, nextZ, created }: ElementState): ElementState {
+  const kept = elements.filter(({ persist }) => persist);
+  return kept.length === 0 ? noElements : { ...noElements, elements: kept, nextZ: { ...nextZ }, created };
+}
+
+/** Whether there are any such. Runs per change of what is drawn. */
+export function hasKept({ elements }: ElementState): boolean {
+  return elements.some(({ persist }) => persist);
+}
+
+/** What a checkpoint says of them. Never throws. */
+export function parseKept(value: unknown): ElementState {
+  const state = v.safeParse(StateSchema, value);
+  if (!state.success) return noElements;
+  const elements = state.output.elements.flatMap((each) => {
+    const { success, output } = v.safeParse(KeptSchema, each);
+    if (!success) return [];
+    const { background, expiresAt } = output;
+    const more = {
+      background,
+      expiresAt,
+      ofAgentAlt: false,
+      persist: true,
+      bytes: textBytes(output.spans, output.writes),
+    };
+    return [output.kind === "panel" ? { ...output, ...more, visible: false } : { ...output, ...more }];
+  });
+  const { nextZ, created } = state.output;
+  return { ...noElements, elements, nextZ, created };
+}

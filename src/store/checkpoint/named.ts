@@ -1,0 +1,150 @@
+/**
+ * Named checkpoints: a folder each beside those that are written all the time (`s3.before` beside `s3`), with the same
+ * files, and nothing that changes after it has its name. They outlive their session, and nothing removes them by itself.
+ * One that is being written is `s3~RANDOM`.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import * as v from "valibot";
+import { checkOwnDir, ensureOwnDir } from "../../instance/owned-files.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { randomToken } from "../../instance/secrets/own-secrets.ts";
+import { platform } from "../../platform/platform.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { decodeName, encodeName, isLabel } from "../../protocol/names.ts";
+import { checkpointsDir } from "./places.ts";
+import { removeSession } from "./sessions.ts";
+
+/** Most named checkpoints of an instance: each is listed whenever one is named. */
+export const MAX_NAMED = 200;
+const RANDOM_LENGTH = 10;
+/** Age of a folder without a name, in ms, at which whoever wrote it has died. */
+const UNNAMED_MS = 3_600_000;
+const namedPattern = /^s([1-9]\d{0,8})\.(.+)$/;
+const unnamedPattern = /^s[1-9]\d{0,8}~[A-Za-z0-9]+$/;
+
+/** What the process of a pane or layout is told: the folder that it writes into. */
+export const SaveToSchema = v.object({ folder: v.pipe(v.string(), v.regex(unnamedPattern)) });
+
+export interface NamedFolder {
+  /** Number of the session. */
+  readonly number: number;
+  readonly label: string;
+  readonly directory: string;
+  readonly bytes: number;
+}
+
+/** Folder of a named checkpoint; it need not exist. */
+export function namedDir(instance: Instance, number: number, label: string): string {
+  return join(checkpointsDir(instance), `s${number}.${encodeName(label, platform().foldsFileNames)}`);
+}
+
+/** Folder of one that is being written. @throws WshError unsafe_path */
+export function unnamedDir(instance: Instance, folder: string): string {
+  checkOwnDir(checkpointsDir(instance));
+  return join(checkpointsDir(instance), folder);
+}
+
+/** Those of one session, or all: by session, then by label. */
+export function namedFolders(instance: Instance, only?: number): NamedFolder[] {
+  if (!checkOwnDir(checkpointsDir(instance))) return [];
+  const found = fs.readdirSync(checkpointsDir(instance)).flatMap((name): NamedFolder[] => {
+    const [, session, encoded] = namedPattern.exec(name) ?? [];
+    const number = Number(session);
+    if (encoded === undefined || (only !== undefined && number !== only)) return [];
+    const label = decodeName(encoded);
+    const directory = join(checkpointsDir(instance), name);
+    if (label === null || !isLabel(label) || fs.lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true)
+      return [];
+    return [{ number, label, directory, bytes: bytesIn(directory) }];
+  });
+  return found.sort((a, b) => a.number - b.number || (a.label < b.label ? -1 : 1));
+}
+
+/**
+ * Makes a named checkpoint, whole or not at all.
+ * @param write writes its files into the folder that it is given
+ * @throws WshError checkpoint_exists, resource_limit_reached, and what `write` throws
+ */
+export async function makeNamed(
+  instance: Instance,
+  { number, label, replace }: { readonly number: number; readonly label: string; readonly replace: boolean },
+  maxBytes: number,
+  write: (folder: string, directory: string) => Promise<void>,
+): Promise<NamedFolder> {
+  const wanted = namedDir(instance, number, label);
+  const others = namedFolders(instance).filter(({ directory }) => directory !== wanted);
+  refuseTaken(wanted, label, replace);
+  if (others.length >= MAX_NAMED) {
+    throw new WshError("resource_limit_reached", `there are ${others.length} of ${MAX_NAMED} named checkpoints`);
+  }
+  return withUnnamed(instance, number, async (folder, directory) => {
+    await write(folder, directory);
+    const bytes = bytesIn(directory);
+    const total = others.reduce((sum, each) => sum + each.bytes, bytes);
+    if (total > maxBytes) {
+      const message = `named checkpoints would have ${total} of ${maxBytes} bytes (setting checkpoint_bytes)`;
+      throw new WshError("resource_limit_reached", message);
+    }
+    refuseTaken(wanted, label, replace);
+    putInPlace(directory, wanted, unnamedDir(instance, unnamed(number)));
+    return { number, label, directory: wanted, bytes };
+  });
+}
+
+/** Runs with a folder that is gone afterwards, unless it has got a name. @throws WshError unsafe_path, and of `use` */
+export async function withUnnamed<T>(
+  instance: Instance,
+  number: number,
+  use: (folder: string, directory: string) => Promise<T>,
+): Promise<T> {
+  for (const directory of [instance.stateDir, checkpointsDir(instance)]) ensureOwnDir(directory);
+  const folder = unnamed(number);
+  const directory = unnamedDir(instance, folder);
+  ensureOwnDir(directory);
+  try {
+    return await use(folder, directory);
+  } finally {
+    removeSession(directory);
+  }
+}
+
+function unnamed(number: number): string {
+  return `s${number}~${randomToken(RANDOM_LENGTH)}`;
+}
+
+/** What has the name so far is kept until the other has it. */
+function putInPlace(made: string, wanted: string, aside: string): void {
+  const isThere = fs.existsSync(wanted);
+  if (isThere) fs.renameSync(wanted, aside);
+  try {
+    fs.renameSync(made, wanted);
+  } catch (error) {
+    if (isThere) fs.renameSync(aside, wanted);
+    throw error;
+  }
+  if (isThere) removeSession(aside);
+}
+
+/** @throws WshError checkpoint_exists, unsafe_path */
+function refuseTaken(directory: string, label: string, replace: boolean): void {
+  // Neither a link nor a folder that is open to others is written over.
+  if (!checkOwnDir(directory) || replace) return;
+  throw new WshError("checkpoint_exists", `the session has a checkpoint '${label}' already`);
+}
+
+/** Removes what was left by whoever died while a named checkpoint was written. */
+export function removeUnnamed(instance: Instance): void {
+  for (const name of fs.readdirSync(checkpointsDir(instance))) {
+    const directory = join(checkpointsDir(instance), name);
+    const stat = unnamedPattern.test(name) ? fs.lstatSync(directory, { throwIfNoEntry: false }) : undefined;
+    if (stat?.isDirectory() === true && Date.now() - stat.mtimeMs > UNNAMED_MS) removeSession(directory);
+  }
+}
+
+function bytesIn(directory: string): number {
+  const sizes = fs.readdirSync(directory).map((name) => {
+    return fs.lstatSync(join(directory, name), { throwIfNoEntry: false })?.size ?? 0;
+  });
+  return sizes.reduce((sum, size) => sum + size, 0);
+}

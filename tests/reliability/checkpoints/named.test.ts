@@ -1,0 +1,204 @@
+/** Checkpoints with labels: saved, shown, compared, gone back to and deleted. */
+import { expect, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { Http } from "../../support/http.ts";
+import { McpInstance } from "../../support/mcp-instance.ts";
+import { until } from "../../support/until.ts";
+import { Wsh } from "../../support/wsh.ts";
+import { folderOf, kill, written } from "./lost-sessions.ts";
+
+interface Named {
+  readonly session: string;
+  readonly id: string;
+  readonly label: string;
+  readonly panes: number;
+  readonly running: boolean;
+}
+
+async function named(wsh: Wsh, ...args: string[]): Promise<Named[]> {
+  return JSON.parse(await wsh.ok("checkpoint", "list", ...args, "--json")).named;
+}
+
+test("a session is saved, shown, compared with what it became, and runs again as it was", async () => {
+  await using wsh = new Wsh();
+  const directory = join(wsh.dir, "there");
+  fs.mkdirSync(directory);
+  await wsh.session("dev", "--tag", "mine", "--cwd", directory);
+  await wsh.ok("exec", "dev", "--", "seq 1 60; echo before");
+  expect(await wsh.ok("checkpoint", "save", "dev", "good")).toMatch(
+    /^Saved session 'dev' as 'good': 1 pane, \d+ KB\.\n$/,
+  );
+  expect(await wsh.ok("checkpoint", "diff", "dev", "good")).toBe("Nothing is different.\n");
+  await wsh.ok("exec", "dev", "--", "echo after; cd /");
+  await wsh.ok("tag", "dev", "--add", "late");
+  const difference = await wsh.ok("checkpoint", "diff", "dev", "good");
+  expect(difference).toContain("tags: mine → late mine\n");
+  expect(difference).toContain(`@1 cwd: ${directory} → /\n`);
+  expect(difference).toContain("\n+after\n");
+  expect(difference).not.toContain("before");
+  const shown = await wsh.ok("checkpoint", "show", "dev", "good");
+  expect(shown).toContain(`@1 in ${directory}: /bin/bash (80x24, `);
+  expect(shown).toContain("\n  60\n  before\n");
+  await wsh.ok("checkpoint", "save", "dev", "late");
+  expect(await wsh.ok("checkpoint", "diff", "dev", "good", "late")).toContain("\n+after\n");
+  expect(await named(wsh, "dev")).toMatchObject([
+    { session: "dev", id: "@s1", label: "good", panes: 1, running: true },
+    { label: "late" },
+  ]);
+  const running = await wsh.run("checkpoint", "restore", "dev", "good");
+  expect(running.code).toBe(1);
+  expect(running.stderr).toContain("session 'dev' runs\n");
+  expect(running.stderr).toContain("(--as), beside it");
+  // They outlive the session.
+  await wsh.ok("kill", "dev");
+  expect(await named(wsh)).toMatchObject([{ label: "good", running: false }, { label: "late" }]);
+  await wsh.ok("checkpoint", "restore", "dev", "good");
+  const screen = await wsh.shows("dev", /── restored: .*checkpoint 'good' ─+\n\$$/m);
+  expect(screen).toContain("60\nbefore\n");
+  expect(screen).not.toContain("after");
+  expect(await wsh.list()).toMatchObject([{ id: "@s1", pane_id: "@1", tags: ["mine"], running: true }]);
+  expect(await wsh.ok("exec", "dev", "--", "pwd")).toBe(`${directory}\n`);
+  expect(await wsh.ok("checkpoint", "delete", "dev", "good")).toMatch(/^Deleted checkpoint 'good' of session 'dev': /);
+  expect((await named(wsh)).map(({ label }) => label)).toEqual(["late"]);
+});
+
+test("beside the session that runs it comes back under new ids, with every pane in its place", async () => {
+  await using wsh = new Wsh();
+  await wsh.server();
+  const http = new Http({ unix: wsh.instance.httpSocket });
+  await wsh.session("dev", "--size", "100x30");
+  await http.post("/sessions/@1/panes", { direction: "right" });
+  await http.post("/sessions/dev/windows", { name: "logs" });
+  const panes = ((await http.get("/sessions/dev/panes")).body as { id: string }[]).map(({ id }) => id);
+  for (const id of panes) await wsh.ok("exec", id, "--", `echo in ${id}`);
+  await http.post("/sessions/@1/pane/resize", { cols: 30 });
+  const saved = await http.post("/checkpoints", { session: "dev", label: "three" });
+  expect(saved).toMatchObject({ status: 200, body: { id: "@s1", label: "three", panes: 3, running: true } });
+  const done = await http.post("/checkpoints/restore", { session: "dev", label: "three", as: "copy" });
+  expect(done).toMatchObject({ status: 200, body: { restored: [{ name: "copy", id: "@s2" }], left_out: [] } });
+  const placesOf = async (name: string) => {
+    const listed = (await http.get(`/sessions/${name}/panes`)).body as Record<string, unknown>[];
+    return listed.map(({ row, col, rows, cols, index }) => ({ row, col, rows, cols, index }));
+  };
+  expect(await placesOf("copy")).toEqual(await placesOf("dev"));
+  const copies = ((await http.get("/sessions/copy/panes")).body as { id: string }[]).map(({ id }) => id);
+  expect(copies.filter((id) => panes.includes(id))).toEqual([]);
+  for (const [at, id] of copies.entries()) {
+    expect(await wsh.shows(id, /── restored/)).toContain(`in ${panes[at]}`);
+  }
+  // Each has its own life and its own checkpoint.
+  await wsh.ok("kill", "copy");
+  expect((await wsh.list()).map(({ name }) => name)).toEqual(["dev"]);
+  expect((await wsh.ok("exec", panes[0] ?? "", "--", "echo alive")).trim()).toBe("alive");
+  const shown = (await http.get("/checkpoints/show?session=dev&label=three")).body as { windows: { name: string }[] };
+  expect(shown.windows.map(({ name }) => name)).toEqual([null as unknown as string, "logs"]);
+  expect((await http.get("/checkpoints/diff?session=dev&label=three")).body).toMatchObject({ changes: [] });
+  expect(await http.delete("/checkpoints/named?session=dev&label=three")).toMatchObject({ status: 200 });
+  expect((await http.get("/checkpoints")).body).toMatchObject({ named: [] });
+});
+
+test("one that is saved of a lost session, or restored over one, leaves no part of the other behind", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev");
+  await wsh.ok("exec", "dev", "--", "echo one pane");
+  await wsh.ok("checkpoint", "save", "dev", "one");
+  await wsh.ok("split", "dev");
+  await wsh.ok("exec", "@1", "--", "echo two panes");
+  await written(wsh, "two panes");
+  await until("the layout to be written", () => fs.existsSync(join(folderOf(wsh), "layout.1.state")));
+  await until("the other pane to be written", () =>
+    fs.readdirSync(folderOf(wsh)).some((name) => /^p3\..*state/.test(name)),
+  );
+  await kill(wsh);
+  await until("it to be lost", async () => (await wsh.list())[0]?.state === "lost");
+  expect(await wsh.ok("checkpoint", "save", "dev", "two")).toContain("2 panes");
+  await wsh.ok("checkpoint", "restore", "dev", "one");
+  expect(await wsh.shows("dev", "checkpoint 'one'")).not.toContain("two panes");
+  expect((await wsh.list())[0]?.windows[0]?.panes).toHaveLength(1);
+  expect(fs.readdirSync(folderOf(wsh)).filter((name) => !name.startsWith("p1."))).toEqual([]);
+  await wsh.ok("kill", "dev");
+  await wsh.ok("checkpoint", "restore", "dev", "two");
+  expect((await wsh.list())[0]?.windows[0]?.panes).toHaveLength(2);
+});
+
+test("labels that are no names, that are taken or unknown, and sessions that may not be kept are refused", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev");
+  for (const label of ["..", ".", "a/b", "../up", "$(reboot)", "a\nb", "x".repeat(65), "", "ä"]) {
+    const { code, stderr } = await wsh.run("checkpoint", "save", "dev", label);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("is not a label of a checkpoint")]);
+  }
+  const dash = await wsh.run("checkpoint", "save", "dev", "--", "-x");
+  expect(dash.stderr).toContain('"-x" is not a label');
+  await wsh.ok("checkpoint", "save", "dev", "x".repeat(64));
+  const again = await wsh.run("checkpoint", "save", "dev", "x".repeat(64));
+  expect(again.stderr).toContain("already\n");
+  await wsh.ok("checkpoint", "save", "dev", "x".repeat(64), "--replace");
+  for (const action of ["show", "diff", "restore", "delete"]) {
+    const { code, stderr } = await wsh.run("checkpoint", action, "dev", "none");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("session 'dev' has no checkpoint 'none'")]);
+  }
+  expect((await wsh.run("checkpoint", "save", "none")).stderr).toContain("no session 'none'");
+  await wsh.ok("private", "dev", "on");
+  expect((await wsh.run("checkpoint", "save", "dev", "p")).stderr).toContain("the session is private");
+  await wsh.ok("private", "dev", "off");
+  await wsh.ok("send", "dev", "read -s secret", "--keys", "Enter");
+  await wsh.ok("wait", "dev", "password");
+  expect((await wsh.run("checkpoint", "save", "dev", "p")).stderr).toContain("a password is asked for");
+  expect(await named(wsh)).toHaveLength(1);
+  // Nothing half written is left.
+  const all = fs.readdirSync(join(folderOf(wsh), ".."));
+  expect(all.filter((name) => name.includes("~"))).toEqual([]);
+});
+
+test("their number of bytes is bounded, and links and foreign folders are not followed", async () => {
+  await using wsh = new Wsh({ config: "checkpoint_bytes = 1048576\ncheckpoint = 'history'\n" });
+  await wsh.session("dev");
+  await wsh.ok("exec", "dev", "--output", "none", "--", "head -c 900000 /dev/urandom | base64");
+  await wsh.ok("checkpoint", "save", "dev", "big");
+  const full = await wsh.run("checkpoint", "save", "dev", "bigger");
+  expect([full.code, full.stderr]).toEqual([1, expect.stringContaining("of 1048576 bytes (setting checkpoint_bytes)")]);
+  await wsh.ok("checkpoint", "save", "dev", "big", "--replace");
+  await wsh.ok("checkpoint", "delete", "dev", "big");
+  const planted = join(folderOf(wsh), "..", "s1.planted");
+  const elsewhere = join(wsh.dir, "elsewhere");
+  fs.mkdirSync(elsewhere);
+  fs.writeFileSync(join(elsewhere, "p1.1.state"), "precious");
+  fs.symlinkSync(elsewhere, planted);
+  expect(await named(wsh)).toEqual([]);
+  expect((await wsh.run("checkpoint", "save", "dev", "planted", "--replace")).stderr).toContain("symbolic link");
+  expect((await wsh.run("checkpoint", "delete", "dev", "planted")).code).toBe(1);
+  expect(fs.readFileSync(join(elsewhere, "p1.1.state"), "utf8")).toBe("precious");
+});
+
+test("forget deletes those of the session, too, and says which", async () => {
+  await using wsh = new Wsh();
+  await wsh.session("dev");
+  await wsh.ok("checkpoint", "save", "dev", "a");
+  expect((await wsh.run("forget", "dev", "--yes")).code).toBe(1);
+  await wsh.ok("kill", "dev");
+  expect(await wsh.ok("forget", "dev", "--yes")).toMatch(/session 'dev' \(@s1\), with checkpoint 'a': \d+ KB/);
+  expect(await named(wsh)).toEqual([]);
+});
+
+test("agents save, compare and restore", async () => {
+  await using mcp = new McpInstance();
+  const client = await mcp.client();
+  const call = async (name: string, args: Record<string, unknown>): Promise<string> => {
+    const { content } = await client.callTool({ name, arguments: args });
+    return (content as { text: string }[]).map(({ text }) => text).join("\n");
+  };
+  const tool = (args: Record<string, unknown>): Promise<string> => call("wsh_checkpoint", args);
+  await call("wsh_create_session", { name: "dev" });
+  await call("wsh_exec", { session: "dev", command: "echo one" });
+  expect(await tool({ action: "save", session: "dev", label: "a" })).toContain('"status":"saved"');
+  await call("wsh_exec", { session: "dev", command: "echo two" });
+  expect(await tool({ action: "diff", session: "dev", label: "a" })).toContain('"+two"');
+  expect(await tool({ action: "show", session: "dev", label: "a" })).toContain('"one"');
+  expect(await tool({ action: "restore", session: "dev", label: "a" })).toContain("(as), beside it");
+  expect(await tool({ action: "restore", session: "dev", label: "a", as: "b" })).toContain('"session":"b"');
+  expect(await tool({ action: "diff", session: "dev" })).toContain("'diff' needs 'label'");
+  expect(await tool({ action: "delete", session: "dev", label: "a" })).toContain('"status":"deleted"');
+  expect(await tool({ action: "list" })).toContain('"named":[]');
+});
