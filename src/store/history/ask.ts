@@ -27,6 +27,8 @@ const DELETE_BATCH = 10_000;
 
 export class History implements Disposable {
   private readonly db: Database;
+  /** Why nothing can be written; null where it can. */
+  private readonly readOnly: string | null;
   /** Why the newest commands may be missing. */
   readonly warnings: string[] = [];
 
@@ -37,6 +39,7 @@ export class History implements Disposable {
   ) {
     const { db, failed } = opened(places);
     this.db = db;
+    this.readOnly = failed;
     if (failed === null) this.takeIn();
     else this.warnings.push(`the newest commands may be missing: they could not be taken in (${failed})`);
   }
@@ -68,6 +71,7 @@ export class History implements Disposable {
   /** @throws WshError invalid_request (nothing chosen), history_unavailable */
   delete({ id, all, ...input }: HistoryDeleteInput): Deleted {
     const search = chosenOf({ id, all, ...input });
+    this.requireWritable();
     const deleted = this.guarded(() => {
       const journals = journalsIn(this.places.journals);
       if (id !== undefined) return removeCommands(this.db, [id], journals);
@@ -86,7 +90,15 @@ export class History implements Disposable {
 
   /** Takes another program's history in. @returns how many commands are new */
   import(source: ImportSource, records: readonly HistoryRecord[], before: number): number {
+    this.requireWritable();
     return this.guarded(() => takeImport(this.db, source, records, before));
+  }
+
+  private requireWritable(): void {
+    if (this.readOnly === null) return;
+    throw new WshError("history_unavailable", `nothing was changed: ${this.readOnly}`, {
+      hint: "Make room on its disk, or make it writable.",
+    });
   }
 
   private warned(): { readonly warnings?: string[] } {

@@ -141,7 +141,9 @@ test.skipIf(!canMount)(
       ["true before"],
     ]);
     expect(`${stdout}${stderr}`).toContain("the newest commands may be missing");
-    expect(await enclave.run("history", "delete", "before", "--yes")).toMatchObject({ code: 1 });
+    const refused = await enclave.run("history", "delete", "before", "--yes");
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain("Make room on its disk");
     enclave.empty();
     await enclave.ok("exec", "one", "--", "true after");
     const found = JSON.parse(await enclave.ok("history", "--json")).commands;
