@@ -1,0 +1,69 @@
+/**
+ * The size of a cell, and which characters fill exactly the cells that the terminal gives them.
+ *
+ * A cell is a whole number of device pixels, so that neither backgrounds nor drawn lines leave gaps; what the font's own
+ * advance lacks is added as letter spacing. A character of a fallback font is asked once and remembered: one that does
+ * not fit gets a box of its own (row.ts).
+ */
+
+export interface CellSize {
+  /** CSS pixels, whole in device pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** Added after each character, in CSS pixels. */
+  readonly spacing: number;
+}
+
+/** Height of a row in parts of the font's size: accents of capitals and descenders fit, lists stay dense. */
+const LINE_HEIGHT = 1.25;
+/** Characters measured together, so that rounding does not matter. */
+const SAMPLE = 64;
+/** Difference of an advance that nobody sees, in CSS pixels. */
+const TOLERANCE = 0.02;
+/** Most characters remembered: more than a person's languages have. */
+const MAX_KNOWN = 20_000;
+
+export class CellMeasure {
+  size: CellSize = { width: 8, height: 16, spacing: 0 };
+  private readonly known = new Map<string, boolean>();
+  private readonly canvas = document.createElement("canvas").getContext("2d");
+  private advance = 8;
+
+  /** Measures the font that `element` has; returns whether the size is another one. */
+  measure(element: HTMLElement): boolean {
+    const probe = document.createElement("span");
+    probe.className = "probe";
+    probe.textContent = "0".repeat(SAMPLE);
+    element.append(probe);
+    const style = getComputedStyle(probe);
+    const fontSize = Number.parseFloat(style.fontSize);
+    this.advance = probe.getBoundingClientRect().width / SAMPLE;
+    probe.remove();
+    if (this.canvas !== null) this.canvas.font = `${style.fontSize} ${style.fontFamily}`;
+    this.known.clear();
+    const ratio = globalThis.devicePixelRatio;
+    const width = Math.max(1, Math.round(this.advance * ratio)) / ratio;
+    const height = Math.max(1, Math.ceil(fontSize * LINE_HEIGHT * ratio)) / ratio;
+    const before = this.size;
+    this.size = { width, height, spacing: width - this.advance };
+    return before.width !== width || before.height !== height || before.spacing !== this.size.spacing;
+  }
+
+  /** Whether the character may stand among others: one cell wide, drawn as wide as the font's own. */
+  fits(text: string): boolean {
+    if (text.length === 1 && text >= " " && text <= "~") return true;
+    const known = this.known.get(text);
+    if (known !== undefined) return known;
+    if (this.known.size >= MAX_KNOWN) this.known.clear();
+    const isPlain = !/[\p{M}\p{Extended_Pictographic}\p{Cf}]/u.test(text) && !isRightToLeft(text);
+    const measured = this.canvas?.measureText(text).width ?? 0;
+    const fits = isPlain && Math.abs(measured - this.advance) < TOLERANCE;
+    this.known.set(text, fits);
+    return fits;
+  }
+}
+
+/** Letters that the browser would put in another order than the terminal does. */
+function isRightToLeft(text: string): boolean {
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/.test(text);
+}

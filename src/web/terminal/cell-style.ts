@@ -1,0 +1,78 @@
+/**
+ * The look of cells as classes and CSS: attributes are classes (style/terminal.css), the sixteen colours variables of
+ * the theme, the others values. Pure, but for what is remembered of each style object.
+ */
+import {
+  BLINK,
+  BOLD,
+  FAINT,
+  INVERSE,
+  INVISIBLE,
+  ITALIC,
+  OVERLINE,
+  STRIKE,
+  type Style,
+  UNDERLINE,
+} from "../../protocol/grid.ts";
+import { xtermColor } from "../../protocol/palette.ts";
+import type { Color } from "../../protocol/screen.ts";
+
+export interface Look {
+  readonly className: string;
+  readonly css: string;
+}
+
+const FIRST_FIXED_COLOR = 16;
+
+const attributes: readonly (readonly [flag: number, name: string])[] = [
+  [BOLD, "b"],
+  [ITALIC, "i"],
+  [FAINT, "f"],
+  [BLINK, "k"],
+  [INVISIBLE, "v"],
+];
+const lines: readonly (readonly [flag: number, name: string])[] = [
+  [UNDERLINE, "underline"],
+  [STRIKE, "line-through"],
+  [OVERLINE, "overline"],
+];
+const underlines = { single: "solid", double: "double", curly: "wavy", dotted: "dotted", dashed: "dashed" } as const;
+
+const looks = new WeakMap<Style, Look>();
+
+/** A colour as CSS; @param fallback what the terminal's own colour is called */
+export function cssColor(color: Color | null, fallback: string): string {
+  if (color === null) return fallback;
+  if ("indexed" in color) {
+    if (color.indexed < FIRST_FIXED_COLOR) return `var(--color-${color.indexed})`;
+    const { r, g, b } = xtermColor(color.indexed);
+    return `rgb(${r},${g},${b})`;
+  }
+  const { r, g, b } = color.rgb;
+  return `rgb(${r},${g},${b})`;
+}
+
+/** @param style may be one of many equal objects: each is looked at once */
+export function lookOf(style: Style): Look {
+  const known = looks.get(style);
+  if (known !== undefined) return known;
+  const look = computed(style);
+  looks.set(style, look);
+  return look;
+}
+
+function computed({ fg, bg, flags, underlineStyle, underlineColor }: Style): Look {
+  const names = attributes.flatMap(([flag, name]) => ((flags & flag) === 0 ? [] : [name]));
+  const css: string[] = [];
+  const inverse = (flags & INVERSE) !== 0;
+  const [text, ground] = inverse ? [bg, fg] : [fg, bg];
+  if (inverse || text !== null) css.push(`color:${cssColor(text, inverse ? "var(--ground)" : "var(--text)")}`);
+  if (inverse || ground !== null) css.push(`background-color:${cssColor(ground, "var(--text)")}`);
+  const drawn = lines.flatMap(([flag, name]) => ((flags & flag) === 0 ? [] : [name]));
+  if (drawn.length > 0) {
+    css.push(`text-decoration-line:${drawn.join(" ")}`);
+    if ((flags & UNDERLINE) !== 0) css.push(`text-decoration-style:${underlines[underlineStyle ?? "single"]}`);
+    if (underlineColor !== undefined) css.push(`text-decoration-color:${cssColor(underlineColor, "currentcolor")}`);
+  }
+  return { className: names.join(" "), css: css.join(";") };
+}

@@ -1,0 +1,57 @@
+/**
+ * The text of a selection over a terminal's rows: rows that wrap are one line, blanks at a row's end are none. Reads the
+ * rows' cells, not their elements, whose text has no line ends.
+ */
+import type { ShownRow } from "./types.ts";
+
+export interface RowPart {
+  readonly row: ShownRow;
+  /** Characters of the row's text, from and to. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Text of a row up to its last mark; a wrapped row has all of its cells. */
+export function rowText({ cells, wrapped }: ShownRow): string {
+  const text = cells.map((cell) => cell.text).join("");
+  return wrapped ? text : text.trimEnd();
+}
+
+export function joinRows(parts: readonly RowPart[]): string {
+  let text = "";
+  for (const [index, { row, from, to }] of parts.entries()) {
+    const whole = rowText(row);
+    text += whole.slice(from, to);
+    if (index < parts.length - 1 && !row.wrapped) text += "\n";
+  }
+  return text;
+}
+
+/** The rows of a selection with the part of each that is selected, in the order of the document. */
+export function selectedParts(range: Range, root: HTMLElement, rowOf: (element: Element) => ShownRow | undefined): RowPart[] {
+  const parts: RowPart[] = [];
+  for (const element of root.querySelectorAll(".row")) {
+    const row = rowOf(element);
+    if (row === undefined || !range.intersectsNode(element)) continue;
+    const from = element.contains(range.startContainer) ? offsetIn(element, range.startContainer, range.startOffset) : 0;
+    const to = element.contains(range.endContainer)
+      ? offsetIn(element, range.endContainer, range.endOffset)
+      : Number.POSITIVE_INFINITY;
+    parts.push({ row, from, to });
+  }
+  const last = parts.at(-1);
+  // A selection that ends before the first character of a row does not reach it.
+  if (parts.length > 1 && last?.to === 0) {
+    parts.pop();
+    return [...parts, { row: last.row, from: 0, to: 0 }];
+  }
+  return parts;
+}
+
+/** Characters of the row before a place in it. */
+function offsetIn(row: Element, node: Node, offset: number): number {
+  const range = document.createRange();
+  range.selectNodeContents(row);
+  range.setEnd(node, offset);
+  return range.toString().length;
+}

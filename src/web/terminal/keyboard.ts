@@ -1,0 +1,89 @@
+/**
+ * A browser's key events as the key names of wsh, encoded by the terminal layer. What types a character by itself (dead
+ * keys, AltGr, an input method) is left to the text input (text-input.ts). Pure.
+ */
+import { encodeKeys, type KeyModes } from "../../keys/encode.ts";
+
+/** What a key event has, as far as it matters here. */
+export interface Pressed {
+  readonly key: string;
+  readonly code: string;
+  readonly ctrlKey: boolean;
+  readonly altKey: boolean;
+  readonly shiftKey: boolean;
+  readonly metaKey: boolean;
+  /** Keyboard's AltGr: what it types is a character, whatever Ctrl and Alt say. */
+  readonly altGraph: boolean;
+  /** Composing, or a dead key. */
+  readonly composing: boolean;
+}
+
+/** Kitty flag: all keys are reported as escape codes. */
+const ALL_KEYS = 8;
+
+const named: Readonly<Record<string, string>> = {
+  Enter: "Enter",
+  Tab: "Tab",
+  Escape: "Escape",
+  Backspace: "Backspace",
+  Delete: "Delete",
+  Insert: "Insert",
+  Home: "Home",
+  End: "End",
+  PageUp: "PageUp",
+  PageDown: "PageDown",
+  ArrowUp: "Up",
+  ArrowDown: "Down",
+  ArrowLeft: "Left",
+  ArrowRight: "Right",
+};
+
+/** Keys of the numeric pad by code, as far as programs tell them apart. */
+const keypad: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Array.from({ length: 10 }, (_, digit) => [`Numpad${digit}`, `KP${digit}`])),
+  NumpadEnter: "KPEnter",
+  NumpadDecimal: "KP.",
+  NumpadDivide: "KP/",
+  NumpadMultiply: "KP*",
+  NumpadSubtract: "KP-",
+  NumpadAdd: "KP+",
+  NumpadEqual: "KP=",
+};
+
+/** Name of the key with its modifiers, null for what is no key of a terminal or is the text input's. */
+export function keyNameOf(event: Pressed, modes: KeyModes): string | null {
+  if (event.composing || event.metaKey || event.key === "Dead" || event.key === "Unidentified") return null;
+  const functionKey = /^F([1-9]|1\d|2[0-4])$/.test(event.key) ? event.key : undefined;
+  const pad = padName(event);
+  const name = named[event.key] ?? functionKey;
+  if (pad !== undefined) return modified(pad, event);
+  if (name !== undefined) return modified(name, event);
+  const isText = [...event.key].length === 1;
+  if (!isText) return null;
+  const holds = (event.ctrlKey || event.altKey) && !event.altGraph;
+  if (!holds) return (modes.kittyFlags & ALL_KEYS) !== 0 || modes.modifyOtherKeys === 2 ? plain(event) : null;
+  return modified(event.key === " " ? "Space" : event.key, { ...event, shiftKey: false });
+}
+
+function plain({ key, shiftKey }: Pressed): string | null {
+  if (key === " ") return shiftKey ? "Shift+Space" : "Space";
+  return key;
+}
+
+/** The numeric pad while it types digits and signs; its arrows and the like have the names of those keys. */
+function padName({ code, key }: Pressed): string | undefined {
+  const pad = keypad[code];
+  if (pad === undefined) return undefined;
+  return key === "Enter" || [...key].length === 1 ? pad : undefined;
+}
+
+function modified(name: string, { ctrlKey, altKey, shiftKey, altGraph }: Pressed): string {
+  const held = `${ctrlKey && !altGraph ? "Ctrl+" : ""}${altKey && !altGraph ? "Alt+" : ""}${shiftKey ? "Shift+" : ""}`;
+  return held + name;
+}
+
+/** The bytes of a key; null when the text input types it. */
+export function keyBytes(event: Pressed, modes: KeyModes): Uint8Array | null {
+  const name = keyNameOf(event, modes);
+  return name === null ? null : encodeKeys([name], modes);
+}

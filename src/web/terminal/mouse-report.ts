@@ -1,0 +1,55 @@
+/** A browser's pointer events as a terminal's mouse reports, in cells of the whole picture. Pure. */
+import { encodeReport, type MouseReport } from "../../keys/mouse.ts";
+import type { FrameModes } from "../../protocol/frame.ts";
+
+const SHIFT = 4;
+const ALT = 8;
+const CTRL = 16;
+const MOTION = 32;
+const WHEEL_UP = 64;
+const WHEEL_DOWN = 65;
+/** Button of a motion without one. */
+const NO_BUTTON = 3;
+
+const encodings: Readonly<Record<FrameModes["mouseEncoding"], MouseReport["encoding"]>> = {
+  0: "x10",
+  1005: "utf8",
+  1006: "sgr",
+  1015: "urxvt",
+  1016: "sgr",
+};
+
+export interface PointerAt {
+  /** 0-based cell of the picture. */
+  readonly row: number;
+  readonly col: number;
+  /** 0 left, 1 middle, 2 right; null: none is down. */
+  readonly button: number | null;
+  readonly kind: "press" | "release" | "move" | "wheel-up" | "wheel-down";
+  readonly shiftKey: boolean;
+  readonly altKey: boolean;
+  readonly ctrlKey: boolean;
+}
+
+/** The report; null when the mode does not ask for it. */
+export function mouseBytes(at: PointerAt, modes: Pick<FrameModes, "mouse" | "mouseEncoding">): Uint8Array | null {
+  const { mouse } = modes;
+  if (mouse === 0) return null;
+  if (mouse === 9 && at.kind !== "press") return null;
+  if (at.kind === "move" && (mouse === 1000 || (mouse === 1002 && at.button === null))) return null;
+  const held = (at.shiftKey ? SHIFT : 0) | (at.altKey ? ALT : 0) | (at.ctrlKey ? CTRL : 0);
+  return encodeReport({
+    button: buttonOf(at) | (mouse === 9 ? 0 : held),
+    col: at.col + 1,
+    row: at.row + 1,
+    release: at.kind === "release",
+    encoding: encodings[modes.mouseEncoding],
+  });
+}
+
+function buttonOf({ kind, button }: PointerAt): number {
+  if (kind === "wheel-up") return WHEEL_UP;
+  if (kind === "wheel-down") return WHEEL_DOWN;
+  if (kind === "move") return MOTION | (button ?? NO_BUTTON);
+  return button ?? 0;
+}

@@ -1,0 +1,263 @@
+/**
+ * One pane: its rows, its history above them in one scrolled box, and its marks.
+ *
+ * Invariants: an element shows the same row as long as the row is the same, also when the row moves up into history, so
+ * a selection survives output below it; while a person looks back nothing that they see moves.
+ */
+import { type Row, sameCell } from "../../protocol/grid.ts";
+import { CommandMarks } from "./command-marks.ts";
+import { HistoryView } from "./history-view.ts";
+import { fillRow } from "./row.ts";
+import type { CommandMark, Place, ShownRow, Tools } from "./types.ts";
+
+/** Pixels from the end at which the newest rows count as looked at. */
+const END_SLACK = 4;
+/** Screens above what is visible at which the next page is fetched, before it is reached. */
+const AHEAD = 2;
+
+/** Rows by their elements, for selections. */
+export const rowsByElement = new WeakMap<Element, ShownRow>();
+
+function register(row: ShownRow): void {
+  rowsByElement.set(row.element, row);
+}
+
+export class PaneView {
+  readonly element = document.createElement("div");
+  readonly scroller = document.createElement("div");
+  readonly screen = document.createElement("div");
+  readonly history: HistoryView;
+  readonly marks = new CommandMarks();
+  place: Place;
+  /** The newest rows are in sight and stay there. */
+  isFollowing = true;
+  private rows: ShownRow[] = [];
+  private cols = 0;
+  private loadsAt = 0;
+
+  constructor(
+    place: Place,
+    private readonly tools: Tools,
+    private readonly events: { readonly scrolled: (pane: PaneView) => void },
+  ) {
+    this.place = place;
+    this.history = new HistoryView(() => this.place.pane, tools, (rows) => {
+      for (const row of rows) register(row);
+      this.marks.apply(rows);
+    });
+    this.element.className = "pane";
+    this.scroller.className = "scroller";
+    this.screen.className = "screen";
+    this.scroller.append(this.history.element, this.screen);
+    this.element.append(this.scroller);
+    this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
+    // Nothing is mounted above the screen before somebody looks for it.
+    const looking = (): void => {
+      if (this.scroller.scrollTop < this.scroller.clientHeight) void this.loadAbove();
+    };
+    this.scroller.addEventListener("wheel", ({ deltaY }) => deltaY < 0 && looking(), { passive: true });
+    this.scroller.addEventListener("touchstart", looking, { passive: true });
+  }
+
+  /** The rows of the screen, from the top. */
+  get shown(): readonly ShownRow[] {
+    return this.rows;
+  }
+
+  /** Shows a picture: `cells` has the pane's part of each row, the same object while it is the same. */
+  update(place: Place, cells: readonly Row[]): void {
+    const isOther = place.pane !== this.place.pane || place.cols !== this.cols;
+    this.place = place;
+    this.cols = place.cols;
+    const lines = linesOf(place);
+    if (isOther) this.history.reset();
+    const shift = isOther ? 0 : this.shiftOf(lines, cells);
+    if (shift === "jump") this.jumped();
+    else if (shift > 0) this.moveUp(shift);
+    this.fit(cells.length);
+    for (const [index, row] of this.rows.entries()) {
+      const own = cells[index];
+      if (own === undefined) continue;
+      if (!sameRow(row.cells, own)) fillRow(row.element, own, this.tools);
+      row.cells = own;
+      row.line = lines[index]?.line ?? null;
+      row.col = lines[index]?.col ?? 0;
+      row.wrapped = lines[index]?.wrapped ?? false;
+    }
+    const hidesHistory = place.first_line === null;
+    this.history.element.hidden = hidesHistory;
+    this.marks.apply(this.rows);
+    if (this.isFollowing) this.toEnd();
+  }
+
+  showMarks(commands: readonly CommandMark[]): void {
+    this.marks.set(commands);
+    this.remark();
+  }
+
+  fold(command: number): void {
+    this.marks.fold(command);
+    this.remark();
+  }
+
+  private remark(): void {
+    this.marks.apply(this.history.rows);
+    this.marks.apply(this.rows);
+    if (this.isFollowing) this.toEnd();
+  }
+
+  refill(): void {
+    this.history.refill();
+    for (const { element, cells } of this.rows) fillRow(element, cells, this.tools);
+    if (this.isFollowing) this.toEnd();
+  }
+
+  /** Shows the newest rows, and goes on doing so. */
+  toEnd(): void {
+    this.isFollowing = true;
+    if (this.history.hole) this.history.reset();
+    this.history.trimTop();
+    const end = this.scroller.scrollHeight - this.scroller.clientHeight;
+    if (Math.abs(this.scroller.scrollTop - end) > 0.5) this.scroller.scrollTop = end;
+    this.events.scrolled(this);
+  }
+
+  /** Scrolls by rows; negative is up. */
+  scrollRows(count: number): void {
+    this.scroller.scrollTop += count * this.tools.measure.size.height;
+  }
+
+  /** Brings a logical line into sight, from history that is not mounted, too. */
+  async showLine(line: number): Promise<ShownRow | null> {
+    let found = this.rowOf(line);
+    if (found === undefined) {
+      this.isFollowing = false;
+      await this.history.showAround(line);
+      found = this.rowOf(line);
+    }
+    if (found === undefined) return null;
+    const { top } = found.element.getBoundingClientRect();
+    const frame = this.scroller.getBoundingClientRect();
+    const isSeen = top >= frame.top && top + this.tools.measure.size.height <= frame.bottom;
+    if (!isSeen) this.scroller.scrollTop += top - frame.top - frame.height / 3;
+    this.scrolled();
+    return found;
+  }
+
+  /** The first row of a logical line, if it is mounted. */
+  rowOf(line: number): ShownRow | undefined {
+    return this.history.rowsOf(line)[0] ?? this.rows.find((row) => row.line === line);
+  }
+
+  private moveUp(count: number): void {
+    const gone = this.rows.splice(0, count);
+    // Rows that nobody can see are fetched again when they are looked for.
+    if (this.history.hole) for (const { element } of gone) element.remove();
+    else this.history.append(gone);
+  }
+
+  /** More was printed than a picture shows: what lies between is not mounted. */
+  private jumped(): void {
+    if (this.isFollowing) this.history.reset();
+    else if (this.history.count > 0) {
+      const gone = this.rows.splice(0);
+      if (!this.history.hole) this.history.append(gone);
+      else for (const { element } of gone) element.remove();
+      this.history.hole = true;
+    } else {
+      this.history.append(this.rows.splice(0));
+      this.history.hole = true;
+    }
+  }
+
+  private fit(count: number): void {
+    while (this.rows.length > count) this.rows.pop()?.element.remove();
+    while (this.rows.length < count) {
+      const element = document.createElement("div");
+      element.className = "row";
+      const row: ShownRow = { element, cells: [], line: null, col: 0, wrapped: false };
+      register(row);
+      this.rows.push(row);
+      this.screen.append(element);
+    }
+  }
+
+  /** By how many rows the screen has moved up since the last picture; "jump" when no row of it is left. */
+  private shiftOf(lines: readonly RowPlace[], cells: readonly Row[]): number | "jump" {
+    const [first] = lines;
+    const before = this.rows[0];
+    if (first === undefined || first.line === null || before?.line == null) return 0;
+    if (first.line < before.line) {
+      // Cleared, or grown at the top: what is mounted may overlap with the screen.
+      this.history.reset();
+      return 0;
+    }
+    const { line } = first;
+    const own = cells[0];
+    const candidates = this.rows.flatMap((row, index) => (row.line === line ? [index] : []));
+    const [nearest] = candidates;
+    if (nearest === undefined) return "jump";
+    if (own === undefined) return nearest;
+    return candidates.find((index) => sameRow(this.rows[index]?.cells ?? [], own)) ?? nearest;
+  }
+
+  private scrolled(): void {
+    const { scroller } = this;
+    const left = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
+    const isAtEnd = left <= END_SLACK && !this.history.hole;
+    if (isAtEnd !== this.isFollowing) {
+      this.isFollowing = isAtEnd;
+      if (isAtEnd) this.history.trimTop();
+    }
+    this.events.scrolled(this);
+    if (scroller.scrollTop < scroller.clientHeight * AHEAD) void this.loadAbove();
+    if (this.history.hole && left < scroller.clientHeight * AHEAD) void this.history.loadBelow();
+  }
+
+  /** Fetches until there is enough above what is seen; what is seen stays where it is. */
+  async loadAbove(): Promise<void> {
+    if (this.place.first_line === null || this.history.isComplete) return;
+    const top = this.rows[0];
+    const end = top?.line == null ? null : { line: top.line, col: top.col };
+    const at = ++this.loadsAt;
+    const { scroller } = this;
+    const mounted = this.history.count;
+    const height = scroller.scrollHeight;
+    const before = scroller.scrollTop;
+    const came = await this.history.loadAbove(end).catch(() => false);
+    if (!came || at !== this.loadsAt || this.history.count === mounted) return;
+    // The browser's own anchoring keeps what is seen, except at the very top.
+    const grown = scroller.scrollHeight - height;
+    if (!this.isFollowing && Math.abs(scroller.scrollTop - before) < 1 && grown > 0) scroller.scrollTop = before + grown;
+    else if (this.isFollowing) this.toEnd();
+    if (scroller.scrollTop < scroller.clientHeight) void this.loadAbove();
+  }
+}
+
+interface RowPlace {
+  readonly line: number | null;
+  readonly col: number;
+  readonly wrapped: boolean;
+}
+
+/** Logical line and beginning of each row. */
+function linesOf({ first_line, first_col = 0, wrapped, rows, cols }: Place): RowPlace[] {
+  const goesOn = new Set(wrapped);
+  let line = first_line;
+  let col = first_col;
+  return Array.from({ length: rows }, (_, index) => {
+    const place = { line, col, wrapped: goesOn.has(index) };
+    if (line !== null) {
+      if (place.wrapped) col += cols;
+      else {
+        line++;
+        col = 0;
+      }
+    }
+    return place;
+  });
+}
+
+function sameRow(a: Row, b: Row): boolean {
+  return a === b || (a.length === b.length && a.every((cell, index) => sameCell(cell, b[index])));
+}

@@ -1,0 +1,22 @@
+/** What is pasted, made harmless: it can end no bracket and carries no control characters. Pure. */
+
+const BEGIN = "\x1b[200~";
+const END = "\x1b[201~";
+
+/** Text without escape sequences' beginnings and other controls; line ends are carriage returns, as Enter types them. */
+export function cleanPaste(text: string): string {
+  return text
+    .replaceAll(END, "")
+    .replaceAll(BEGIN, "")
+    .replace(/\r\n?|\n/g, "\r")
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]/g, "");
+}
+
+/** Whether pasting runs something before a person has seen it: several lines, and a program that cannot tell a paste. */
+export function needsConsent(clean: string, bracketed: boolean): boolean {
+  return !bracketed && clean.trimEnd().includes("\r");
+}
+
+export function pasteBytes(clean: string, bracketed: boolean): Uint8Array {
+  return new TextEncoder().encode(bracketed ? BEGIN + clean + END : clean);
+}

@@ -1,0 +1,101 @@
+/**
+ * One row of cells as DOM: runs of one look are one element, plain text is text alone. What does not fill its cells by
+ * itself (wide characters, combining ones, other fonts) has a box of its own of just that many cells, so no character
+ * moves those behind it. Runs for each row that changed; the text of the elements is the row's text, for selection,
+ * find and screen readers.
+ */
+import { type Cell, plainStyle, type Row, type Style, sameStyle } from "../../protocol/grid.ts";
+import { type BoxGlyphs, boxClass, isBoxGlyph } from "./box-glyphs.ts";
+import type { CellMeasure } from "./cell-size.ts";
+import { lookOf } from "./cell-style.ts";
+
+export interface RowTools {
+  readonly measure: CellMeasure;
+  readonly glyphs: BoxGlyphs;
+}
+
+/** Only such links are opened; others are text. */
+const OPENED = /^https?:\/\//i;
+
+/** Fills an element with a row, replacing what it showed. */
+export function fillRow(element: HTMLElement, row: Row, tools: RowTools): void {
+  const parts: (Node | string)[] = [];
+  const end = contentEnd(row);
+  for (let at = 0; at < end; ) {
+    const cell = row[at];
+    if (cell === undefined) break;
+    if (cell.width === 0) at++;
+    else if (isBoxGlyph(cell.text)) at = box(row, at, end, parts, tools);
+    else if (cell.width === 2 || !tools.measure.fits(cell.text)) at = single(cell, at, parts, tools);
+    else at = run(row, at, end, parts, tools);
+  }
+  element.replaceChildren(...parts);
+}
+
+/** Index behind the last cell that is not a plain blank. */
+export function contentEnd(row: Row): number {
+  let end = row.length;
+  while (end > 0) {
+    const cell = row[end - 1];
+    if (cell === undefined || cell.text !== " " || !isBlankStyle(cell.style)) break;
+    end--;
+  }
+  return end;
+}
+
+function isBlankStyle(style: Style): boolean {
+  return style === plainStyle || (style.bg === null && style.flags === 0 && style.link === null);
+}
+
+function run(row: Row, start: number, end: number, parts: (Node | string)[], { measure }: RowTools): number {
+  const style = row[start]?.style ?? plainStyle;
+  let text = "";
+  let at = start;
+  for (; at < end; at++) {
+    const cell = row[at];
+    if (cell === undefined || cell.width !== 1 || (cell.style !== style && !sameStyle(cell.style, style))) break;
+    if (isBoxGlyph(cell.text) || !measure.fits(cell.text)) break;
+    text += cell.text;
+  }
+  parts.push(sameStyle(style, plainStyle) ? text : styled(style, text));
+  return at;
+}
+
+function single(cell: Cell, at: number, parts: (Node | string)[], { measure }: RowTools): number {
+  const element = styled(cell.style, cell.text);
+  element.classList.add("w");
+  element.style.width = `${cell.width * measure.size.width}px`;
+  parts.push(element);
+  return at + cell.width;
+}
+
+/** A row of the same character is one element, whose mask is repeated. */
+function box(row: Row, start: number, end: number, parts: (Node | string)[], { measure, glyphs }: RowTools): number {
+  const first = row[start];
+  if (first === undefined) return start + 1;
+  let at = start + 1;
+  while (at < end && row[at]?.text === first.text && sameStyle(row[at]?.style ?? plainStyle, first.style)) at++;
+  glyphs.need(first.text);
+  const element = styled(first.style, first.text.repeat(at - start));
+  element.classList.add("x", boxClass(first.text));
+  element.style.width = `${(at - start) * measure.size.width}px`;
+  parts.push(element);
+  return at;
+}
+
+function styled(style: Style, text: string): HTMLElement {
+  const { className, css } = lookOf(style);
+  const element = document.createElement(style.link !== null && OPENED.test(style.link) ? "a" : "span");
+  element.textContent = text;
+  if (className !== "") element.className = className;
+  if (css !== "") element.style.cssText = css;
+  if (element instanceof HTMLAnchorElement && style.link !== null) {
+    element.href = style.link;
+    element.title = `${style.link}\nCtrl-click opens it`;
+    element.rel = "noopener noreferrer";
+    element.target = "_blank";
+    element.draggable = false;
+    element.tabIndex = -1;
+  }
+  return element;
+}

@@ -1,0 +1,103 @@
+/**
+ * The element that has the keyboard's focus: where dead keys, AltGr, input methods and a phone's keyboard put text, and
+ * where pastes arrive. It stands at the cursor, so that the windows of input methods open there, and is always empty but
+ * for one character, so that a phone's Backspace is an event too.
+ *
+ * What must stay true: what is typed is said once, whichever of the events a browser chooses to send.
+ */
+export interface TextInputEvents {
+  /** @returns whether the key was taken */
+  key(event: KeyboardEvent): boolean;
+  text(text: string): void;
+  /** A phone's keyboard says these without a key. */
+  named(name: "Backspace" | "Delete" | "Enter"): void;
+  paste(text: string): void;
+  focus(on: boolean): void;
+  composing(on: boolean): void;
+}
+
+/** What the element holds while nothing is composed: a character that Backspace can be pressed on. */
+const REST = "\u00a0";
+
+const deletions: Readonly<Record<string, "Backspace" | "Delete">> = {
+  deleteContentBackward: "Backspace",
+  deleteWordBackward: "Backspace",
+  deleteContentForward: "Delete",
+};
+
+export class TextInput {
+  readonly element = document.createElement("textarea");
+  private composing = false;
+  /** Text that a composition has just given: browsers tell it again as input. */
+  private composed: string | null = null;
+
+  constructor(private readonly events: TextInputEvents) {
+    const { element } = this;
+    element.className = "text-input";
+    element.spellcheck = false;
+    element.setAttribute("autocapitalize", "off");
+    element.setAttribute("autocomplete", "off");
+    element.setAttribute("autocorrect", "off");
+    element.setAttribute("aria-label", "Terminal input");
+    element.value = REST;
+    element.addEventListener("keydown", (event) => {
+      this.composed = null;
+      if (!event.isComposing && events.key(event)) event.preventDefault();
+    });
+    element.addEventListener("beforeinput", (event) => this.beforeInput(event));
+    element.addEventListener("input", () => {
+      if (!this.composing) this.reset();
+    });
+    element.addEventListener("compositionstart", () => this.compose(true));
+    element.addEventListener("compositionend", ({ data }) => {
+      this.compose(false);
+      if (data !== "") events.text(data);
+      this.composed = data;
+      this.reset();
+    });
+    element.addEventListener("paste", (event) => {
+      event.preventDefault();
+      events.paste(event.clipboardData?.getData("text/plain") ?? "");
+    });
+    element.addEventListener("focus", () => events.focus(true));
+    element.addEventListener("blur", () => {
+      this.compose(false);
+      this.reset();
+      events.focus(false);
+    });
+    this.reset();
+  }
+
+  focus(): void {
+    this.element.focus({ preventScroll: true });
+  }
+
+  private compose(on: boolean): void {
+    if (this.composing === on) return;
+    this.composing = on;
+    if (on) this.element.value = "";
+    this.element.classList.toggle("composing", on);
+    this.events.composing(on);
+  }
+
+  private beforeInput(event: InputEvent): void {
+    const { inputType, data } = event;
+    if (this.composing || inputType === "insertCompositionText" || inputType === "insertFromComposition") return;
+    event.preventDefault();
+    const again = this.composed;
+    this.composed = null;
+    const deletion = deletions[inputType];
+    if (deletion !== undefined) this.events.named(deletion);
+    else if (inputType === "insertLineBreak" || inputType === "insertParagraph") this.events.named("Enter");
+    else if (inputType === "insertFromPaste" || inputType === "insertFromDrop") {
+      const text = data ?? event.dataTransfer?.getData("text/plain") ?? "";
+      if (text !== "") this.events.paste(text);
+    } else if (data !== null && data !== "" && data !== again) this.events.text(data);
+  }
+
+  private reset(): void {
+    if (this.composing) return;
+    this.element.value = REST;
+    this.element.setSelectionRange(REST.length, REST.length);
+  }
+}
