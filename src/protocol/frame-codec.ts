@@ -36,7 +36,7 @@ const RunSchema = v.union([
   v.strictTuple([v.union([v.string(), v.array(v.string())]), IndexSchema, v.literal(2)]),
 ]);
 
-type Run = v.InferOutput<typeof RunSchema>;
+export type Run = v.InferOutput<typeof RunSchema>;
 
 /** A row, without trailing plain blanks. */
 export const WireLineSchema = v.array(RunSchema);
@@ -51,7 +51,7 @@ export const WireStyleSchema = v.object({
   ulColor: v.optional(ColorSchema),
 });
 
-type WireStyle = v.InferOutput<typeof WireStyleSchema>;
+export type WireStyle = v.InferOutput<typeof WireStyleSchema>;
 
 export const FrameUpdateSchema = v.object({
   rows: SizeSchema,

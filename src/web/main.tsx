@@ -1,5 +1,16 @@
-/** The page's beginning. */
+/** The page's beginning: login, then the workspace. */
 import { render } from "preact";
+import { prepareLogin } from "./connection/login.ts";
+import { Server } from "./connection/server.ts";
+import { App } from "./page/app.tsx";
+import { followKeyboard, pinchFont } from "./page/touch.ts";
+import { Workspace } from "./page/workspace.ts";
 
 const root = document.getElementById("wsh");
-if (root !== null) render(<p>wsh</p>, root);
+if (root !== null) {
+  const server = new Server();
+  prepareLogin(server);
+  followKeyboard();
+  pinchFont(root);
+  render(<App workspace={new Workspace(server)} />, root);
+}

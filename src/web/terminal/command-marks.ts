@@ -36,7 +36,13 @@ export class CommandMarks {
           delete dataset.mark;
         }
       } else {
-        const state = command.isRunning ? "running" : command.exitCode === 0 ? "ok" : command.exitCode === null ? "unknown" : "failed";
+        const state = command.isRunning
+          ? "running"
+          : command.exitCode === 0
+            ? "ok"
+            : command.exitCode === null
+              ? "unknown"
+              : "failed";
         if (dataset.state !== state) dataset.state = state;
         const text = markText(command, this.folded.has(command.id));
         if (text === "") delete dataset.mark;

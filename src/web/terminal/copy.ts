@@ -28,12 +28,18 @@ export function joinRows(parts: readonly RowPart[]): string {
 }
 
 /** The rows of a selection with the part of each that is selected, in the order of the document. */
-export function selectedParts(range: Range, root: HTMLElement, rowOf: (element: Element) => ShownRow | undefined): RowPart[] {
+export function selectedParts(
+  range: Range,
+  root: HTMLElement,
+  rowOf: (element: Element) => ShownRow | undefined,
+): RowPart[] {
   const parts: RowPart[] = [];
   for (const element of root.querySelectorAll(".row")) {
     const row = rowOf(element);
     if (row === undefined || !range.intersectsNode(element)) continue;
-    const from = element.contains(range.startContainer) ? offsetIn(element, range.startContainer, range.startOffset) : 0;
+    const from = element.contains(range.startContainer)
+      ? offsetIn(element, range.startContainer, range.startOffset)
+      : 0;
     const to = element.contains(range.endContainer)
       ? offsetIn(element, range.endContainer, range.endOffset)
       : Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 /** The cursor of a picture: an element over its cell, in the shape that the program chose. */
 import type { Cell, GridCursor } from "../../protocol/grid.ts";
-import { lookOf } from "./cell-style.ts";
 import type { CellSize } from "./cell-size.ts";
+import { lookOf } from "./cell-style.ts";
 
 export class CursorView {
   readonly element = document.createElement("div");

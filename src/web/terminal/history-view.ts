@@ -6,7 +6,7 @@
  * for. Nothing moves what a person reads: at most MAX_ROWS are mounted, and what is too much goes at the far side.
  */
 import { fillRow } from "./row.ts";
-import type { HistoryPage, HistoryPlace, ShownRow, Tools } from "./types.ts";
+import type { HistoryPage, HistoryPlace, HistorySource, ShownRow, Tools } from "./types.ts";
 
 /** Rows of a page: some screens, so that the browser skips most of them and fetches are few. */
 export const PAGE_ROWS = 200;
@@ -36,6 +36,10 @@ export class HistoryView {
     private readonly mounted: (rows: readonly ShownRow[]) => void,
   ) {
     this.element.className = "history";
+  }
+
+  get source(): HistorySource {
+    return this.tools.history;
   }
 
   get rows(): readonly ShownRow[] {
@@ -159,7 +163,9 @@ export class HistoryView {
     ]);
     if (generation !== this.generation) return;
     const { screen } = below;
-    const rows = below.rows.filter((row) => row.line < screen.line || (row.line === screen.line && row.col < screen.col));
+    const rows = below.rows.filter(
+      (row) => row.line < screen.line || (row.line === screen.line && row.col < screen.col),
+    );
     for (const page of [above, { ...below, rows }]) {
       if (page.rows.length === 0) continue;
       const made = this.mount(page);

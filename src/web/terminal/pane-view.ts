@@ -41,10 +41,14 @@ export class PaneView {
     private readonly events: { readonly scrolled: (pane: PaneView) => void },
   ) {
     this.place = place;
-    this.history = new HistoryView(() => this.place.pane, tools, (rows) => {
-      for (const row of rows) register(row);
-      this.marks.apply(rows);
-    });
+    this.history = new HistoryView(
+      () => this.place.id,
+      tools,
+      (rows) => {
+        for (const row of rows) register(row);
+        this.marks.apply(rows);
+      },
+    );
     this.element.className = "pane";
     this.scroller.className = "scroller";
     this.screen.className = "screen";
@@ -66,7 +70,7 @@ export class PaneView {
 
   /** Shows a picture: `cells` has the pane's part of each row, the same object while it is the same. */
   update(place: Place, cells: readonly Row[]): void {
-    const isOther = place.pane !== this.place.pane || place.cols !== this.cols;
+    const isOther = place.id !== this.place.id || place.cols !== this.cols;
     this.place = place;
     this.cols = place.cols;
     const lines = linesOf(place);
@@ -142,6 +146,23 @@ export class PaneView {
     if (!isSeen) this.scroller.scrollTop += top - frame.top - frame.height / 3;
     this.scrolled();
     return found;
+  }
+
+  /** Brings a command's prompt to the top. */
+  async showPrompt({ firstLine }: CommandMark): Promise<void> {
+    const row = await this.showLine(firstLine - 1);
+    if (row === null) return;
+    const { top } = row.element.getBoundingClientRect();
+    this.scroller.scrollTop += top - this.scroller.getBoundingClientRect().top;
+  }
+
+  /** The logical line at the top of what is seen. */
+  topLine(): number | null {
+    const { top } = this.scroller.getBoundingClientRect();
+    const height = this.tools.measure.size.height;
+    const rows = [...this.history.rows, ...this.rows];
+    const first = rows.find(({ element }) => element.getBoundingClientRect().top > top - height / 2);
+    return first?.line ?? null;
   }
 
   /** The first row of a logical line, if it is mounted. */
@@ -228,7 +249,8 @@ export class PaneView {
     if (!came || at !== this.loadsAt || this.history.count === mounted) return;
     // The browser's own anchoring keeps what is seen, except at the very top.
     const grown = scroller.scrollHeight - height;
-    if (!this.isFollowing && Math.abs(scroller.scrollTop - before) < 1 && grown > 0) scroller.scrollTop = before + grown;
+    if (!this.isFollowing && Math.abs(scroller.scrollTop - before) < 1 && grown > 0)
+      scroller.scrollTop = before + grown;
     else if (this.isFollowing) this.toEnd();
     if (scroller.scrollTop < scroller.clientHeight) void this.loadAbove();
   }

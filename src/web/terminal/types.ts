@@ -1,27 +1,13 @@
 /** What the parts of a terminal on the page tell each other. */
+import type { PanePlace } from "../../protocol/frame.ts";
 import type { Row } from "../../protocol/grid.ts";
 import type { BoxGlyphs } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
 
 /** A pane's place in the picture, and what its rows are. */
-export interface Place {
-  /** `@7`. */
-  readonly pane: string;
-  readonly row: number;
-  readonly col: number;
-  readonly rows: number;
-  readonly cols: number;
-  readonly active: boolean;
-  readonly title: string;
-  /** Id of the logical line that the first row belongs to; null on the alternate screen, which has no history. */
-  readonly first_line: number | null;
-  /** Cell of that line at which the first row begins. */
-  readonly first_col?: number | undefined;
-  /** Rows that go on in the next one. */
-  readonly wrapped: readonly number[];
-  /** Mode of the mouse that the pane's program asked for. */
-  readonly mouse?: number | undefined;
-  readonly alternate?: boolean | undefined;
+export interface Place extends PanePlace {
+  /** Cell of the first row's logical line at which the row begins; absent: 0. */
+  readonly first_col?: number;
 }
 
 /** A row that is shown: on the screen or in history. */
@@ -36,7 +22,12 @@ export interface ShownRow {
 
 /** A page of history. */
 export interface HistoryPage {
-  readonly rows: readonly { readonly line: number; readonly col: number; readonly wrapped: boolean; readonly cells: Row }[];
+  readonly rows: readonly {
+    readonly line: number;
+    readonly col: number;
+    readonly wrapped: boolean;
+    readonly cells: Row;
+  }[];
   readonly moreAbove: boolean;
   readonly moreBelow: boolean;
   /** Where the screen begins: rows from there on change. */
@@ -63,8 +54,12 @@ export interface Matches {
 export interface HistorySource {
   above(pane: string, place: HistoryPlace | null, limit: number): Promise<HistoryPage>;
   below(pane: string, place: HistoryPlace, limit: number): Promise<HistoryPage>;
-  /** @param index of the first match wanted among all; null: the newest ones */
-  search(pane: string, query: SearchQuery, index: number | null): Promise<Matches>;
+  /** The newest matches, or those before or from a place. */
+  search(
+    pane: string,
+    query: SearchQuery,
+    at?: { readonly before: HistoryPlace } | { readonly from: HistoryPlace },
+  ): Promise<Matches>;
 }
 
 export interface SearchQuery {

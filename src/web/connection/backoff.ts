@@ -1,0 +1,38 @@
+/** When to try again: soon at first, since a server that was ended is often back at once, then ever later. */
+
+/** Pause before the first try, in ms, and the longest one. */
+const FIRST_MS = 100;
+const LAST_MS = 2_000;
+const GROWTH = 1.6;
+
+export class Backoff {
+  private wait = FIRST_MS;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor(private readonly run: () => void) {}
+
+  again(): void {
+    if (this.timer !== null) return;
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      this.run();
+    }, this.wait);
+    this.wait = Math.min(LAST_MS, this.wait * GROWTH);
+  }
+
+  /** The person is back, or the network is: no reason to wait on. */
+  now(): void {
+    if (this.timer === null) return;
+    this.stop();
+    this.run();
+  }
+
+  succeeded(): void {
+    this.wait = FIRST_MS;
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+  }
+}

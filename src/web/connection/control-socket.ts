@@ -1,0 +1,108 @@
+/**
+ * The page's control WebSocket: calls of operations, events about sessions, subscriptions. It comes back by itself after
+ * a lost connection; calls that were open then fail, subscriptions begin anew.
+ */
+import { Backoff } from "./backoff.ts";
+import { Refusal, type Server } from "./server.ts";
+
+export type ControlState = "connecting" | "live" | "lost" | "refused";
+
+/** Anything that the server says unasked. */
+export type ControlEvent = Readonly<Record<string, unknown>> & { readonly event?: string };
+
+export interface ControlEvents {
+  state(state: ControlState, why: string): void;
+  event(event: ControlEvent): void;
+}
+
+interface Waiting {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+export class ControlSocket {
+  private socket: WebSocket | null = null;
+  private readonly backoff = new Backoff(() => void this.connect());
+  private readonly waiting = new Map<number, Waiting>();
+  private next = 1;
+  private isRefused = false;
+
+  constructor(
+    private readonly server: Server,
+    private readonly events: ControlEvents,
+  ) {}
+
+  get isOpen(): boolean {
+    return this.socket?.readyState === WebSocket.OPEN;
+  }
+
+  start(): void {
+    this.isRefused = false;
+    void this.connect();
+  }
+
+  retry(): void {
+    this.backoff.now();
+  }
+
+  /** @throws Refusal of the operation, or when the connection is lost before the answer */
+  call<T>(method: string, params: object = {}, session?: string): Promise<T> {
+    const id = this.next++;
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    if (!this.isOpen) {
+      reject(new Refusal(0, "server_unavailable", "the server is not connected", ""));
+      return promise;
+    }
+    // The answer's type is the caller's: what the operation's table says.
+    this.waiting.set(id, { resolve: (result) => resolve(result as T), reject });
+    this.socket?.send(JSON.stringify({ id, method, params, ...(session === undefined ? {} : { session }) }));
+    return promise;
+  }
+
+  private async connect(): Promise<void> {
+    if (this.isRefused) return;
+    try {
+      const socket = new WebSocket(await this.server.socketUrl("ws/json"));
+      socket.addEventListener("open", () => {
+        this.socket = socket;
+        this.backoff.succeeded();
+        this.events.state("live", "");
+      });
+      socket.addEventListener("message", ({ data }) => this.receive(JSON.parse(String(data))));
+      socket.addEventListener("close", () => {
+        this.socket = null;
+        this.lost("the connection to the server was lost");
+      });
+    } catch (thrown) {
+      if (thrown instanceof Refusal && (thrown.status === 401 || thrown.status === 403)) {
+        this.isRefused = true;
+        this.events.state("refused", thrown.message);
+      } else this.lost("the server does not answer");
+    }
+  }
+
+  private lost(why: string): void {
+    const error = new Refusal(0, "server_unavailable", why, "");
+    for (const { reject } of this.waiting.values()) reject(error);
+    this.waiting.clear();
+    this.events.state("lost", why);
+    this.backoff.again();
+  }
+
+  private receive(message: Record<string, unknown>): void {
+    const { id, result, error } = message;
+    if (typeof id !== "number") {
+      this.events.event(message);
+      return;
+    }
+    const waiting = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (error === undefined) waiting?.resolve(result);
+    else waiting?.reject(refusalOf(error));
+  }
+}
+
+function refusalOf(error: unknown): Refusal {
+  const { code = "internal_error", message = "unknown error", hint = "" } = Object(error);
+  return new Refusal(0, String(code), String(message), String(hint));
+}

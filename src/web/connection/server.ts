@@ -1,0 +1,76 @@
+/**
+ * The server that served this page: its address, and the bearer that opens it. The bearer is held in memory alone; where
+ * it comes from is login.ts's matter.
+ */
+
+/** An answer that is no success, with the server's words. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly hint: string,
+  ) {
+    super(message);
+  }
+}
+
+export class Server {
+  /** Address of the page's folder, which is the root of the API: `http://host:8080/`. */
+  readonly root = new URL("./", document.baseURI);
+  /** Makes a new bearer when there is none, or the last one was refused. */
+  login: () => Promise<string | null> = () => Promise.resolve(null);
+  private bearer: string | null = null;
+  private pending: Promise<string | null> | null = null;
+
+  /** A request with the bearer; once more with a new one when it was refused. */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const first = await this.send(path, init);
+    if (first.status !== 401) return this.checked(first);
+    this.bearer = null;
+    return this.checked(await this.send(path, init));
+  }
+
+  async json<T>(path: string, body?: unknown): Promise<T> {
+    const init: RequestInit =
+      body === undefined
+        ? {}
+        : { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
+    const response = await this.request(path, init);
+    return response.json();
+  }
+
+  /** Address of a WebSocket, with a ticket to open it. */
+  async socketUrl(path: string): Promise<URL> {
+    const { ticket } = await this.json<{ ticket: string }>("auth/ws-ticket", {});
+    const url = new URL(path, this.root);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    url.searchParams.set("ticket", ticket);
+    return url;
+  }
+
+  private async send(path: string, init: RequestInit): Promise<Response> {
+    this.bearer ??= await this.newBearer();
+    const headers = new Headers(init.headers);
+    if (this.bearer !== null) headers.set("Authorization", `Bearer ${this.bearer}`);
+    return fetch(new URL(path, this.root), { ...init, headers, cache: "no-store", redirect: "error" });
+  }
+
+  private newBearer(): Promise<string | null> {
+    this.pending ??= this.login().finally(() => {
+      this.pending = null;
+    });
+    return this.pending;
+  }
+
+  private async checked(response: Response): Promise<Response> {
+    if (response.ok) return response;
+    const body: { error?: { code?: string; message?: string; hint?: string } } = await response
+      .json()
+      .catch(() => ({}));
+    const { code = "internal_error", message = `the server answered ${response.status}`, hint = "" } = body.error ?? {};
+    throw new Refusal(response.status, code, message, hint);
+  }
+}

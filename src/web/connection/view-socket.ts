@@ -1,0 +1,208 @@
+/**
+ * A session's pictures and input over the view WebSocket, across lost connections.
+ *
+ * What must stay true: each piece of input has a number and is sent again until the session says that it took it, so
+ * nothing is typed twice and nothing that was sent is lost; what is typed while the server is away for long is refused
+ * rather than typed later into something that nobody saw.
+ */
+import type { FrameUpdate } from "../../protocol/frame-codec.ts";
+import { encodeInput } from "../../protocol/numbered-input.ts";
+import type { ViewMessage, ViewRequest } from "../../protocol/view.ts";
+import { Backoff } from "./backoff.ts";
+import { Refusal, type Server } from "./server.ts";
+
+export type ViewState = "connecting" | "live" | "lost" | "ended" | "refused";
+
+export interface ViewEvents {
+  frame(update: FrameUpdate): void;
+  state(state: ViewState, why: string): void;
+  opened(access: "observe" | "operate" | "admin", name: string): void;
+  keyboard(captured: boolean): void;
+  wanted(operation: string): void;
+  alert(text: string): void;
+}
+
+/** How long a person may type while the server is away, in ms: as long as a restart takes. */
+const TYPED_AWAY_MS = 2_000;
+/** Most bytes that wait for the session. */
+const MAX_WAITING = 1024 * 1024;
+/** Errors after which no other try makes sense. */
+const final: ReadonlySet<string> = new Set(["session_not_found", "access_denied", "session_ended", "pane_not_found"]);
+
+export class ViewSocket {
+  private readonly client = crypto.randomUUID().replaceAll("-", "");
+  private socket: WebSocket | null = null;
+  private readonly backoff = new Backoff(() => void this.connect());
+  private readonly waiting: { readonly number: number; readonly bytes: Uint8Array }[] = [];
+  private sent = 0;
+  private next = 1;
+  private isOpen = false;
+  private over = false;
+  private lostAt = 0;
+  private size: { readonly rows: number; readonly cols: number } = { rows: 24, cols: 80 };
+  private mode: "fit" | "follow" = "fit";
+  private hasFocus = false;
+
+  constructor(
+    private readonly server: Server,
+    readonly session: string,
+    private readonly events: ViewEvents,
+  ) {}
+
+  start(rows: number, cols: number, mode: "fit" | "follow"): void {
+    this.size = { rows, cols };
+    this.mode = mode;
+    void this.connect();
+  }
+
+  resize(rows: number, cols: number, mode: "fit" | "follow"): void {
+    this.size = { rows, cols };
+    this.mode = mode;
+    if (this.isOpen) this.tell({ type: "size", rows, cols, size: mode });
+  }
+
+  /** @returns whether it will be typed */
+  type(bytes: Uint8Array): boolean {
+    const away = !this.isOpen && performance.now() - this.lostAt > TYPED_AWAY_MS;
+    const waits = this.waiting.reduce((sum, piece) => sum + piece.bytes.length, 0);
+    if (this.over || away || waits + bytes.length > MAX_WAITING) return false;
+    const piece = { number: this.next++, bytes };
+    this.waiting.push(piece);
+    if (this.isOpen) this.send(piece);
+    return true;
+  }
+
+  focus(on: boolean): void {
+    this.hasFocus = on;
+    if (this.isOpen) this.tell({ type: "focus", on });
+  }
+
+  /** Takes the keyboard back from who holds it. */
+  release(): void {
+    if (this.isOpen) this.tell({ type: "release" });
+  }
+
+  /** Tries at once, if it is time for the next try anyway. */
+  retry(): void {
+    this.backoff.now();
+  }
+
+  close(): void {
+    this.over = true;
+    this.backoff.stop();
+    this.socket?.close();
+    this.socket = null;
+  }
+
+  private async connect(): Promise<void> {
+    if (this.over) return;
+    try {
+      const url = await this.server.socketUrl(`sessions/${encodeURIComponent(this.session)}/ws/view`);
+      if (this.over) return;
+      const socket = new WebSocket(url);
+      this.socket = socket;
+      socket.addEventListener("open", () => {
+        const { rows, cols } = this.size;
+        this.tell({ type: "open", client: this.client, rows, cols, size: this.mode });
+      });
+      socket.addEventListener("message", ({ data }) => {
+        if (this.socket === socket) this.receive(JSON.parse(String(data)));
+      });
+      socket.addEventListener("close", () => {
+        if (this.socket === socket) this.lost("the connection to the server was lost");
+      });
+    } catch (thrown) {
+      if (thrown instanceof Refusal && final.has(thrown.code)) this.end("refused", thrown.message);
+      else if (thrown instanceof Refusal && (thrown.status === 401 || thrown.status === 403))
+        this.end("refused", thrown.message);
+      else this.lost("the server does not answer");
+    }
+  }
+
+  private lost(why: string): void {
+    if (this.over) return;
+    if (this.isOpen || this.lostAt === 0) this.lostAt = performance.now();
+    this.isOpen = false;
+    this.socket = null;
+    this.events.state("lost", why);
+    this.backoff.again();
+  }
+
+  private end(state: "ended" | "refused", why: string): void {
+    this.close();
+    this.isOpen = false;
+    this.events.state(state, why);
+  }
+
+  private receive(message: ViewMessage): void {
+    switch (message.type) {
+      case "opened":
+        this.opened(message.took);
+        this.events.opened(message.access, message.name);
+        return;
+      case "frame": {
+        const { n } = message;
+        try {
+          this.events.frame(message);
+        } catch {
+          // Not the picture that this one builds on: a new connection begins with a whole one.
+          this.socket?.close();
+          return;
+        }
+        requestAnimationFrame(() => this.tell({ type: "shown", n }));
+        // A hidden page is given no frames to draw, and must not hold up the others.
+        if (document.hidden) this.tell({ type: "shown", n });
+        return;
+      }
+      case "took":
+        this.took(message.n);
+        return;
+      case "keyboard":
+        this.events.keyboard(message.captured);
+        return;
+      case "wanted":
+        this.events.wanted(message.operation);
+        return;
+      case "alert":
+        this.events.alert(message.text);
+        return;
+      case "end":
+        if (message.reason === "host_crashed" || message.reason === "server_stopped") return;
+        this.end("ended", endText(message));
+        return;
+      case "error":
+        if (final.has(message.error.code)) this.end("refused", message.error.message);
+    }
+  }
+
+  private opened(took: number): void {
+    this.isOpen = true;
+    this.backoff.succeeded();
+    this.took(took);
+    this.sent = took;
+    for (const piece of this.waiting) this.send(piece);
+    this.tell({ type: "focus", on: this.hasFocus });
+    this.events.state("live", "");
+  }
+
+  private took(number: number): void {
+    while ((this.waiting[0]?.number ?? Number.POSITIVE_INFINITY) <= number) this.waiting.shift();
+  }
+
+  private send(piece: { readonly number: number; readonly bytes: Uint8Array }): void {
+    if (piece.number <= this.sent) return;
+    this.sent = piece.number;
+    this.socket?.send(encodeInput(piece));
+  }
+
+  private tell(message: ViewRequest): void {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+}
+
+function endText({ reason, exit_code, signal }: Extract<ViewMessage, { type: "end" }>): string {
+  if (reason === "killed") return "the session was ended";
+  if (reason === "detached") return "this page was detached from the session";
+  if (signal != null) return `the program was ended by ${signal}`;
+  return exit_code == null ? "the program has ended" : `the program has ended with code ${exit_code}`;
+}

@@ -1,0 +1,109 @@
+/** Everything that the palette offers: sessions, windows, what the page does, and every operation of the server. */
+
+import { stateOf } from "./session-words.ts";
+import { sessions } from "./sessions.ts";
+import { change, changeFontSize, settings } from "./settings.ts";
+import type { Open, Workspace } from "./workspace.ts";
+
+export interface Action {
+  readonly name: string;
+  readonly detail: string;
+  /** The key that does it without the palette, after the prefix unless it says more. */
+  readonly key?: string;
+  run(): void;
+}
+
+export function actionsOf(workspace: Workspace): Action[] {
+  return [...sessionActions(workspace), ...paneActions(workspace), ...pageActions(workspace)];
+}
+
+function sessionActions(workspace: Workspace): Action[] {
+  const all = sessions.value.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms);
+  return all.flatMap((session) => {
+    const { id, name, windows } = session;
+    const { words } = stateOf(session);
+    const own: Action = {
+      name,
+      detail: `session · ${session.agent === undefined ? "" : "agent "}${words}`,
+      run: () => workspace.show(id),
+    };
+    const others = windows.length < 2 ? [] : windows;
+    return [
+      own,
+      ...others.map((window) => ({
+        name: `${name}: ${window.index} ${window.name}`,
+        detail: "window",
+        run: () => {
+          workspace.show(id);
+          void workspace.act("select_window", {}, window.id);
+        },
+      })),
+    ];
+  });
+}
+
+function paneActions(workspace: Workspace): Action[] {
+  const tile = workspace.active.value;
+  if (tile === null) return [];
+  const info = workspace.infoOf(tile);
+  const act = (name: string, method: string, params: object, key?: string): Action => ({
+    ...{ name, detail: "pane", run: () => void workspace.act(method, params) },
+    ...(key === undefined ? {} : { key }),
+  });
+  const open = (name: string, what: Open): Action => ({
+    name,
+    detail: "session",
+    run: () => (workspace.open.value = what),
+  });
+  return [
+    act("Split to the right", "split_pane", { direction: "right", focus: true }, "%"),
+    act("Split below", "split_pane", { direction: "down", focus: true }, '"'),
+    act("New window", "create_window", { focus: true }, "c"),
+    act("Close the pane", "close_pane", {}, "x"),
+    act("Zoom the pane, or not", "zoom_pane", {}, "z"),
+    act("Pane to the left", "select_pane", { to: "left" }, "Left"),
+    act("Pane to the right", "select_pane", { to: "right" }, "Right"),
+    act("Pane above", "select_pane", { to: "up" }, "Up"),
+    act("Pane below", "select_pane", { to: "down" }, "Down"),
+    act("Next window", "select_window", { to: "next" }, "n"),
+    act("Window before", "select_window", { to: "previous" }, "p"),
+    act("Pane to a window of its own", "move_pane", { focus: true }, "!"),
+    act("Swap with the next pane", "swap_pane", { with: "next" }, "}"),
+    act("Swap with the pane before", "swap_pane", { with: "previous" }, "{"),
+    act("Equal shares for the panes", "equalise_layout", {}, "E"),
+    act("Next layout", "preset_layout", { preset: "next" }, "Space"),
+    act("Rotate the panes", "rotate_layout", {}, "Ctrl+O"),
+    act("Interrupt (SIGINT)", "signal", { signal: "SIGINT" }),
+    act("Clear screen and history", "clear", {}),
+    act("Start the program again", "restart", {}),
+    { name: "Find", detail: "pane", key: "Ctrl+Shift+F", run: () => (tile.finding.value = true) },
+    { name: "Command above", detail: "pane", key: "Ctrl+Shift+Up", run: () => void workspace.jump(tile, -1) },
+    { name: "Command below", detail: "pane", key: "Ctrl+Shift+Down", run: () => void workspace.jump(tile, 1) },
+    { name: "Newest output", detail: "pane", run: () => tile.terminal.activePane?.toEnd() },
+    { name: "Take the session from the page", detail: "session", key: "d", run: () => workspace.hide(tile) },
+    ...(info === undefined
+      ? []
+      : [
+          open("Rename the session", { kind: "rename", session: info }),
+          open("Tags of the session", { kind: "tags", session: info }),
+          { name: "End the session", detail: "session", run: () => workspace.kill(info) },
+        ]),
+  ];
+}
+
+function pageActions(workspace: Workspace): Action[] {
+  const act = (name: string, run: () => void): Action => ({ name, detail: "page", run });
+  const { theme, size } = settings.value;
+  return [
+    act("New session", () => (workspace.open.value = { kind: "new" })),
+    act("Settings", () => (workspace.open.value = { kind: "settings" })),
+    act("Keys", () => (workspace.open.value = { kind: "keys" })),
+    act(theme === "dark" ? "Light theme" : "Dark theme", () => change({ theme: theme === "dark" ? "light" : "dark" })),
+    act("Larger font", () => changeFontSize(1)),
+    act("Smaller font", () => changeFontSize(-1)),
+    act(size === "fit" ? "Follow the session's size" : "Fit the session to this page", () =>
+      change({ size: size === "fit" ? "follow" : "fit" }),
+    ),
+    act("Show or hide the list of sessions", () => change({ sidebar: !settings.value.sidebar })),
+  ];
+}

@@ -1,0 +1,86 @@
+/** The page's frame: the list of sessions, the terminals, and what is open above them. */
+import { useEffect } from "preact/hooks";
+import { Dialogs } from "./dialogs.tsx";
+import { KeyBar } from "./key-bar.tsx";
+import { byName, isListed } from "./sessions.ts";
+import { SessionsPanel } from "./sessions-panel.tsx";
+import { settings } from "./settings.ts";
+import { TileFrame } from "./tile-frame.tsx";
+import { toasts } from "./toasts.ts";
+import type { Workspace } from "./workspace.ts";
+
+export function App({ workspace }: { readonly workspace: Workspace }) {
+  const tiles = workspace.tiles.value;
+  const { state, why } = workspace.connection.value;
+  useEffect(() => workspace.start(), [workspace]);
+  return (
+    <div class={`app${settings.value.sidebar ? "" : " narrow"}${workspace.drawer.value ? " drawer-open" : ""}`}>
+      <SessionsPanel workspace={workspace} />
+      {workspace.drawer.value && (
+        <button
+          type="button"
+          class="shade"
+          aria-label="Close the list"
+          onClick={() => (workspace.drawer.value = false)}
+        />
+      )}
+      <main class={`tiles tiles-${tiles.length}`} aria-label="Terminals">
+        {state === "refused" ? (
+          <Refused why={why} />
+        ) : tiles.length === 0 ? (
+          <Nothing workspace={workspace} />
+        ) : (
+          tiles.map((tile) => <TileFrame key={tile.session} tile={tile} workspace={workspace} />)
+        )}
+      </main>
+      <KeyBar workspace={workspace} />
+      <Toasts />
+      <Dialogs workspace={workspace} />
+    </div>
+  );
+}
+
+function Nothing({ workspace }: { readonly workspace: Workspace }) {
+  if (!isListed.value)
+    return (
+      <div class="empty">{workspace.connection.value.why === "" ? "Connecting…" : workspace.connection.value.why}</div>
+    );
+  return (
+    <div class="empty">
+      <p>{byName.value.length === 0 ? "No session runs." : "No session is shown."}</p>
+      <button type="button" class="primary" onClick={() => void workspace.create({})}>
+        New session
+      </button>
+    </div>
+  );
+}
+
+function Refused({ why }: { readonly why: string }) {
+  return (
+    <div class="empty">
+      <p>This browser is not logged in.</p>
+      <p class="quiet">
+        Run <code>wsh open</code> on the machine of the sessions: it opens this page logged in.{" "}
+        <code>wsh open --print</code> prints the address, for another browser.
+      </p>
+      <p class="quiet">{why}</p>
+    </div>
+  );
+}
+
+function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, text, kind, action }) => (
+        <div key={id} class={`toast ${kind}`}>
+          <span>{text}</span>
+          {action !== undefined && (
+            <button type="button" onClick={action.run}>
+              {action.label}
+            </button>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}

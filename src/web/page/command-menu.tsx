@@ -1,0 +1,101 @@
+/** What can be done with a command: opened by its mark beside the prompt. */
+import { useEffect, useState } from "preact/hooks";
+import { duration } from "../terminal/command-marks.ts";
+import { type PaneView, rowsByElement } from "../terminal/pane-view.ts";
+import type { CommandMark } from "../terminal/types.ts";
+import type { Tile } from "./tile.ts";
+import { tellError } from "./toasts.ts";
+import type { Workspace } from "./workspace.ts";
+
+interface Chosen {
+  readonly pane: PaneView;
+  readonly command: CommandMark;
+  readonly x: number;
+  readonly y: number;
+}
+
+export function CommandMenu({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
+  const [chosen, choose] = useState<Chosen | null>(null);
+  useEffect(() => {
+    const root = tile.terminal.element;
+    const end = new AbortController();
+    root.addEventListener(
+      "click",
+      (event) => {
+        const found = commandAt(tile, event);
+        choose(found);
+        if (found !== null) event.stopPropagation();
+      },
+      { capture: true, signal: end.signal },
+    );
+    return () => end.abort();
+  }, [tile]);
+  if (chosen === null) return null;
+  const { pane, command, x, y } = chosen;
+  const done = (run: () => void) => () => {
+    choose(null);
+    run();
+    tile.terminal.input.focus();
+  };
+  const output = async (): Promise<void> => {
+    const { output: text } = await workspace.control.call<{ output: string }>(
+      "get_command_output",
+      { id: command.id },
+      pane.place.id,
+    );
+    await workspace.copy(text);
+  };
+  return (
+    <div
+      class="menu-of-command"
+      role="menu"
+      style={{ left: `${x}px`, top: `${y}px` }}
+      onKeyDown={({ key }) => key === "Escape" && choose(null)}
+    >
+      <p>
+        <code>{command.command ?? "unknown command"}</code>
+        <span>
+          {command.isRunning ? "runs" : command.exitCode === null ? "ended, code unknown" : `exit ${command.exitCode}`}
+          {command.durationMs !== null && ` · ${duration(command.durationMs)}`}
+        </span>
+      </p>
+      <button type="button" role="menuitem" onClick={done(() => void output().catch(tellError))}>
+        Copy output
+      </button>
+      {command.command !== null && (
+        <button type="button" role="menuitem" onClick={done(() => void workspace.copy(command.command ?? ""))}>
+          Copy command
+        </button>
+      )}
+      {command.lastLine !== null && command.lastLine >= command.firstLine && (
+        <button type="button" role="menuitem" onClick={done(() => pane.fold(command.id))}>
+          Fold or unfold output
+        </button>
+      )}
+      {command.command !== null && (
+        <button type="button" role="menuitem" onClick={done(() => tile.terminal.type(command.command ?? ""))}>
+          Type it again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The command whose mark was clicked: left of its prompt, or at the words on the right. */
+function commandAt(tile: Tile, event: MouseEvent): Chosen | null {
+  const { target } = event;
+  if (!(target instanceof HTMLElement) || !target.classList.contains("row") || target.dataset.state === undefined)
+    return null;
+  const box = target.getBoundingClientRect();
+  const isMark =
+    event.clientX < box.left + 3 ||
+    (target.dataset.mark !== undefined && event.clientX > box.right - target.dataset.mark.length * 9);
+  const row = rowsByElement.get(target);
+  const pane = tile.terminal.panes.find(({ element }) => element.contains(target));
+  if (!isMark || row?.line == null || pane === undefined) return null;
+  const { line } = row;
+  const command = pane.marks.commands.findLast(({ firstLine }) => firstLine - 1 === line);
+  if (command === undefined) return null;
+  const frame = tile.terminal.element.parentElement?.parentElement?.getBoundingClientRect();
+  return { pane, command, x: event.clientX - (frame?.left ?? 0), y: event.clientY - (frame?.top ?? 0) };
+}

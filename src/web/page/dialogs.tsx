@@ -1,0 +1,263 @@
+/** What opens above the terminals: each is a modal dialog, closed by Escape, that gives the focus back. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { bindingRows, defaultBindings } from "../../keys/bindings.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import { OperationForm } from "./operation-form.tsx";
+import { Palette } from "./palette.tsx";
+import { SettingsForm } from "./settings-form.tsx";
+import { tellError } from "./toasts.ts";
+import type { Workspace } from "./workspace.ts";
+
+export function Dialogs({ workspace }: { readonly workspace: Workspace }) {
+  const open = workspace.open.value;
+  if (open === null) return null;
+  switch (open.kind) {
+    case "palette":
+      return (
+        <Modal label="Palette" workspace={workspace} wide>
+          <Palette workspace={workspace} query={open.query} />
+        </Modal>
+      );
+    case "settings":
+      return (
+        <Modal label="Settings" workspace={workspace}>
+          <SettingsForm workspace={workspace} />
+        </Modal>
+      );
+    case "keys":
+      return (
+        <Modal label="Keys" workspace={workspace}>
+          <Keys />
+        </Modal>
+      );
+    case "new":
+      return (
+        <Modal label="New session" workspace={workspace}>
+          <NewSession workspace={workspace} />
+        </Modal>
+      );
+    case "rename":
+      return (
+        <Modal label="Rename" workspace={workspace}>
+          <OneLine
+            label={`New name of ${open.session.name}`}
+            value={open.session.name}
+            action="Rename"
+            run={(name) => update(workspace, open.session, { name })}
+          />
+        </Modal>
+      );
+    case "tags":
+      return (
+        <Modal label="Tags" workspace={workspace}>
+          <OneLine
+            label={`Tags of ${open.session.name}, with blanks between`}
+            value={open.session.tags.join(" ")}
+            action="Save"
+            run={(text) => {
+              const wanted = text.split(/\s+/).filter((tag) => tag !== "");
+              const { tags } = open.session;
+              return update(workspace, open.session, {
+                add_tags: wanted.filter((tag) => !tags.includes(tag)),
+                remove_tags: tags.filter((tag) => !wanted.includes(tag)),
+              });
+            }}
+          />
+        </Modal>
+      );
+    case "paste":
+      return (
+        <Modal label="Paste" workspace={workspace} closed={() => open.decide(false)}>
+          <Paste text={open.text} decide={open.decide} workspace={workspace} />
+        </Modal>
+      );
+    case "operation":
+      return (
+        <Modal label="Operation" workspace={workspace} wide>
+          <OperationForm name={open.name} workspace={workspace} />
+        </Modal>
+      );
+  }
+}
+
+function Modal({
+  label,
+  workspace,
+  children,
+  wide = false,
+  closed,
+}: {
+  readonly label: string;
+  readonly workspace: Workspace;
+  readonly children: ComponentChildren;
+  readonly wide?: boolean;
+  readonly closed?: () => void;
+}) {
+  const element = useRef<HTMLDialogElement>(null);
+  useEffect(() => element.current?.showModal(), []);
+  return (
+    // A press beside the dialog closes it; keys do the same by Escape, which the element itself handles.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: see above
+    <dialog
+      ref={element}
+      class={wide ? "wide" : ""}
+      aria-label={label}
+      onClose={() => {
+        closed?.();
+        workspace.close();
+      }}
+      onClick={({ target }) => target === element.current && element.current?.close()}
+    >
+      {children}
+    </dialog>
+  );
+}
+
+async function update(workspace: Workspace, { id }: SessionInfo, changes: object): Promise<void> {
+  try {
+    await workspace.control.call("update_session", changes, id);
+    workspace.list.soon(0);
+    workspace.close();
+  } catch (thrown) {
+    tellError(thrown);
+  }
+}
+
+function OneLine({
+  label,
+  value,
+  action,
+  run,
+}: {
+  readonly label: string;
+  readonly value: string;
+  readonly action: string;
+  readonly run: (text: string) => Promise<void>;
+}) {
+  const [text, setText] = useState(value);
+  return (
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void run(text.trim());
+      }}
+    >
+      <label>
+        {label}
+        <input type="text" autoFocus value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+      </label>
+      <button type="submit" class="primary">
+        {action}
+      </button>
+    </form>
+  );
+}
+
+function NewSession({ workspace }: { readonly workspace: Workspace }) {
+  const [fields, setFields] = useState({ name: "", command: "", cwd: "" });
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value.trim() !== ""));
+  const field = (name: keyof typeof fields, label: string, placeholder: string) => (
+    <label>
+      {label}
+      <input
+        type="text"
+        autoFocus={name === "name"}
+        placeholder={placeholder}
+        value={fields[name]}
+        onInput={({ currentTarget }) => setFields({ ...fields, [name]: currentTarget.value })}
+      />
+    </label>
+  );
+  return (
+    <form
+      class="form"
+      onSubmit={async (event) => {
+        event.preventDefault();
+        if (await workspace.create(given, true)) workspace.close();
+      }}
+    >
+      <h2>New session</h2>
+      {field("name", "Name", "the next free number")}
+      {field("command", "Command", "a shell")}
+      {field("cwd", "Directory", "home")}
+      <button type="submit" class="primary">
+        Start
+      </button>
+    </form>
+  );
+}
+
+function Paste({
+  text,
+  decide,
+  workspace,
+}: {
+  readonly text: string;
+  readonly decide: (yes: boolean) => void;
+  readonly workspace: Workspace;
+}) {
+  const lines = text.split("\r");
+  const end = (yes: boolean) => () => {
+    decide(yes);
+    workspace.close();
+  };
+  return (
+    <form class="form" onSubmit={(event) => (event.preventDefault(), end(true)())}>
+      <h2>Paste {lines.length} lines?</h2>
+      <p class="quiet">The program does not tell a paste from typing: every line runs as it comes.</p>
+      <pre class="pasted">{lines.join("\n")}</pre>
+      <div class="row-of-buttons">
+        <button type="button" onClick={end(false)}>
+          No
+        </button>
+        <button type="submit" class="primary" autoFocus>
+          Paste
+        </button>
+      </div>
+    </form>
+  );
+}
+
+const pageKeys: readonly (readonly [string, string])[] = [
+  ["Ctrl+Shift+P", "palette"],
+  ["Ctrl+Shift+F", "find"],
+  ["Ctrl+Shift+C", "copy"],
+  ["Ctrl+Shift+V", "paste"],
+  ["Ctrl+Shift+Up, Down", "command above, below"],
+  ["Ctrl+Shift+L", "leave the terminal, to the list of sessions"],
+  ["Shift+Page Up, Page Down", "look back"],
+];
+
+function Keys() {
+  return (
+    <div class="keys">
+      <h2>Keys of the page</h2>
+      <dl>
+        {pageKeys.map(([key, says]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{says}</dd>
+          </div>
+        ))}
+      </dl>
+      <h2>After the prefix, Ctrl+\</h2>
+      <dl>
+        {bindingRows(defaultBindings).map(({ keys, says }) => (
+          <div key={says}>
+            <dt>
+              {keys.map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </dt>
+            <dd>{says}</dd>
+          </div>
+        ))}
+      </dl>
+      <p class="quiet">Settings of the machine may have changed them: the prefix and ? shows what holds.</p>
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+/** Find over a pane's whole history: n of m, from match to match, shown where it stands. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Finder } from "../terminal/finder.ts";
+import type { Tile } from "./tile.ts";
+
+/** Pause after a key before it is searched for, in ms. */
+const PAUSE_MS = 120;
+
+export function FindBar({ tile }: { readonly tile: Tile }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState("");
+  const [isPattern, setPattern] = useState(false);
+  const [found, setFound] = useState<{ readonly at: number; readonly total: number } | null>(null);
+  const [fault, setFault] = useState("");
+  const finder = useRef<Finder | null>(null);
+  useEffect(() => {
+    input.current?.focus();
+    return () => finder.current?.clear();
+  }, []);
+  useEffect(() => {
+    const pane = tile.terminal.activePane;
+    finder.current?.clear();
+    setFault("");
+    setFound(null);
+    if (pane === undefined || text === "") return;
+    const own = new Finder(pane, { text, isPattern });
+    finder.current = own;
+    const timer = setTimeout(() => void step(-1), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text, isPattern, tile]);
+  const step = async (by: 1 | -1): Promise<void> => {
+    const own = finder.current;
+    if (own === null) return;
+    try {
+      await own.step(by);
+      setFound({ at: own.at, total: own.total });
+    } catch (thrown) {
+      setFault(thrown instanceof Error ? thrown.message : String(thrown));
+    }
+  };
+  const close = (): void => {
+    tile.finding.value = false;
+    tile.terminal.input.focus();
+  };
+  return (
+    <search class="find">
+      <input
+        ref={input}
+        type="text"
+        placeholder="Find in history and screen"
+        aria-label="Find in history and screen"
+        value={text}
+        onInput={({ currentTarget }) => setText(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") close();
+          else if (event.key === "Enter") void step(event.shiftKey ? 1 : -1);
+          else if (event.key === "ArrowUp") void step(-1);
+          else if (event.key === "ArrowDown") void step(1);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <span class="count" role="status">
+        {fault !== "" ? fault : found === null ? "" : found.total === 0 ? "none" : `${found.at + 1} of ${found.total}`}
+      </span>
+      <label title="A pattern in RE2 syntax">
+        <input
+          type="checkbox"
+          checked={isPattern}
+          onChange={({ currentTarget }) => setPattern(currentTarget.checked)}
+        />{" "}
+        pattern
+      </label>
+      <button
+        type="button"
+        class="icon"
+        aria-label="Match above"
+        title="Match above (Enter)"
+        onClick={() => void step(-1)}
+      >
+        ↑
+      </button>
+      <button
+        type="button"
+        class="icon"
+        aria-label="Match below"
+        title="Match below (Shift+Enter)"
+        onClick={() => void step(1)}
+      >
+        ↓
+      </button>
+      <button type="button" class="icon" aria-label="Close find" onClick={close}>
+        ×
+      </button>
+    </search>
+  );
+}

@@ -1,0 +1,62 @@
+/** The keys that a phone's keyboard lacks. Ctrl and Alt hold for the next key. */
+import { useState } from "preact/hooks";
+import type { Workspace } from "./workspace.ts";
+
+const keys: readonly (readonly [label: string, name: string, says: string])[] = [
+  ["Esc", "Escape", "Escape"],
+  ["Tab", "Tab", "Tab"],
+  ["↑", "Up", "Up"],
+  ["↓", "Down", "Down"],
+  ["←", "Left", "Left"],
+  ["→", "Right", "Right"],
+  ["|", "|", "Bar"],
+  ["/", "/", "Slash"],
+  ["-", "-", "Minus"],
+  ["~", "~", "Tilde"],
+];
+
+export function KeyBar({ workspace }: { readonly workspace: Workspace }) {
+  const [held, setHeld] = useState({ ctrl: false, alt: false });
+  const tile = workspace.active.value;
+  if (tile === null) return null;
+  const { terminal } = tile;
+  const hold = (which: "ctrl" | "alt"): void => {
+    terminal.held = { ...terminal.held, [which]: !terminal.held[which] };
+    setHeld({ ...terminal.held });
+    // The next key, from wherever, lets go.
+    terminal.onReleased = () => setHeld({ ctrl: false, alt: false });
+  };
+  // The press must not take the focus from the terminal: the phone's keyboard would go away.
+  const keep = (event: PointerEvent): void => event.preventDefault();
+  return (
+    <div class="key-bar" role="toolbar" aria-label="Keys">
+      <button type="button" onPointerDown={keep} aria-pressed={held.ctrl} onClick={() => hold("ctrl")}>
+        Ctrl
+      </button>
+      <button type="button" onPointerDown={keep} aria-pressed={held.alt} onClick={() => hold("alt")}>
+        Alt
+      </button>
+      {keys.map(([label, name, says]) => (
+        <button type="button" key={name} onPointerDown={keep} aria-label={says} onClick={() => terminal.sendKey(name)}>
+          {label}
+        </button>
+      ))}
+      <button
+        type="button"
+        onPointerDown={keep}
+        aria-label="Paste"
+        onClick={() =>
+          void navigator.clipboard
+            .readText()
+            .then((text) => terminal.paste(text))
+            .catch(() => undefined)
+        }
+      >
+        Paste
+      </button>
+      <button type="button" onPointerDown={keep} aria-label="Prefix" onClick={() => terminal.type("\x1c")}>
+        Ctrl+\
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * Tells a person who is not looking: an agent that needs them, a question, a long command that has ended. By the
+ * browser's notifications, through the service worker where there is one, and only while the page lives.
+ */
+
+import type { Told } from "./sessions.ts";
+import { settings } from "./settings.ts";
+
+export class Notices {
+  private worker: ServiceWorkerRegistration | null = null;
+  /** When commands that run began, by session. */
+  private readonly agents = new Map<string, string>();
+
+  constructor(private readonly show: (session: string) => void) {
+    void this.register();
+  }
+
+  /** Asks the browser; @returns whether notices will be shown */
+  async allow(): Promise<boolean> {
+    if (!("Notification" in globalThis)) return false;
+    return (await Notification.requestPermission()) === "granted";
+  }
+
+  /** @param isLookedAt the session is in front of the person: they see it without a notice */
+  tell(what: Told, isLookedAt: boolean): void {
+    const text = this.textOf(what);
+    if (text === null || isLookedAt || !settings.peek().notices) return;
+    if (!("Notification" in globalThis) || Notification.permission !== "granted") return;
+    const options = { body: text, tag: `${what.session.id} ${what.kind}`, icon: "icon.svg", data: what.session.id };
+    if (this.worker !== null) void this.worker.showNotification(`wsh: ${what.session.name}`, options);
+    else {
+      const notice = new Notification(`wsh: ${what.session.name}`, options);
+      notice.addEventListener("click", () => {
+        focus();
+        this.show(what.session.id);
+      });
+    }
+  }
+
+  private textOf(what: Told): string | null {
+    switch (what.kind) {
+      case "command": {
+        const { command, duration_ms, exit_code } = what.command;
+        if (what.started || duration_ms === null || duration_ms < settings.peek().noticeAfterS * 1000) return null;
+        const how = exit_code === 0 ? "has ended" : exit_code === null ? "is over" : `has failed (${exit_code})`;
+        return `${command ?? "The command"} ${how}`;
+      }
+      case "agent": {
+        const { agent, id } = what.session;
+        const before = this.agents.get(id);
+        this.agents.set(id, agent?.state ?? "");
+        if (agent === undefined || agent.state === before || agent.source === "program") return null;
+        if (agent.state === "needs_input")
+          return `${agent.name} needs you${agent.message === undefined ? "" : `: ${agent.message}`}`;
+        return agent.state === "done" ? `${agent.name} is done` : null;
+      }
+      case "question":
+        return `${what.question.asked_by} asks: ${what.question.question}`;
+      default:
+        return null;
+    }
+  }
+
+  private async register(): Promise<void> {
+    const container = navigator.serviceWorker;
+    if (container === undefined || !globalThis.isSecureContext) return;
+    const script = scriptAddress("sw.js");
+    try {
+      // The policy's type stands for the string that DOM's types name.
+      this.worker = await container.register(script as unknown as string);
+      container.addEventListener("message", ({ data }) => {
+        const session: unknown = Object(data).data;
+        if (Object(data).type === "notice" && typeof session === "string") this.show(session);
+      });
+    } catch {
+      // A browser that allows no workers shows notices without one.
+    }
+  }
+}
+
+interface TrustedTypes {
+  createPolicy(
+    name: string,
+    rules: { createScriptURL(url: string): string },
+  ): { createScriptURL(url: string): unknown };
+}
+
+/** The page's one policy: it makes exactly the address of our worker. */
+const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("wsh", {
+  createScriptURL: (url) => {
+    if (url !== "sw.js") throw new TypeError(`'${url}' is no script of this page`);
+    return url;
+  },
+});
+
+function scriptAddress(url: string): unknown {
+  return policy === undefined ? url : policy.createScriptURL(url);
+}

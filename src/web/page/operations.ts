@@ -1,0 +1,123 @@
+/**
+ * The server's operations, from its own description: names, what they do and their fields, so that the page offers every
+ * one without knowing any. Loaded when the palette is first opened.
+ */
+import { signal } from "@preact/signals";
+import type { Server } from "../connection/server.ts";
+
+export interface Field {
+  readonly name: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly kind: "text" | "number" | "flag" | "choice" | "json";
+  readonly choices: readonly string[];
+}
+
+export interface ServerOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly needsSession: boolean;
+  readonly fields: readonly Field[];
+}
+
+export const operations = signal<readonly ServerOperation[]>([]);
+let loading: Promise<void> | null = null;
+
+export function loadOperations(server: Server): Promise<void> {
+  loading ??= server
+    .json<Document>("openapi.json")
+    .then((document) => {
+      operations.value = read(document);
+    })
+    .catch(() => {
+      loading = null;
+    });
+  return loading;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+interface Described {
+  readonly summary?: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly description?: string;
+    readonly schema?: Schema;
+  }[];
+  readonly requestBody?: { readonly content?: Readonly<Record<string, { readonly schema?: Schema }>> };
+}
+interface Document {
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components?: { readonly schemas?: Readonly<Record<string, Schema>> };
+}
+
+const METHODS: ReadonlySet<string> = new Set(["get", "post", "put", "patch", "delete"]);
+
+function read({ paths = {}, components }: Document): ServerOperation[] {
+  const resolved = (schema: Schema | undefined): Schema => {
+    const reference = schema?.$ref;
+    if (typeof reference !== "string") return schema ?? {};
+    return components?.schemas?.[reference.split("/").at(-1) ?? ""] ?? {};
+  };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, described]) => {
+      if (!METHODS.has(method) || described.summary === undefined || path.includes("/ws/")) return [];
+      const inPlace = (described.parameters ?? []).filter((each) => each.in !== "header");
+      const body = resolved(described.requestBody?.content?.["application/json"]?.schema);
+      const required: ReadonlySet<unknown> = new Set(Array.isArray(body.required) ? body.required : []);
+      const properties = Object.entries(Object(body.properties)).map(([name, schema]) =>
+        fieldOf(name, resolved(Object(schema)), required.has(name)),
+      );
+      const parameters = inPlace
+        .filter(({ name }) => name !== "name")
+        .map(({ name, schema, required: isRequired = false, description = "" }) =>
+          fieldOf(name, { description, ...resolved(schema) }, isRequired),
+        );
+      return [
+        {
+          method: method.toUpperCase(),
+          path,
+          summary: described.summary,
+          needsSession: path.includes("{name}"),
+          fields: [...parameters, ...properties],
+        },
+      ];
+    }),
+  );
+}
+
+function fieldOf(name: string, schema: Schema, required: boolean): Field {
+  const variants = Array.isArray(schema.anyOf) ? schema.anyOf.map(Object) : [schema];
+  const meant: Schema = variants.find((each: Schema) => each.type !== "null") ?? schema;
+  const description = String(schema.description ?? meant.description ?? "");
+  const choices = Array.isArray(meant.enum) ? meant.enum.map(String) : [];
+  const { type } = meant;
+  const kind =
+    choices.length > 0
+      ? "choice"
+      : type === "boolean"
+        ? "flag"
+        : type === "number" || type === "integer"
+          ? "number"
+          : type === "string"
+            ? "text"
+            : "json";
+  return { name, description, required, kind, choices };
+}
+
+/** The value of a field as a person typed it; undefined when it is left out. @throws SyntaxError for JSON that is none */
+export function valueOf({ kind }: Field, typed: string): unknown {
+  if (typed === "") return undefined;
+  switch (kind) {
+    case "number":
+      return Number(typed);
+    case "flag":
+      return typed === "true";
+    case "json":
+      return JSON.parse(typed);
+    default:
+      return typed;
+  }
+}

@@ -1,0 +1,93 @@
+/** The palette: whatever can be done, found by a few letters. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type Action, actionsOf } from "./actions.ts";
+import { score } from "./fuzzy.ts";
+import { loadOperations, operations } from "./operations.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Most entries that are listed: more is read by nobody. */
+const LISTED = 60;
+
+export function Palette({ workspace, query: first }: { readonly workspace: Workspace; readonly query: string }) {
+  const [query, setQuery] = useState(first);
+  const [at, setAt] = useState(0);
+  useEffect(() => void loadOperations(workspace.server), [workspace]);
+  const described = operations.value;
+  const all = useMemo<Action[]>(
+    () => [
+      ...actionsOf(workspace),
+      ...described.map(({ method, path, summary }) => ({
+        name: summary,
+        detail: `${method} ${path}`,
+        run: () => (workspace.open.value = { kind: "operation", name: `${method} ${path}` }),
+      })),
+    ],
+    [workspace, described],
+  );
+  const found = useMemo(() => matching(all, query), [all, query]);
+  const run = (action: Action | undefined): void => {
+    if (action === undefined) return;
+    workspace.close();
+    action.run();
+  };
+  return (
+    <div class="palette">
+      <input
+        type="text"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls="palette-list"
+        aria-activedescendant={`palette-${at}`}
+        aria-label="What to do"
+        placeholder="Session, window, or what to do"
+        autoFocus
+        value={query}
+        onInput={({ currentTarget }) => {
+          setQuery(currentTarget.value);
+          setAt(0);
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") run(found[at]);
+          else if (event.key === "ArrowDown" || (event.ctrlKey && event.key === "n"))
+            setAt(Math.min(at + 1, found.length - 1));
+          else if (event.key === "ArrowUp" || (event.ctrlKey && event.key === "p")) setAt(Math.max(at - 1, 0));
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <ul id="palette-list" role="listbox" aria-label="Matches">
+        {found.map((action, index) => (
+          <li
+            key={`${action.name} ${action.detail}`}
+            id={`palette-${index}`}
+            role="option"
+            aria-selected={index === at}
+            ref={(element) => {
+              if (index === at) element?.scrollIntoView({ block: "nearest" });
+            }}
+            onPointerMove={() => setAt(index)}
+            onClick={() => run(action)}
+          >
+            <span>{action.name}</span>
+            <small>{action.detail}</small>
+            {action.key !== undefined && <kbd>{action.key}</kbd>}
+          </li>
+        ))}
+        {found.length === 0 && <li class="none">Nothing fits.</li>}
+      </ul>
+    </div>
+  );
+}
+
+function matching(all: readonly Action[], query: string): Action[] {
+  if (query.trim() === "") return all.slice(0, LISTED);
+  const scored = all.flatMap((action) => {
+    const own = score(query, `${action.name} ${action.detail}`);
+    const byName = score(query, action.name);
+    return own === null ? [] : [{ action, score: own + (byName ?? 0) }];
+  });
+  return scored
+    .sort((a, b) => b.score - a.score)
+    .slice(0, LISTED)
+    .map(({ action }) => action);
+}

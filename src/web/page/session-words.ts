@@ -1,0 +1,44 @@
+/** What a session is doing, in the few words that a list has room for. Pure. */
+import type { AgentInfo } from "../../protocol/agent.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+
+/** Kinds that the style has colours for. */
+export type Tone = "calm" | "busy" | "needs" | "done" | "bad";
+
+const states: Readonly<Record<SessionInfo["state"], readonly [words: string, tone: Tone]>> = {
+  prompt: ["at its prompt", "calm"],
+  running: ["running", "busy"],
+  waiting_for_input: ["waits for input", "needs"],
+  password: ["asks for a password", "needs"],
+  fullscreen: ["full screen", "calm"],
+  exited: ["ended", "calm"],
+  unresponsive: ["does not answer", "bad"],
+  lost: ["lost; can be restored", "bad"],
+};
+
+const agentStates: Readonly<Record<AgentInfo["state"], readonly [words: string, tone: Tone]>> = {
+  needs_input: ["needs you", "needs"],
+  done: ["is done", "done"],
+  idle: ["rests", "calm"],
+  working: ["works", "busy"],
+};
+
+export function stateOf({ state, agent }: Pick<SessionInfo, "state" | "agent">): {
+  readonly words: string;
+  readonly tone: Tone;
+} {
+  if (agent !== undefined) {
+    const [words, tone] = agentStates[agent.state];
+    return { words: `${agent.name} ${words}`, tone };
+  }
+  const [words, tone] = states[state];
+  return { words, tone };
+}
+
+/** A path with the home directory as ~, shortened in the middle. */
+export function shortPath(path: string | null): string {
+  if (path === null) return "";
+  const short = path.replace(/^\/(?:home|Users)\/[^/]+|^\/root(?=\/|$)/, "~");
+  const parts = short.split("/");
+  return parts.length <= 4 ? short : `${parts[0]}/…/${parts.slice(-2).join("/")}`;
+}

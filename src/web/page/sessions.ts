@@ -1,0 +1,164 @@
+/**
+ * What the page knows of the sessions: the list, each one's newest command, which questions wait. Told by the control
+ * socket; a list is asked for anew when something changed, at most as often as a person can see.
+ */
+import { computed, signal } from "@preact/signals";
+import type { PendingQuestion } from "../../protocol/asking.ts";
+import type { CommandRecord } from "../../protocol/commands.ts";
+import type { SessionInfo } from "../../protocol/session.ts";
+import type { ControlEvent, ControlSocket } from "../connection/control-socket.ts";
+import { Refusal } from "../connection/server.ts";
+
+/** Interval between two lists while things change, in ms. */
+const LIST_MS = 250;
+/** Interval between lists while nothing is told: states of programs change without an event, in ms. */
+const REFRESH_MS = 2_000;
+
+export const sessions = signal<readonly SessionInfo[]>([]);
+/** False until the first list has come. */
+export const isListed = signal(false);
+/** Newest command by session id. */
+export const lastCommands = signal<ReadonlyMap<string, CommandRecord>>(new Map());
+/** Questions that wait, by session id. */
+export const questions = signal<ReadonlyMap<string, readonly PendingQuestion[]>>(new Map());
+
+export const byName = computed(() =>
+  sessions.value.toSorted((a, b) => a.name.localeCompare(b.name, undefined, { numeric: true })),
+);
+
+export type Told =
+  | {
+      readonly kind: "command";
+      readonly session: SessionInfo;
+      readonly command: CommandRecord;
+      readonly started: boolean;
+    }
+  | { readonly kind: "agent"; readonly session: SessionInfo }
+  | { readonly kind: "question"; readonly session: SessionInfo; readonly question: PendingQuestion }
+  | { readonly kind: "gone"; readonly session: SessionInfo; readonly reason: string };
+
+export class SessionList {
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private refresh: ReturnType<typeof setInterval> | null = null;
+  private readonly followed = new Set<string>();
+  private isAsking = false;
+  private lastText = "";
+
+  constructor(
+    private readonly control: ControlSocket,
+    private readonly told: (what: Told) => void,
+  ) {
+    document.addEventListener("visibilitychange", () => this.pace());
+  }
+
+  /** The connection is there, anew. */
+  connected(): void {
+    this.followed.clear();
+    this.soon(0);
+    this.pace();
+  }
+
+  lost(): void {
+    if (this.refresh !== null) clearInterval(this.refresh);
+    this.refresh = null;
+  }
+
+  event(event: ControlEvent): void {
+    const session = sessionIn(event);
+    if (session === null) {
+      this.commandEvent(event);
+      return;
+    }
+    switch (event.event) {
+      case "session_destroyed":
+        this.told({ kind: "gone", session, reason: String(Object(event.params).reason) });
+        break;
+      case "agent_state":
+        this.told({ kind: "agent", session });
+        break;
+      default:
+    }
+    this.soon(LIST_MS);
+  }
+
+  /** Asks for the list soon. */
+  soon(ms = LIST_MS): void {
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      void this.list();
+    }, ms);
+  }
+
+  private pace(): void {
+    if (this.refresh !== null) clearInterval(this.refresh);
+    this.refresh = document.hidden ? null : setInterval(() => this.soon(0), REFRESH_MS);
+    if (!document.hidden) this.soon(0);
+  }
+
+  private async list(): Promise<void> {
+    if (this.isAsking || !this.control.isOpen) return;
+    this.isAsking = true;
+    try {
+      const listed = await this.control.call<readonly SessionInfo[]>("list_sessions");
+      const text = JSON.stringify(listed.map(({ idle_ms, last_activity_ms, ...rest }) => rest));
+      if (text !== this.lastText) sessions.value = listed;
+      this.lastText = text;
+      isListed.value = true;
+      await Promise.all([...listed.map((session) => this.followCommands(session)), this.askQuestions(listed)]);
+    } catch (thrown) {
+      if (!(thrown instanceof Refusal)) throw thrown;
+    } finally {
+      this.isAsking = false;
+    }
+  }
+
+  private async followCommands({ id, pane_id }: SessionInfo): Promise<void> {
+    if (this.followed.has(id)) return;
+    this.followed.add(id);
+    try {
+      await this.control.call("subscribe", { events: ["commands"] }, pane_id);
+      const [newest] = await this.control.call<readonly CommandRecord[]>("list_commands", { limit: 1 }, pane_id);
+      if (newest !== undefined) this.newest(id, newest);
+    } catch {
+      // Gone meanwhile, or one of another version: it has no newest command here.
+    }
+  }
+
+  /** Questions are asked rarely and live long: they are looked for with the list. */
+  private async askQuestions(listed: readonly SessionInfo[]): Promise<void> {
+    const found = new Map<string, readonly PendingQuestion[]>();
+    await Promise.all(
+      listed.map(async (session) => {
+        const own = await this.control.call<readonly PendingQuestion[]>("list_asks", {}, session.id).catch(() => []);
+        if (own.length === 0) return;
+        found.set(session.id, own);
+        const known = questions.peek().get(session.id) ?? [];
+        for (const question of own) {
+          if (!known.some(({ ask_id }) => ask_id === question.ask_id))
+            this.told({ kind: "question", session, question });
+        }
+      }),
+    );
+    if (found.size > 0 || questions.value.size > 0) questions.value = found;
+  }
+
+  private commandEvent({ event, session: name, command }: ControlEvent): void {
+    if (event !== "command_started" && event !== "command_finished") return;
+    const session = sessions.peek().find((each) => each.name === name);
+    if (session === undefined) return;
+    // The server's own record, as its schema says.
+    const record = command as CommandRecord;
+    this.newest(session.id, record);
+    this.told({ kind: "command", session, command: record, started: event === "command_started" });
+  }
+
+  private newest(id: string, command: CommandRecord): void {
+    lastCommands.value = new Map(lastCommands.value).set(id, command);
+  }
+}
+
+function sessionIn({ params }: ControlEvent): SessionInfo | null {
+  if (typeof params !== "object" || params === null || !("session" in params)) return null;
+  const { session } = params;
+  return typeof session === "object" && session !== null && "id" in session ? (session as SessionInfo) : null;
+}

@@ -1,0 +1,77 @@
+/** What a person has chosen for this browser, kept in its storage. Nothing secret is here. */
+import { effect, signal } from "@preact/signals";
+
+export interface Settings {
+  readonly theme: "system" | "light" | "dark";
+  /** Size of the terminals' font, in CSS pixels. */
+  readonly fontSize: number;
+  /** A font family to use before the others; "" for none. */
+  readonly fontFamily: string;
+  /** Whether this page takes part in the sizes of sessions. */
+  readonly size: "fit" | "follow";
+  readonly notices: boolean;
+  /** Shortest command whose end is told, in seconds. */
+  readonly noticeAfterS: number;
+  readonly sidebar: boolean;
+  readonly miniatures: boolean;
+  readonly cursorBlinks: boolean;
+}
+
+const KEY = "wsh.settings";
+/** Least and greatest size of the font, in CSS pixels. */
+export const FONT_SIZES = { least: 7, greatest: 32 } as const;
+
+const isPhone = matchMedia("(max-width: 700px)").matches;
+
+const defaults: Settings = {
+  theme: "system",
+  fontSize: isPhone ? 12 : 14,
+  fontFamily: "",
+  // A phone that took part would make everybody's screen small.
+  size: isPhone ? "follow" : "fit",
+  notices: false,
+  noticeAfterS: 10,
+  sidebar: true,
+  miniatures: true,
+  cursorBlinks: true,
+};
+
+/** Takes of what was stored what has the type of today's settings. */
+function read(): Settings {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    if (typeof stored !== "object" || stored === null) return defaults;
+    const known = Object.entries(defaults).flatMap(([name, value]) => {
+      const own: unknown = Reflect.get(stored, name);
+      return typeof own === typeof value ? [[name, own]] : [];
+    });
+    return { ...defaults, ...Object.fromEntries(known) };
+  } catch {
+    return defaults;
+  }
+}
+
+export const settings = signal<Settings>(read());
+
+export function change(changes: Partial<Settings>): void {
+  settings.value = { ...settings.value, ...changes };
+}
+
+export function changeFontSize(by: number): void {
+  const wanted = settings.value.fontSize + by;
+  change({ fontSize: Math.min(FONT_SIZES.greatest, Math.max(FONT_SIZES.least, wanted)) });
+}
+
+effect(() => {
+  const { theme, fontFamily, fontSize, cursorBlinks } = settings.value;
+  const root = document.documentElement;
+  root.dataset.theme = theme;
+  root.style.setProperty("--font-size", `${fontSize}px`);
+  root.style.setProperty("--own-font", fontFamily === "" ? "ui-monospace" : `"${fontFamily.replaceAll('"', "")}"`);
+  root.classList.toggle("still", !cursorBlinks);
+  try {
+    localStorage.setItem(KEY, JSON.stringify(settings.value));
+  } catch {
+    // A browser without storage forgets them with the page.
+  }
+});

@@ -1,0 +1,175 @@
+/** One terminal with its head: name, windows, what can be done with panes, and how the connection is. */
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { WindowInfo } from "../../protocol/session.ts";
+import { CommandMenu } from "./command-menu.tsx";
+import { FindBar } from "./find-bar.tsx";
+import { stateOf } from "./session-words.ts";
+import type { Tile } from "./tile.ts";
+import type { Workspace } from "./workspace.ts";
+
+export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
+  const home = useRef<HTMLDivElement>(null);
+  const info = workspace.infoOf(tile);
+  const isActive = workspace.active.value === tile;
+  useEffect(() => {
+    home.current?.append(tile.terminal.element);
+    tile.mounted();
+  }, [tile]);
+  return (
+    <section class={`tile${isActive ? " active" : ""}`} aria-label={`Session ${info?.name ?? tile.session}`}>
+      <header>
+        <button type="button" class="icon menu" aria-label="Sessions" onClick={() => (workspace.drawer.value = true)}>
+          ☰
+        </button>
+        <b class="name">{info?.name ?? tile.session}</b>
+        {info !== undefined && <span class={`state ${stateOf(info).tone}`}>{stateOf(info).words}</span>}
+        {info !== undefined && <Windows windows={info.windows} session={info.id} workspace={workspace} />}
+        <span class="title">{tile.title.value}</span>
+        <TileState tile={tile} />
+        <Actions tile={tile} workspace={workspace} />
+      </header>
+      {tile.finding.value && <FindBar tile={tile} />}
+      <div class="home" ref={home} />
+      <CommandMenu tile={tile} workspace={workspace} />
+      {tile.lookingBack.value && (
+        <button type="button" class="newest" onClick={() => toNewest(tile)}>
+          ↓ newest
+        </button>
+      )}
+      {tile.state.value !== "live" && tile.state.value !== "connecting" && <Lost tile={tile} workspace={workspace} />}
+    </section>
+  );
+}
+
+function toNewest(tile: Tile): void {
+  for (const pane of tile.terminal.panes) pane.toEnd();
+  tile.terminal.input.focus();
+}
+
+function Windows({
+  windows,
+  session,
+  workspace,
+}: {
+  readonly windows: readonly WindowInfo[];
+  readonly session: string;
+  readonly workspace: Workspace;
+}) {
+  if (windows.length < 2) return null;
+  return (
+    <span class="windows" role="tablist" aria-label="Windows">
+      {windows.map(({ id, index, name, active }) => (
+        <button
+          type="button"
+          key={id}
+          role="tab"
+          aria-selected={active}
+          class={active ? "active" : ""}
+          onClick={() => void workspace.act("select_window", {}, id)}
+          title={`Window ${index} of ${session}`}
+        >
+          {index} {name}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+function TileState({ tile }: { readonly tile: Tile }) {
+  const { value } = tile.state;
+  return (
+    <span class="tile-state">
+      {tile.access.value === "observe" && value === "live" && <span class="badge">look on</span>}
+      {tile.captured.value && (
+        <button
+          type="button"
+          class="badge needs"
+          title="A program holds the keyboard; this takes it back"
+          onClick={() => tile.release()}
+        >
+          keyboard held
+        </button>
+      )}
+      <i
+        class={`dot ${value === "live" ? "live" : value === "lost" ? "lost" : ""}`}
+        title={value === "live" ? "live" : tile.why.value}
+      />
+    </span>
+  );
+}
+
+function Actions({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
+  const [isOpen, setOpen] = useState(false);
+  const target = (): string => tile.terminal.activePane?.place.id ?? tile.session;
+  const act = (method: string, params: object) => () => {
+    setOpen(false);
+    void workspace.act(method, params, target());
+    tile.terminal.input.focus();
+  };
+  return (
+    <span class={`actions${isOpen ? " open" : ""}`}>
+      <button
+        type="button"
+        class="icon"
+        title="Split to the right"
+        aria-label="Split to the right"
+        onClick={act("split_pane", { direction: "right", focus: true })}
+      >
+        ◫
+      </button>
+      <button
+        type="button"
+        class="icon turned"
+        title="Split below"
+        aria-label="Split below"
+        onClick={act("split_pane", { direction: "down", focus: true })}
+      >
+        ◫
+      </button>
+      <button
+        type="button"
+        class="icon"
+        title="New window"
+        aria-label="New window"
+        onClick={act("create_window", { focus: true })}
+      >
+        +
+      </button>
+      <button
+        type="button"
+        class="icon"
+        title="Find (Ctrl+Shift+F)"
+        aria-label="Find"
+        onClick={() => (tile.finding.value = true)}
+      >
+        ⌕
+      </button>
+      <button
+        type="button"
+        class="icon"
+        title="Take it from the page; the session goes on"
+        aria-label="Close"
+        onClick={() => workspace.hide(tile)}
+      >
+        ×
+      </button>
+    </span>
+  );
+}
+
+function Lost({ tile, workspace }: { readonly tile: Tile; readonly workspace: Workspace }) {
+  const { value } = tile.state;
+  return (
+    <div class={`lost ${value}`} role="status">
+      <span>{value === "lost" ? `Reconnecting: ${tile.why.value}.` : tile.why.value}</span>
+      {value !== "lost" && (
+        <button type="button" onClick={() => workspace.hide(tile)}>
+          Close
+        </button>
+      )}
+      <button type="button" onClick={() => (value === "lost" ? tile.retry() : tile.connect())}>
+        {value === "lost" ? "Now" : "Again"}
+      </button>
+    </div>
+  );
+}

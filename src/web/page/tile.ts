@@ -1,0 +1,223 @@
+/**
+ * One terminal on the page: a session, its connection and its element. Framework-free; components show what its signals
+ * say. A tile that nobody sees gives its connection up after a while and has it back at once when it is looked at.
+ */
+import { signal } from "@preact/signals";
+import type { CommandRecord } from "../../protocol/commands.ts";
+import type { ControlSocket } from "../connection/control-socket.ts";
+import { historyOver } from "../connection/history-calls.ts";
+import type { Server } from "../connection/server.ts";
+import { ViewSocket, type ViewState } from "../connection/view-socket.ts";
+import type { BoxGlyphs } from "../terminal/box-glyphs.ts";
+import type { CellMeasure } from "../terminal/cell-size.ts";
+import type { PaneView } from "../terminal/pane-view.ts";
+import { Terminal } from "../terminal/terminal.ts";
+import type { CommandMark } from "../terminal/types.ts";
+import { changeFontSize, settings } from "./settings.ts";
+import { tellError, toast } from "./toasts.ts";
+
+/** Time out of sight after which a terminal's connection is given up, in ms. */
+const HIDDEN_MS = 30_000;
+/** Newest commands of a pane that are marked. */
+const MARKED = 200;
+
+export interface TilePort {
+  readonly server: Server;
+  readonly control: ControlSocket;
+  readonly measure: CellMeasure;
+  readonly glyphs: BoxGlyphs;
+  wanted(operation: string, tile: Tile): void;
+  mayPaste(text: string): Promise<boolean>;
+  copied(text: string): void;
+  /** A key of the page itself. */
+  pageKey(event: KeyboardEvent, tile: Tile): boolean;
+  focused(tile: Tile): void;
+}
+
+export class Tile {
+  readonly state = signal<ViewState>("connecting");
+  readonly why = signal("");
+  readonly access = signal<"observe" | "operate" | "admin">("observe");
+  /** A caller holds the keyboard. */
+  readonly captured = signal(false);
+  readonly title = signal("");
+  /** The pane that a person looks back in, and whether there is something newer. */
+  readonly lookingBack = signal(false);
+  readonly finding = signal(false);
+  /** Grows when the panes that are shown change, or their places. */
+  readonly panesChanged = signal(0);
+  readonly terminal: Terminal;
+  private view: ViewSocket | null = null;
+  private hidden: ReturnType<typeof setTimeout> | null = null;
+  private size = { rows: 24, cols: 80 };
+
+  constructor(
+    readonly session: string,
+    private readonly port: TilePort,
+  ) {
+    this.terminal = new Terminal(port, historyOver(port.control), {
+      input: (bytes) => this.typed(bytes),
+      size: (rows, cols) => this.sized(rows, cols),
+      focus: (on) => {
+        this.view?.focus(on);
+        if (on) port.focused(this);
+      },
+      mayPaste: (text) => port.mayPaste(text),
+      clipboard: (text) => this.clipboard(text),
+      bell: () => this.bell(),
+      title: (title) => {
+        this.title.value = title;
+      },
+      borderMoved: (pane, direction, by) => {
+        port.control.call("resize_pane", { direction, by }, pane).catch(tellError);
+      },
+      scrolled: () => {
+        this.lookingBack.value = this.terminal.panes.some((pane) => !pane.isFollowing);
+      },
+      pageKey: (event) => port.pageKey(event, this),
+      panes: (panes) => {
+        this.panesChanged.value++;
+        void this.follow(panes);
+      },
+    });
+    document.addEventListener("visibilitychange", this.visibility);
+  }
+
+  /** Called once the element is in the document. */
+  mounted(): void {
+    const { rows, cols } = this.terminal.room();
+    this.size = { rows, cols };
+    this.terminal.follow(settings.peek().size === "follow");
+    this.connect();
+  }
+
+  /** Whether this page takes part in the session's size. */
+  sizing(mode: "fit" | "follow"): void {
+    this.terminal.follow(mode === "follow");
+    this.view?.resize(this.size.rows, this.size.cols, mode);
+  }
+
+  dispose(): void {
+    document.removeEventListener("visibilitychange", this.visibility);
+    if (this.hidden !== null) clearTimeout(this.hidden);
+    this.view?.close();
+    this.terminal.dispose();
+  }
+
+  retry(): void {
+    this.view?.retry();
+  }
+
+  /** Takes the keyboard back from who holds it. */
+  release(): void {
+    this.view?.release();
+  }
+
+  /** Connects anew: after it was detached, or refused. */
+  connect(): void {
+    this.view?.close();
+    this.view = new ViewSocket(this.port.server, this.session, {
+      frame: (update) => this.terminal.apply(update),
+      state: (state, why) => {
+        this.state.value = state;
+        this.why.value = why;
+        if (state === "live") void this.follow(this.terminal.panes);
+      },
+      opened: (access) => {
+        this.access.value = access;
+      },
+      keyboard: (captured) => {
+        this.captured.value = captured;
+      },
+      wanted: (operation) => this.port.wanted(operation, this),
+      alert: (text) => toast(text),
+    });
+    this.state.value = "connecting";
+    this.view.start(this.size.rows, this.size.cols, settings.peek().size);
+  }
+
+  /** A command has begun or ended in the session: its marks are drawn anew. */
+  marksChanged(): void {
+    void this.mark(this.terminal.panes);
+  }
+
+  private readonly visibility = (): void => {
+    if (this.hidden !== null) clearTimeout(this.hidden);
+    this.hidden = null;
+    if (document.hidden) {
+      this.hidden = setTimeout(() => {
+        this.view?.close();
+        this.view = null;
+      }, HIDDEN_MS);
+    } else if (this.view === null) this.connect();
+    else this.view.retry();
+  };
+
+  private typed(bytes: Uint8Array): void {
+    if (this.access.peek() === "observe" && this.state.peek() === "live") {
+      toast("You look on here: this link may not type.", { kind: "error", ms: 2_000 });
+      return;
+    }
+    if (this.view?.type(bytes) !== true) {
+      toast("Not typed: the session is not connected.", { kind: "error", ms: 2_000 });
+    }
+  }
+
+  private sized(rows: number, cols: number): void {
+    this.size = { rows, cols };
+    this.view?.resize(rows, cols, settings.peek().size);
+  }
+
+  private bell(): void {
+    const { element } = this.terminal;
+    element.classList.remove("bell");
+    // Begins the animation anew.
+    void element.offsetWidth;
+    element.classList.add("bell");
+  }
+
+  /** A program wants to put a text on the clipboard: the person decides. */
+  private clipboard(text: string): void {
+    if (text === "") return;
+    toast(`A program copies ${text.length} characters: “${text.slice(0, 40)}${text.length > 40 ? "…" : ""}”`, {
+      ms: 15_000,
+      action: { label: "Copy", run: () => this.port.copied(text) },
+    });
+  }
+
+  private async follow(panes: readonly PaneView[]): Promise<void> {
+    const { control } = this.port;
+    await Promise.all(
+      panes.map(({ place }) => control.call("subscribe", { events: ["commands"] }, place.id).catch(() => undefined)),
+    );
+    await this.mark(panes);
+  }
+
+  private async mark(panes: readonly PaneView[]): Promise<void> {
+    await Promise.all(
+      panes.map(async (pane) => {
+        const records = await this.port.control
+          .call<readonly CommandRecord[]>("list_commands", { limit: MARKED }, pane.place.id)
+          .catch(() => []);
+        pane.showMarks(records.map(markOf));
+      }),
+    );
+  }
+
+  /** Zooms the font as the browser's own keys do for a page. */
+  zoom(by: number): void {
+    changeFontSize(by);
+  }
+}
+
+function markOf(record: CommandRecord): CommandMark {
+  return {
+    id: record.id,
+    command: record.command,
+    firstLine: record.first_line_id,
+    lastLine: record.last_line_id,
+    exitCode: record.exit_code,
+    durationMs: record.duration_ms,
+    isRunning: record.state === "running",
+  };
+}

@@ -1,0 +1,47 @@
+/** Short messages at the page's edge, each with at most one thing to do about it. */
+import { signal } from "@preact/signals";
+
+export interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly kind: "plain" | "error";
+  readonly action?: { readonly label: string; run(): void };
+}
+
+/** Time that a message stays, in ms: long enough to read two lines. */
+const SHOWN_MS = 6_000;
+/** Most messages at once; the oldest goes. */
+const MOST = 4;
+
+export const toasts = signal<readonly Toast[]>([]);
+let next = 1;
+
+/** @returns a function that takes it away */
+export function toast(
+  text: string,
+  options: Partial<Pick<Toast, "kind" | "action">> & { readonly ms?: number } = {},
+): () => void {
+  const { kind = "plain", action, ms = SHOWN_MS } = options;
+  const id = next++;
+  const away = (): void => {
+    clearTimeout(timer);
+    toasts.value = toasts.value.filter((each) => each.id !== id);
+  };
+  const timer = setTimeout(away, ms);
+  const own: Toast = {
+    id,
+    text,
+    kind,
+    ...(action === undefined ? {} : { action: { ...action, run: () => (away(), action.run()) } }),
+  };
+  toasts.value = [...toasts.value, own].slice(-MOST);
+  return away;
+}
+
+/** Tells an error of a call. */
+export function tellError(thrown: unknown): void {
+  const hint = thrown instanceof Error && "hint" in thrown && typeof thrown.hint === "string" ? thrown.hint : "";
+  toast(`${thrown instanceof Error ? thrown.message : String(thrown)}${hint === "" ? "" : `. ${hint}`}`, {
+    kind: "error",
+  });
+}

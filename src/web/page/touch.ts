@@ -1,0 +1,42 @@
+/**
+ * Fingers on a terminal: two of them change the font's size, and what the phone's keyboard covers is left free, so that
+ * the prompt stays above it. One finger scrolls natively.
+ */
+import { change, FONT_SIZES, settings } from "./settings.ts";
+
+export function followKeyboard(): void {
+  const viewport = globalThis.visualViewport;
+  if (viewport == null) return;
+  const fit = (): void => {
+    const { style } = document.documentElement;
+    style.setProperty("--visible-height", `${viewport.height}px`);
+    style.setProperty("--visible-top", `${viewport.offsetTop}px`);
+  };
+  viewport.addEventListener("resize", fit);
+  viewport.addEventListener("scroll", fit);
+  fit();
+}
+
+export function pinchFont(root: HTMLElement): void {
+  let began: { readonly distance: number; readonly size: number } | null = null;
+  const distance = ([a, b]: readonly Touch[]): number =>
+    a === undefined || b === undefined ? 0 : Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+  root.addEventListener(
+    "touchstart",
+    ({ touches }) => {
+      began = touches.length === 2 ? { distance: distance([...touches]), size: settings.peek().fontSize } : null;
+    },
+    { passive: true },
+  );
+  root.addEventListener(
+    "touchmove",
+    (event) => {
+      if (began === null || event.touches.length !== 2) return;
+      event.preventDefault();
+      const wanted = Math.round(began.size * (distance([...event.touches]) / began.distance));
+      const fontSize = Math.min(FONT_SIZES.greatest, Math.max(FONT_SIZES.least, wanted));
+      if (fontSize !== settings.peek().fontSize) change({ fontSize });
+    },
+    { passive: false },
+  );
+}

@@ -1,0 +1,366 @@
+/**
+ * The page as a whole: which sessions are shown, what is open above them, and what the person can do. Components show
+ * its signals and call its methods; nothing else of the page talks to the server.
+ */
+import { effect, signal } from "@preact/signals";
+import type { CreatedSession, SessionInfo } from "../../protocol/session.ts";
+import { ControlSocket, type ControlState } from "../connection/control-socket.ts";
+import type { Server } from "../connection/server.ts";
+import { BoxGlyphs } from "../terminal/box-glyphs.ts";
+import { CellMeasure } from "../terminal/cell-size.ts";
+import { Miniatures } from "./miniatures.ts";
+import { Notices } from "./notices.ts";
+import type { ServerOperation } from "./operations.ts";
+import { SessionList, sessions, type Told } from "./sessions.ts";
+import { settings } from "./settings.ts";
+import { Tile } from "./tile.ts";
+import { tellError, toast } from "./toasts.ts";
+
+/** Time in which the end of a session can be taken back, in ms. */
+const UNDO_MS = 5_000;
+/** Most terminals side by side: more cannot be read. */
+export const MAX_TILES = 6;
+
+/** What is open above the terminals. */
+export type Open =
+  | { readonly kind: "palette"; readonly query: string }
+  | { readonly kind: "settings" }
+  | { readonly kind: "keys" }
+  | { readonly kind: "new" }
+  | { readonly kind: "rename"; readonly session: SessionInfo }
+  | { readonly kind: "tags"; readonly session: SessionInfo }
+  | { readonly kind: "paste"; readonly text: string; readonly decide: (yes: boolean) => void }
+  | { readonly kind: "operation"; readonly name: string };
+
+export class Workspace {
+  readonly tiles = signal<readonly Tile[]>([]);
+  readonly active = signal<Tile | null>(null);
+  readonly open = signal<Open | null>(null);
+  readonly drawer = signal(false);
+  readonly connection = signal<{ readonly state: ControlState; readonly why: string }>({
+    state: "connecting",
+    why: "",
+  });
+  /** Ids of sessions that will be ended unless it is taken back. */
+  readonly ending = signal<ReadonlySet<string>>(new Set());
+  readonly control: ControlSocket;
+  readonly list: SessionList;
+  readonly miniatures: Miniatures;
+  readonly measure = new CellMeasure();
+  readonly glyphs = new BoxGlyphs();
+  readonly notices: Notices;
+  private isFirst = true;
+
+  constructor(readonly server: Server) {
+    document.adoptedStyleSheets = [this.glyphs.sheet];
+    this.notices = new Notices((session) => this.show(session));
+    this.control = new ControlSocket(server, {
+      state: (state, why) => this.connected(state, why),
+      event: (event) => {
+        if (event.event === "frame") this.miniatures.event(event);
+        else this.list.event(event);
+      },
+    });
+    this.miniatures = new Miniatures(this.control);
+    this.list = new SessionList(this.control, (what) => this.told(what));
+    effect(() => {
+      const { fontSize, fontFamily } = settings.value;
+      void [fontSize, fontFamily];
+      this.restyle();
+    });
+    effect(() => {
+      const { size } = settings.value;
+      for (const tile of this.tiles.peek()) tile.sizing(size);
+    });
+    effect(() => this.reconcile());
+    void document.fonts.ready.then(() => this.restyle());
+    addEventListener("online", () => this.retry());
+    addEventListener("focus", () => this.retry());
+    matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener("change", () => this.restyle());
+  }
+
+  start(): void {
+    this.control.start();
+  }
+
+  /** Shows a session, in the place of the active one unless it is shown already. */
+  show(session: string, beside = false): void {
+    this.drawer.value = false;
+    const shown = this.tiles.peek().find((tile) => tile.session === session);
+    if (shown !== undefined) {
+      this.focus(shown);
+      return;
+    }
+    const tile = this.tile(session);
+    const tiles = this.tiles.peek();
+    const active = this.active.peek();
+    if (beside && tiles.length >= MAX_TILES) {
+      toast(`At most ${MAX_TILES} sessions fit side by side.`);
+      return;
+    }
+    if (beside || active === null) this.tiles.value = [...tiles, tile];
+    else {
+      this.tiles.value = tiles.map((each) => (each === active ? tile : each));
+      active.dispose();
+    }
+    this.focus(tile);
+  }
+
+  /** Takes a session from the page; it lives on. */
+  hide(tile: Tile): void {
+    const left = this.tiles.peek().filter((each) => each !== tile);
+    this.tiles.value = left;
+    tile.dispose();
+    if (this.active.peek() === tile) this.focus(left.at(-1) ?? null);
+    this.remember();
+  }
+
+  focus(tile: Tile | null): void {
+    this.active.value = tile;
+    this.remember();
+    // Its element may be about to be mounted.
+    requestAnimationFrame(() => {
+      if (this.open.peek() === null && this.active.peek() === tile) tile?.terminal.input.focus();
+    });
+  }
+
+  close(): void {
+    this.open.value = null;
+    this.focus(this.active.peek());
+  }
+
+  infoOf(tile: Tile): SessionInfo | undefined {
+    return sessions.value.find(({ id }) => id === tile.session);
+  }
+
+  async create(
+    fields: { name?: string; command?: string; cwd?: string; tags?: readonly string[] },
+    beside = false,
+  ): Promise<boolean> {
+    try {
+      const { rows, cols } = this.active.peek()?.terminal.room() ?? { rows: 24, cols: 80 };
+      const made = await this.control.call<CreatedSession>("create_session", { rows, cols, ...fields });
+      this.list.soon(0);
+      this.show(made.id, beside);
+      return true;
+    } catch (thrown) {
+      tellError(thrown);
+      return false;
+    }
+  }
+
+  /** Ends a session after a while in which that can be taken back. */
+  kill({ id, name }: SessionInfo): void {
+    if (this.ending.peek().has(id)) return;
+    this.ending.value = new Set([...this.ending.peek(), id]);
+    const over = (): void => {
+      this.ending.value = new Set([...this.ending.peek()].filter((each) => each !== id));
+    };
+    const timer = setTimeout(() => {
+      over();
+      this.control.call("kill_session", {}, id).catch(tellError);
+    }, UNDO_MS);
+    toast(`${name} will be ended.`, {
+      ms: UNDO_MS,
+      action: {
+        label: "Undo",
+        run: () => {
+          clearTimeout(timer);
+          over();
+        },
+      },
+    });
+  }
+
+  /** An operation at the active pane; errors are told. */
+  async act(method: string, params: object, target = this.target()): Promise<void> {
+    if (target === undefined) return;
+    await this.control.call(method, params, target).catch(tellError);
+    this.list.soon();
+  }
+
+  /** The pane that has the focus. */
+  target(): string | undefined {
+    const tile = this.active.peek();
+    return tile?.terminal.activePane?.place.id ?? tile?.session;
+  }
+
+  /** An operation of the server's description, over HTTP. @returns what it answered, as text */
+  async perform(
+    { method, path }: ServerOperation,
+    target: string,
+    values: Readonly<Record<string, unknown>>,
+  ): Promise<string> {
+    const left = { ...values };
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+      const value = name === "name" ? target : String(left[name] ?? "");
+      delete left[name];
+      return encodeURIComponent(value);
+    });
+    const isQuery = method === "GET" || method === "DELETE";
+    const query = new URLSearchParams(Object.entries(left).map(([name, value]) => [name, String(value)])).toString();
+    const response = await this.server.request(
+      filled.slice(1) + (isQuery && query !== "" ? `?${query}` : ""),
+      isQuery ? { method } : { method, body: JSON.stringify(left), headers: { "Content-Type": "application/json" } },
+    );
+    const text = await response.text();
+    try {
+      return JSON.stringify(JSON.parse(text), null, 2);
+    } catch {
+      return text;
+    }
+  }
+
+  retry(): void {
+    this.control.retry();
+    for (const tile of this.tiles.peek()) tile.retry();
+  }
+
+  async copy(text: string): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      toast("Copied.", { ms: 1_500 });
+    } catch {
+      toast("The browser does not allow copying here.", { kind: "error" });
+    }
+  }
+
+  private tile(session: string): Tile {
+    const { server, control, measure, glyphs } = this;
+    return new Tile(session, {
+      ...{ server, control, measure, glyphs },
+      wanted: (operation, tile) => this.wanted(operation, tile),
+      mayPaste: (text) =>
+        new Promise((decide) => {
+          this.open.value = { kind: "paste", text, decide };
+        }),
+      copied: (text) => void this.copy(text),
+      pageKey: (event, tile) => this.pageKey(event, tile),
+      focused: (tile) => {
+        if (this.active.peek() !== tile) {
+          this.active.value = tile;
+          this.remember();
+        }
+      },
+    });
+  }
+
+  /** A key after the prefix asks for something that is the page's. */
+  private wanted(operation: string, tile: Tile): void {
+    switch (operation) {
+      case "view.detach":
+        this.hide(tile);
+        return;
+      case "view.look_back":
+        tile.terminal.activePane?.scrollRows(-(tile.terminal.activePane.place.rows - 1));
+        return;
+      case "view.sessions":
+      case "view.windows":
+      case "view.agents":
+      case "view.go":
+        this.open.value = { kind: "palette", query: operation === "view.agents" ? "agent " : "" };
+        return;
+      case "view.keys":
+        this.open.value = { kind: "keys" };
+        return;
+      default:
+        this.open.value = { kind: "palette", query: "" };
+    }
+  }
+
+  /** Keys of the page, which no terminal sends: Ctrl+Shift with a letter. */
+  private pageKey(event: KeyboardEvent, tile: Tile): boolean {
+    if (!event.ctrlKey || !event.shiftKey || event.altKey || event.metaKey) return false;
+    switch (event.code) {
+      case "KeyC": {
+        const text = tile.terminal.selectedText();
+        if (text !== "") void this.copy(text);
+        return true;
+      }
+      case "KeyF":
+        tile.finding.value = true;
+        return true;
+      case "KeyP":
+      case "Space":
+        this.open.value = { kind: "palette", query: "" };
+        return true;
+      case "KeyL":
+        document.querySelector<HTMLElement>(".sessions [tabindex='0'], .sessions button")?.focus();
+        return true;
+      case "ArrowUp":
+      case "ArrowDown":
+        void this.jump(tile, event.code === "ArrowUp" ? -1 : 1);
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  /** Goes from command to command. */
+  async jump(tile: Tile, step: 1 | -1): Promise<void> {
+    const pane = tile.terminal.activePane;
+    if (pane === undefined) return;
+    const at = pane.topLine();
+    if (at === null) return;
+    const command = pane.marks.next(at, step);
+    if (command !== undefined) await pane.showPrompt(command);
+    else if (step === 1) pane.toEnd();
+  }
+
+  private connected(state: ControlState, why: string): void {
+    this.connection.value = { state, why };
+    if (state === "live") this.list.connected();
+    else this.list.lost();
+  }
+
+  private told(what: Told): void {
+    this.notices.tell(what, this.isLookedAt(what.session.id));
+    if (what.kind === "command") {
+      for (const tile of this.tiles.peek()) if (tile.session === what.session.id) tile.marksChanged();
+    }
+    if (what.kind === "gone") {
+      const tile = this.tiles.peek().find(({ session }) => session === what.session.id);
+      if (tile !== undefined && what.reason === "killed") this.hide(tile);
+    }
+  }
+
+  private isLookedAt(session: string): boolean {
+    return !document.hidden && document.hasFocus() && this.tiles.peek().some((tile) => tile.session === session);
+  }
+
+  /** Shows what was shown before the page was loaded, once it is known which sessions there are. */
+  private reconcile(): void {
+    const listed = sessions.value;
+    if (!this.isFirst || listed.length === 0) return;
+    this.isFirst = false;
+    const wanted = addressed().flatMap((name) => listed.find((each) => each.name === name || each.id === name) ?? []);
+    const first =
+      wanted.length > 0 ? wanted : listed.toSorted((a, b) => b.last_activity_ms - a.last_activity_ms).slice(0, 1);
+    for (const { id } of first) this.show(id, true);
+  }
+
+  /** The address names what is shown, so that a reload shows it again. */
+  private remember(): void {
+    const names = this.tiles
+      .peek()
+      .map((tile) => sessions.peek().find(({ id }) => id === tile.session)?.name ?? tile.session);
+    history.replaceState(null, "", names.length === 0 ? "#" : `#s=${names.map(encodeURIComponent).join(",")}`);
+  }
+
+  private restyle(): void {
+    if (!this.measure.measure(document.body)) return;
+    const { width, height, spacing } = this.measure.size;
+    const { style } = document.documentElement;
+    style.setProperty("--cell-width", `${width}px`);
+    style.setProperty("--cell-height", `${height}px`);
+    style.setProperty("--cell-spacing", `${spacing}px`);
+    this.glyphs.resize(this.measure.size);
+    for (const tile of this.tiles.peek()) tile.terminal.restyle();
+  }
+}
+
+/** Names of sessions in the page's address: `#s=dev,build`. */
+function addressed(): string[] {
+  const names = new URLSearchParams(location.hash.slice(1)).get("s");
+  return names === null || names === "" ? [] : names.split(",").map(decodeURIComponent);
+}

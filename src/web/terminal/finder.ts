@@ -1,0 +1,100 @@
+/**
+ * A search in a pane's history and screen, from match to match. Matches are cells of logical lines; the one that is
+ * looked at is marked by the browser's own highlights, which change no element.
+ */
+import type { PaneView } from "./pane-view.ts";
+import type { Match, Matches, SearchQuery, ShownRow } from "./types.ts";
+
+const HIGHLIGHT = "found";
+
+export class Finder {
+  /** Index of the match that is shown among all, from the oldest; -1: none. */
+  at = -1;
+  total = 0;
+  private page: Matches | null = null;
+
+  constructor(
+    private readonly pane: PaneView,
+    private readonly query: SearchQuery,
+  ) {}
+
+  /** Shows the next match: -1 the older one, 1 the newer one; at first the newest. */
+  async step(by: 1 | -1): Promise<void> {
+    const { history } = this.pane;
+    const { id } = this.pane.place;
+    if (this.page === null) {
+      this.page = await history.source.search(id, this.query);
+      this.total = this.page.total;
+      if (this.total === 0) return;
+      await this.show(this.page.first + this.page.matches.length - 1);
+      return;
+    }
+    if (this.total === 0) return;
+    const wanted = (this.at + by + this.total) % this.total;
+    const current = this.page.matches[this.at - this.page.first];
+    const isHere = wanted >= this.page.first && wanted < this.page.first + this.page.matches.length;
+    if (!isHere && current !== undefined) {
+      const isTurn = Math.abs(wanted - this.at) > 1;
+      const place = { line: current.line, col: current.col };
+      const newest = by === -1 ? isTurn : false;
+      const oldest = by === 1 ? isTurn : false;
+      const from = { from: oldest ? { line: 0, col: 0 } : { line: current.line, col: current.col + 1 } };
+      this.page = await history.source.search(
+        id,
+        this.query,
+        newest ? undefined : by === -1 ? { before: place } : from,
+      );
+      this.total = this.page.total;
+    }
+    const { first, matches } = this.page;
+    await this.show(Math.min(Math.max(wanted, first), first + matches.length - 1));
+  }
+
+  clear(): void {
+    CSS.highlights?.delete(HIGHLIGHT);
+  }
+
+  private async show(index: number): Promise<void> {
+    const match = this.page?.matches[index - this.page.first];
+    if (match === undefined) return;
+    this.at = index;
+    await this.pane.showLine(match.line);
+    this.mark(match);
+  }
+
+  private mark({ line, col, length }: Match): void {
+    const rows = [...this.pane.history.rowsOf(line), ...this.pane.shown.filter((row) => row.line === line)];
+    const ranges = rows.flatMap((row) => rangeIn(row, col, col + length) ?? []);
+    CSS.highlights?.set(HIGHLIGHT, new Highlight(...ranges));
+    ranges[0]?.startContainer.parentElement?.closest(".row")?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** The part of a row between two cells of its logical line. */
+function rangeIn({ element, cells, col }: ShownRow, from: number, to: number): Range | null {
+  const start = Math.max(0, from - col);
+  const end = Math.min(cells.length, to - col);
+  if (start >= end) return null;
+  const textBefore = (cell: number): number => cells.slice(0, cell).reduce((sum, { text }) => sum + text.length, 0);
+  const first = placeIn(element, textBefore(start));
+  const last = placeIn(element, textBefore(end));
+  if (first === null || last === null) return null;
+  const range = document.createRange();
+  range.setStart(first.node, first.offset);
+  range.setEnd(last.node, last.offset);
+  return range;
+}
+
+/** The text node and offset of a character of an element. */
+function placeIn(element: HTMLElement, at: number): { readonly node: Node; readonly offset: number } | null {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let left = at;
+  let last: Node | null = null;
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const length = node.textContent?.length ?? 0;
+    if (left <= length) return { node, offset: left };
+    left -= length;
+    last = node;
+  }
+  return last === null ? null : { node: last, offset: last.textContent?.length ?? 0 };
+}

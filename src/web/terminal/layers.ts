@@ -1,0 +1,59 @@
+/**
+ * A picture taken apart: each pane's rows, and what lies around the panes (borders, panels, dialogs over them). Parts of
+ * rows that did not change stay the same objects, so that only what changed is drawn.
+ */
+import type { Frame } from "../../protocol/frame.ts";
+import { type Cell, plainStyle, type Row } from "../../protocol/grid.ts";
+import type { Place } from "./types.ts";
+
+const blank: Cell = { text: " ", width: 1, style: plainStyle };
+
+interface Part {
+  readonly source: Row;
+  readonly cells: Row;
+}
+
+export class Layers {
+  private readonly parts = new Map<string, Part[]>();
+  private around: Part[] = [];
+  private key = "";
+
+  /** Forgets panes that are gone, and everything when the places have changed. */
+  begin(frame: Frame, places: readonly Place[]): void {
+    const key = `${frame.rows} ${frame.cols} ${places.map(({ id, row, col, rows, cols }) => [id, row, col, rows, cols].join()).join(" ")}`;
+    if (key === this.key) return;
+    this.key = key;
+    this.parts.clear();
+    this.around = [];
+  }
+
+  /** The rows of a pane. */
+  paneRows(frame: Frame, { id, row, col, rows, cols }: Place): readonly Row[] {
+    const before = this.parts.get(id) ?? [];
+    const now = Array.from({ length: rows }, (_, index) => {
+      const source = frame.lines[row + index] ?? [];
+      const known = before[index];
+      return known?.source === source ? known : { source, cells: source.slice(col, col + cols) };
+    });
+    this.parts.set(id, now);
+    return now.map(({ cells }) => cells);
+  }
+
+  /** The whole picture with the panes' places blank. */
+  aroundRows(frame: Frame, places: readonly Place[]): readonly Row[] {
+    const before = this.around;
+    this.around = frame.lines.map((source, index) => {
+      const known = before[index];
+      return known?.source === source ? known : { source, cells: blanked(source, index, places) };
+    });
+    return this.around.map(({ cells }) => cells);
+  }
+}
+
+function blanked(source: Row, index: number, places: readonly Place[]): Row {
+  const here = places.filter(({ row, rows }) => index >= row && index < row + rows);
+  if (here.length === 0) return source;
+  return source.map((cell, col) =>
+    here.some((place) => col >= place.col && col < place.col + place.cols) ? blank : cell,
+  );
+}

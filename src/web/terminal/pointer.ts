@@ -1,0 +1,119 @@
+/**
+ * The pointer over a terminal: reports for programs that ask for them, selection for everything else. A press without a
+ * drag is told to the session, too, if the terminal would be: it moves the focus of panes and answers dialogs.
+ */
+import type { FrameModes } from "../../protocol/frame.ts";
+import { mouseBytes, type PointerAt } from "./mouse-report.ts";
+import type { Place } from "./types.ts";
+
+/** Rows that a notch of the wheel moves where arrows stand in for it. */
+const WHEEL_ROWS = 3;
+/** Wheel distance of one report, in CSS pixels: that of a notch, less for a touchpad's finer steps. */
+const WHEEL_STEP = 40;
+
+export interface PointerPort {
+  readonly modes: () => FrameModes;
+  /** The cell of the picture under a point of the window. */
+  cellAt(x: number, y: number): { readonly row: number; readonly col: number };
+  paneAt(row: number, col: number): Place | undefined;
+  send(bytes: Uint8Array): void;
+  arrows(count: number): void;
+  focus(): void;
+}
+
+export class Pointer {
+  private held: number | null = null;
+  private last = "";
+  private wheel = 0;
+
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly port: PointerPort,
+  ) {
+    root.addEventListener("pointerdown", (event) => this.down(event));
+    root.addEventListener("pointermove", (event) => this.move(event));
+    root.addEventListener("pointerup", (event) => this.up(event));
+    root.addEventListener("pointercancel", () => {
+      this.held = null;
+    });
+    root.addEventListener("click", (event) => this.click(event));
+    root.addEventListener("wheel", (event) => this.turned(event), { passive: false });
+    root.addEventListener("contextmenu", (event) => {
+      if (this.isTold(event) || this.held !== null) event.preventDefault();
+    });
+  }
+
+  /** Whether the program under the pointer has asked for it. Shift keeps it for the page. */
+  private isTold(event: MouseEvent): boolean {
+    if (event.shiftKey || this.port.modes().mouse === 0) return false;
+    const { row, col } = this.port.cellAt(event.clientX, event.clientY);
+    return (this.port.paneAt(row, col)?.mouse ?? 1) !== 0;
+  }
+
+  private down(event: PointerEvent): void {
+    if (event.pointerType === "touch" || !this.isTold(event)) return;
+    event.preventDefault();
+    this.root.setPointerCapture(event.pointerId);
+    this.held = event.button;
+    this.tell(event, "press", event.button);
+    this.port.focus();
+  }
+
+  private move(event: PointerEvent): void {
+    if (event.pointerType === "touch") return;
+    if (this.held === null && !this.isTold(event)) return;
+    const { row, col } = this.port.cellAt(event.clientX, event.clientY);
+    const at = `${row} ${col} ${this.held}`;
+    if (at === this.last) return;
+    this.last = at;
+    this.tell(event, "move", this.held);
+  }
+
+  private up(event: PointerEvent): void {
+    if (this.held === null) return;
+    const { held } = this;
+    this.held = null;
+    this.tell(event, "release", held);
+  }
+
+  /** A press that selected nothing. */
+  private click(event: MouseEvent): void {
+    if (event.target instanceof Element) {
+      const link = event.target.closest("a");
+      if (link !== null && !event.ctrlKey && !event.metaKey) event.preventDefault();
+      else if (link !== null) return;
+    }
+    const selection = getSelection();
+    if (selection !== null && !selection.isCollapsed) return;
+    this.port.focus();
+    if (event instanceof PointerEvent && event.pointerType !== "touch" && this.isTold(event)) return;
+    if (this.port.modes().mouse === 0) return;
+    this.tell(event, "press", 0);
+    this.tell(event, "release", 0);
+  }
+
+  private turned(event: WheelEvent): void {
+    if (event.ctrlKey) return;
+    const { row, col } = this.port.cellAt(event.clientX, event.clientY);
+    const pane = this.port.paneAt(row, col);
+    const told = this.isTold(event);
+    if (!told && pane?.alternate !== true) return;
+    event.preventDefault();
+    const pixels = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? event.deltaY * WHEEL_STEP : event.deltaY;
+    this.wheel += pixels;
+    const steps = Math.trunc(this.wheel / WHEEL_STEP);
+    this.wheel -= steps * WHEEL_STEP;
+    if (!told && this.port.modes().mouse === 0) {
+      if (steps !== 0) this.port.arrows(steps * WHEEL_ROWS);
+      return;
+    }
+    for (let step = 0; step < Math.abs(steps); step++) this.tell(event, steps < 0 ? "wheel-up" : "wheel-down", null);
+  }
+
+  private tell(event: MouseEvent, kind: PointerAt["kind"], button: number | null): void {
+    const { row, col } = this.port.cellAt(event.clientX, event.clientY);
+    const { shiftKey, altKey, ctrlKey } = event;
+    const bytes = mouseBytes({ row, col, button, kind, shiftKey, altKey, ctrlKey }, this.port.modes());
+    if (bytes !== null) this.port.send(bytes);
+  }
+}

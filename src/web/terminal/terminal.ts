@@ -1,0 +1,400 @@
+/**
+ * A session's window on the page: pictures in, bytes out. Framework-free; the page around it talks to this class alone.
+ *
+ * Owns the elements of one terminal: panes with their history, what is drawn around and over them, the cursor, and the
+ * input that has the focus. What must stay true: the panes show exactly the newest picture that was applied, unless a
+ * person looks back in one; input is bytes as a terminal would send them, whatever produced it.
+ */
+import { encodeKeys } from "../../keys/encode.ts";
+import { type Frame, initialFrameModes } from "../../protocol/frame.ts";
+import { applyFrame, type FrameUpdate } from "../../protocol/frame-codec.ts";
+import type { Row } from "../../protocol/grid.ts";
+import { Borders } from "./borders.ts";
+import type { BoxGlyphs } from "./box-glyphs.ts";
+import type { CellMeasure } from "./cell-size.ts";
+import { joinRows, selectedParts } from "./copy.ts";
+import { CursorView } from "./cursor.ts";
+import { keyBytes } from "./keyboard.ts";
+import { Layers } from "./layers.ts";
+import { PaneView, rowsByElement } from "./pane-view.ts";
+import { cleanPaste, needsConsent, pasteBytes } from "./paste.ts";
+import { Pointer } from "./pointer.ts";
+import { fillRow } from "./row.ts";
+import { TextInput } from "./text-input.ts";
+import type { HistorySource, Place, Tools } from "./types.ts";
+
+export interface TerminalEvents {
+  input(bytes: Uint8Array): void;
+  /** The room has changed; in cells. */
+  size(rows: number, cols: number): void;
+  focus(on: boolean): void;
+  /** Whether several lines may be typed into a program that cannot tell a paste. */
+  mayPaste(text: string): Promise<boolean>;
+  clipboard(text: string): void;
+  bell(): void;
+  title(title: string): void;
+  borderMoved(pane: string, direction: "left" | "right" | "up" | "down", cells: number): void;
+  scrolled(pane: PaneView): void;
+  /** Keys of the page itself; @returns whether it took the key */
+  pageKey(event: KeyboardEvent): boolean;
+  /** The panes that are shown are others than before. */
+  panes(panes: readonly PaneView[]): void;
+}
+
+/** Least size that a session is asked to have. */
+const LEAST = { rows: 2, cols: 10 } as const;
+/** Smallest scale at which a followed session is shown whole; below it the person pans. */
+const LEAST_SCALE = 0.55;
+
+export class Terminal {
+  readonly element = document.createElement("div");
+  readonly input: TextInput;
+  frame: Frame | null = null;
+  /** Set while the next key is to be held with Ctrl or Alt, by a phone's key bar. */
+  held: { ctrl: boolean; alt: boolean } = { ctrl: false, alt: false };
+  onReleased: () => void = () => {};
+  private readonly grid = document.createElement("div");
+  private readonly around = document.createElement("div");
+  private readonly aroundRows: { readonly element: HTMLElement; cells: Row }[] = [];
+  private readonly views = new Map<string, PaneView>();
+  private readonly layers = new Layers();
+  private readonly cursor = new CursorView();
+  private readonly borders: Borders;
+  private readonly tools: Tools;
+  private readonly observer: ResizeObserver;
+  private follows = false;
+  private told = "";
+  private consentEpoch = 0;
+
+  constructor(
+    { measure, glyphs }: { readonly measure: CellMeasure; readonly glyphs: BoxGlyphs },
+    history: HistorySource,
+    private readonly events: TerminalEvents,
+  ) {
+    this.tools = { measure, glyphs, history };
+    this.element.className = "terminal";
+    this.element.tabIndex = -1;
+    this.grid.className = "grid";
+    this.around.className = "around";
+    this.borders = new Borders({
+      moved: ({ pane, direction }, cells) => {
+        const back = direction === "right" ? "left" : "up";
+        events.borderMoved(pane, cells > 0 ? direction : back, Math.abs(cells));
+      },
+    });
+    this.input = new TextInput({
+      key: (event) => this.key(event),
+      text: (text) => this.type(text),
+      named: (name) => this.sendKey(name),
+      paste: (text) => void this.paste(text),
+      focus: (on) => {
+        this.element.classList.toggle("focused", on);
+        events.focus(on);
+      },
+      composing: (on) => this.element.classList.toggle("composing", on),
+    });
+    this.grid.append(this.around, this.borders.element, this.cursor.element, this.input.element);
+    this.element.append(this.grid);
+    new Pointer(this.grid, {
+      ...{ cellAt: (x, y) => this.cellAt(x, y), paneAt: (row, col) => this.placeAt(row, col) },
+      ...{ send: (bytes) => this.send(bytes), focus: () => this.input.focus() },
+      arrows: (count) => {
+        const name = count < 0 ? "Up" : "Down";
+        this.send(
+          encodeKeys(
+            Array.from({ length: Math.abs(count) }, () => name),
+            this.modes,
+          ),
+        );
+      },
+      modes: () => this.modes,
+    });
+    this.element.addEventListener("keydown", (event) => this.keyElsewhere(event));
+    this.element.addEventListener("copy", (event) => this.copy(event));
+    this.observer = new ResizeObserver(() => this.measureRoom());
+    this.observer.observe(this.element);
+  }
+
+  get modes(): Frame["modes"] {
+    return this.frame?.modes ?? initialFrameModes;
+  }
+
+  get panes(): readonly PaneView[] {
+    return [...this.views.values()];
+  }
+
+  /** The pane that has the focus. */
+  get activePane(): PaneView | undefined {
+    return this.panes.find(({ place }) => place.active) ?? this.panes[0];
+  }
+
+  dispose(): void {
+    this.observer.disconnect();
+    this.element.remove();
+  }
+
+  /** @throws Error when the update builds on a picture that is not here */
+  apply(update: FrameUpdate): void {
+    const { view, events } = applyFrame(this.frame, update);
+    const before = this.frame;
+    this.frame = view;
+    this.draw(view, before);
+    if (events.bell) this.events.bell();
+    if (events.clipboard !== null) this.events.clipboard(decodeBase64(events.clipboard.base64));
+    if (view.title !== null && view.title !== before?.title) this.events.title(view.title);
+  }
+
+  /** The connection was lost: the next picture is whole. */
+  follow(on: boolean): void {
+    if (this.follows === on) return;
+    this.follows = on;
+    this.told = "";
+    this.measureRoom();
+  }
+
+  /** The font or its size has changed. */
+  restyle(): void {
+    for (const view of this.views.values()) view.refill();
+    for (const { element, cells } of this.aroundRows) fillRow(element, cells, this.tools);
+    if (this.frame !== null) this.draw(this.frame, null);
+    this.measureRoom();
+  }
+
+  /** Rows and columns that the element has room for. */
+  room(): { readonly rows: number; readonly cols: number } {
+    const { width, height } = this.tools.measure.size;
+    const style = getComputedStyle(this.element);
+    const across = Number.parseFloat(style.paddingLeft) + Number.parseFloat(style.paddingRight);
+    const along = Number.parseFloat(style.paddingTop) + Number.parseFloat(style.paddingBottom);
+    return {
+      rows: Math.max(LEAST.rows, Math.floor((this.element.clientHeight - along) / height)),
+      cols: Math.max(LEAST.cols, Math.floor((this.element.clientWidth - across) / width)),
+    };
+  }
+
+  /** Types text as if it came from the keyboard. */
+  type(text: string): void {
+    const { ctrl, alt } = this.held;
+    if ((ctrl || alt) && [...text].length === 1) {
+      this.sendKey(text === " " ? "Space" : text);
+      return;
+    }
+    this.send(new TextEncoder().encode(text.replace(/\r?\n/g, "\r")));
+  }
+
+  /** Presses a key by its name, with what is held. */
+  sendKey(name: string): void {
+    const { ctrl, alt } = this.held;
+    this.letGo();
+    this.send(encodeKeys([`${ctrl ? "Ctrl+" : ""}${alt ? "Alt+" : ""}${name}`], this.modes));
+  }
+
+  async paste(text: string): Promise<void> {
+    const clean = cleanPaste(text);
+    if (clean === "") return;
+    const epoch = ++this.consentEpoch;
+    if (needsConsent(clean, this.modes.bracketedPaste) && !(await this.events.mayPaste(clean))) return;
+    // Another paste, or another session, came while the person decided.
+    if (epoch === this.consentEpoch) this.send(pasteBytes(clean, this.modes.bracketedPaste));
+  }
+
+  /** The text of the selection, if it is in this terminal. */
+  selectedText(): string {
+    const selection = getSelection();
+    if (selection === null || selection.isCollapsed || selection.rangeCount === 0) return "";
+    const range = selection.getRangeAt(0);
+    const start = range.startContainer;
+    const root = (start instanceof Element ? start : start.parentElement)?.closest<HTMLElement>(".pane, .around");
+    if (root == null || !this.element.contains(root)) return "";
+    return joinRows(selectedParts(range, root, (element) => rowsByElement.get(element)));
+  }
+
+  private send(bytes: Uint8Array): void {
+    this.activePane?.toEnd();
+    this.events.input(bytes);
+  }
+
+  private key(event: KeyboardEvent): boolean {
+    if (this.events.pageKey(event)) return true;
+    if (this.scrollKey(event)) return true;
+    const { ctrl, alt } = this.held;
+    const bytes = keyBytes(
+      {
+        ...{ key: event.key, code: event.code, shiftKey: event.shiftKey, metaKey: event.metaKey },
+        ctrlKey: event.ctrlKey || ctrl,
+        altKey: event.altKey || alt,
+        altGraph: event.getModifierState("AltGraph"),
+        composing: event.isComposing || event.keyCode === 229,
+      },
+      this.modes,
+    );
+    if (bytes === null) return false;
+    this.letGo();
+    this.send(bytes);
+    return true;
+  }
+
+  private letGo(): void {
+    if (!this.held.ctrl && !this.held.alt) return;
+    this.held = { ctrl: false, alt: false };
+    this.onReleased();
+  }
+
+  /** Shift with Page Up and the like look back, as in terminals, where there is something to look back at. */
+  private scrollKey({ key, shiftKey, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
+    const pane = this.activePane;
+    if (!shiftKey || ctrlKey || altKey || metaKey || pane === undefined || pane.place.first_line === null) return false;
+    const page = pane.place.rows - 1;
+    if (key === "PageUp") {
+      void pane.loadAbove().then(() => pane.scrollRows(-page));
+      return true;
+    }
+    if (key === "PageDown") pane.scrollRows(page);
+    else return false;
+    return true;
+  }
+
+  /** A key while text is selected or something else of the terminal has the focus: it is the terminal's all the same. */
+  private keyElsewhere(event: KeyboardEvent): void {
+    if (event.target === this.input.element || event.isComposing) return;
+    const isCopy =
+      (event.ctrlKey || event.metaKey) &&
+      /^(c|Insert)$/i.test(event.key) &&
+      (event.metaKey || event.shiftKey || event.key === "Insert");
+    if (isCopy || /^(Shift|Control|Alt|Meta|AltGraph)$/.test(event.key)) return;
+    this.input.focus();
+    if (this.key(event)) event.preventDefault();
+  }
+
+  private copy(event: ClipboardEvent): void {
+    const text = this.selectedText();
+    if (text === "") return;
+    event.clipboardData?.setData("text/plain", text);
+    event.preventDefault();
+  }
+
+  private draw(frame: Frame, before: Frame | null): void {
+    const { measure } = this.tools;
+    const { width, height } = measure.size;
+    const places: readonly Place[] = frame.places?.panes ?? [];
+    this.grid.style.width = `${frame.cols * width}px`;
+    this.grid.style.height = `${frame.rows * height}px`;
+    this.layers.begin(frame, places);
+    const gone = new Set(this.views.keys());
+    let isOther = false;
+    for (const place of places) {
+      gone.delete(place.id);
+      let view = this.views.get(place.id);
+      if (view === undefined) {
+        view = new PaneView(place, this.tools, { scrolled: (pane) => this.events.scrolled(pane) });
+        this.views.set(place.id, view);
+        this.grid.insertBefore(view.element, this.borders.element);
+        isOther = true;
+      }
+      const { style, classList } = view.element;
+      style.left = `${place.col * width}px`;
+      style.top = `${place.row * height}px`;
+      style.width = `${place.cols * width}px`;
+      style.height = `${place.rows * height}px`;
+      classList.toggle("active", place.active && places.length > 1);
+      view.update(place, this.layers.paneRows(frame, place));
+    }
+    for (const id of gone) {
+      this.views.get(id)?.element.remove();
+      this.views.delete(id);
+      isOther = true;
+    }
+    this.drawAround(this.layers.aroundRows(frame, places));
+    this.borders.show(places, measure.size);
+    this.drawCursor(frame);
+    if (isOther) this.events.panes(this.panes);
+    if (this.follows && (before === null || before.cols !== frame.cols || before.rows !== frame.rows)) this.scale();
+    this.grid.classList.toggle("reversed", frame.modes.reverseVideo);
+  }
+
+  private drawAround(rows: readonly Row[]): void {
+    while (this.aroundRows.length > rows.length) this.aroundRows.pop()?.element.remove();
+    for (const [index, cells] of rows.entries()) {
+      let row = this.aroundRows[index];
+      if (row === undefined) {
+        const element = document.createElement("div");
+        element.className = "row";
+        row = { element, cells: [] };
+        rowsByElement.set(element, { element, cells, line: null, col: 0, wrapped: false });
+        this.aroundRows.push(row);
+        this.around.append(element);
+      }
+      if (row.cells === cells) continue;
+      fillRow(row.element, cells, this.tools);
+      rowsByElement.set(row.element, { element: row.element, cells, line: null, col: 0, wrapped: false });
+      row.cells = cells;
+    }
+  }
+
+  private drawCursor({ cursor, lines }: Frame): void {
+    const { size } = this.tools.measure;
+    const place = this.placeAt(cursor.row, cursor.col) ?? this.placeAt(cursor.row, cursor.col - 1);
+    const view = place === undefined ? undefined : this.views.get(place.id);
+    const cell = lines[cursor.row]?.[cursor.col];
+    const home = view?.screen ?? this.grid;
+    if (this.cursor.element.parentElement !== home) home.append(this.cursor.element);
+    const row = view === undefined || place === undefined ? cursor.row : cursor.row - place.row;
+    // A cursor behind the last column waits there to wrap.
+    const last = place === undefined ? cursor.col : Math.min(cursor.col - place.col, place.cols - 1);
+    this.cursor.show({ ...cursor, row, col: last }, cell, size);
+    if (view?.marks.hasFolds === true) {
+      const top = view.shown[row]?.element.offsetTop;
+      if (top !== undefined) this.cursor.element.style.transform = `translate(${last * size.width}px, ${top}px)`;
+    }
+    const { style } = this.input.element;
+    style.left = `${cursor.col * size.width}px`;
+    style.top = `${cursor.row * size.height}px`;
+    style.height = `${size.height}px`;
+    style.lineHeight = `${size.height}px`;
+  }
+
+  private cellAt(x: number, y: number): { readonly row: number; readonly col: number } {
+    const frame = this.frame;
+    const { left, top, width, height } = this.grid.getBoundingClientRect();
+    if (frame === null || width === 0 || height === 0) return { row: 0, col: 0 };
+    const within = (at: number, count: number): number => Math.min(Math.max(Math.floor(at), 0), count - 1);
+    return {
+      row: within(((y - top) / height) * frame.rows, frame.rows),
+      col: within(((x - left) / width) * frame.cols, frame.cols),
+    };
+  }
+
+  private placeAt(row: number, col: number): Place | undefined {
+    return this.frame?.places?.panes.find(
+      (place) => row >= place.row && row < place.row + place.rows && col >= place.col && col < place.col + place.cols,
+    );
+  }
+
+  private measureRoom(): void {
+    if (!this.element.isConnected || this.element.clientWidth === 0) return;
+    if (this.follows) this.scale();
+    else this.grid.style.transform = "";
+    const { rows, cols } = this.room();
+    const told = `${rows} ${cols} ${this.follows}`;
+    if (told === this.told) return;
+    this.told = told;
+    this.events.size(rows, cols);
+  }
+
+  /** A followed session keeps its size: it is made smaller to be seen whole, down to what can be read. */
+  private scale(): void {
+    const { frame } = this;
+    if (frame === null) return;
+    const { width } = this.tools.measure.size;
+    const scale = Math.min(1, Math.max(LEAST_SCALE, this.element.clientWidth / (frame.cols * width)));
+    this.grid.style.transform = scale === 1 ? "" : `scale(${scale})`;
+  }
+}
+
+function decodeBase64(base64: string): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(base64), (char) => char.charCodeAt(0)));
+  } catch {
+    return "";
+  }
+}
