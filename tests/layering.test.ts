@@ -34,7 +34,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],
-  web: [],
+  web: ["protocol", "keys"],
   client: ["protocol", "operations"],
   lost: ["base", "protocol", "operations", "wire", "instance", "store"],
   server: ["protocol", "operations", "platform", "wire", "instance", "store", "lost", "mcp"],

@@ -146,7 +146,7 @@ function OneLine({
     >
       <label>
         {label}
-        <input type="text" autoFocus value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
+        <input type="text" value={text} onInput={({ currentTarget }) => setText(currentTarget.value)} />
       </label>
       <button type="submit" class="primary">
         {action}
@@ -163,7 +163,6 @@ function NewSession({ workspace }: { readonly workspace: Workspace }) {
       {label}
       <input
         type="text"
-        autoFocus={name === "name"}
         placeholder={placeholder}
         value={fields[name]}
         onInput={({ currentTarget }) => setFields({ ...fields, [name]: currentTarget.value })}
@@ -204,16 +203,22 @@ function Paste({
     workspace.close();
   };
   return (
-    <form class="form" onSubmit={(event) => (event.preventDefault(), end(true)())}>
+    <form
+      class="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        end(true)();
+      }}
+    >
       <h2>Paste {lines.length} lines?</h2>
       <p class="quiet">The program does not tell a paste from typing: every line runs as it comes.</p>
       <pre class="pasted">{lines.join("\n")}</pre>
       <div class="row-of-buttons">
+        <button type="submit" class="primary">
+          Paste
+        </button>
         <button type="button" onClick={end(false)}>
           No
-        </button>
-        <button type="submit" class="primary" autoFocus>
-          Paste
         </button>
       </div>
     </form>

@@ -1,7 +1,7 @@
 /** Any operation of the server as a form made from its description, and its answer. */
 import { useState } from "preact/hooks";
 import { Refusal } from "../connection/server.ts";
-import { type Field, operations, valueOf } from "./operations.ts";
+import { type Field, fieldValue, operations } from "./operations.ts";
 import { sessions } from "./sessions.ts";
 import type { Workspace } from "./workspace.ts";
 
@@ -16,7 +16,7 @@ export function OperationForm({ name, workspace }: { readonly name: string; read
     try {
       const values = Object.fromEntries(
         operation.fields.flatMap((field) => {
-          const value = valueOf(field, typed[field.name] ?? "");
+          const value = fieldValue(field, typed[field.name] ?? "");
           return value === undefined ? [] : [[field.name, value]];
         }),
       );
@@ -84,6 +84,7 @@ function OneField({
   const { name, description, required, kind, choices } = field;
   const options = kind === "flag" ? ["true", "false"] : choices;
   return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: one of the two controls is inside
     <label title={description}>
       <span>
         {name}

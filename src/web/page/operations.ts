@@ -108,7 +108,7 @@ function fieldOf(name: string, schema: Schema, required: boolean): Field {
 }
 
 /** The value of a field as a person typed it; undefined when it is left out. @throws SyntaxError for JSON that is none */
-export function valueOf({ kind }: Field, typed: string): unknown {
+export function fieldValue({ kind }: Field, typed: string): unknown {
   if (typed === "") return undefined;
   switch (kind) {
     case "number":

@@ -40,7 +40,6 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
         aria-activedescendant={`palette-${at}`}
         aria-label="What to do"
         placeholder="Session, window, or what to do"
-        autoFocus
         value={query}
         onInput={({ currentTarget }) => {
           setQuery(currentTarget.value);
@@ -55,12 +54,14 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
           event.preventDefault();
         }}
       />
-      <ul id="palette-list" role="listbox" aria-label="Matches">
+      <div id="palette-list" class="matches" role="listbox" aria-label="Matches">
         {found.map((action, index) => (
-          <li
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the text field has the focus and handles the keys
+          <div
             key={`${action.name} ${action.detail}`}
             id={`palette-${index}`}
             role="option"
+            tabIndex={-1}
             aria-selected={index === at}
             ref={(element) => {
               if (index === at) element?.scrollIntoView({ block: "nearest" });
@@ -71,10 +72,10 @@ export function Palette({ workspace, query: first }: { readonly workspace: Works
             <span>{action.name}</span>
             <small>{action.detail}</small>
             {action.key !== undefined && <kbd>{action.key}</kbd>}
-          </li>
+          </div>
         ))}
-        {found.length === 0 && <li class="none">Nothing fits.</li>}
-      </ul>
+        {found.length === 0 && <div class="none">Nothing fits.</div>}
+      </div>
     </div>
   );
 }

@@ -14,7 +14,8 @@ export function TileFrame({ tile, workspace }: { readonly tile: Tile; readonly w
   useEffect(() => {
     home.current?.append(tile.terminal.element);
     tile.mounted();
-  }, [tile]);
+    if (workspace.active.peek() === tile) workspace.focus(tile);
+  }, [tile, workspace]);
   return (
     <section class={`tile${isActive ? " active" : ""}`} aria-label={`Session ${info?.name ?? tile.session}`}>
       <header>

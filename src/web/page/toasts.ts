@@ -32,7 +32,17 @@ export function toast(
     id,
     text,
     kind,
-    ...(action === undefined ? {} : { action: { ...action, run: () => (away(), action.run()) } }),
+    ...(action === undefined
+      ? {}
+      : {
+          action: {
+            ...action,
+            run() {
+              away();
+              action.run();
+            },
+          },
+        }),
   };
   toasts.value = [...toasts.value, own].slice(-MOST);
   return away;

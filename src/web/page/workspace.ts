@@ -8,6 +8,7 @@ import { ControlSocket, type ControlState } from "../connection/control-socket.t
 import type { Server } from "../connection/server.ts";
 import { BoxGlyphs } from "../terminal/box-glyphs.ts";
 import { CellMeasure } from "../terminal/cell-size.ts";
+import { highlightSheet } from "../terminal/finder.ts";
 import { Miniatures } from "./miniatures.ts";
 import { Notices } from "./notices.ts";
 import type { ServerOperation } from "./operations.ts";
@@ -52,7 +53,7 @@ export class Workspace {
   private isFirst = true;
 
   constructor(readonly server: Server) {
-    document.adoptedStyleSheets = [this.glyphs.sheet];
+    document.adoptedStyleSheets = [this.glyphs.sheet, highlightSheet()];
     this.notices = new Notices((session) => this.show(session));
     this.control = new ControlSocket(server, {
       state: (state, why) => this.connected(state, why),

@@ -2,6 +2,7 @@
  * Marks of a pane's commands on its rows: how each ended beside its prompt, and which outputs are folded. A mark is an
  * attribute that the style draws, so that no text is added to what is selected and searched.
  */
+import { contentEnd } from "./row.ts";
 import type { CommandMark, ShownRow } from "./types.ts";
 
 /** Shortest duration that is shown, in ms: what is quicker nobody waited for. */
@@ -45,7 +46,7 @@ export class CommandMarks {
               : "failed";
         if (dataset.state !== state) dataset.state = state;
         const text = markText(command, this.folded.has(command.id));
-        if (text === "") delete dataset.mark;
+        if (text === "" || contentEnd(row.cells) + text.length + 2 > row.cells.length) delete dataset.mark;
         else if (dataset.mark !== text) dataset.mark = text;
       }
       const isFolded = this.hasFolds && this.isInFold(row.line);

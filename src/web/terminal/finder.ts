@@ -7,6 +7,13 @@ import type { Match, Matches, SearchQuery, ShownRow } from "./types.ts";
 
 const HIGHLIGHT = "found";
 
+/** The look of matches; made here, since the bundler's parser of styles does not know the pseudo-element. */
+export function highlightSheet(): CSSStyleSheet {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`::highlight(${HIGHLIGHT}){background:var(--found);color:var(--text)}`);
+  return sheet;
+}
+
 export class Finder {
   /** Index of the match that is shown among all, from the oldest; -1: none. */
   at = -1;
