@@ -1,8 +1,16 @@
 /**
- * How this page gets its bearer. A link carries what it needs in the fragment, which no server sees; it is taken out of
- * the address at once, so that neither history nor a copied address has it.
+ * How this page gets its bearer (docs/security.md). A link carries a code or a token in the fragment, which no server
+ * sees; it is taken out of the address at once, so that neither history nor a copied address has it. A code is exchanged
+ * for a device: a key that stays in this browser, cannot be read out of it, and signs what the server asks at each load.
+ * The bearer that this gives lives for minutes, in memory.
  */
-import type { Server } from "./server.ts";
+import { forget, keep, keptDevice } from "./device-store.ts";
+import { Refusal, type Server } from "./server.ts";
+
+/** How the page is let in. */
+export type Entry = "token" | "share" | "device" | "none";
+
+const algorithm = { name: "ECDSA", namedCurve: "P-256" } as const;
 
 /** Reads a field of the fragment and takes it out of the address. */
 function takeFromAddress(name: string): string | null {
@@ -15,8 +23,87 @@ function takeFromAddress(name: string): string | null {
   return value;
 }
 
-/** Prepares the server's login from the page's address. */
-export function prepareLogin(server: Server): void {
+/** Prepares the server's login from the page's address, or from the device that this browser is. */
+export function prepareLogin(server: Server): Entry {
   const token = takeFromAddress("t");
-  if (token !== null) server.login = () => Promise.resolve(token);
+  const shared = takeFromAddress("s");
+  const code = takeFromAddress("c");
+  const given = token ?? shared;
+  if (given !== null) {
+    server.login = () => Promise.resolve(given);
+    return shared === null ? "token" : "share";
+  }
+  let unused = code;
+  server.login = async () => {
+    if (unused !== null) {
+      const own = unused;
+      unused = null;
+      await register(server, own);
+    }
+    return session(server);
+  };
+  return code === null ? "none" : "device";
+}
+
+/** @throws Refusal of the server; when this page may use no keys */
+async function register(server: Server, code: string): Promise<void> {
+  if (globalThis.crypto?.subtle === undefined) {
+    throw new Refusal(0, "insecure", "this address is not secure: no browser makes keys for it", "Use TLS, or ssh -L.");
+  }
+  const keys = await crypto.subtle.generateKey(algorithm, false, ["sign", "verify"]);
+  const raw = new Uint8Array(await crypto.subtle.exportKey("raw", keys.publicKey));
+  const { device } = await server.post<{ device: string }>("auth/device", {
+    code,
+    name: browserName(),
+    key: base64(raw),
+  });
+  await keep({ device, key: keys.privateKey });
+}
+
+/** A bearer for this device; null when this browser is none. */
+async function session(server: Server): Promise<string | null> {
+  const kept = await keptDevice();
+  if (kept === null) return null;
+  const { device, key } = kept;
+  try {
+    const { nonce } = await server.post<{ nonce: string }>("auth/challenge", { device });
+    const text = new TextEncoder().encode(`wsh login\n${location.origin}\n${device}\n${nonce}`);
+    const signature = base64(new Uint8Array(await crypto.subtle.sign({ name: "ECDSA", hash: "SHA-256" }, key, text)));
+    const { token } = await server.post<{ token: string }>("auth/session", { device, nonce, signature });
+    return token;
+  } catch (thrown) {
+    // Revoked: a key that opens nothing is not kept.
+    if (thrown instanceof Refusal && thrown.status === 401) await forget();
+    throw thrown;
+  }
+}
+
+function base64(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+/** What the list of devices calls this browser. */
+function browserName(): string {
+  const { userAgent } = navigator;
+  const browser = /Edg\//.test(userAgent)
+    ? "Edge"
+    : /Firefox\//.test(userAgent)
+      ? "Firefox"
+      : /Chrom(e|ium)\//.test(userAgent)
+        ? "Chrome"
+        : /Safari\//.test(userAgent)
+          ? "Safari"
+          : "Browser";
+  const system = /Android/.test(userAgent)
+    ? "Android"
+    : /iPhone|iPad/.test(userAgent)
+      ? "iOS"
+      : /Mac OS X/.test(userAgent)
+        ? "macOS"
+        : /Windows/.test(userAgent)
+          ? "Windows"
+          : /Linux/.test(userAgent)
+            ? "Linux"
+            : "";
+  return system === "" ? browser : `${browser} on ${system}`;
 }

@@ -345,7 +345,7 @@ export class Workspace {
     const names = this.tiles
       .peek()
       .map((tile) => sessions.peek().find(({ id }) => id === tile.session)?.name ?? tile.session);
-    history.replaceState(null, "", names.length === 0 ? "#" : `#s=${names.map(encodeURIComponent).join(",")}`);
+    history.replaceState(null, "", names.length === 0 ? "#" : `#session=${names.map(encodeURIComponent).join(",")}`);
   }
 
   private restyle(): void {
@@ -360,8 +360,8 @@ export class Workspace {
   }
 }
 
-/** Names of sessions in the page's address: `#s=dev,build`. */
+/** Names of sessions in the page's address: `#session=dev,build`. */
 function addressed(): string[] {
-  const names = new URLSearchParams(location.hash.slice(1)).get("s");
+  const names = new URLSearchParams(location.hash.slice(1)).get("session");
   return names === null || names === "" ? [] : names.split(",").map(decodeURIComponent);
 }

@@ -263,7 +263,7 @@ interface RowPlace {
 }
 
 /** Logical line and beginning of each row. */
-function linesOf({ first_line, first_col = 0, wrapped, rows, cols }: Place): RowPlace[] {
+function linesOf({ first_line, first_col, wrapped, rows, cols }: Place): RowPlace[] {
   const goesOn = new Set(wrapped);
   let line = first_line;
   let col = first_col;

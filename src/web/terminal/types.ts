@@ -5,10 +5,7 @@ import type { BoxGlyphs } from "./box-glyphs.ts";
 import type { CellMeasure } from "./cell-size.ts";
 
 /** A pane's place in the picture, and what its rows are. */
-export interface Place extends PanePlace {
-  /** Cell of the first row's logical line at which the row begins; absent: 0. */
-  readonly first_col?: number;
-}
+export type Place = PanePlace;
 
 /** A row that is shown: on the screen or in history. */
 export interface ShownRow {

@@ -25,7 +25,7 @@ async function at(
   sessions: readonly string[],
 ): Promise<Shown> {
   await page.setViewport({ width: 1000, height: 600 });
-  await page.goto(`${gateway.origin}/#t=${TOKEN}&s=${sessions.join(",")}`);
+  await page.goto(`${gateway.origin}/#t=${TOKEN}&session=${sessions.join(",")}`);
   const rows = (): Promise<string[]> =>
     page.evaluate(() =>
       Array.from(
