@@ -32,12 +32,13 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     ...["base", "protocol", "operations", "platform", "wire", "instance", "compositor", "session", "endpoint"],
     ...["store"],
   ],
+  machines: ["protocol", "operations", "wire", "instance"],
   attach: ["protocol", "platform", "wire", "keys"],
   mcp: ["base", "protocol", "operations", "wire", "instance"],
   web: ["protocol", "keys"],
   client: ["protocol", "operations"],
   lost: ["base", "protocol", "operations", "wire", "instance", "store"],
-  server: ["protocol", "operations", "platform", "wire", "instance", "store", "lost", "mcp"],
+  server: ["base", "protocol", "operations", "platform", "wire", "instance", "machines", "store", "lost", "mcp"],
 };
 
 function layerOf(file: string): string {

@@ -21,10 +21,11 @@ import { KeyReader } from "../keys/reader.ts";
 import { AttachEventSchema, type LookInput, type ScrollbackChoice } from "../protocol/attach.ts";
 import { StreamEndSchema } from "../protocol/control.ts";
 import { type Message, messageJson, messageTypes } from "../protocol/messages.ts";
-import { Connection } from "../wire/connection.ts";
+import { Connection, type Dial } from "../wire/connection.ts";
 import { Copier } from "./clipboard.ts";
 import { type Answers, Probe } from "./color-probe.ts";
-import { endSignals, type Outcome, outcomeOf } from "./outcome.ts";
+import { type FarSession, type Opened, unreachableNotice, untilBack } from "./come-back.ts";
+import { type AttachResult, endSignals, type Outcome, outcomeOf } from "./outcome.ts";
 import { OuterTerminal } from "./outer-terminal.ts";
 import { type ColorSetting, capsFor, takesControlStrings } from "./paint/modes.ts";
 import { attachRequest } from "./request.ts";
@@ -45,8 +46,10 @@ const INPUT_POLL_MS = 5;
 const STOP_MS = 20;
 
 export interface AttachOptions {
-  /** Socket of the session process. */
-  readonly socket: string;
+  /** Socket of the session process; of another machine's, how it is reached. */
+  readonly socket: string | Dial;
+  /** The session is on another machine, which may stop answering and come back. */
+  readonly far?: FarSession;
   /** Socket of the session that this process runs in; null outside. */
   readonly around: string | null;
   readonly scrollback: ScrollbackChoice;
@@ -69,15 +72,7 @@ export interface AttachOptions {
   /** An active window, pane and zoom of its own. */
   readonly independent?: boolean;
   /** Finds the session's socket anew, of another one where the person has gone there; null while it has none. */
-  readonly again?: (switched: number | null) => Promise<string | null>;
-}
-
-export interface AttachResult {
-  readonly outcome: Outcome;
-  /** The session's name at the end; null when the session process did not report it. */
-  readonly name: string | null;
-  /** False when the terminal does not take output: writers wait for it. */
-  readonly terminalTakes: boolean;
+  readonly again?: (switched: number | null) => Promise<string | Dial | null>;
 }
 
 /**
@@ -205,13 +200,42 @@ class Client {
 
   /** The connection has ended without a goodbye. */
   private lost(): void {
-    const again = this.leaving === null && this.isSplit ? this.options.again : undefined;
+    const { far } = this.options;
+    const again = this.leaving === null && (this.isSplit || far !== undefined) ? this.options.again : undefined;
     if (again === undefined) this.over.resolve({ outcome: this.leaving ?? outcomeOf(null), name: null });
+    else if (far !== undefined) void this.comeBack(far, () => again(this.switched));
     else void this.goOn(() => again(this.switched));
   }
 
+  /** Attaches again when the machine that has the session answers; what is typed meanwhile is dropped. */
+  private async comeBack(far: FarSession, find: () => Promise<string | Dial | null>): Promise<void> {
+    const { terminal } = this;
+    this.early = [];
+    try {
+      const opened = await untilBack(far, find, {
+        isOver: () => this.leaving !== null,
+        say: (text) => terminal.output.write(unreachableNotice(text, terminal.size)),
+      });
+      if (opened !== null) this.takeUp(opened);
+    } catch {
+      // It answers, and has the session no more.
+      this.over.resolve({ outcome: outcomeOf(null), name: null });
+    }
+  }
+
+  /** Goes on over another connection. */
+  private takeUp({ connection, hello }: Opened): void {
+    this.opened = false;
+    this.relayed = 0;
+    this.pictures = 0;
+    this.isSplit = hello.role === "layout";
+    this.view.forget();
+    this.begin(connection, "none");
+    this.early = null;
+  }
+
   /** Attaches where the session is served now: at another socket, or by a process started in place of a lost one. */
-  private async goOn(find: () => Promise<string | null>, typed: readonly TypedBefore[] = []): Promise<void> {
+  private async goOn(find: () => Promise<string | Dial | null>, typed: readonly TypedBefore[] = []): Promise<void> {
     const early: Uint8Array[] = [];
     this.early = early;
     const until = performance.now() + AGAIN_MS;
@@ -223,12 +247,7 @@ class Client {
         return;
       }
       if (opened !== null) {
-        this.opened = false;
-        this.relayed = 0;
-        this.pictures = 0;
-        this.isSplit = opened.hello.role === "layout";
-        this.begin(opened.connection, "none");
-        this.early = null;
+        this.takeUp(opened);
         for (const each of typed) {
           if ("key" in each) this.tell("host.command", each);
           else this.typed(Uint8Array.from(each.bytes));
@@ -300,7 +319,10 @@ class Client {
       this.switched = session ?? this.switched;
       connection.listen({});
       connection.close();
-      void this.goOn(async () => socket, typed);
+      const { far, again } = this.options;
+      // The path is another machine's: what serves the session there is found by its id.
+      const isFar = far !== undefined && again !== undefined;
+      void this.goOn(isFar ? () => again(this.switched) : async () => socket, typed);
     }
     // A read-only terminal has no keyboard to take back.
     else if (event.output.event === "keyboard") this.keys.captured = event.output.captured && !this.options.readOnly;

@@ -16,6 +16,14 @@ export type Outcome =
   | { readonly kind: "stopped" }
   | { readonly kind: "crashed" };
 
+export interface AttachResult {
+  readonly outcome: Outcome;
+  /** The session's name at the end; null when the session process did not report it. */
+  readonly name: string | null;
+  /** False when the terminal does not take output: writers wait for it. */
+  readonly terminalTakes: boolean;
+}
+
 /** From the session process's last frame; null when the connection ended without one. */
 export function outcomeOf(end: StreamEnd | null): Outcome {
   if (end === null) return { kind: "crashed" };

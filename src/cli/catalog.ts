@@ -291,6 +291,13 @@ export const catalog: readonly CatalogGroup[] = [
         load: async () => (await import("./commands/stop.ts")).register,
       },
       {
+        name: "servers",
+        isRare: true,
+        usage: "[list|add|remove|info|reload]",
+        summary: "other machines, whose sessions are NAME/SESSION",
+        load: async () => (await import("./commands/servers.ts")).register,
+      },
+      {
         name: "persist",
         isRare: true,
         usage: "[on|off]",

@@ -28,7 +28,8 @@ import { describing } from "./tools/json-schema.ts";
 import { DEFAULT_PROGRESS_MS, reportProgress } from "./tools/progress.ts";
 import { badResult, goodResult, unknownParameterWarnings } from "./tools/results.ts";
 import type { Ask, Tool } from "./tools/tool.ts";
-import { servedTools, type ToolSet, tools } from "./tools/tools.ts";
+import type { ToolSet } from "./tools/tool-sets.ts";
+import { machineTools, servedTools, tools } from "./tools/tools.ts";
 
 /** What all callers share. */
 export interface McpSettings {
@@ -37,6 +38,8 @@ export interface McpSettings {
   readonly maxWaitMs?: number;
   /** Interval between progress notifications, in ms. Default 1 000. */
   readonly progressMs?: number;
+  /** Whether other machines are known. */
+  readonly hasMachines?: () => boolean;
   /** Additions to wsh's own tools; absent in use, since only the conformance suite needs more. */
   readonly extend?: McpExtension;
 }
@@ -67,11 +70,15 @@ export interface McpCaller {
 
 /** Converted once: in the era without sessions a server is made for every request. */
 const described = new Map(
-  tools.map((tool) => [tool, { input: describing(tool.inputJson), output: describing(tool.outputJson) }]),
+  [...tools, ...machineTools].map((tool) => [
+    tool,
+    { input: describing(tool.inputJson), output: describing(tool.outputJson) },
+  ]),
 );
 
 export function createMcpServer(settings: McpSettings, caller: McpCaller): McpServer {
-  const served = servedTools(caller.tools, caller.access);
+  const hasMachines = caller.only === undefined && settings.hasMachines?.() === true;
+  const served = servedTools(caller.tools, caller.access, hasMachines);
   const server = new McpServer(
     { name: "wsh", title: "wsh", version: VERSION, description: "Terminals for people and agents" },
     {
@@ -84,7 +91,7 @@ export function createMcpServer(settings: McpSettings, caller: McpCaller): McpSe
       },
       requestState: { verify: askedState.verify },
       ...settings.extend?.options,
-      instructions: instructionsFor(new Set(served.map((tool) => tool.name))),
+      instructions: instructionsFor(new Set(served.map((tool) => tool.name)), hasMachines),
     },
   );
   const connect = server.server.connect.bind(server.server);
@@ -114,7 +121,13 @@ function promptOf({ description, text }: Skill) {
 }
 
 /** Calls operations in the caller's name until the signal reports that the answer is no longer wanted. */
-function asker(server: McpServer, settings: McpSettings, caller: McpCaller, signal: AbortSignal): Ask {
+function asker(
+  server: McpServer,
+  settings: McpSettings,
+  caller: McpCaller,
+  signal: AbortSignal,
+  machine?: string,
+): Ask {
   const client = server.server.getClientVersion()?.name;
   const context: CallContext = {
     signal,
@@ -129,6 +142,7 @@ function asker(server: McpServer, settings: McpSettings, caller: McpCaller, sign
     ...(caller.env === undefined ? {} : { env: caller.env }),
     ...(caller.via === undefined ? {} : { via: caller.via }),
     ...(caller.only === undefined ? {} : { only: caller.only }),
+    ...(machine === undefined ? {} : { machine }),
   };
   return (name, input, session) =>
     settings.call(name, input, session === undefined ? context : { ...context, session });
@@ -148,8 +162,14 @@ function registerTool(server: McpServer, settings: McpSettings, caller: McpCalle
       outputSchema: schemas.output,
     },
     (args: unknown, context: ServerContext) =>
-      callTool(tool, args, asker(server, settings, caller, context.mcpReq.signal), context, settings, caller, () =>
-        mayElicit(context, server.server.getClientCapabilities()),
+      callTool(
+        tool,
+        args,
+        asker(server, settings, caller, context.mcpReq.signal, machineOf(tool, args)),
+        context,
+        settings,
+        caller,
+        () => mayElicit(context, server.server.getClientCapabilities()),
       ),
   );
 }
@@ -206,13 +226,19 @@ function hasPane(output: unknown): output is { readonly pane: string } {
   return isRecord(output) && typeof output.pane === "string";
 }
 
+/** Every tool takes `server`, the machine that its target is on; no list says so, since `machine/session` does as well. */
+function machineOf(tool: Tool, args: unknown): string | undefined {
+  const server = isRecord(args) && !tool.parameterNames.has("server") ? args.server : undefined;
+  return typeof server === "string" ? server : undefined;
+}
+
 /** Some hosts send null for omitted parameters, and add their own. */
 function sortParameters(tool: Tool, args: unknown): { parameters: Record<string, unknown>; unknown: string[] } {
   const given = typeof args === "object" && args !== null ? Object.entries(args) : [];
   const known = given.filter(([name, value]) => tool.parameterNames.has(name) && value !== null);
   return {
     parameters: Object.fromEntries(known),
-    unknown: given.map(([name]) => name).filter((name) => !tool.parameterNames.has(name)),
+    unknown: given.map(([name]) => name).filter((name) => name !== "server" && !tool.parameterNames.has(name)),
   };
 }
 

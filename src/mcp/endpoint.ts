@@ -15,6 +15,8 @@ export interface McpEndpointOptions {
   readonly call: Call;
   /** Calls back with a session's id when it started, ended or was renamed. */
   readonly sessions: SessionFeed;
+  /** Whether other machines are known. */
+  readonly hasMachines?: () => boolean;
   /** Longest wait of a call that sets none, in ms (setting mcp_max_wait_ms). Default 30 000. */
   readonly maxWaitMs?: number;
   /** Interval between progress notifications, in ms. Default 1 000. */
@@ -83,11 +85,12 @@ export class McpEndpoint {
   }
 
   private shared(): ConversationOptions {
-    const { call, maxWaitMs, progressMs, callerGone, extend } = this.options;
+    const { call, maxWaitMs, progressMs, callerGone, extend, hasMachines } = this.options;
     return {
       call,
       changes: this.changes,
       ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
+      ...(hasMachines === undefined ? {} : { hasMachines }),
       ...(progressMs === undefined ? {} : { progressMs }),
       ...(callerGone === undefined ? {} : { callerGone }),
       ...(extend === undefined ? {} : { extend }),

@@ -52,9 +52,18 @@ const parts: readonly { readonly about: readonly string[]; readonly text: string
   },
 ];
 
+const machines = {
+  about: [],
+  text:
+    "Other machines are reachable: name/session is a session there in every tool, also for wsh_create_session and wsh_exec " +
+    "(session with create: true); wsh_list_sessions with server shows theirs. A bare name is always on this machine. " +
+    "outcome_unknown: it may have been done there; look before you do it again.",
+};
+
 /** Keeps only text about tools that are served. */
-export function instructionsFor(served: ReadonlySet<string>): string {
-  return parts
+export function instructionsFor(served: ReadonlySet<string>, hasMachines = false): string {
+  const known = hasMachines ? [...parts, machines] : parts;
+  return known
     .filter((part) => part.about.every((name) => served.has(name)))
     .map((part) => part.text)
     .join("\n");

@@ -22,6 +22,8 @@ export interface CallContext {
   readonly env?: Readonly<Record<string, string>>;
   /** How the caller was authorized, for the audit log: the token's name, and the peer's address over TCP. */
   readonly via?: { readonly token: string; readonly peer: string | null };
+  /** The machine whose server is asked, where the target does not name it; absent: this one. */
+  readonly machine?: string;
   /** Id of the only session that the caller may use (a token made for it); absent: all. */
   readonly only?: string;
   /** Receives the session of the call as soon as it is known: its name may be another's by the end. */

@@ -1,26 +1,18 @@
 /** Operations of the server itself (docs/protocol.md, Operations). */
 import * as v from "valibot";
+import { ServerEntrySchema } from "../protocol/machines.ts";
 import { operation } from "./define.ts";
 import { NothingSchema, TagFilterSchema } from "./sessions.ts";
 import { IdleInputSchema, IdleOutputSchema } from "./terminal.ts";
 
-/** A server as `/servers` lists it: only the server that is asked. */
-const ServerEntrySchema = v.object({
-  hostname: v.string(),
-  address: v.pipe(v.string(), v.description("'local': the server that answers")),
-  health: v.pipe(v.picklist(["healthy"]), v.description("whether it answers")),
-  role: v.pipe(v.picklist(["member"]), v.description("what it is to this server")),
-  sessions: v.pipe(v.number(), v.description("running ones")),
-  /** New at each start. */
-  server_id: v.string(),
-});
+const HostnameSchema = v.object({ hostname: v.pipe(v.string(), v.description("as /servers lists it")) });
 
 export const serverOperations = [
   operation({
     name: "servers.list",
     scope: "server",
     access: "observe",
-    summary: "The servers whose sessions this one reaches: itself",
+    summary: "The servers whose sessions this one reaches: itself, and the machines that were added",
     input: NothingSchema,
     output: v.array(ServerEntrySchema),
     errors: [],
@@ -32,10 +24,66 @@ export const serverOperations = [
     scope: "server",
     access: "observe",
     summary: "One server, by its hostname",
-    input: v.object({ hostname: v.pipe(v.string(), v.description("as /servers lists it")) }),
+    input: HostnameSchema,
     output: ServerEntrySchema,
     errors: ["server_not_found"],
     http: [{ method: "GET", path: "/servers/:hostname" }],
+    ws: [],
+  }),
+  operation({
+    name: "servers.add",
+    scope: "server",
+    access: "admin",
+    summary: "Add another machine; answers when it was asked once, with whether it answers",
+    input: v.object({
+      address: v.pipe(
+        v.string(),
+        v.maxLength(2048),
+        v.description("ssh://[user@]host[:port] (nobody is asked for a password), or https://host[:port]"),
+      ),
+      name: v.optional(v.pipe(v.string(), v.description("its name here; default: the first part of the host"))),
+      token: v.optional(
+        v.pipe(v.string(), v.minLength(1), v.maxLength(4096), v.description("for https: of the server there")),
+      ),
+      ca: v.optional(
+        v.pipe(
+          v.string(),
+          v.maxLength(65_536),
+          v.description("for https: PEM certificates to trust instead of the system's"),
+        ),
+      ),
+    }),
+    output: ServerEntrySchema,
+    errors: [
+      "invalid_address",
+      "invalid_machine_name",
+      "invalid_instance_name",
+      "machine_conflict",
+      "resource_limit_reached",
+    ],
+    http: [{ method: "POST", path: "/servers", status: 201 }],
+    ws: [],
+  }),
+  operation({
+    name: "servers.remove",
+    scope: "server",
+    access: "admin",
+    summary: "Forget a machine that was added; what runs there goes on",
+    input: HostnameSchema,
+    output: NothingSchema,
+    errors: ["machine_not_found"],
+    http: [{ method: "DELETE", path: "/servers/:hostname", status: 204 }],
+    ws: [],
+  }),
+  operation({
+    name: "servers.reload",
+    scope: "server",
+    access: "admin",
+    summary: "Read the added machines again, and connect to each anew",
+    input: NothingSchema,
+    output: v.array(ServerEntrySchema),
+    errors: [],
+    http: [{ method: "POST", path: "/servers/reload" }],
     ws: [],
   }),
   operation({

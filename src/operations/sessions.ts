@@ -27,7 +27,9 @@ export const TagFilterSchema = v.optional(
   [],
 );
 
-const ServerSchema = v.optional(v.pipe(v.string(), v.description("this server's hostname; no other is known")));
+const ServerSchema = v.optional(
+  v.pipe(v.string(), v.description("only of this server (GET /servers); default: this one and the added ones")),
+);
 
 export const sessionOperations = [
   operation({
@@ -41,7 +43,7 @@ export const sessionOperations = [
       server: ServerSchema,
     }),
     output: v.array(SessionInfoSchema),
-    errors: ["server_not_found"],
+    errors: ["server_not_found", "machine_unreachable"],
     http: [{ method: "GET", path: "/sessions" }],
     ws: ["list_sessions"],
   }),

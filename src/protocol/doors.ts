@@ -18,6 +18,7 @@ const words: Readonly<Record<string, Readonly<Record<Door, string>>>> = {
   integrate: { http: "integrate", cli: "--integrate", mcp: "integrate" },
   force: { http: "force: true", cli: "--force", mcp: "force: true" },
   sessions: { http: "GET /sessions", cli: "`wsh list`", mcp: "wsh_list_sessions" },
+  machines: { http: "GET /servers", cli: "`wsh servers list`", mcp: "wsh_list_servers" },
   limits: { http: "GET /server/info", cli: "`wsh info`", mcp: "wsh_get_status without session" },
   commands: {
     http: "GET …/commands lists those that are kept",

@@ -2,7 +2,8 @@
  * Names given by people and programs: sessions, tags, instances, and the targets that address a session, a window or a
  * pane. Pure text rules, the same in every transport. A session name consists of URL-safe ASCII only, so that it can be
  * part of a path, a resource URI and (encoded, see encodeName) a file name in the registry. `:` separates the window,
- * `@` begins an id and `~` marks an ended session's name: none of the three may occur in a name.
+ * `@` begins an id, `~` marks an ended session's name and `/` ends the name of another machine: none of the four may occur
+ * in a name.
  */
 
 import { WshError } from "./errors.ts";
@@ -62,6 +63,36 @@ export function checkInstanceName(text: string): string {
     throw new WshError("invalid_instance_name", `${quote(text)} is not an instance name`);
   }
   return text;
+}
+
+/** Name of another machine; it is also part of the names of the engine's subjects. */
+const machinePattern = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** A target with the machine that has it; null: this one, which a bare name always means. */
+export interface Place {
+  readonly machine: string | null;
+  readonly target: string;
+}
+
+/** Returns the machine's name. @throws WshError invalid_machine_name */
+export function checkMachineName(text: string): string {
+  if (machinePattern.test(text)) return text;
+  throw new WshError("invalid_machine_name", `${quote(text)} is not a machine's name`);
+}
+
+/**
+ * Reads `machine/target`, or `ssh://user@host/target` and `https://host/target`, whose machine is the address itself.
+ * What stands in front of the last slash is not checked here.
+ */
+export function parsePlace(text: string): Place {
+  const slash = text.lastIndexOf("/");
+  if (slash === -1) return { machine: null, target: text };
+  return { machine: text.slice(0, slash), target: text.slice(slash + 1) };
+}
+
+/** Returns the target as its caller names it. */
+export function formatPlace({ machine, target }: Place): string {
+  return machine === null ? target : `${machine}/${target}`;
 }
 
 /** What a target addresses. An empty window: the active one; none: the session's oldest pane. */

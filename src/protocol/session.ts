@@ -77,8 +77,11 @@ export const SessionInfoSchema = v.object({
   /** `@7`, the pane that the name alone addresses. */
   pane_id: v.string(),
   name: v.string(),
-  /** Host name of the machine. */
+  /** Host name of the machine, or the name of another one. */
   server: v.string(),
+  as_of: v.optional(
+    v.pipe(v.number(), v.description("Unix time in ms: its machine does not answer, and this is what was last known")),
+  ),
   pid: v.nullable(v.number()),
   command: v.string(),
   /** Size of the outer terminal; panes have their own, without panels. */
@@ -166,7 +169,9 @@ export const CreateSessionSchema = v.object({
     ),
     "error",
   ),
-  server: v.optional(v.nullable(v.pipe(v.string(), v.description("this server's hostname; no other is known")))),
+  server: v.optional(
+    v.nullable(v.pipe(v.string(), v.description("the machine to start it on; default: the one that is asked"))),
+  ),
   private: v.optional(
     v.pipe(v.boolean(), v.description("keep nothing of the session on disk: its commands enter no history")),
   ),

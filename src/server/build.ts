@@ -6,6 +6,7 @@
 import { auditLog } from "../instance/audit/audit-log.ts";
 import { ensureAuditKey } from "../instance/secrets/own-secrets.ts";
 import type { Settings } from "../instance/settings/table.ts";
+import { Machines } from "../machines/machines.ts";
 import { McpEndpoint } from "../mcp/endpoint.ts";
 import type { Call } from "../operations/call.ts";
 import { GiveBack } from "../platform/memory-release.ts";
@@ -21,6 +22,9 @@ import { Hosts } from "./hosts/session-hosts.ts";
 import { type AppOptions, createApp } from "./http/app.ts";
 import type { Refused } from "./http/context.ts";
 import { handleMcp } from "./http/mcp-route.ts";
+import { FarCalls } from "./machines/far-calls.ts";
+import { FarSessions } from "./machines/far-sessions.ts";
+import { LinkRoutes } from "./machines/routes.ts";
 import { Metrics } from "./observe/metrics.ts";
 import { recorded } from "./observe/observed-call.ts";
 import { auditRefusals } from "./observe/refusals.ts";
@@ -69,22 +73,27 @@ export function buildGateway(
     uptimeS: state.uptimeMs() / 1000,
   }));
   const sinks = [metrics.count, () => memory.worked(), ...(audit === null ? [] : [audit.write])];
-  const call = recorded(createCall(hosts, createHandlers(hosts, state)), sinks);
+  const machines = new Machines({ instance, ssh: { words: settings.ssh_command.split(" "), batch: true } });
+  const far = { machines, sessions: new FarSessions(instance, machines) };
+  const farCalls = new FarCalls(machines, options.hostname);
+  const call = recorded(createCall(hosts, createHandlers(hosts, state, far), farCalls), sinks);
 
   const changed = (): void => lifecycle.changed();
+  const links = new LinkRoutes({ hosts, call, state, sockets, audit, changed });
   const webSockets = new WebSocketRoutes({
     ...{ hosts, call, sockets, tickets, audit, limits: settings, changed },
     viewKeys: options.viewKeys ?? defaultKeys,
   });
   const sessionListeners = new Set<(id: string) => void>();
-  const mcp = createMcp(options, call, hosts, sessionListeners, () => {
+  const hasMachines = (): boolean => machines.all.length > 0;
+  const mcp = createMcp(options, call, hosts, hasMachines, sessionListeners, () => {
     memory.worked();
     lifecycle.changed();
   });
   const lifecycle = new Lifecycle({
     persistent: () => state.persistent,
     sessions: () => hosts.unfinished,
-    holders: () => mcp.bridges + webSockets.holders,
+    holders: () => mcp.bridges + webSockets.holders + links.holders,
     end() {
       // A request to stop gets its answer before the server ends.
       if (!state.isStopping) end("ephemeral and without sessions");
@@ -104,6 +113,7 @@ export function buildGateway(
   const extend: AppOptions["extend"] = (routes) => {
     mountMe(routes);
     webSockets.mount(routes);
+    links.mount(routes);
     mountDocuments(routes, options.basePrefix);
     routes.get("/metrics", (c) => {
       requireOpenTo("metrics", c.get("verdict").session);
@@ -132,7 +142,7 @@ export function buildGateway(
     ...(access.rateLimit === null ? {} : { rateLimit: access.rateLimit }),
     extend,
   });
-  return { app, hosts, sockets, mcp, lifecycle, announcements, memory };
+  return { app, hosts, sockets, mcp, lifecycle, announcements, memory, machines };
 }
 
 /** Keys of terminals in pages, where nobody has chosen others. */
@@ -186,12 +196,14 @@ function createMcp(
   options: GatewayOptions,
   call: Call,
   hosts: Hosts,
+  hasMachines: () => boolean,
   sessionListeners: Set<(id: string) => void>,
   changed: () => void,
 ): McpEndpoint {
   return new McpEndpoint({
     ...options.mcp,
     call,
+    hasMachines,
     sessions: (listener) => {
       sessionListeners.add(listener);
       return { [Symbol.dispose]: () => void sessionListeners.delete(listener) };

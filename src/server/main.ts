@@ -55,6 +55,7 @@ export async function runServer(options: GatewayOptions): Promise<void> {
   logger.info(`server ends: ${why}`, {});
   lifecycle.stop();
   hosts.stop();
+  await gateway.machines.reload();
   sockets.closeAll("server_stopped");
   await releaseServer(instance, watch.life, async () => {
     await Promise.all([mcp.stop(), listening.stop()]);

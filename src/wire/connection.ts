@@ -26,7 +26,14 @@ import {
 import { VERSION } from "../protocol/version.ts";
 import { Outbox } from "./outbox.ts";
 import { patience } from "./patience.ts";
-import { Wire } from "./socket.ts";
+import { type Carrier, Wire, type WireEvents } from "./socket.ts";
+
+/** Opens the way to a session process that no path of this machine leads to. @throws WshError why there is none */
+export interface Dial {
+  /** What messages call it. */
+  readonly called: string;
+  open(events: WireEvents): Promise<Carrier>;
+}
 
 export interface ConnectionEvents {
   /** Messages that are neither hello nor response: events, output, frames, the stream's end. */
@@ -46,16 +53,23 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+/** What goes on on another machine cannot be looked at: silence is all that there is. */
+function patienceFar(_called: string, timeoutMs: number, over: () => void): () => void {
+  const timer = setTimeout(over, timeoutMs);
+  return () => clearTimeout(timer);
+}
+
 export class Connection {
   private readonly waiting = new Map<number, Waiting>();
   private readonly decoder = new MessageDecoder();
   private readonly outbox: Outbox;
-  private wire: Wire | null = null;
+  private wire: Carrier | null = null;
   private nextId = 1;
   private helloWaiter: PromiseWithResolvers<Hello> | null = Promise.withResolvers<Hello>();
   private closed = false;
 
   private constructor(
+    /** Of the socket; of a session on another machine what it is called. */
     readonly path: string,
     private events: ConnectionEvents,
   ) {
@@ -69,25 +83,29 @@ export class Connection {
    * version)
    */
   static async open(
-    path: string,
+    address: string | Dial,
     role: Hello["role"],
     events: ConnectionEvents = {},
     timeoutMs = PEER_TIMEOUT_MS,
   ): Promise<{ connection: Connection; hello: Hello }> {
+    const path = typeof address === "string" ? address : address.called;
     const connection = new Connection(path, events);
     const hello = connection.helloWaiter?.promise ?? Promise.reject(new Error("no hello expected"));
     hello.catch(() => {});
-    try {
-      connection.wire = await Wire.connect(path, {
-        data: (bytes) => connection.receive(bytes),
-        drain: () => void connection.outbox.drain(),
-        close: () => connection.lost(),
-      });
-    } catch (cause) {
-      throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
-    }
+    const wireEvents: WireEvents = {
+      data: (bytes) => connection.receive(bytes),
+      drain: () => void connection.outbox.drain(),
+      close: () => connection.lost(),
+    };
+    if (typeof address !== "string") connection.wire = await address.open(wireEvents);
+    else
+      try {
+        connection.wire = await Wire.connect(address, wireEvents);
+      } catch (cause) {
+        throw new WshError("session_not_found", `nothing listens at ${path}`, {}, { cause });
+      }
     connection.send(messageTypes.hello, { wsh: PROTOCOL_VERSION, version: VERSION, role } satisfies Hello);
-    const answered = patience(path, timeoutMs, () => {
+    const answered = (typeof address === "string" ? patience : patienceFar)(path, timeoutMs, () => {
       const error = new WshError("host_unavailable", `the session process at ${path} does not answer`);
       connection.helloWaiter?.reject(error);
     });

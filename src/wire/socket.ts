@@ -30,18 +30,24 @@ export interface WireEvents {
   close(): void;
 }
 
-/** Transport of a connection, as Bun's sockets are. */
-interface Carrier {
+/** What carries a connection's bytes. */
+export interface Carrier {
+  /** @returns how many bytes were taken; -1 when it is closed */
   write(bytes: Uint8Array): number;
   pause(): void;
   resume(): void;
+  /** For a long, mostly silent connection: it causes no wake-ups from now on. */
+  rest(): void;
   end(): void;
 }
 
+/** Transport of a connection over a Unix socket, as Bun's sockets are. */
+type Transport = Omit<Carrier, "rest">;
+
 type BunSocket = Bun.Socket<Wire>;
 
-export class Wire {
-  private carrier: Carrier | null = null;
+export class Wire implements Carrier {
+  private carrier: Transport | null = null;
   /** The transport, until the connection rests. */
   private socket: BunSocket | null = null;
   private isOpen = true;
@@ -144,7 +150,7 @@ function duplicateOf(socket: BunSocket): number | null {
 }
 
 /** Owns its descriptor and closes it once, after the stream has released it. */
-class QuietSocket implements Carrier {
+class QuietSocket implements Transport {
   private readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   private retry: Timer | null = null;
   private retryMs = FIRST_RETRY_MS;

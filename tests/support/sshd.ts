@@ -10,10 +10,12 @@ export class Sshd implements AsyncDisposable {
   private constructor(
     private readonly dir: string,
     private readonly port: number,
-    private readonly process: Bun.Subprocess,
+    private process: Bun.Subprocess,
+    private readonly args: readonly string[],
   ) {}
 
-  static async start(): Promise<Sshd> {
+  /** @param settings further lines of sshd_config, such as `AllowStreamLocalForwarding no` */
+  static async start(settings: readonly string[] = []): Promise<Sshd> {
     const dir = fs.mkdtempSync(join(os.tmpdir(), "wsh-sshd-"));
     for (const key of ["host", "user"]) {
       Bun.spawnSync(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", join(dir, key)]);
@@ -24,13 +26,12 @@ export class Sshd implements AsyncDisposable {
     const { port } = listener;
     listener.stop(true);
     const options = ["StrictModes=no", "UsePAM=no", "PidFile=none", `AuthorizedKeysFile=${dir}/authorized`];
-    const process = Bun.spawn(
-      [pathOf("sshd") ?? "sshd", "-D", "-e", "-f", "/dev/null", "-p", `${port}`, "-h", join(dir, "host")].concat(
-        ["ListenAddress=127.0.0.1", ...options].flatMap((option) => ["-o", option]),
-      ),
-      { stderr: "ignore" },
+    fs.writeFileSync(join(dir, "sshd_config"), settings.map((line) => `${line}\n`).join(""));
+    const args = [pathOf("sshd") ?? "sshd", "-D", "-e", "-f", join(dir, "sshd_config"), "-p", `${port}`].concat(
+      ["-h", join(dir, "host")],
+      ["ListenAddress=127.0.0.1", ...options].flatMap((option) => ["-o", option]),
     );
-    const sshd = new Sshd(dir, port, process);
+    const sshd = new Sshd(dir, port, Bun.spawn(args, { stderr: "ignore" }), args);
     await until("sshd", async () => Bun.spawnSync(["sh", "-c", sshd.command("true")]).success || null);
     return sshd;
   }
@@ -39,6 +40,42 @@ export class Sshd implements AsyncDisposable {
     const options = ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "BatchMode=yes"];
     const given = options.map((option) => `-o ${option}`).join(" ");
     return `ssh -tt -F none -i ${this.dir}/user -p ${this.port} ${given} 127.0.0.1 '${remote}'`;
+  }
+
+  /** A configuration of ssh in which this server is the host `name`, which asks nobody anything. */
+  clientConfig(name: string): string {
+    const path = join(this.dir, `${name}.ssh_config`);
+    const lines = [
+      `Host ${name}`,
+      "HostName 127.0.0.1",
+      `Port ${this.port}`,
+      `IdentityFile ${this.dir}/user`,
+      "IdentitiesOnly yes",
+      "StrictHostKeyChecking no",
+      "UserKnownHostsFile /dev/null",
+    ];
+    fs.writeFileSync(path, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
+    return path;
+  }
+
+  /** Ends the server; with its connections, as when a machine goes away. */
+  async stop(): Promise<void> {
+    const children = Bun.spawnSync(["ps", "-o", "pid=", "--ppid", String(this.process.pid)]).stdout.toString();
+    this.process.kill();
+    await this.process.exited;
+    for (const pid of children.split("\n").map(Number).filter(Boolean)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // It has ended with its server.
+      }
+    }
+  }
+
+  /** Starts it again after `stop`. */
+  async again(): Promise<void> {
+    this.process = Bun.spawn([...this.args], { stderr: "ignore" });
+    await until("sshd", async () => Bun.spawnSync(["sh", "-c", this.command("true")]).success || null);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { findSession } from "../../instance/registry/registry.ts";
 import type { ScrollbackChoice } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { parseTarget } from "../../protocol/names.ts";
+import { parsePlace, parseTarget } from "../../protocol/names.ts";
 import { instanceOf } from "../instance.ts";
 import { attachHere } from "../session/attach-here.ts";
 import { SessionClient } from "../session/client.ts";
@@ -36,6 +36,20 @@ export function register(program: Command): void {
     .action(async (name: string, flags: AttachFlags, command: Command) => {
       const scrollback = scrollbackOf(flags.scrollback);
       const instance = instanceOf(command);
+      const options = {
+        prefixKey: flags.prefix,
+        independent: flags.independent === true,
+        scrollback,
+        altScreen: flags.altScreen === true,
+        readOnly: flags.readOnly === true,
+        detachAtEof: true,
+      };
+      const { machine, target: there } = parsePlace(name);
+      if (machine !== null) {
+        const { attachThere } = await import("../session/attach-there.ts");
+        process.exitCode = await attachThere(instance, machine, there, options);
+        return;
+      }
       const target = parseTarget(name);
       await offerFor(instance, name);
       const entry = findSession(instance, target);
@@ -46,13 +60,8 @@ export function register(program: Command): void {
       const { exitCode } = await attachHere(instance, {
         name: entry.name ?? name,
         session: entry.session,
-        prefixKey: flags.prefix,
-        independent: flags.independent === true,
         socket: entry.socket,
-        scrollback,
-        altScreen: flags.altScreen === true,
-        readOnly: flags.readOnly === true,
-        detachAtEof: true,
+        ...options,
       });
       process.exitCode = exitCode;
     });

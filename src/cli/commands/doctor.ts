@@ -1,5 +1,6 @@
 /** `wsh doctor`: checks everything that wsh needs and reports what is wrong and what to do; then the exit code is 1. */
 import type { Command } from "commander";
+import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { visibleCell } from "../../protocol/visible.ts";
 import { checks } from "../doctor/checks.ts";
@@ -11,24 +12,41 @@ const marks = { ok: "ok", note: "note", wrong: "WRONG" } as const;
 
 export function register(program: Command): void {
   program
-    .command("doctor")
-    .description("Check this installation; say what is wrong and what to do. Changes nothing.")
+    .command("doctor [machine]")
+    .description(
+      "Check this installation; say what is wrong and what to do. Changes nothing.\n" +
+        "With a machine (wsh servers) or an address: check the way there step by step.",
+    )
     .option("--json", "print the findings as JSON")
-    .action(async ({ json }: { readonly json?: boolean }, command: Command) => {
+    .action(async (machine: string | undefined, { json }: { readonly json?: boolean }, command: Command) => {
       const instance = instanceOf(command);
       const findings: Finding[] = [];
-      for (const [subject, check] of checks) {
-        try {
-          findings.push(...(await check(instance)));
-        } catch (thrown) {
-          const error = WshError.from(thrown);
-          findings.push({ subject, state: "wrong", text: error.message, advice: error.hintAt("cli") });
+      if (machine !== undefined) findings.push(...(await wayTo(instance, machine)));
+      else
+        for (const [subject, check] of checks) {
+          try {
+            findings.push(...(await check(instance)));
+          } catch (thrown) {
+            const error = WshError.from(thrown);
+            findings.push({ subject, state: "wrong", text: error.message, advice: error.hintAt("cli") });
+          }
         }
-      }
       if (findings.some(({ state }) => state === "wrong")) process.exitCode = 1;
       if (json === true) return printJson(findings);
       await print(findings.map(line).join(""));
     });
+}
+
+/** The steps to another machine's server, up to the first that fails. */
+async function wayTo(instance: Instance, machine: string): Promise<Finding[]> {
+  const { linkOf } = await import("../session/machines.ts");
+  const link = await linkOf(instance, machine);
+  const findings: Finding[] = [];
+  for await (const { step, ok, text, advice } of link.examine()) {
+    const state = !ok ? "wrong" : advice === undefined ? "ok" : "note";
+    findings.push({ subject: step, state, text, ...(advice === undefined ? {} : { advice }) });
+  }
+  return findings;
 }
 
 function line({ subject, state, text, advice }: Finding): string {

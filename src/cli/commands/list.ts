@@ -8,7 +8,7 @@ import { agentWords } from "../agents/rows.ts";
 import { collect } from "../arguments.ts";
 import { ago } from "../history/words.ts";
 import { instanceOf } from "../instance.ts";
-import { print, printJson, say, shorten, table } from "../print.ts";
+import { complain, print, printJson, say, shorten, table } from "../print.ts";
 import { asJson, findAll, isEnded, type Listed } from "../session/listed.ts";
 
 /** Place of the agents in the table: shown when there are any. */
@@ -19,6 +19,8 @@ const COMMAND_CELLS = 40;
 interface ListOptions {
   readonly all?: boolean;
   readonly json?: boolean;
+  readonly allMachines?: boolean;
+  readonly server?: string;
   readonly names?: boolean;
   readonly tag?: readonly string[];
 }
@@ -29,18 +31,22 @@ export function register(program: Command): void {
     .description("Show the sessions of the instance, oldest first.")
     .option("-a, --all", "show ended sessions that can still be read, too")
     .option("--tag <tag>", "only sessions with the tag (repeatable)", collect)
+    .option("--all-machines", "sessions of the machines that were added, too (wsh servers)")
+    .option("--server <name>", "only those of that machine")
     .option("--json", "print everything known of them as JSON")
     .option("--names", "print only their names, without asking the sessions")
-    .action(async ({ all, json, names, tag = [] }: ListOptions, command: Command) => {
+    .action(async ({ all, json, names, tag = [], allMachines, server }: ListOptions, command: Command) => {
       const instance = instanceOf(command);
       if (names === true) return say(namesOf(instance, all === true));
-      const listed = await findAll(instance);
+      const isFar = allMachines === true || server !== undefined;
+      const listed: Shown[] = server === undefined ? await findAll(instance) : [];
+      if (isFar) listed.push(...(await findThere(instance, server ?? null)));
       const shown = listed.filter(
         (one) =>
           (all === true || !isEnded(one)) &&
           (tag.length === 0 || ("info" in one && tag.some((wanted) => one.info.tags.includes(wanted)))),
       );
-      if (json === true) return printJson(shown.map(asJson));
+      if (json === true) return printJson(shown.map((one) => ("far" in one ? one.info : asJson(one))));
       if (shown.length === 0) return say("No active sessions.\n");
       const hasAgents = shown.some((one) => "info" in one && one.info.agent !== undefined);
       const rows = [["NAME", "PID", "COMMAND", "SIZE", "CLIENTS", "STATE", "AGENT", "TAGS"], ...shown.map(asRow)];
@@ -54,24 +60,45 @@ function namesOf(instance: Instance, all: boolean): string {
   return entries.map(({ name }) => `${name}\n`).join("");
 }
 
-function asRow(one: Listed): string[] {
+/** A session here, or one of another machine. */
+type Shown = Listed | { readonly far: string; readonly info: SessionInfo };
+
+/** Complains of machines that do not answer: what they have is not known. */
+async function findThere(instance: Instance, server: string | null): Promise<Shown[]> {
+  const { sessionsThere } = await import("../session/shown-machines.ts");
+  const asked = await sessionsThere(instance, server);
+  for (const { machine, trouble } of asked) {
+    if (trouble === null) continue;
+    complain(`machine '${machine}' does not answer; its sessions are shown as they were: ${trouble.message}`);
+    process.exitCode = 1;
+  }
+  return asked.flatMap(({ machine: far, sessions }) => sessions.map((info) => ({ far, info })));
+}
+
+function asRow(one: Shown): string[] {
+  if ("far" in one) return rowOf(one.info);
   const { entry } = one;
   if ("trouble" in one) {
     const state = one.trouble.code === "host_version" ? "another version" : "unresponsive";
     return [entry.name ?? paneId(entry.id), "-", "-", "-", "-", state, "-", ""];
   }
-  const { info } = one;
+  return rowOf(one.info);
+}
+
+function rowOf(info: SessionInfo): string[] {
   return [
     info.running || info.lost !== undefined ? info.name : `${info.name} (${info.id})`,
     info.pid === null ? "-" : String(info.pid),
     shorten(info.command, COMMAND_CELLS),
     `${info.cols}x${info.rows}`,
     String(info.clients),
-    info.lost !== undefined
-      ? lostWords(info.lost)
-      : info.running
-        ? info.state
-        : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
+    info.as_of !== undefined
+      ? `unreachable: seen ${ago(info.as_of, Date.now())}`
+      : info.lost !== undefined
+        ? lostWords(info.lost)
+        : info.running
+          ? info.state
+          : `exited: ${info.signal ?? info.exit_code ?? "?"}`,
     agentCell(info),
     info.tags.join(", "),
   ];

@@ -4,7 +4,7 @@ import { withLoginPath } from "../../instance/launch/login-path.ts";
 import { instanceOf } from "../instance.ts";
 
 interface McpOptions {
-  readonly tools: "core" | "all";
+  readonly tools: "core" | "all" | "machines";
   readonly session?: string;
   readonly readOnly?: boolean;
   readonly bind?: string;
@@ -18,7 +18,7 @@ export function register(program: Command): void {
       "Speak MCP on standard input and output. Starts a server when none runs, and reconnects when it was restarted.\n" +
         "'wsh setup' writes this command into an AI host's configuration.",
     )
-    .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all"]).default("all"))
+    .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all", "machines"]).default("all"))
     .option("--session <name>", "session that tools use when none is named")
     .option("--read-only", "serve only tools that change nothing")
     .option("--bind <address>", "TCP address for a server that has to be started (default: none)")

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { findSession, listSessions, lookUp } from "../../instance/registry/registry.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { checkSessionName, paneId, parseTarget } from "../../protocol/names.ts";
+import { checkSessionName, paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import type { SessionInfo } from "../../protocol/session.ts";
 import { collect, UsageError, variables } from "../arguments.ts";
 import { instanceOf, warn } from "../instance.ts";
@@ -51,6 +51,11 @@ export function register(program: Command): void {
       const { before, after } = splitAtDashes(words, process.argv);
       if (before.length > 1) throw new UsageError(`'${before[1]}' is one name too many`, "A command stands after --.");
       const [name] = before;
+      const { machine, target } = parsePlace(name ?? "");
+      if (machine !== null) {
+        if (options.layout !== undefined) throw new UsageError("--layout starts sessions on this machine only");
+        return newThere(instance, machine, { ...createOf(target || undefined, after, options) }, options);
+      }
       if (options.layout !== undefined) return newByLayout(instance, name, after, options, options.layout);
       const wanted = options.ifExists === "attach" && name !== undefined ? checkSessionName(name) : null;
       const info =
@@ -73,6 +78,30 @@ export function register(program: Command): void {
     using session = await SessionClient.open(instance, paneId(findSession(instance, parseTarget(name)).id));
     return await session.call("session.get", {});
   }
+}
+
+/** Starts it on another machine, with the directory and environment that its server has. */
+async function newThere(
+  instance: ReturnType<typeof instanceOf>,
+  machine: string,
+  create: ReturnType<typeof createOf>,
+  { ifExists, json }: NewOptions,
+): Promise<void> {
+  const [{ linkOf }, { addressedSession }, { cliCaller }] = await Promise.all([
+    import("../session/machines.ts"),
+    import("../../machines/addressed.ts"),
+    import("../session/client.ts"),
+  ]);
+  const { name, ...rest } = create;
+  const input = {
+    ...rest,
+    ...(name === null ? {} : { name }),
+    ...(ifExists === "attach" ? { if_exists: "attach" as const } : {}),
+    server: "local",
+  };
+  const link = await linkOf(instance, machine);
+  const info = addressedSession(machine, await link.call("sessions.create", input, { caller: cliCaller }));
+  return json === true ? printJson(info) : print(`${info.name}\n`);
 }
 
 async function newByLayout(

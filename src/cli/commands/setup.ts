@@ -46,7 +46,7 @@ export function setupCommand(program: Command): void {
         .choices(["user", "project"])
         .default("user"),
     )
-    .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all"]))
+    .addOption(new Option("--tools <set>", "tools to serve").choices(["core", "all", "machines"]))
     .option("--session <name>", "session that tools use when none is named")
     .option("--read-only", "serve only tools that change nothing")
     .option("--dry-run", "show the change and write nothing")

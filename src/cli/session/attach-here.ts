@@ -2,8 +2,10 @@
 import { type AttachOptions, attach } from "../../attach/attach.ts";
 import { describeOutcome, exitCodeOf, type Outcome } from "../../attach/outcome.ts";
 import type { Instance } from "../../instance/paths.ts";
-import { parsePrefix } from "../../keys/prefix.ts";
+import { type Prefix, parsePrefix } from "../../keys/prefix.ts";
+import { formatPlace } from "../../protocol/names.ts";
 import { visible } from "../../protocol/visible.ts";
+import type { Dial } from "../../wire/connection.ts";
 import { settingsOf } from "../instance.ts";
 import { bindingsOf } from "./bindings.ts";
 import { refuseMirror, sessionAround } from "./mirrors.ts";
@@ -17,32 +19,45 @@ export async function attachHere(
   instance: Instance,
   options: Omit<
     AttachOptions,
-    "prefix" | "bindings" | "modeKeys" | "colors" | "titles" | "copies" | "around" | "again"
+    "far" | "prefix" | "bindings" | "modeKeys" | "colors" | "titles" | "copies" | "around" | "again"
   > & {
     readonly name: string;
     /** The session's number, if it is known. */
     readonly session: number | null;
     /** The prefix key, where a flag names it. */
     readonly prefixKey?: string | undefined;
+    /** The machine that has the session, and how a session of it is found again. */
+    readonly there?: { readonly machine: string; again(switched: number | null): Promise<Dial> };
   },
 ): Promise<Ended> {
   const around = sessionAround(process.env);
-  if (around !== null) await refuseMirror(around, options);
+  const { socket } = options;
+  if (around !== null && typeof socket === "string") await refuseMirror(around, { ...options, socket });
+  const { there } = options;
   const settings = await settingsOf(instance, { prefix_key: options.prefixKey });
   const { prefix_key, colours: colors, title, clipboard_command } = settings.values;
+  const prefix = parsePrefix(prefix_key);
   const { outcome, name, terminalTakes } = await attach({
     ...options,
-    again: (switched) => servedAt(instance, switched ?? options.session),
+    ...(there === undefined ? {} : { far: { machine: there.machine, leave: leaveBy(prefix) } }),
+    again: (switched) =>
+      there === undefined ? servedAt(instance, switched ?? options.session) : there.again(switched),
     around,
-    prefix: parsePrefix(prefix_key),
+    prefix,
     modeKeys: settings.values.mode_keys,
     bindings: await bindingsOf(settings),
     colors,
     titles: title === "on",
     copies: clipboard_command === "auto",
   });
-  if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, name ?? options.name))}\n`);
+  const called = name === null ? options.name : formatPlace({ machine: there?.machine ?? null, target: name });
+  if (terminalTakes) process.stderr.write(`${visible(describeOutcome(outcome, called))}\n`);
   return { outcome, exitCode: exitCodeOf(outcome) };
+}
+
+/** Says how to leave while nothing else is shown. */
+function leaveBy(prefix: Prefix | null): string {
+  return prefix === null ? "" : ` (${prefix.label} ${prefix.label} detaches)`;
 }
 
 /** Where a session is served now; null while it is not. */

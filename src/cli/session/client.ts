@@ -1,5 +1,5 @@
 /**
- * Operations of one session, requested from its process directly: no server is needed. Input and output are typed by the
+ * Operations of one session, requested from its process directly: no server of this machine is needed. Input and output are typed by the
  * operation table; the session process validates them.
  */
 import * as v from "valibot";
@@ -7,12 +7,13 @@ import type { Instance } from "../../instance/paths.ts";
 import type { SessionEntry } from "../../instance/registry/directories.ts";
 import { processState } from "../../instance/registry/liveness.ts";
 import { cleanStale, findSession } from "../../instance/registry/registry.ts";
+import { addressedAnswer, addressedSession } from "../../machines/addressed.ts";
 import { isForPane } from "../../operations/routing.ts";
 import type { OperationInput, OperationNameOf, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { paneId, parseTarget } from "../../protocol/names.ts";
+import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { requirePane, type SessionInfo } from "../../protocol/session.ts";
-import { Connection, type ConnectionEvents } from "../../wire/connection.ts";
+import { Connection, type ConnectionEvents, type Dial } from "../../wire/connection.ts";
 
 /** How the command line introduces itself to a session process. */
 export const cliCaller = { kind: "cli", id: `cli:${process.pid}`, name: "wsh", connected: true } as const;
@@ -28,40 +29,45 @@ export class SessionClient implements Disposable {
     readonly info: SessionInfo | null,
     private readonly target: string,
     /** Socket of that process, while another one serves the session and has not been asked yet. */
-    private servedAt: string | null = null,
+    private servedAt: string | Dial | null = null,
+    /** The machine that has it; null: this one. */
+    readonly machine: string | null = null,
   ) {}
 
-  /** @throws WshError session_not_found, host_unavailable, host_version */
-  static async open(instance: Instance, target: string, events: ConnectionEvents = {}): Promise<SessionClient> {
+  /** @throws WshError session_not_found, host_unavailable, host_version; of another machine those of its link */
+  static async open(instance: Instance, place: string, events: ConnectionEvents = {}): Promise<SessionClient> {
+    const { machine, target } = parsePlace(place);
     const parsed = parseTarget(target);
-    const entry = await findOrShow(instance, target);
-    const name = entry.name ?? paneId(entry.id);
+    const where = machine === null ? await placeHere(instance, target) : await placeThere(instance, machine, target);
     let client: SessionClient;
     try {
-      const { connection, hello } = await Connection.open(entry.socket, "cli", events);
-      const info = hello.info ?? null;
-      if (hello.role === "layout")
-        return await SessionClient.ofPane(info?.name ?? name, connection, info, target, events);
-      // What ends a pane is asked of another process than the pane's; a lost one has no other.
-      const isServed = hello.member === true && info !== null && info.state !== "lost";
-      const servedAt = isServed ? findSession(instance, parseTarget(info.id)).socket : null;
-      client = new SessionClient(info?.name ?? name, connection, connection, info, target, servedAt);
+      client = await SessionClient.connect(where, target, events);
     } catch (thrown) {
-      const error = connectFailure(thrown, entry.socket);
-      if (error.code !== "session_not_found") throw error;
-      throw new WshError("session_not_found", `session '${name}' has no process any more`, {}, { cause: thrown });
+      throw where.failure(thrown);
     }
     try {
       if (client.info !== null) requirePane(client.info, parsed);
-      return client;
+      return machine === null ? client : client.named(machine);
     } catch (error) {
       client[Symbol.dispose]();
       throw error;
     }
   }
 
+  private static async connect(where: Where, target: string, events: ConnectionEvents): Promise<SessionClient> {
+    const { connection, hello } = await Connection.open(where.first, "cli", events);
+    const info = hello.info ?? null;
+    const name = info?.name ?? where.called;
+    if (hello.role === "layout") return SessionClient.ofPane(where, name, connection, info, target, events);
+    // What ends a pane is asked of another process than the pane's; a lost one has no other.
+    const isServed = hello.member === true && info !== null && info.state !== "lost";
+    const servedAt = isServed ? where.at(info.id) : null;
+    return new SessionClient(name, connection, connection, info, target, servedAt);
+  }
+
   /** One request to the layout process tells which pane is meant; from then on that pane's process is asked itself. */
   private static async ofPane(
+    where: Where,
     name: string,
     whole: Connection,
     info: SessionInfo | null,
@@ -70,14 +76,21 @@ export class SessionClient implements Disposable {
   ): Promise<SessionClient> {
     try {
       const context = { caller: cliCaller, access: "admin", target } as const;
-      const { socket } = v.parse(ResolvedSchema, await whole.request("host.resolve", {}, context));
+      const resolved = v.parse(ResolvedSchema, await whole.request("host.resolve", {}, context));
       whole.listen({});
-      const { connection, hello } = await Connection.open(socket, "cli", events);
+      const { connection, hello } = await Connection.open(where.pane(resolved), "cli", events);
       return new SessionClient(name, connection, whole, hello.info ?? info, target);
     } catch (error) {
       whole.close();
       throw error;
     }
+  }
+
+  /** The same, with its names as they are said on this machine. */
+  private named(machine: string): SessionClient {
+    const { name, connection, whole, info, target, servedAt } = this;
+    const own = info === null ? null : addressedSession(machine, info);
+    return new SessionClient(`${machine}/${name}`, connection, whole, own, target, servedAt, machine);
   }
 
   /** @throws WshError of the operation, host_unavailable when the session process ends meanwhile */
@@ -86,7 +99,7 @@ export class SessionClient implements Disposable {
     input: OperationInput<N>,
     signal?: AbortSignal,
   ): Promise<OperationOutput<N>> {
-    const { target } = this;
+    const { target, machine } = this;
     const context = {
       caller: cliCaller,
       access: "admin",
@@ -94,7 +107,8 @@ export class SessionClient implements Disposable {
       ...(signal === undefined ? {} : { signal }),
     } as const;
     const connection = isForPane(operation, target) ? this.connection : await this.serving();
-    return (await connection.request(operation, input, context)) as OperationOutput<N>;
+    const result = await connection.request(operation, input, context);
+    return (machine === null ? result : addressedAnswer(machine, operation, result)) as OperationOutput<N>;
   }
 
   /** The session, or the pane where the session may go on without it: what is said to be gone with its process. */
@@ -136,7 +150,47 @@ async function findOrShow(instance: Instance, target: string): Promise<SessionEn
   return findSession(instance, parsed);
 }
 
-const ResolvedSchema = v.object({ socket: v.string() });
+const ResolvedSchema = v.object({ pane: v.string(), socket: v.string() });
+
+/** Where the processes of a session are, here or on another machine. */
+interface Where {
+  /** What messages call the session until its process says its name. */
+  readonly called: string;
+  readonly first: string | Dial;
+  /** The process that serves a session's id. */
+  at(id: string): string | Dial;
+  pane(resolved: v.InferOutput<typeof ResolvedSchema>): string | Dial;
+  /** Why it could not be reached. */
+  failure(thrown: unknown): WshError;
+}
+
+async function placeHere(instance: Instance, target: string): Promise<Where> {
+  const entry = await findOrShow(instance, target);
+  const called = entry.name ?? paneId(entry.id);
+  return {
+    called,
+    first: entry.socket,
+    at: (id) => findSession(instance, parseTarget(id)).socket,
+    pane: ({ socket }) => socket,
+    failure(thrown) {
+      const error = connectFailure(thrown, entry.socket);
+      if (error.code !== "session_not_found") return error;
+      return new WshError("session_not_found", `session '${called}' has no process any more`, {}, { cause: thrown });
+    },
+  };
+}
+
+async function placeThere(instance: Instance, machine: string, target: string): Promise<Where> {
+  const { linkOf } = await import("./machines.ts");
+  const link = await linkOf(instance, machine);
+  return {
+    called: target,
+    first: link.dial(target),
+    at: (id) => link.dial(id),
+    pane: ({ pane }) => link.dial(pane),
+    failure: (thrown) => WshError.from(thrown),
+  };
+}
 
 /** Why a session process could not be reached: one that lives may be too busy to accept, which macOS calls refused. */
 export function connectFailure(thrown: unknown, socket: string): WshError {

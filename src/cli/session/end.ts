@@ -5,7 +5,7 @@ import { memberSockets } from "../../instance/registry/members.ts";
 import { cleanStale, findSession } from "../../instance/registry/registry.ts";
 import type { OperationInput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
-import { paneId, parseTarget } from "../../protocol/names.ts";
+import { paneId, parsePlace, parseTarget } from "../../protocol/names.ts";
 import { endProcesses } from "../../wire/end-processes.ts";
 import { warn } from "../instance.ts";
 import { SessionClient } from "./client.ts";
@@ -24,6 +24,11 @@ export async function endSession(
   target: string,
   reason: OperationInput<"session.kill">["reason"] = "killed",
 ): Promise<string> {
+  if (parsePlace(target).machine !== null) {
+    using there = await SessionClient.open(instance, target);
+    await there.call("session.kill", { reason });
+    return there.name;
+  }
   const { id, name, session: number, isMember, socket } = findSession(instance, parseTarget(target));
   const called = name ?? paneId(id);
   try {

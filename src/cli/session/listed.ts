@@ -63,9 +63,9 @@ export function configuredHostname(instance: Instance): string {
 
 /** The server's answer; null when it does not come in time, or not in this version's form. */
 async function askAtServer(instance: Instance): Promise<Listed[] | null> {
-  const answer = await askServer(instance, "GET", "/sessions?all=true", { patienceMs: SERVER_PATIENCE_MS }).catch(
-    () => null,
-  );
+  const answer = await askServer(instance, "GET", "/sessions?all=true&server=local", {
+    patienceMs: SERVER_PATIENCE_MS,
+  }).catch(() => null);
   const infos = v.safeParse(v.array(SessionInfoSchema), answer);
   if (!infos.success) return null;
   return Promise.all(
@@ -96,7 +96,7 @@ async function ask(entry: SessionEntry, patienceMs = HELLO_PATIENCE_MS): Promise
   }
 }
 
-export function isEnded(one: Listed): boolean {
+export function isEnded(one: Listed | { readonly info: SessionInfo }): boolean {
   return "info" in one ? !one.info.running && one.info.state !== "lost" : one.entry.ended;
 }
 

@@ -169,6 +169,13 @@ export const settingsSchema = v.object({
   rate_limit: integer(0, 0, most, "Requests per peer address; 0: none on loopback, 100 elsewhere.", {
     unit: "requests/s",
   }),
+  ssh_command: text(
+    "ssh",
+    /^[^\s-]\S*( \S+)*$/,
+    "a program and its options, separated by single spaces",
+    "What runs as ssh for links to other machines, such as `ssh -F FILE`.",
+    { env: "WSH_SSH_COMMAND" },
+  ),
   ws_ping_ms: integer(30_000, 100, longestMs, "Time between pings on a WebSocket.", { unit: "ms" }),
   ws_pong_ms: integer(10_000, 100, longestMs, "Time for the answer to a ping, then the WebSocket is closed.", {
     unit: "ms",

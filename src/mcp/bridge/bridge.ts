@@ -39,7 +39,7 @@ export interface BridgeOptions {
   readonly cwd: string;
   /** The environment that the agent's sessions, and a server started here, begin with. Asked once. */
   readonly environment: (stopped: AbortSignal) => Promise<Environment>;
-  readonly tools: "core" | "all";
+  readonly tools: "core" | "all" | "machines";
   readonly session?: string | undefined;
   readonly readOnly: boolean;
   /** Address that a server started here also binds. */

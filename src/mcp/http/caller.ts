@@ -2,6 +2,7 @@
 import type { Access } from "../../protocol/caller.ts";
 import type { McpCaller, McpSettings } from "../caller-server.ts";
 import type { Changes } from "../resources/changes.ts";
+import { toolSets } from "../tools/tool-sets.ts";
 
 export interface McpHttpOptions extends McpSettings {
   readonly changes: Changes;
@@ -25,7 +26,7 @@ export interface HttpIdentity {
   readonly only?: string;
 }
 
-/** The caller, and the options of the URL's query: `tools=core`, `session=NAME`, `read_only=1`. */
+/** The caller, and the options of the URL's query: `tools=core|machines`, `session=NAME`, `read_only=1`. */
 export function callerFor(id: string, connected: boolean, url: string, identity: HttpIdentity): McpCaller {
   const query = new URL(url).searchParams;
   const session = query.get("session") ?? identity.only ?? null;
@@ -33,7 +34,7 @@ export function callerFor(id: string, connected: boolean, url: string, identity:
     id,
     connected,
     access: query.get("read_only") === "1" ? "observe" : identity.access,
-    tools: query.get("tools") === "core" ? "core" : "all",
+    tools: toolSets.find((set) => set === query.get("tools")) ?? "all",
     via: { token: identity.tokenName, peer: identity.peer ?? null },
     ...(session === null ? {} : { session }),
     ...(identity.only === undefined ? {} : { only: identity.only }),

@@ -3,6 +3,9 @@
  * identity. Both ends are wsh; the version covers this exchange and the one promise that the bridge relies on (see
  * MESSAGE_START).
  */
+
+import type { ToolSet } from "../tools/tool-sets.ts";
+
 export const MCP_SOCKET_VERSION = 1;
 
 /**
@@ -23,7 +26,7 @@ export interface ClientHello {
   /** Where the agent is, for what it starts. */
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  readonly tools?: "core" | "all";
+  readonly tools?: ToolSet;
   readonly session?: string;
   readonly read_only?: boolean;
 }

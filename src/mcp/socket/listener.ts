@@ -10,6 +10,7 @@ import { parse } from "../../protocol/parse.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { Wire, type WireEvents } from "../../wire/socket.ts";
 import type { McpCaller } from "../caller-server.ts";
+import { toolSets } from "../tools/tool-sets.ts";
 import type { Conversation, ConversationOptions } from "./conversation.ts";
 import { MAX_HELLO_BYTES, MCP_SOCKET_VERSION, type ServerHello } from "./hello.ts";
 
@@ -18,7 +19,7 @@ const ClientHelloSchema = v.object({
   version: v.string(),
   cwd: v.optional(v.string()),
   env: v.optional(v.record(v.string(), v.string())),
-  tools: v.optional(v.picklist(["core", "all"]), "all"),
+  tools: v.optional(v.picklist(toolSets), "all"),
   session: v.optional(v.string()),
   read_only: v.optional(v.boolean(), false),
 });

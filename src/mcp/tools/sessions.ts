@@ -70,7 +70,7 @@ export const listSessions = tool({
   output: v.union([v.array(v.looseObject({})), v.looseObject({})]),
   run: async ({ session, tag, all }, ask) =>
     session === undefined
-      ? (await ask("sessions.list", { tag: tag ?? [], all })).map(listedSession)
+      ? (await ask("sessions.list", { tag: tag ?? [], all, server: "local" })).map(listedSession)
       : shownSession(await ask("session.get", {}, session)),
 });
 

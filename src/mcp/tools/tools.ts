@@ -8,11 +8,11 @@ import { exec, getOutput, getStatus, wait } from "./commands.ts";
 import { inputMode, overlay, panel, removeOverlay, removePanel, screenMode } from "./drawing.ts";
 import { history } from "./history.ts";
 import { closePane, createPane, layout, manageWindow } from "./panes.ts";
+import { addServer, listServers, removeServer, serverStatus } from "./servers.ts";
 import { createSession, listSessions, manageSession } from "./sessions.ts";
 import { awaitQuiesce, getScreen, getScrollback, runCommand, sendInput } from "./terminal.ts";
 import type { Tool } from "./tool.ts";
-
-export type ToolSet = "core" | "all";
+import type { ToolSet } from "./tool-sets.ts";
 
 export const tools: readonly Tool[] = [
   exec,
@@ -42,7 +42,11 @@ export const tools: readonly Tool[] = [
   screenMode,
 ];
 
+/** Tools on other machines: a model does not pay for them where there are none. */
+export const machineTools: readonly Tool[] = [listServers, serverStatus, addServer, removeServer];
+
 /** The tools served to a caller: the requested set, without those that the caller may not use. */
-export function servedTools(set: ToolSet, access: Access): readonly Tool[] {
-  return tools.filter((tool) => (set === "all" || tool.core) && accessCovers(access, tool.access));
+export function servedTools(set: ToolSet, access: Access, hasMachines = false): readonly Tool[] {
+  const known = set === "machines" || (set === "all" && hasMachines) ? [...tools, ...machineTools] : tools;
+  return known.filter((tool) => (set !== "core" || tool.core) && accessCovers(access, tool.access));
 }

@@ -34,6 +34,8 @@ function get(id: string, summary: string, responses: JsonSchema, more: JsonSchem
   return { get: { operationId: id, tags: ["Streams"], summary, ...more, responses } };
 }
 
+const anyObject: JsonSchema = { type: "object", description: "see docs/protocol.md, Links" };
+
 const notFound = { "404": error("`session_not_found`") };
 
 export const otherPaths: Readonly<Record<string, JsonSchema>> = {
@@ -111,6 +113,33 @@ export const otherPaths: Readonly<Record<string, JsonSchema>> = {
   ),
   "/ws/json": get("serverStream", "WebSocket: methods and events of all sessions as JSON", upgraded, {
     parameters: [ticket],
+  }),
+  "/link": get("link", "Who this server is, for the server of another machine", {
+    "200": { description: "Protocol, version and identity.", content: { "application/json": { schema: anyObject } } },
+  }),
+  "/link/call": {
+    post: {
+      operationId: "linkCall",
+      tags: ["Streams"],
+      summary: "One operation, asked by the server of another machine: `{op, session?, input, caller}`",
+      requestBody: { content: { "application/json": { schema: anyObject } } },
+      responses: {
+        "200": { description: "`{result}`.", content: { "application/json": { schema: anyObject } } },
+        "404": error("`unknown_method`, `session_not_found`"),
+      },
+    },
+  },
+  "/link/stream": get("linkStream", "WebSocket: the socket of a session's process, for another machine", upgraded, {
+    parameters: [
+      {
+        name: "target",
+        in: "query",
+        required: true,
+        description: "the session, window or pane",
+        schema: { type: "string" },
+      },
+      ticket,
+    ],
   }),
   "/mcp": {
     post: {

@@ -19,7 +19,7 @@ export async function callFromHttp(
   c: AppContext,
 ): Promise<unknown> {
   const { name: target, ...params } = c.req.param() as Record<string, string>;
-  const { given, input: taken } = await inputOf(operation, binding, c);
+  const { machine, given, input: taken } = withoutServer(operation, await inputOf(operation, binding, c));
   const input = { ...taken, ...queryInput(operation.input, params), ...binding.fixed };
   const warnings = unknownFieldWarnings(unknownFields(operation.input, given));
   if (warnings.length > 0) c.header(WARNING_HEADER, warnings.join("; "));
@@ -32,6 +32,7 @@ export async function callFromHttp(
     caller: { kind: "http", id: `http:${verdict.tokenName}`, connected: false },
     via: { token: verdict.tokenName, peer: c.env.peer },
     ...(verdict.session === undefined ? {} : { only: verdict.session }),
+    ...(machine === undefined ? {} : { machine }),
     ...(operation.scope !== "server" && target !== undefined ? { session: target } : {}),
   };
   try {
@@ -67,6 +68,15 @@ interface Input {
   readonly given: Readonly<Record<string, unknown>>;
   /** The inputs that the operation accepts. */
   readonly input: Readonly<Record<string, unknown>>;
+}
+
+/** Every operation takes `server`, the machine that has the target; some have it as an input of their own. */
+function withoutServer(operation: Operation<OperationName>, { given, input }: Input): Input & { machine?: string } {
+  const { server, ...rest } = given;
+  const isOwn = "entries" in operation.input && "server" in Object(operation.input.entries);
+  if (isOwn || typeof server !== "string") return { given, input };
+  const { server: _, ...inputs } = input;
+  return { machine: server, given: rest, input: inputs };
 }
 
 async function inputOf(operation: Operation<OperationName>, binding: HttpBinding, c: AppContext): Promise<Input> {

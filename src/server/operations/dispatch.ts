@@ -14,6 +14,7 @@ import {
 import { WshError } from "../../protocol/errors.ts";
 import type { Hosts } from "../hosts/session-hosts.ts";
 import { wholeOf } from "../hosts/whole-session.ts";
+import type { FarCalls } from "../machines/far-calls.ts";
 import { createMissing, inMade } from "./create-missing.ts";
 import { findOrShow } from "./find-or-show.ts";
 
@@ -22,11 +23,18 @@ export type ServerHandlers = {
   readonly [N in ServerOperationName]: (input: ParsedInput<N>, context: CallContext) => Promise<OperationOutput<N>>;
 };
 
-export function createCall(hosts: Hosts, handlers: ServerHandlers): Call {
+/** @param far carries out what concerns another machine */
+export function createCall(hosts: Hosts, handlers: ServerHandlers, far: FarCalls): Call {
   const handlerOf = handlers as Readonly<Record<string, (input: unknown, context: CallContext) => Promise<unknown>>>;
   return async (name, input, context) => {
     const operation = getOperation(name);
     requireAccess(operation, context.access);
+    const machine = far.machineOf(name, input, context);
+    if (machine !== null) {
+      requireOpenTo(`${name} on another machine`, context.only);
+      requireUsable(input);
+      return far.call(machine, name, input, context);
+    }
     if (operation.scope === "server") {
       requireOpenTo(name, context.only);
       const handler = handlerOf[name];

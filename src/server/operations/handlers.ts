@@ -5,7 +5,7 @@ import type { Restorer } from "../../lost/launch.ts";
 import { deleteAsked, diffAsked, saveAsked, showAsked } from "../../lost/named/work.ts";
 import { forgetAsked, listAll, listLost, restoreAsked } from "../../lost/work.ts";
 import type { CallContext } from "../../operations/call.ts";
-import type { OperationOutput, ParsedInput } from "../../operations/table.ts";
+import type { ParsedInput } from "../../operations/table.ts";
 import type { CreatedSession } from "../../protocol/session.ts";
 import { VERSION } from "../../protocol/version.ts";
 import { askWorker } from "../../store/history/start-worker.ts";
@@ -18,18 +18,21 @@ import type { ServerHandlers } from "./dispatch.ts";
 import { execFresh } from "./exec/fresh.ts";
 import type { StepFiles } from "./exec/pipeline.ts";
 import { requireOwnServer, type ServerState } from "./server-state.ts";
+import { type FarMachines, runningCount, serversHandlers } from "./servers.ts";
 
-export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers {
+export function createHandlers(hosts: Hosts, state: ServerState, far: FarMachines): ServerHandlers {
   const create = (
     input: ParsedInput<"sessions.create">,
     context: CallContext,
     files?: StepFiles,
   ): Promise<CreatedSession> => createSession(hosts, state, input, context, files);
   return {
-    "sessions.list": async (input, { only }) => {
+    "sessions.list": async (input, { only, caller }) => {
       requireOwnServer(state, input.server);
-      const there = await hosts.list();
-      const listed = [...there, ...listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname)];
+      const isAll = only === undefined && (input.server ?? null) === null;
+      const [there, remote] = await Promise.all([hosts.list(), isAll ? far.sessions.list({ caller }) : []]);
+      const lost = listLost(state.instance, new Set(there.map(({ id }) => id)), state.hostname);
+      const listed = [...there, ...lost, ...remote];
       const infos = only === undefined ? listed : listed.filter((info) => info.id === only);
       const tagged = input.tag.length === 0 ? infos : infos.filter((info) => hasTag(info, input.tag));
       return input.all ? tagged : tagged.filter((info) => info.running || info.state === "lost");
@@ -39,11 +42,7 @@ export function createHandlers(hosts: Hosts, state: ServerState): ServerHandlers
       context.reached?.(made);
       return made;
     },
-    "servers.list": async (_, { only }) => [await ownEntry(hosts, state, only)],
-    "servers.get": async ({ hostname }, { only }) => {
-      requireOwnServer(state, hostname);
-      return ownEntry(hosts, state, only);
-    },
+    ...serversHandlers(hosts, state, far),
     "server.info": async (_, { only }) => ({
       hostname: state.hostname,
       version: VERSION,
@@ -92,20 +91,4 @@ export function restorerOf(state: ServerState, context: Pick<CallContext, "env">
 function askHistory<T>(state: ServerState, request: HistoryWork["request"], signal: AbortSignal): Promise<T> {
   const { places, retention } = state.history;
   return askWorker<T>(places, retention, request, signal);
-}
-
-async function ownEntry(
-  hosts: Hosts,
-  state: ServerState,
-  only: string | undefined,
-): Promise<OperationOutput<"servers.get">> {
-  const { hostname, serverId } = state;
-  const sessions = await runningCount(hosts, only);
-  return { hostname, address: "local", health: "healthy", role: "member", sessions, server_id: serverId };
-}
-
-/** Running sessions that the caller may see, including those that another process has just started. */
-async function runningCount(hosts: Hosts, only: string | undefined): Promise<number> {
-  const all = await hosts.present();
-  return all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;
 }

@@ -1,6 +1,7 @@
 /** What the server's own operations read and change of the server: its identity, its limits, and how it ends. */
 import type { Instance } from "../../instance/paths.ts";
 import { WshError } from "../../protocol/errors.ts";
+import { localMachine } from "../../protocol/machines.ts";
 import type { HistoryPlaces } from "../../store/history/places.ts";
 import type { Retention } from "../../store/history/retention.ts";
 
@@ -24,8 +25,8 @@ export interface ServerState {
   sessionCreated(): void;
 }
 
-/** @throws WshError server_not_found for any name but this server's own */
+/** @throws WshError server_not_found for any name but this server's own, and `local` */
 export function requireOwnServer(state: ServerState, name: string | null | undefined): void {
-  if (name === undefined || name === null || name === state.hostname) return;
+  if (name === undefined || name === null || name === state.hostname || name === localMachine) return;
   throw new WshError("server_not_found", `no server '${name}'; this is '${state.hostname}'`);
 }

@@ -1,9 +1,9 @@
 /** Hints name what exists at the door where they are told. */
 import { expect, test } from "bun:test";
-import { tools } from "../../../src/mcp/tools/tools.ts";
+import { machineTools, tools } from "../../../src/mcp/tools/tools.ts";
 import { errorCodes, WshError } from "../../../src/protocol/errors.ts";
 
-const names = new Set(tools.map((tool) => tool.name));
+const names = new Set([...tools, ...machineTools].map((tool) => tool.name));
 
 test("every code's hint is in the words of each door", () => {
   for (const code of errorCodes) {

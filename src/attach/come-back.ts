@@ -1,0 +1,73 @@
+/**
+ * A session of another machine whose link was lost: what the person sees while that machine does not answer, and the
+ * way back to it, however long that takes.
+ */
+import { WshError } from "../protocol/errors.ts";
+import type { Size } from "../protocol/size.ts";
+import { visible } from "../protocol/visible.ts";
+import { Connection, type Dial } from "../wire/connection.ts";
+
+/** Interval between two tries, and between two notices, in ms. */
+const TRY_MS = 500;
+const NOTICE_MS = 1_000;
+
+/** How a session of another machine is spoken of. */
+export interface FarSession {
+  readonly machine: string;
+  /** How to leave; empty: there is no prefix key. */
+  readonly leave: string;
+}
+
+export type Opened = Awaited<ReturnType<typeof Connection.open>>;
+
+export interface ComeBackPort {
+  /** The person has left. */
+  isOver(): boolean;
+  say(text: string): void;
+}
+
+/**
+ * Tries until the machine answers.
+ * @returns null when the person has left
+ * @throws WshError what says that it has the session no more
+ */
+export async function untilBack(
+  { machine, leave }: FarSession,
+  find: () => Promise<string | Dial | null>,
+  port: ComeBackPort,
+): Promise<Opened | null> {
+  const since = performance.now();
+  const saying = setInterval(() => {
+    const seconds = Math.round((performance.now() - since) / 1_000);
+    if (!port.isOver()) port.say(`${machine} unreachable, ${seconds} s${leave}`);
+  }, NOTICE_MS);
+  try {
+    while (!port.isOver()) {
+      const opened = await tried(find);
+      if (opened !== null && port.isOver()) opened.connection.close();
+      else if (opened !== null) return opened;
+      else await Bun.sleep(TRY_MS);
+    }
+    return null;
+  } finally {
+    clearInterval(saying);
+  }
+}
+
+/** Null while the machine may come back. */
+async function tried(find: () => Promise<string | Dial | null>): Promise<Opened | null> {
+  try {
+    const found = await find();
+    return found === null ? null : await Connection.open(found, "attach");
+  } catch (thrown) {
+    const { code } = WshError.from(thrown);
+    if (code === "machine_unreachable" || code === "host_unavailable" || code === "lock_busy") return null;
+    throw thrown;
+  }
+}
+
+/** A line over the last row, the cursor where it was; the next picture paints over it. */
+export function unreachableNotice(text: string, { rows, cols }: Size): Uint8Array {
+  const shown = ` ${visible(text)} `.slice(0, cols);
+  return new TextEncoder().encode(`\x1b7\x1b[${rows};1H\x1b[0;7m${shown}\x1b[0m\x1b8`);
+}

@@ -1,0 +1,123 @@
+/** `wsh servers`: other machines whose sessions can be used from here by `machine/session`. */
+import fs from "node:fs";
+import type { Command } from "commander";
+import { hostname } from "../../instance/hostname.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { UsageError } from "../arguments.ts";
+import { instanceOf, settingsOf } from "../instance.ts";
+import { complain, print, printJson, say, table } from "../print.ts";
+import { machinesOf } from "../session/machines.ts";
+import { shownMachine, shownMachines } from "../session/shown-machines.ts";
+
+interface ServersOptions {
+  readonly name?: string;
+  readonly token?: string;
+  readonly ca?: string;
+  readonly json?: boolean;
+}
+
+export function register(program: Command): void {
+  program
+    .command("servers [action] [server]")
+    .usage("[list | add ADDRESS [--name NAME] | remove NAME | info NAME | reload]")
+    .description(
+      "Other machines: their sessions are used from here by NAME/SESSION, in every command that takes a session.\n" +
+        "ADDRESS is ssh://[user@]host[:port], where ssh asks what it needs to know, or https://host[:port] with --token.\n" +
+        "wsh is needed there too; over ssh it is offered to be copied.",
+    )
+    .option("--name <name>", "add: its name here (default: the first part of the host)")
+    .option(
+      "--token <token>",
+      "add: the token of an https server there (better: WSH_MACHINE_TOKEN, which no list shows)",
+    )
+    .option("--ca <file>", "add: PEM certificates to trust for https, instead of the system's")
+    .option("--json", "print as JSON")
+    .action(
+      async (action: string | undefined, server: string | undefined, options: ServersOptions, command: Command) => {
+        const instance = instanceOf(command);
+        switch (action) {
+          case undefined:
+          case "list":
+            return list(instance, options.json === true);
+          case "add":
+            return add(instance, required(server, action, "an address"), options);
+          case "remove": {
+            const name = required(server, action, "a machine's name");
+            await (await machinesOf(instance)).remove(name);
+            return say(`Machine '${name}' removed; its sessions go on.\n`);
+          }
+          case "info":
+            return info(instance, required(server, action, "a machine's name"), options.json === true);
+          case "reload":
+            return reload(instance, options.json === true);
+          default:
+            throw new UsageError(`unknown action '${action}'`, "Use list, add, remove, info or reload.");
+        }
+      },
+    );
+}
+
+function required(value: string | undefined, action: string, what: string): string {
+  if (value !== undefined) return value;
+  throw new UsageError(`'${action}' takes ${what}`);
+}
+
+async function list(instance: Instance, json: boolean): Promise<void> {
+  const shown = await shownMachines(instance);
+  if (json) return printJson(shown);
+  if (shown.length === 0) return say("No other machines. Add one: wsh servers add ssh://user@host\n");
+  const rows = shown.map(({ hostname, address, health, sessions, version, error }) => [
+    hostname,
+    health,
+    String(sessions),
+    version ?? "-",
+    error === undefined ? address : `${address}: ${error}`,
+  ]);
+  await print(table([["NAME", "HEALTH", "SESSIONS", "VERSION", "ADDRESS"], ...rows]));
+}
+
+async function add(instance: Instance, address: string, { name, token, ca, json }: ServersOptions): Promise<void> {
+  const { values } = await settingsOf(instance);
+  const machines = await machinesOf(instance);
+  const secret = token ?? (process.env.WSH_MACHINE_TOKEN || undefined);
+  const certificates = ca === undefined ? undefined : readText(ca);
+  const link = await machines.add({ address, name, token: secret, ca: certificates }, hostname(values.hostname));
+  const shown = await shownMachine(instance, link.machine);
+  if (shown.health !== "healthy") process.exitCode = 1;
+  if (json === true) return printJson(shown);
+  if (shown.health === "healthy") return say(`Machine '${link.machine}' added: wsh ${shown.version} answers.\n`);
+  complain(`machine '${link.machine}' is added, but does not answer: ${shown.error ?? shown.health}`);
+  complain(`See: wsh doctor ${link.machine}`);
+}
+
+async function info(instance: Instance, name: string, json: boolean): Promise<void> {
+  const shown = await shownMachine(instance, name);
+  if (shown.health !== "healthy") process.exitCode = 1;
+  if (json) return printJson(shown);
+  const rows = Object.entries(shown).map(([key, value]) => [
+    key,
+    key === "as_of" ? new Date(Number(value)).toISOString() : String(value),
+  ]);
+  await print(table(rows));
+}
+
+/** The server's links, where one runs: ours end with this command. */
+async function reload(instance: Instance, json: boolean): Promise<void> {
+  const { askServer } = await import("../server-client.ts");
+  try {
+    await askServer(instance, "POST", "/servers/reload");
+  } catch (thrown) {
+    if (WshError.from(thrown).code !== "server_unavailable") throw thrown;
+  }
+  await list(instance, json);
+}
+
+/** @throws UsageError */
+function readText(path: string): string {
+  try {
+    return fs.readFileSync(path, "utf8");
+  } catch {
+    throw new UsageError(`'${path}' cannot be read`);
+  }
+}

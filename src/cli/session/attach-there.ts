@@ -1,0 +1,39 @@
+/** `wsh attach m1/dev`: this terminal at a session of another machine, and back there when the way to it was lost. */
+import type { AttachOptions } from "../../attach/attach.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { isAddress, parseAddress } from "../../protocol/machines.ts";
+import { formatPlace, parseTarget, sessionId } from "../../protocol/names.ts";
+import { attachHere } from "./attach-here.ts";
+import { SessionClient } from "./client.ts";
+import { linkOf } from "./machines.ts";
+
+type Options = Pick<AttachOptions, "independent" | "scrollback" | "altScreen" | "readOnly" | "detachAtEof"> & {
+  readonly prefixKey: string | undefined;
+};
+
+/** @returns the exit code */
+export async function attachThere(
+  instance: Instance,
+  machine: string,
+  target: string,
+  options: Options,
+): Promise<number> {
+  parseTarget(target);
+  const link = await linkOf(instance, machine);
+  const called = isAddress(machine) ? parseAddress(machine).host : machine;
+  // Also what says that the target is not there, before the terminal is touched.
+  using session = await SessionClient.open(instance, formatPlace({ machine, target }));
+  const { info } = session;
+  const id = info === null ? target : info.id.slice(machine.length + 1);
+  const { exitCode } = await attachHere(instance, {
+    ...options,
+    name: `${called}/${info === null ? target : info.name.slice(machine.length + 1)}`,
+    session: null,
+    socket: link.dial(target),
+    there: {
+      machine: called,
+      again: async (switched) => link.dial(switched === null ? id : sessionId(switched)),
+    },
+  });
+  return exitCode;
+}

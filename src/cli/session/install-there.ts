@@ -1,0 +1,52 @@
+/** Copies this program to a machine that has none, when the person says so: the same system and processor only. */
+import fs from "node:fs";
+import os from "node:os";
+import { installScript, said } from "../../machines/ssh/command.ts";
+import type { SshWay } from "../../machines/ssh/ssh-way.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { VERSION } from "../../protocol/version.ts";
+import { confirmed } from "../confirm.ts";
+import { complain } from "../print.ts";
+
+/** Longest time for the copy, in ms: 100 MB over a slow line. */
+const COPY_MS = 20 * 60_000;
+
+/**
+ * @param system `uname -s` and `uname -m` there
+ * @returns whether it is there now
+ * @throws WshError machine_unreachable with what went wrong there
+ */
+export async function installThere(system: string, way: SshWay): Promise<boolean> {
+  const program = process.execPath;
+  const own = `${os.type()} ${machineOf(os.arch())}`;
+  if (normal(system) !== own || !isOurs(program)) {
+    complain(`There is no wsh there, and this one (${own}) does not run there (${system}).`);
+    return false;
+  }
+  const megabytes = Math.round(fs.statSync(program).size / 1_000_000);
+  const question = `There is no wsh on that machine. Copy this one (${VERSION}, ${megabytes} MB) to ~/.local/bin there?`;
+  if (!(await confirmed(question))) return false;
+  const hasher = new Bun.CryptoHasher("sha256");
+  for await (const part of Bun.file(program).stream()) hasher.update(part);
+  const stdout = await way.run(installScript(hasher.digest("hex")), { timeoutMs: COPY_MS, input: Bun.file(program) });
+  const answer = said(stdout);
+  if (answer?.word === "installed") return true;
+  throw new WshError(
+    "machine_unreachable",
+    `the copy failed: ${answer?.word ?? "nothing came back"} ${answer?.rest ?? ""}`,
+  );
+}
+
+/** Run from its source, this process is Bun. */
+function isOurs(program: string): boolean {
+  return !/\/bun(-[^/]*)?$/.test(program);
+}
+
+function machineOf(arch: string): string {
+  return arch === "arm64" ? "aarch64" : arch === "x64" ? "x86_64" : arch;
+}
+
+/** macOS calls arm64 what Linux calls aarch64. */
+function normal(system: string): string {
+  return system.replace(/ arm64$/, " aarch64").replace(/ amd64$/, " x86_64");
+}

@@ -1,0 +1,54 @@
+/**
+ * Answers of another machine, with every session, window and pane named as this machine's callers must name it:
+ * `m1/dev`, `m1/@7`. A bare name in an answer would be taken for a session here. Only fields that hold names and ids are
+ * changed, never text of a terminal. Pure.
+ */
+
+/** Fields that hold a target whatever it looks like, and those that hold one when it is an id. */
+const targetFields: ReadonlySet<string> = new Set(["session", "view"]);
+const idFields: ReadonlySet<string> = new Set([
+  ...["id", "pane", "pane_id", "window", "window_id", "session_id", "from", "to", "active", "target", "new_pane"],
+]);
+/** Fields with what programs print or people write: nothing below them is changed. */
+const textFields: ReadonlySet<string> = new Set(["output", "screen", "lines", "text", "env", "answer", "spans"]);
+const idPattern = /^@[sw]?\d+$/;
+
+/** An answer of operations on one session, or of those that return sessions. */
+export function addressedAnswer(machine: string, operation: string, answer: unknown): unknown {
+  const changed = walk(machine, answer);
+  if (!returnsSessions.has(operation)) return changed;
+  return Array.isArray(changed) ? changed.map((one) => named(machine, one)) : named(machine, changed);
+}
+
+/** Their answer is a session, or several, which has its name in `name`. */
+const returnsSessions: ReadonlySet<string> = new Set([
+  "sessions.list",
+  "sessions.create",
+  "session.get",
+  "session.update",
+  "session.restart",
+]);
+
+/** A session of another machine as lists show it here. */
+export function addressedSession<T extends object>(machine: string, info: T): T {
+  return named(machine, walk(machine, info)) as T;
+}
+
+function named(machine: string, session: unknown): unknown {
+  if (typeof session !== "object" || session === null) return session;
+  const name = "name" in session && typeof session.name === "string" ? { name: `${machine}/${session.name}` } : {};
+  return { ...session, ...name, ...("server" in session ? { server: machine } : {}) };
+}
+
+function walk(machine: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => walk(machine, each));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, own]) => {
+      if (textFields.has(key)) return [key, own];
+      if (typeof own !== "string") return [key, walk(machine, own)];
+      const isTarget = targetFields.has(key) ? own !== "" : idFields.has(key) && idPattern.test(own);
+      return [key, isTarget ? `${machine}/${own}` : own];
+    }),
+  );
+}

@@ -1,0 +1,129 @@
+/**
+ * The other machines that this process knows: those that were added (remembered.ts), each with its link, made at the
+ * first need and kept. The file is read again when it changed, so that command line and server agree; a link whose
+ * address changed is closed.
+ */
+import type { Instance } from "../instance/paths.ts";
+import { WshError } from "../protocol/errors.ts";
+import { type Address, isAddress, localMachine, nameFrom, parseAddress } from "../protocol/machines.ts";
+import { checkMachineName } from "../protocol/names.ts";
+import { HttpLink } from "./http-link.ts";
+import { forgetKnown } from "./last-known.ts";
+import type { Link } from "./link.ts";
+import { forgetMachine, machinesStamp, type RememberedMachine, readMachines, rememberMachine } from "./remembered.ts";
+import type { SshProgram } from "./ssh/command.ts";
+import { type SshOptions, SshWay } from "./ssh/ssh-way.ts";
+import { TcpWay } from "./tcp-way.ts";
+
+export interface MachinesOptions {
+  readonly instance: Instance;
+  readonly ssh: SshProgram;
+  readonly install?: SshOptions["install"];
+}
+
+export interface NewMachine {
+  readonly address: string;
+  readonly name?: string | undefined;
+  readonly token?: string | undefined;
+  readonly ca?: string | undefined;
+}
+
+interface Kept {
+  readonly machine: RememberedMachine;
+  readonly link: Link;
+}
+
+export class Machines {
+  private readonly kept = new Map<string, Kept>();
+  private stamp: string | null = null;
+  private remembered: readonly RememberedMachine[] = [];
+
+  constructor(private readonly options: MachinesOptions) {}
+
+  /** Those that were added, by name. */
+  get all(): readonly RememberedMachine[] {
+    const stamp = machinesStamp(this.options.instance);
+    if (stamp !== this.stamp) {
+      this.remembered = stamp === "" ? [] : readMachines(this.options.instance);
+      this.stamp = stamp;
+      for (const [name, { machine, link }] of this.kept) {
+        if (this.remembered.some((each) => isSame(each, machine))) continue;
+        this.kept.delete(name);
+        void link.close();
+      }
+    }
+    return this.remembered;
+  }
+
+  /** @throws WshError machine_not_found */
+  link(name: string): Link {
+    const machine = this.all.find((each) => each.name === name);
+    if (machine === undefined) throw new WshError("machine_not_found", `no machine '${name}'`);
+    const kept = this.kept.get(name);
+    if (kept !== undefined) return kept.link;
+    const link = this.linkTo(machine);
+    this.kept.set(name, { machine, link });
+    return link;
+  }
+
+  /** A link to a machine's name, or to an address that need not have been added. @throws WshError machine_not_found */
+  linkOf(machine: string): Link {
+    if (!isAddress(machine)) return this.link(machine);
+    parseAddress(machine);
+    const known = this.all.find(({ address }) => address === machine);
+    return known === undefined ? this.linkTo({ name: machine, address: machine }) : this.link(known.name);
+  }
+
+  /**
+   * Remembers a machine, without asking it.
+   * @param own this server's name, which no other machine gets
+   * @throws WshError invalid_address, invalid_machine_name, machine_conflict, invalid_request
+   */
+  async add({ address, name, token, ca }: NewMachine, own: string): Promise<Link> {
+    const parsed = parseAddress(address);
+    const called = name === undefined ? nameFrom(parsed) : checkMachineName(name);
+    if (called === own || called === localMachine) {
+      throw new WshError("machine_conflict", `'${called}' is this server's own name`, { hint: "Give another name." });
+    }
+    if (parsed.kind === "ssh" && (token !== undefined || ca !== undefined)) {
+      throw new WshError("invalid_request", "ssh takes neither a token nor certificates", { field: "token" });
+    }
+    const machine: RememberedMachine = {
+      name: called,
+      address,
+      ...(token === undefined ? {} : { token }),
+      ...(ca === undefined ? {} : { ca }),
+    };
+    await rememberMachine(this.options.instance, machine);
+    return this.link(called);
+  }
+
+  /** Forgets a machine; what runs there goes on. @throws WshError machine_not_found */
+  async remove(name: string): Promise<void> {
+    await forgetMachine(this.options.instance, name);
+    forgetKnown(this.options.instance, name);
+    void this.all;
+  }
+
+  /** Closes every link, so that the next request connects anew. */
+  async reload(): Promise<void> {
+    this.stamp = null;
+    const links = [...this.kept.values()];
+    this.kept.clear();
+    await Promise.all(links.map(({ link }) => link.close()));
+  }
+
+  private linkTo({ name, address, token, ca }: RememberedMachine): Link {
+    const parsed: Address = parseAddress(address);
+    const { instance, ssh, install } = this.options;
+    const way =
+      parsed.kind === "ssh"
+        ? new SshWay(parsed, { instance, program: ssh, ...(install === undefined ? {} : { install }) })
+        : new TcpWay(parsed, token ?? null, ca ?? null);
+    return new HttpLink(name, way);
+  }
+}
+
+function isSame(a: RememberedMachine, b: RememberedMachine): boolean {
+  return a.name === b.name && a.address === b.address && a.token === b.token && a.ca === b.ca;
+}

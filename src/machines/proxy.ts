@@ -1,0 +1,58 @@
+/**
+ * `wsh proxy`: copies between standard input and output and the server's socket, for a machine whose sshd forwards none.
+ * Starts a server if none runs. Neither side is read further ahead than the other takes.
+ */
+import { startServer } from "../instance/launch/server.ts";
+import { resolveInstance } from "../instance/paths.ts";
+import { Outbox } from "../wire/outbox.ts";
+import { Wire } from "../wire/socket.ts";
+
+/** The line after which every byte is the server's. */
+export const PROXY_HELLO = "wsh-proxy-1\n";
+
+/** @param name of the instance; absent: the one of the environment */
+export async function runProxy(name: string | undefined): Promise<void> {
+  const instance = resolveInstance({ flags: { serverName: name }, env: process.env });
+  await startServer(instance);
+  await proxy(instance.httpSocket);
+  process.exit(0);
+}
+
+/** Resolves when either side has ended. */
+async function proxy(socket: string): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const out = Bun.stdout.writer();
+  let taken: (() => void) | null = null;
+  const wire = await Wire.connect(socket, {
+    data(bytes) {
+      out.write(new Uint8Array(bytes));
+      const flushed = out.flush();
+      if (!(flushed instanceof Promise)) return;
+      wire.pause();
+      void flushed.then(
+        () => wire.resume(),
+        () => over.resolve(),
+      );
+    },
+    drain() {
+      if (up.drain()) taken?.();
+    },
+    close: () => over.resolve(),
+  });
+  const up = new Outbox((bytes) => wire.write(bytes));
+  out.write(PROXY_HELLO);
+  await out.flush();
+  void (async () => {
+    for await (const bytes of Bun.stdin.stream()) {
+      up.write(new Uint8Array(bytes));
+      while (up.pending > 0) {
+        await new Promise<void>((resolve) => {
+          taken = resolve;
+        });
+      }
+    }
+    over.resolve();
+  })().catch(() => over.resolve());
+  await over.promise;
+  wire.end();
+}

@@ -1,0 +1,62 @@
+/** Runs ssh and reads what it says, with a limit of time and size. */
+import { WshError } from "../../protocol/errors.ts";
+
+/** Most bytes that are read of what startup files and our script print. */
+const MAX_OUTPUT_BYTES = 256 * 1024;
+
+export interface SshResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  /** What ssh says of a failure, its last lines. */
+  readonly stderr: string;
+}
+
+/**
+ * @param timeoutMs longest run, in ms; a person who is asked for a passphrase takes longer than a program
+ * @throws WshError machine_unreachable when there is no ssh
+ */
+export async function runSsh(
+  args: readonly string[],
+  { timeoutMs, input }: { readonly timeoutMs: number; readonly input?: Bun.BunFile },
+): Promise<SshResult> {
+  let child: Bun.Subprocess<Bun.BunFile | "ignore", "pipe", "pipe">;
+  try {
+    child = Bun.spawn([...args], { stdin: input ?? "ignore", stdout: "pipe", stderr: "pipe" });
+  } catch (cause) {
+    throw new WshError("machine_unreachable", `'${args[0]}' cannot be run`, { hint: "Install OpenSSH." }, { cause });
+  }
+  const timer = setTimeout(() => child.kill(), timeoutMs);
+  // A master that stays may keep the pipes open: the end of the process counts, not theirs.
+  const [stdout, stderr] = [collected(child.stdout), collected(child.stderr)];
+  try {
+    await child.exited;
+    await Promise.race([Promise.all([stdout.done, stderr.done]), Bun.sleep(PIPE_MS)]);
+    return { code: child.exitCode, stdout: stdout.text(), stderr: stderr.text().trim() };
+  } finally {
+    clearTimeout(timer);
+    stdout.end();
+    stderr.end();
+  }
+}
+
+/** Time for what was written before the process ended to be read, in ms. */
+const PIPE_MS = 200;
+
+function collected(stream: ReadableStream<Uint8Array>) {
+  const reader = stream.getReader();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  const done = (async () => {
+    for (;;) {
+      const { value, done: isDone } = await reader.read().catch(() => ({ value: undefined, done: true }));
+      if (isDone || value === undefined) return;
+      size += value.length;
+      if (size <= MAX_OUTPUT_BYTES) parts.push(value);
+    }
+  })();
+  return {
+    done,
+    text: () => Buffer.concat(parts).toString("utf8"),
+    end: () => void reader.cancel().catch(() => {}),
+  };
+}

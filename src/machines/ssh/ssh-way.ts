@@ -1,0 +1,217 @@
+/**
+ * The way to another machine's gateway over ssh: one master (ControlMaster) with a control socket of our own, which all
+ * of our processes share; a server that is made to run there; and a Unix socket here that the master forwards to that
+ * server's. Where sshd refuses such forwarding, `wsh proxy` on standard input and output takes its place (relay.ts).
+ *
+ * Processes take turns by a lock: two that find no way make one. What is found at the forwarded socket counts only when
+ * it answers; a master that died leaves its files, and they are removed before they are made again.
+ */
+import fs from "node:fs";
+import * as v from "valibot";
+import { withLock } from "../../instance/lock.ts";
+import type { Instance } from "../../instance/paths.ts";
+import { WshError } from "../../protocol/errors.ts";
+import type { SshAddress } from "../../protocol/machines.ts";
+import type { LinkStep } from "../link.ts";
+import type { Base, Way } from "../way.ts";
+import { ensureScript, forwardArgs, masterArgs, runArgs, type SshProgram, said } from "./command.ts";
+import { type SshPlaces, sshPlaces } from "./places.ts";
+import { StdioRelay } from "./relay.ts";
+import { runSsh } from "./run.ts";
+
+/** Longest time for a login and a server's start there, in ms; with a person who may be asked for a passphrase. */
+const LOGIN_MS = 30_000;
+const ASKED_LOGIN_MS = 180_000;
+/** Longest wait for the master here, in ms. */
+const MASTER_MS = 5_000;
+/** Longest wait for an answer through a socket that may lead nowhere, in ms. */
+const ANSWER_MS = 5_000;
+
+const EnsuredSchema = v.looseObject({ socket: v.string(), version: v.optional(v.string()) });
+
+export interface SshOptions {
+  readonly instance: Instance;
+  readonly program: SshProgram;
+  /** The program is missing there: puts it there. @returns whether it did */
+  readonly install?: (system: string, way: SshWay) => Promise<boolean>;
+}
+
+export class SshWay implements Way {
+  base: Base | null = null;
+  private readonly places: SshPlaces;
+  private relay: StdioRelay | null = null;
+
+  constructor(
+    private readonly address: SshAddress,
+    private readonly options: SshOptions,
+  ) {
+    const { user, host, port, instance } = address;
+    this.places = sshPlaces(options.instance, JSON.stringify([options.program.words, user, host, port, instance]));
+    this.base = fs.existsSync(this.places.forwarded) ? baseAt(this.places.forwarded) : null;
+  }
+
+  async open(): Promise<Base> {
+    const { places } = this;
+    const timeoutMs = this.options.program.batch ? LOGIN_MS * 2 : ASKED_LOGIN_MS * 2;
+    return withLock(
+      places.lock,
+      async () => {
+        // Another process may have made it meanwhile.
+        if (fs.existsSync(places.forwarded) && (await answers(places.forwarded))) return this.found(places.forwarded);
+        const there = await this.ensure();
+        await this.forward(there);
+        if (await answers(places.forwarded)) return this.found(places.forwarded);
+        fs.rmSync(places.forwarded, { force: true });
+        return this.found(await this.relayed());
+      },
+      { timeoutMs },
+    );
+  }
+
+  lost(): void {
+    this.base = null;
+  }
+
+  /** Ends nothing that others may use: the master goes on. */
+  async close(): Promise<void> {
+    this.relay?.stop();
+    this.relay = null;
+    this.base = null;
+  }
+
+  /** Ends the master, and with it everything over it. */
+  async end(): Promise<void> {
+    await this.close();
+    await runSsh(this.masterArgs("exit"), { timeoutMs: MASTER_MS });
+    fs.rmSync(this.places.forwarded, { force: true });
+  }
+
+  /** Runs a script there. @throws WshError machine_unreachable with what ssh said */
+  async run(script: string, { timeoutMs, input }: { timeoutMs?: number; input?: Bun.BunFile } = {}): Promise<string> {
+    const { program } = this.options;
+    const ms = timeoutMs ?? (program.batch ? LOGIN_MS : ASKED_LOGIN_MS);
+    await this.dropDeadMaster();
+    const args = runArgs(program, this.address, this.places.control, script);
+    const { code, stdout, stderr } = await runSsh(args, { timeoutMs: ms, ...(input === undefined ? {} : { input }) });
+    // 255 is ssh's own failure.
+    if (code === 0 || (code !== 255 && code !== null && said(stdout) !== null)) return stdout;
+    throw this.unreachable(stderr === "" ? `ssh exited with ${code ?? "no code"}` : lastLines(stderr));
+  }
+
+  async *examine(): AsyncIterable<LinkStep> {
+    const { host } = this.address;
+    let stdout: string;
+    try {
+      stdout = await this.run("echo; echo wsh-link-1 here $(uname -s) $(uname -m)");
+    } catch (thrown) {
+      const advice = this.options.program.batch ? `Log in once by hand: ssh ${host}` : `Try: ssh ${host}`;
+      yield { step: "ssh", ok: false, text: WshError.from(thrown).message, advice };
+      return;
+    }
+    const here = said(stdout);
+    if (here === null) {
+      yield { step: "ssh", ok: false, text: `the login shell of ${host} ran no 'sh -c'`, advice: "See its shell." };
+      return;
+    }
+    yield { step: "ssh", ok: true, text: `logged in to ${host} (${here.rest})` };
+    let there: string;
+    try {
+      there = await this.ensure();
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      yield { step: "binary", ok: false, text: error.message, advice: error.hintAt("cli") };
+      return;
+    }
+    yield { step: "binary", ok: true, text: `wsh there listens at ${there}` };
+    await this.forward(there);
+    const isForwarded = await answers(this.places.forwarded);
+    if (isForwarded) yield { step: "socket", ok: true, text: "forwarded" };
+    else {
+      const text = "sshd there forwards no Unix sockets: each request goes through `wsh proxy`";
+      yield { step: "socket", ok: true, text, advice: "Faster with AllowStreamLocalForwarding yes in sshd_config." };
+    }
+    const linger = said(await this.run(LINGER).catch(() => ""));
+    if (linger?.word === "no") {
+      const advice = "There: loginctl enable-linger, or KillUserProcesses=no.";
+      yield { step: "logout", ok: true, text: "systemd may end sessions there when the last login ends", advice };
+    }
+  }
+
+  /** Makes a server run there. @returns the path of its socket */
+  private async ensure(isAgain = false): Promise<string> {
+    const answer = said(await this.run(ensureScript(this.address)));
+    if (answer?.word === "missing") {
+      if (!isAgain && (await this.options.install?.(answer.rest, this)) === true) return this.ensure(true);
+      throw new WshError("machine_unreachable", `there is no wsh on ${this.address.host} (${answer.rest})`, {
+        hint: "`wsh servers add` offers to copy it there; or install it, as ~/.local/bin/wsh or in PATH.",
+      });
+    }
+    const text = answer?.after ?? "";
+    const json = text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1);
+    const ensured = v.safeParse(v.pipe(v.string(), v.parseJson(), EnsuredSchema), json);
+    if (ensured.success) return ensured.output.socket;
+    throw this.unreachable(`its wsh started no server${text.trim() === "" ? "" : `: ${lastLines(text)}`}`);
+  }
+
+  private async forward(there: string): Promise<void> {
+    const { program } = this.options;
+    const { control, forwarded: here } = this.places;
+    // The master thinks that a socket which was deleted is still there.
+    await runSsh(forwardArgs(program, this.address, control, "cancel", { here, there }), { timeoutMs: MASTER_MS });
+    fs.rmSync(here, { force: true });
+    await runSsh(forwardArgs(program, this.address, control, "forward", { here, there }), { timeoutMs: MASTER_MS });
+  }
+
+  private async relayed(): Promise<string> {
+    this.relay?.stop();
+    this.relay = new StdioRelay(this.places.relay, this.options.program, this.address, this.places.control);
+    this.relay.listen();
+    if (await answers(this.places.relay)) return this.places.relay;
+    throw this.unreachable("neither a forwarded socket nor `wsh proxy` there leads to its server");
+  }
+
+  /** Of a master that was killed the socket is left, and ssh would go without one. */
+  private async dropDeadMaster(): Promise<void> {
+    if (!fs.existsSync(this.places.control)) return;
+    const { code } = await runSsh(this.masterArgs("check"), { timeoutMs: MASTER_MS });
+    if (code !== 0) fs.rmSync(this.places.control, { force: true });
+  }
+
+  private masterArgs(action: string): string[] {
+    return masterArgs(this.options.program, this.address, this.places.control, action);
+  }
+
+  private found(socket: string): Base {
+    this.base = baseAt(socket);
+    return this.base;
+  }
+
+  private unreachable(why: string): WshError {
+    return new WshError("machine_unreachable", `${this.address.host}: ${why}`);
+  }
+}
+
+/** Whether systemd ends what is left of a login; says yes or no, or nothing where it does not run. */
+const LINGER =
+  'command -v loginctl >/dev/null 2>&1 || exit 0; l=$(loginctl show-user "$(id -un)" --property=Linger --value 2>/dev/null); ' +
+  'if [ "$l" = no ]; then echo; echo "wsh-link-1 no"; fi';
+
+function baseAt(unix: string): Base {
+  return { url: "http://localhost", unix, headers: {} };
+}
+
+async function answers(unix: string): Promise<boolean> {
+  try {
+    const { ok } = await fetch("http://localhost/link", { unix, signal: AbortSignal.timeout(ANSWER_MS) });
+    return ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Lines of a message that people are shown. */
+const SHOWN_LINES = 3;
+
+function lastLines(text: string): string {
+  return text.trim().split("\n").slice(-SHOWN_LINES).join(" ").slice(0, 400);
+}

@@ -1,0 +1,152 @@
+/**
+ * A session's socket on another machine, over a WebSocket of that machine's gateway. It carries bytes in messages of at
+ * most LINK_CHUNK_BYTES, in both directions only as many as the receiver has permitted (protocol/credit.ts). Paused, it
+ * holds what was under way and permits no more. An end that leaves pings unanswered is taken for gone: a laptop that
+ * slept gets no word of it.
+ */
+import * as v from "valibot";
+import { ReceiveCredit, SendCredit } from "../protocol/credit.ts";
+import { WshError } from "../protocol/errors.ts";
+import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../protocol/machines.ts";
+import type { Carrier, WireEvents } from "../wire/socket.ts";
+
+/** Interval between pings, in ms, and how many of them may stay unanswered. */
+const PING_MS = 5_000;
+const MISSED_PINGS = 2;
+/** Longest time until the other machine has connected to the session's socket, in ms. */
+const OPEN_MS = 10_000;
+
+/** What the way to a gateway needs beside the address. */
+export interface SocketOptions {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly tls?: { readonly ca: string };
+}
+
+/** @throws WshError what the other machine answered; machine_unreachable when it does not */
+export async function openStream(
+  url: string,
+  options: SocketOptions,
+  machine: string,
+  events: WireEvents,
+): Promise<Carrier> {
+  const stream = new LinkStream(new WebSocket(url, { ...options } as never), machine, events);
+  return stream.opened;
+}
+
+class LinkStream implements Carrier {
+  readonly opened: Promise<Carrier>;
+  private readonly opening = Promise.withResolvers<Carrier>();
+  private readonly sending = new SendCredit();
+  private readonly receiving = new ReceiveCredit();
+  /** Arrived while paused. */
+  private held: Uint8Array[] = [];
+  private isPaused = false;
+  private isOpen = false;
+  private isOver = false;
+  private unanswered = 0;
+  private timer: Timer;
+
+  constructor(
+    private readonly socket: WebSocket,
+    private readonly machine: string,
+    private readonly events: WireEvents,
+  ) {
+    this.opened = this.opening.promise;
+    socket.binaryType = "arraybuffer";
+    socket.onmessage = ({ data }) => this.receive(data);
+    socket.onclose = () => this.lost();
+    socket.onerror = () => this.lost();
+    this.timer = setTimeout(() => this.lost(), OPEN_MS);
+  }
+
+  write(bytes: Uint8Array): number {
+    if (this.isOver) return -1;
+    const taken = this.sending.take(bytes.length);
+    for (let at = 0; at < taken; at += LINK_CHUNK_BYTES) {
+      this.socket.send(bytes.slice(at, Math.min(taken, at + LINK_CHUNK_BYTES)));
+    }
+    return taken;
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    for (;;) {
+      const bytes = this.isPaused ? undefined : this.held.shift();
+      if (bytes === undefined) return;
+      this.deliver(bytes);
+    }
+  }
+
+  /** A link stays awake: its pings say whether the other machine is there. */
+  rest(): void {}
+
+  end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    clearTimeout(this.timer);
+    this.held = [];
+    this.socket.close();
+  }
+
+  private receive(data: unknown): void {
+    if (this.isOver) return;
+    this.unanswered = 0;
+    if (typeof data === "string") this.note(data);
+    else if (data instanceof ArrayBuffer) this.arrived(new Uint8Array(data));
+  }
+
+  private arrived(bytes: Uint8Array): void {
+    if (!this.receiving.arrived(bytes.length)) this.lost();
+    else if (this.isPaused || this.held.length > 0) this.held.push(bytes);
+    else this.deliver(bytes);
+  }
+
+  private deliver(bytes: Uint8Array): void {
+    this.events.data(bytes);
+    const credit = this.receiving.used(bytes.length);
+    if (credit > 0) this.tell({ credit });
+  }
+
+  private note(text: string): void {
+    const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), LinkNoteSchema), text);
+    if (!parsed.success) {
+      this.lost();
+      return;
+    }
+    const note = parsed.output;
+    if ("credit" in note) {
+      this.sending.given(note.credit);
+      this.events.drain();
+    } else if ("open" in note) {
+      if (this.isOpen) return;
+      this.isOpen = true;
+      clearTimeout(this.timer);
+      this.timer = setInterval(() => this.ping(), PING_MS);
+      this.opening.resolve(this);
+    } else if ("error" in note) {
+      this.opening.reject(WshError.fromBody(note.error));
+      this.lost();
+    } else if ("ping" in note) this.tell({ pong: note.ping });
+  }
+
+  private ping(): void {
+    if (this.unanswered++ >= MISSED_PINGS) this.lost();
+    else this.tell({ ping: this.unanswered });
+  }
+
+  private tell(note: LinkNote): void {
+    if (!this.isOver) this.socket.send(JSON.stringify(note));
+  }
+
+  private lost(): void {
+    if (this.isOver) return;
+    this.end();
+    // No effect once it has opened.
+    this.opening.reject(new WshError("machine_unreachable", `machine '${this.machine}' does not answer`));
+    if (this.isOpen) this.events.close();
+  }
+}

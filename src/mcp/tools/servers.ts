@@ -1,0 +1,61 @@
+/** Tools on other machines, by the names that agents know from elsewhere. Served where machines are known, or asked for. */
+import * as v from "valibot";
+import { done, tool } from "./tool.ts";
+
+const reads = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true };
+const HostnameField = v.pipe(v.string(), v.description("from wsh_list_servers"));
+
+export const listServers = tool({
+  name: "wsh_list_servers",
+  title: "List machines",
+  description: "This machine and the others, with health and number of sessions.",
+  core: false,
+  access: "observe",
+  annotations: reads,
+  parameters: v.object({}),
+  output: v.array(v.looseObject({})),
+  run: async (_, ask) => ask("servers.list", {}),
+});
+
+export const serverStatus = tool({
+  name: "wsh_server_status",
+  title: "A machine's state",
+  description: "Asks one machine now: health, version, or why it does not answer.",
+  core: false,
+  access: "observe",
+  annotations: reads,
+  parameters: v.object({ hostname: HostnameField }),
+  output: v.looseObject({}),
+  run: async ({ hostname }, ask) => ask("servers.get", { hostname }),
+});
+
+export const addServer = tool({
+  name: "wsh_add_server",
+  title: "Add a machine",
+  description: "Its sessions are then name/session in every tool. Only machines that the person named.",
+  core: false,
+  access: "admin",
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+  parameters: v.object({
+    address: v.pipe(v.string(), v.description("ssh://[user@]host or https://host")),
+    token: v.optional(v.pipe(v.string(), v.description("for https"))),
+    name: v.optional(v.pipe(v.string(), v.description("default: the host's"))),
+  }),
+  output: v.looseObject({}),
+  run: async (machine, ask) => ask("servers.add", machine),
+});
+
+export const removeServer = tool({
+  name: "wsh_remove_server",
+  title: "Forget a machine",
+  description: "What runs there goes on.",
+  core: false,
+  access: "admin",
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  parameters: v.object({ hostname: HostnameField }),
+  output: v.object({ success: v.boolean() }),
+  run: async ({ hostname }, ask) => {
+    await ask("servers.remove", { hostname });
+    return { ...done, status: "removed", hostname };
+  },
+});

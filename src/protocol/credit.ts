@@ -1,0 +1,48 @@
+/**
+ * Flow control of one direction of a link's stream, both ends: the sender never has more bytes under way than the
+ * receiver has permitted, so a reader that stops holds up to LINK_CREDIT_BYTES and no process in between any more.
+ * Pure.
+ */
+import { LINK_CREDIT_BYTES } from "./machines.ts";
+
+/** Bytes taken after which they are given back at once: often enough that the sender never runs dry. */
+const GIVE_BACK_BYTES = LINK_CREDIT_BYTES / 4;
+
+/** What the sender may still send. */
+export class SendCredit {
+  private left = LINK_CREDIT_BYTES;
+
+  /** How many of these bytes may go now; they count as sent. */
+  take(wanted: number): number {
+    const taken = Math.min(wanted, this.left);
+    this.left -= taken;
+    return taken;
+  }
+
+  /** The receiver permits more; it never permits more than a whole credit at once. */
+  given(bytes: number): void {
+    this.left = Math.min(LINK_CREDIT_BYTES, this.left + bytes);
+  }
+}
+
+/** What the receiver has taken and not given back. */
+export class ReceiveCredit {
+  private taken = 0;
+  private outstanding = LINK_CREDIT_BYTES;
+
+  /** @returns whether the sender was permitted to send as much */
+  arrived(bytes: number): boolean {
+    this.outstanding -= bytes;
+    return this.outstanding >= 0;
+  }
+
+  /** @returns the credit to send now; 0: none yet */
+  used(bytes: number): number {
+    this.taken += bytes;
+    if (this.taken < GIVE_BACK_BYTES) return 0;
+    const given = this.taken;
+    this.taken = 0;
+    this.outstanding += given;
+    return given;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Other machines: how they are addressed, how they are listed, and what two gateways say to each other over a link
+ * (docs/machines.md). Pure.
+ */
+import * as v from "valibot";
+import { WshError } from "./errors.ts";
+import { checkInstanceName, checkMachineName } from "./names.ts";
+
+/** A machine reached by ssh: what `ssh` is told, and the instance of wsh there. */
+export interface SshAddress {
+  readonly kind: "ssh";
+  readonly user: string | null;
+  readonly host: string;
+  readonly port: number | null;
+  /** Null: the instance that is the default there. */
+  readonly instance: string | null;
+}
+
+/** A machine whose server listens on TCP. */
+export interface HttpAddress {
+  readonly kind: "http";
+  /** Without a slash at the end. */
+  readonly url: string;
+  readonly host: string;
+}
+
+export type Address = SshAddress | HttpAddress;
+
+/** Neither may begin with `-`, which ssh would read as an option; ssh's own config resolves the rest. */
+const userPattern = /^[A-Za-z0-9_.][A-Za-z0-9_.@+-]{0,63}$/;
+const hostPattern = /^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,252}$/;
+const ipv6Pattern = /^\[[0-9A-Fa-f:.]+(%[A-Za-z0-9_.-]+)?\]$/;
+const sshPattern = /^ssh:\/\/(?:([^@/?#]*)@)?(\[[^\]]*\]|[^:/?#]*)(?::([0-9]{1,5}))?\/?(?:\?instance=([^&#]*))?$/;
+
+/**
+ * Reads `ssh://[user@]host[:port][?instance=NAME]`, `https://host[:port][/prefix]`, or `http://` of this machine alone:
+ * a token must not cross a network in the clear.
+ * @throws WshError invalid_address, invalid_instance_name
+ */
+export function parseAddress(text: string): Address {
+  if (text.startsWith("ssh://")) return sshAddress(text);
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) throw bad(text, "is no address");
+  if (url.username !== "" || url.password !== "") throw bad(text, "has a password in it", "Give the token beside it.");
+  if (url.search !== "" || url.hash !== "") throw bad(text, "has more than a host, a port and a path");
+  const isOwn = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname);
+  if (url.protocol === "http:" && !isOwn) throw bad(text, "is not encrypted", "Use https://, or ssh://.");
+  return { kind: "http", url: text.replace(/\/+$/, ""), host: url.hostname };
+}
+
+function sshAddress(text: string): SshAddress {
+  const [all, user, host = "", port, instance] = sshPattern.exec(text) ?? [];
+  if (all === undefined) throw bad(text, "is not ssh://[user@]host[:port]");
+  if (user !== undefined && !userPattern.test(user)) throw bad(text, "has a user that ssh could misread");
+  if (!hostPattern.test(host) && !ipv6Pattern.test(host)) throw bad(text, "has a host that ssh could misread");
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65_535)) throw bad(text, "has no possible port");
+  return {
+    kind: "ssh",
+    user: user ?? null,
+    host: host.replace(/^\[|\]$/g, ""),
+    port: port === undefined ? null : Number(port),
+    instance: instance === undefined ? null : checkInstanceName(instance),
+  };
+}
+
+/** The name that a machine gets from its address where none is given: the first part of the host's name. */
+export function nameFrom({ host }: Address): string {
+  const isNumeric = /^[0-9.]+$/.test(host) || host.includes(":");
+  const name = isNumeric ? host.replace(/[^0-9A-Za-z]+/g, "-").replace(/^-|-$/g, "") : (host.split(".")[0] ?? host);
+  return checkMachineName(name);
+}
+
+/** Whether a text is an address and not a machine's name. */
+export function isAddress(text: string): boolean {
+  return /^(ssh|https?):\/\//.test(text);
+}
+
+function bad(text: string, why: string, hint?: string): WshError {
+  const shown = JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
+  return new WshError("invalid_address", `${shown} ${why}`, hint === undefined ? {} : { hint });
+}
+
+/** What every server calls itself, so that no other machine has the name. */
+export const localMachine = "local";
+
+/** Whether a machine answers: its link's state. `version`: it speaks another protocol; `rejected`: it refuses us. */
+export const machineHealths = [
+  "connecting",
+  "healthy",
+  "stale",
+  "unreachable",
+  "unavailable",
+  "conflict",
+  "rejected",
+  "version",
+] as const;
+export type MachineHealth = (typeof machineHealths)[number];
+
+/** A server as `/servers` lists it: the one that is asked, and those that it reaches. */
+export const ServerEntrySchema = v.object({
+  hostname: v.pipe(v.string(), v.description("its name in machine/target")),
+  address: v.pipe(v.string(), v.description("'local': the server that answers; else where it is reached")),
+  health: v.pipe(v.picklist(machineHealths), v.description("whether it answers; connecting: not asked yet")),
+  role: v.pipe(v.picklist(["member", "remote"]), v.description("remote: another machine")),
+  sessions: v.pipe(v.number(), v.description("running ones, as last known")),
+  server_id: v.pipe(v.string(), v.description("new at each start; empty while not known")),
+  version: v.optional(v.string()),
+  error: v.optional(v.pipe(v.string(), v.description("why it does not answer"))),
+  as_of: v.optional(v.pipe(v.number(), v.description("Unix time in ms of its last answer"))),
+});
+export type ServerEntry = v.InferOutput<typeof ServerEntrySchema>;
+
+/** One operation, asked of another machine's gateway. */
+export const LinkCallSchema = v.object({
+  op: v.pipe(v.string(), v.maxLength(64)),
+  session: v.optional(v.pipe(v.string(), v.maxLength(256))),
+  input: v.optional(v.unknown()),
+  caller: v.object({
+    kind: v.picklist(["http", "ws", "mcp", "cli"]),
+    id: v.pipe(v.string(), v.maxLength(256)),
+    name: v.optional(v.pipe(v.string(), v.maxLength(256))),
+  }),
+});
+export type LinkCall = v.InferOutput<typeof LinkCallSchema>;
+
+/** What the gateway of a machine says of itself. */
+export const LinkHelloSchema = v.looseObject({
+  /** PROTOCOL_VERSION there. */
+  wsh: v.number(),
+  version: v.string(),
+  server_id: v.string(),
+  hostname: v.string(),
+});
+export type LinkHello = v.InferOutput<typeof LinkHelloSchema>;
+
+/**
+ * What travels beside the bytes of a session's socket over a link, as text: `credit` permits that many more bytes to
+ * the other end, `open` says that the socket is connected, `error` why it is not, `ping` asks whether the other end is
+ * there. Binary messages are the socket's bytes.
+ */
+export const LinkNoteSchema = v.union([
+  v.object({ credit: v.pipe(v.number(), v.integer(), v.minValue(1)) }),
+  v.object({ open: v.literal(true) }),
+  v.object({ error: v.looseObject({ code: v.string(), message: v.string() }) }),
+  v.object({ ping: v.number() }),
+  v.object({ pong: v.number() }),
+]);
+export type LinkNote = v.InferOutput<typeof LinkNoteSchema>;
+
+/**
+ * Bytes that an end may send before the other has taken any: a session process paints a viewer that is further behind
+ * than this, so more would only be stale.
+ */
+export const LINK_CREDIT_BYTES = 256 * 1024;
+/** Largest binary message over a link, in bytes: keys do not wait behind a large one. */
+export const LINK_CHUNK_BYTES = 32 * 1024;

@@ -1,0 +1,86 @@
+/**
+ * Calls that concern another machine: found by the target (`m1/dev`), by `server`, or by the caller's own choice, and
+ * asked there over its link. Answers name sessions as this machine's callers must. A bare name never comes here.
+ */
+import { addressedAnswer } from "../../machines/addressed.ts";
+import type { Machines } from "../../machines/machines.ts";
+import type { CallContext } from "../../operations/call.ts";
+import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { isAddress, localMachine } from "../../protocol/machines.ts";
+import { parsePlace } from "../../protocol/names.ts";
+
+type Context = CallContext & { readonly session?: string };
+
+/** Operations that name the machine in `server`, and those whose name may be `m1/dev`. */
+const byServer: ReadonlySet<string> = new Set(["sessions.list", "sessions.create"]);
+/** Of this server alone, whoever is named. */
+const own: ReadonlySet<string> = new Set([
+  "servers.list",
+  "servers.get",
+  "servers.add",
+  "servers.remove",
+  "servers.reload",
+]);
+
+export class FarCalls {
+  constructor(
+    private readonly machines: Machines,
+    /** This server's name, which means itself. */
+    private readonly hostname: string,
+  ) {}
+
+  /** The machine that a call concerns; null: this one. @throws WshError invalid_request when two are named */
+  machineOf(name: OperationName, input: unknown, { session, machine }: Context): string | null {
+    if (own.has(name)) return null;
+    const fields: Readonly<Record<string, unknown>> = typeof input === "object" && input !== null ? { ...input } : {};
+    const field = byServer.has(name) && typeof fields.server === "string" ? fields.server : undefined;
+    const given = field === undefined || field === localMachine ? (machine ?? field) : field;
+    const place = session ?? (name === "sessions.create" && typeof fields.name === "string" ? fields.name : "");
+    const named = parsePlace(place).machine;
+    if (named !== null && given !== undefined && named !== given) {
+      throw new WshError("invalid_request", `'${place}' is on '${named}', and the server named is '${given}'`);
+    }
+    const wanted = named ?? given ?? null;
+    if (wanted === null || wanted === this.hostname || wanted === localMachine) return null;
+    // Whoever may only call operations must not make this machine log in anywhere.
+    if (isAddress(wanted)) throw new WshError("machine_not_found", `no machine '${wanted}': add it first`);
+    return wanted;
+  }
+
+  /** @throws WshError machine_not_found and those of the link and the operation */
+  async call<N extends OperationName>(
+    machine: string,
+    name: N,
+    input: OperationInput<N>,
+    { session, caller, signal }: Context,
+  ): Promise<OperationOutput<N>> {
+    const link = this.linkTo(machine, name);
+    const target = session === undefined ? {} : { session: parsePlace(session).target };
+    const answer = await link.call(name, inputThere(name, input) as OperationInput<N>, { ...target, caller, signal });
+    return addressedAnswer(machine, name, answer) as OperationOutput<N>;
+  }
+
+  private linkTo(machine: string, name: OperationName) {
+    try {
+      return this.machines.link(machine);
+    } catch (thrown) {
+      const error = WshError.from(thrown);
+      if (error.code !== "machine_not_found" || !byServer.has(name)) throw error;
+      // The name of this error where `server` is a parameter of its own.
+      throw new WshError("server_not_found", `no server '${machine}'; this is '${this.hostname}'`);
+    }
+  }
+}
+
+/** The input without what named the machine. */
+function inputThere(name: OperationName, input: unknown): unknown {
+  if (!byServer.has(name) || typeof input !== "object" || input === null) return input;
+  const { server: _, ...given } = { server: undefined, ...input };
+  // Of that machine alone: those that it reaches itself are not ours to name.
+  const rest = { ...given, server: localMachine };
+  if (name !== "sessions.create" || !("name" in rest) || typeof rest.name !== "string") return rest;
+  const { name: place, ...unnamed } = rest;
+  const { target } = parsePlace(place);
+  return target === "" ? unnamed : { ...unnamed, name: target };
+}

@@ -1,0 +1,246 @@
+/**
+ * The far end of a link's stream: a WebSocket of another machine's gateway or client, connected to the socket of one of
+ * our session processes. The session process trusts whoever connects to it, so what comes from there is read message by
+ * message: the access is the one that admitted the connection, the caller is named by us, and nothing of the other
+ * machine's own (terminals, sockets, agents of ssh) passes, which could coincide with something here. What goes back is
+ * passed on unread. Neither direction holds more than a credit (protocol/credit.ts).
+ */
+import * as v from "valibot";
+import { requireAccess } from "../../operations/call.ts";
+import { findOperation } from "../../operations/table.ts";
+import { type Access, accessCovers } from "../../protocol/caller.ts";
+import { type Request, RequestSchema } from "../../protocol/control.ts";
+import { ReceiveCredit, SendCredit } from "../../protocol/credit.ts";
+import { WshError } from "../../protocol/errors.ts";
+import { LINK_CHUNK_BYTES, type LinkNote, LinkNoteSchema } from "../../protocol/machines.ts";
+import {
+  encodeJsonMessage,
+  encodeMessage,
+  type Message,
+  MessageDecoder,
+  messageJson,
+  messageTypes,
+} from "../../protocol/messages.ts";
+import { Outbox } from "../../wire/outbox.ts";
+import { Wire } from "../../wire/socket.ts";
+import { closeCodes, type WebSocketEndpoint, type WebSocketPeer } from "../websocket/websockets.ts";
+
+/** What a stream may ask of a session process besides operations, by the access it takes. */
+const streamRequests: Readonly<Record<string, Access>> = {
+  "host.ping": "observe",
+  "host.resolve": "observe",
+  "host.attach": "observe",
+  "host.client": "observe",
+  "host.subscribe": "observe",
+  "host.follow": "observe",
+  "host.raw": "observe",
+  "host.window": "observe",
+  "host.written": "observe",
+  "host.release": "observe",
+  "host.give_back": "observe",
+  "host.colors": "observe",
+  "host.help": "observe",
+  "host.look": "observe",
+  "host.command": "operate",
+};
+
+/** Fields of host.attach that name something of the other machine. */
+const ownFields = ["terminal", "around", "environment"] as const;
+
+export interface RelayOptions {
+  /** Path of the session process's socket. */
+  readonly socket: string;
+  readonly access: Access;
+  /** The caller's id begins with this: nobody else's does. */
+  readonly id: string;
+  /** The session is the only one that the caller may use. */
+  readonly isOnly: boolean;
+  /** Called once. */
+  readonly closed: () => void;
+}
+
+const AttachFieldsSchema = v.looseObject({ outer: v.optional(v.string()) });
+
+export class SessionRelay implements WebSocketEndpoint {
+  private socket: WebSocketPeer | null = null;
+  private wire: Wire | null = null;
+  private readonly up: Outbox;
+  private readonly decoder = new MessageDecoder();
+  private readonly sending = new SendCredit();
+  private readonly receiving = new ReceiveCredit();
+  /** Of the session process, for which there is no credit. */
+  private waiting: Uint8Array[] = [];
+  /** From the other machine, not yet taken by the session process. */
+  private untaken = 0;
+  private isOver = false;
+
+  constructor(private readonly options: RelayOptions) {
+    this.up = new Outbox((bytes) => this.wire?.write(bytes) ?? -1);
+  }
+
+  open(socket: WebSocketPeer): void {
+    this.socket = socket;
+    void this.connect();
+  }
+
+  message(data: string | Uint8Array): void {
+    if (this.isOver) return;
+    try {
+      if (typeof data === "string") this.note(v.parse(v.pipe(v.string(), v.parseJson(), LinkNoteSchema), data));
+      else this.received(data);
+    } catch (thrown) {
+      this.refuse(WshError.from(thrown));
+    }
+  }
+
+  drain(): void {}
+
+  close(): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.wire?.end();
+    this.up.clear();
+    this.waiting = [];
+    this.options.closed();
+  }
+
+  private async connect(): Promise<void> {
+    try {
+      const wire = await Wire.connect(this.options.socket, {
+        data: (bytes) => this.fromSession(bytes),
+        drain: () => this.taken(),
+        close: () => this.ended(),
+      });
+      this.wire = wire;
+      if (this.isOver) wire.end();
+      else this.tell({ open: true });
+    } catch {
+      this.refuse(new WshError("session_not_found", "the session has no process any more"));
+    }
+  }
+
+  /** The session process has ended the connection: what it sent last goes first. */
+  private ended(): void {
+    this.wire = null;
+    if (this.waiting.length === 0) this.socket?.close(closeCodes.normal, "session ended");
+  }
+
+  private refuse(error: WshError): void {
+    this.tell({ error: error.toBody() });
+    this.socket?.close(closeCodes.trouble, error.code);
+  }
+
+  private note(note: LinkNote): void {
+    if ("ping" in note) this.tell({ pong: note.ping });
+    else if ("credit" in note) {
+      this.sending.given(note.credit);
+      const { waiting } = this;
+      this.waiting = [];
+      for (const bytes of waiting) this.send(bytes);
+      if (this.waiting.length > 0) return;
+      if (this.wire === null) this.socket?.close(closeCodes.normal, "session ended");
+      else this.wire.resume();
+    }
+  }
+
+  private received(data: Uint8Array): void {
+    if (this.wire === null) throw new WshError("invalid_request", "the session's socket is not connected yet");
+    if (!this.receiving.arrived(data.length)) throw new WshError("invalid_request", "more bytes than were permitted");
+    for (const message of this.decoder.push(data)) {
+      const passed = this.passed(message);
+      if (passed !== null) this.up.write(passed);
+    }
+    this.untaken += data.length;
+    if (this.up.pending === 0) this.given();
+  }
+
+  private taken(): void {
+    if (this.up.drain()) this.given();
+  }
+
+  private given(): void {
+    const credit = this.receiving.used(this.untaken);
+    this.untaken = 0;
+    if (credit > 0) this.tell({ credit });
+  }
+
+  /** The message as the session process gets it; null: it gets none. @throws WshError invalid_request */
+  private passed({ type, payload }: Message): Uint8Array | null {
+    if (type === messageTypes.hello) {
+      const { role, ...hello } = v.parse(v.looseObject({ role: v.string() }), messageJson({ type, payload }));
+      // A server or a layout process of this instance is trusted with more.
+      return encodeJsonMessage(type, { ...hello, role: role === "attach" ? "attach" : "cli" });
+    }
+    if (type === messageTypes.request) return this.request(v.parse(RequestSchema, messageJson({ type, payload })));
+    const isInput = type === messageTypes.input || type === messageTypes.resize;
+    if (isInput && !accessCovers(this.options.access, "operate")) return null;
+    return encodeMessage(type, payload);
+  }
+
+  private request(request: Request): Uint8Array | null {
+    const { access, id } = this.options;
+    try {
+      this.requireAllowed(request);
+    } catch (thrown) {
+      this.send(encodeJsonMessage(messageTypes.response, { id: request.id, error: WshError.from(thrown).toBody() }));
+      return null;
+    }
+    const caller = { ...request.caller, id: `${id}:${request.caller.id}`, connected: true };
+    const input = this.inputOf(request);
+    return encodeJsonMessage(messageTypes.request, { ...request, input, caller, access });
+  }
+
+  /** @throws WshError access_denied, unknown_method */
+  private requireAllowed({ op, input }: Request): void {
+    const { access, isOnly } = this.options;
+    const needed = streamRequests[op];
+    if (needed !== undefined) {
+      if (accessCovers(access, needed)) return;
+      throw new WshError("access_denied", `'${op}' takes the access '${needed}'; this caller has '${access}'`);
+    }
+    const operation = findOperation(op);
+    if (operation === undefined || operation.scope === "server") {
+      throw new WshError("unknown_method", `'${op}' is nothing that another machine asks of a session`);
+    }
+    requireAccess(operation, access);
+    const renames = op === "session.update" && typeof input === "object" && input !== null && "name" in input;
+    if (isOnly && (renames || operation.scope === "layout")) {
+      throw new WshError("access_denied", `'${op}' concerns more than the only session of this token`);
+    }
+  }
+
+  private inputOf({ op, input }: Request): unknown {
+    if (op !== "host.attach" && op !== "host.raw") return input;
+    const { access, id } = this.options;
+    const readOnly = accessCovers(access, "operate") ? {} : { read_only: true };
+    if (op === "host.raw") return { ...v.parse(v.looseObject({}), input), ...readOnly };
+    const attach: Record<string, unknown> = { ...v.parse(AttachFieldsSchema, input), ...readOnly };
+    for (const field of ownFields) delete attach[field];
+    // Another machine's terminals are told apart from ours.
+    if (typeof attach.outer === "string") attach.outer = `${id.split("#")[0]} ${attach.outer}`.slice(0, 256);
+    return attach;
+  }
+
+  private fromSession(bytes: Uint8Array): void {
+    this.send(new Uint8Array(bytes));
+  }
+
+  /** Sends what the credit permits; the session process is read again when there is more of it. */
+  private send(bytes: Uint8Array): void {
+    if (this.waiting.length > 0) {
+      this.waiting.push(bytes);
+      return;
+    }
+    const taken = this.sending.take(bytes.length);
+    for (let at = 0; at < taken; at += LINK_CHUNK_BYTES) {
+      this.socket?.sendBinary(bytes.subarray(at, Math.min(taken, at + LINK_CHUNK_BYTES)));
+    }
+    if (taken === bytes.length) return;
+    this.waiting.push(bytes.subarray(taken));
+    this.wire?.pause();
+  }
+
+  private tell(note: LinkNote): void {
+    if (!this.isOver) this.socket?.send(JSON.stringify(note));
+  }
+}

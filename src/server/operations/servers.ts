@@ -1,0 +1,64 @@
+/** Operations on the servers that this one reaches: itself, and the machines that were added. */
+import type { Machines } from "../../machines/machines.ts";
+import type { OperationOutput } from "../../operations/table.ts";
+import { VERSION } from "../../protocol/version.ts";
+import type { Hosts } from "../hosts/session-hosts.ts";
+import type { FarSessions } from "../machines/far-sessions.ts";
+import type { ServerHandlers } from "./dispatch.ts";
+import { requireOwnServer, type ServerState } from "./server-state.ts";
+
+/** Other machines, as handlers use them. */
+export interface FarMachines {
+  readonly machines: Machines;
+  readonly sessions: FarSessions;
+}
+
+type ServersOperation = "servers.list" | "servers.get" | "servers.add" | "servers.remove" | "servers.reload";
+
+export function serversHandlers(
+  hosts: Hosts,
+  state: ServerState,
+  { machines, sessions }: FarMachines,
+): Pick<ServerHandlers, ServersOperation> {
+  return {
+    "servers.list": async (_, { only, caller }) => {
+      const own = ownEntry(hosts, state, only);
+      return only === undefined ? [await own, ...(await sessions.entries(caller))] : [await own];
+    },
+    "servers.get": async ({ hostname }, { only, caller }) => {
+      if (hostname === state.hostname) return ownEntry(hosts, state, only);
+      if (only !== undefined || !machines.all.some(({ name }) => name === hostname)) {
+        requireOwnServer(state, hostname);
+      }
+      return sessions.first(hostname, caller);
+    },
+    "servers.add": async (machine, { caller }) => {
+      const { machine: name } = await machines.add(machine, state.hostname);
+      return sessions.first(name, caller);
+    },
+    "servers.remove": async ({ hostname }) => {
+      await machines.remove(hostname);
+      return {};
+    },
+    "servers.reload": async (_, { caller }) => {
+      await machines.reload();
+      return sessions.entries(caller);
+    },
+  };
+}
+
+async function ownEntry(
+  hosts: Hosts,
+  state: ServerState,
+  only: string | undefined,
+): Promise<OperationOutput<"servers.get">> {
+  const { hostname, serverId } = state;
+  const own = { hostname, address: "local", health: "healthy", role: "member" } as const;
+  return { ...own, sessions: await runningCount(hosts, only), server_id: serverId, version: VERSION };
+}
+
+/** Running sessions that the caller may see, including those that another process has just started. */
+export async function runningCount(hosts: Hosts, only: string | undefined): Promise<number> {
+  const all = await hosts.present();
+  return all.filter(({ info }) => info.running && (only === undefined || info.id === only)).length;
+}

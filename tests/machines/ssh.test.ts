@@ -1,0 +1,199 @@
+/** Sessions of another machine over ssh: a real sshd on the loopback interface, two instances of wsh as two machines. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import fs from "node:fs";
+import { join } from "node:path";
+import { testWith } from "../support/programs.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { TwoMachines } from "../support/two-machines.ts";
+import { until } from "../support/until.ts";
+
+setDefaultTimeout(120_000);
+const withSsh = testWith("sshd", "ssh", "ssh-keygen");
+
+withSsh("a machine is added, and its sessions are used by machine/session as those here are", async () => {
+  await using machines = await (await TwoMachines.start()).add();
+  const { near, far } = machines;
+  await near.session("dev");
+  expect(await near.ok("new", "m1/dev", "--tag", "gpu")).toBe("m1/dev\n");
+
+  const here = await near.run("exec", "dev", "--", "echo $XDG_RUNTIME_DIR");
+  expect(here.stdout).toBe(`${near.env.XDG_RUNTIME_DIR}\n`);
+  const there = await near.run("exec", "m1/dev", "--", "echo $XDG_RUNTIME_DIR; sh -c 'exit 3'");
+  expect(there).toMatchObject({ code: 3, stdout: `${far.env.XDG_RUNTIME_DIR}\n` });
+  expect((await near.run("exec", "m1/dev", "--", "seq 200000 | md5sum")).stdout).toBe(
+    (await near.run("exec", "dev", "--", "seq 200000 | md5sum")).stdout,
+  );
+  await near.ok("send", "m1/dev", "--enter", "echo 'typed there'");
+  await near.shows("m1/dev", /^typed there$/m);
+  expect(await near.ok("wait", "m1/dev", "prompt")).toBe("prompt\n");
+
+  expect((await near.list()).map(({ name }) => name)).toEqual(["dev"]);
+  const all = await near.list("--all-machines");
+  expect(all.map(({ name, server }) => [name, server === "m1"])).toEqual([
+    ["dev", false],
+    ["m1/dev", true],
+  ]);
+  expect(all[1]).toMatchObject({ id: "m1/@s1", pane_id: "m1/@1", tags: ["gpu"] });
+  expect((await near.list("--server", "m1")).map(({ name }) => name)).toEqual(["m1/dev"]);
+
+  const split = (await near.ok("split", "m1/dev", "--", "sleep 1000")).trim();
+  expect(split).toMatch(/^m1\/@\d+$/);
+  expect(await near.ok("status", split)).toContain("sleep");
+  await near.ok("kill", "m1/dev");
+  expect(await far.list()).toEqual([]);
+  expect((await near.list()).map(({ name }) => name)).toEqual(["dev"]);
+
+  expect(JSON.parse(await near.ok("servers", "--json"))).toEqual([
+    expect.objectContaining({ hostname: "m1", address: "ssh://m1", health: "healthy", sessions: 0 }),
+  ]);
+  await near.ok("servers", "remove", "m1");
+  expect((await near.run("exec", "m1/dev", "--", "true")).stderr).toContain("no machine 'm1'");
+});
+
+withSsh("attach is carried on after the way was lost, and shows the screen as it is", async () => {
+  await using machines = await (await TwoMachines.start()).add();
+  const { near, far, sshd } = machines;
+  await near.ok("new", "m1/dev");
+  await using person = await EmulatorTerminal.attach(near, "m1/dev");
+  person.type("echo one; stty size\r");
+  await person.sees(/^one\n24 80$/m);
+
+  machines.killMaster();
+  await until("the terminal to be attached again", async () => (await far.list())[0]?.attached === 1);
+  person.type("echo two\r");
+  await person.sees(/^two$/m);
+
+  await sshd.stop();
+  if (machines.masterPid() !== null) machines.killMaster();
+  await person.sees(/m1 unreachable, \d+ s/);
+  person.type("echo dropped\r");
+  await far.ok("send", "dev", "--enter", "echo meanwhile");
+  expect((await near.run("exec", "m1/dev", "--", "true")).stderr).toContain("m1: ssh: connect to host");
+  await sshd.again();
+  const back = await person.sees(/^meanwhile$/m);
+  expect(back).not.toContain("unreachable");
+  expect(back).not.toContain("dropped");
+  person.type("\x1c\x1c");
+  expect(await person.exited).toBe(0);
+  expect(await person.text()).toContain("[detached from session 'm1/dev']");
+});
+
+withSsh("ssh://host/session needs nothing to be added", async () => {
+  await using machines = await TwoMachines.start();
+  const { near, far } = machines;
+  await far.session("dev");
+  await using person = await EmulatorTerminal.attach(near, "ssh://m1/dev");
+  person.type("echo here; exit 4\r");
+  expect(await person.exited).toBe(4);
+  expect(await near.ok("servers")).toContain("No other machines");
+});
+
+describe("what is in the way on the far machine", () => {
+  withSsh("startup files that print", async () => {
+    await using machines = await TwoMachines.start({
+      bashrc: "echo noise; printf '{\"socket\":\"/tmp/wrong\"}'; printf 'no end of line'\n",
+    });
+    await machines.add();
+    await machines.near.ok("new", "m1/dev");
+    expect((await machines.near.run("exec", "m1/dev", "--", "echo ok")).stdout).toContain("ok\n");
+  });
+
+  withSsh("an sshd that forwards no Unix sockets: wsh proxy carries it all", async () => {
+    await using machines = await TwoMachines.start({
+      sshd: ["AllowStreamLocalForwarding no"],
+      bashrc: "echo noise\n",
+    });
+    const { near } = await machines.add();
+    await near.ok("new", "m1/dev");
+    expect((await near.run("exec", "m1/dev", "--", "seq 100000 | tail -1")).stdout).toBe("100000\n");
+    await using person = await EmulatorTerminal.attach(near, "m1/dev");
+    person.type("echo by-proxy\r");
+    await person.sees(/^by-proxy$/m);
+    const findings = JSON.parse((await near.run("doctor", "m1", "--json")).stdout);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ subject: "socket", state: "note", text: expect.stringContaining("wsh proxy") }),
+    );
+  });
+
+  withSsh("no wsh: said, and nothing is copied where nobody can be asked", async () => {
+    await using machines = await TwoMachines.start({ bare: true });
+    const { near, far } = machines;
+    const added = await near.run("servers", "add", "ssh://m1");
+    expect(added.code).toBe(1);
+    expect(added.stderr).toContain("there is no wsh on m1 (");
+    const home = far.env.HOME ?? "";
+    expect(fs.existsSync(join(home, ".local"))).toBe(false);
+    const findings = JSON.parse((await near.run("doctor", "m1", "--json")).stdout);
+    expect(findings.map(({ subject, state }: Record<string, string>) => [subject, state])).toEqual([
+      ["ssh", "ok"],
+      ["binary", "wrong"],
+    ]);
+  });
+
+  withSsh("a master that was killed leaves its socket, which is in nobody's way", async () => {
+    await using machines = await (await TwoMachines.start()).add();
+    const { near } = machines;
+    await near.ok("new", "m1/dev");
+    for (let round = 0; round < 2; round++) {
+      machines.killMaster();
+      expect((await near.run("exec", "m1/dev", "--", "echo again")).stdout).toBe("again\n");
+    }
+  });
+
+  withSsh("its server was killed: the next command starts one, and the session is the same", async () => {
+    await using machines = await (await TwoMachines.start()).add();
+    const { near, far } = machines;
+    await near.ok("new", "m1/dev");
+    await near.ok("exec", "m1/dev", "--", "x=kept");
+    await far.killServer();
+    expect((await near.run("exec", "m1/dev", "--", "echo $x")).stdout).toBe("kept\n");
+  });
+});
+
+withSsh("a machine that does not answer keeps its sessions in the list, as they were", async () => {
+  await using machines = await (await TwoMachines.start()).add();
+  const { near, sshd } = machines;
+  await near.ok("new", "m1/dev");
+  await near.server();
+  await near.ok("list", "--all-machines");
+  const listed = async () => (await (await near.fetch("/sessions")).json()) as Record<string, unknown>[];
+  expect(await listed()).toEqual([expect.objectContaining({ name: "m1/dev", state: "prompt", server: "m1" })]);
+  await sshd.stop();
+  if (machines.masterPid() !== null) machines.killMaster();
+  const lost = await until("the machine to be lost", async () => {
+    const [session] = await listed();
+    return session?.as_of === undefined ? null : session;
+  });
+  expect(lost).toMatchObject({ name: "m1/dev", state: "unresponsive" });
+  const { code, stdout, stderr } = await near.run("list", "--all-machines");
+  expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringContaining("unreachable: seen") });
+  expect(stderr).toContain("machine 'm1' does not answer");
+  const servers = (await (await near.fetch("/servers")).json()) as Record<string, unknown>[];
+  expect(servers[1]).toMatchObject({ hostname: "m1", health: "unreachable" });
+  const refused = await near.fetch("/sessions/m1%2Fdev/input", { method: "POST", body: "echo late\n" });
+  expect({ status: refused.status, body: await refused.json() }).toMatchObject({
+    status: 503,
+    body: { error: { code: "machine_unreachable" } },
+  });
+  await sshd.again();
+  await until("the machine to be back", async () => (await listed())[0]?.state === "prompt");
+  expect(await near.ok("screen", "m1/dev")).not.toContain("late");
+});
+
+test.each([
+  "ssh://-oProxyCommand=touch%20x",
+  "ssh://-oProxyCommand=touch@host",
+  "ssh://a b@host",
+  "ssh://host/-x?y",
+  "ssh://user:secret@host",
+  "http://example.org",
+  "https://user:secret@example.org",
+  "ftp://host",
+  "host",
+])("%j is no address", async (address) => {
+  await using near = new (await import("../support/wsh.ts")).Wsh();
+  const { code, stderr } = await near.run("servers", "add", address);
+  expect(code).toBe(1);
+  expect(stderr).toContain("wsh: ");
+  expect(await near.ok("servers", "list")).toContain("No other machines");
+});

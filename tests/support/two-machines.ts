@@ -1,0 +1,77 @@
+/**
+ * Two machines on one: an instance of wsh here, and one that is reached by ssh alone. The second has directories, a home
+ * and a PATH of its own, which its sshd gives to every login.
+ */
+import fs from "node:fs";
+import { join } from "node:path";
+import { Sshd } from "./sshd.ts";
+import { Wsh, type WshOptions } from "./wsh.ts";
+import { program } from "./wsh-program.ts";
+
+export interface MachinesSetup {
+  /** Further lines of the far machine's sshd_config. */
+  readonly sshd?: readonly string[];
+  /** Text of the far machine's ~/.bashrc, which a login by ssh reads. */
+  readonly bashrc?: string;
+  /** There is no wsh on the far machine. */
+  readonly bare?: boolean;
+  readonly near?: WshOptions;
+}
+
+export class TwoMachines implements AsyncDisposable {
+  private constructor(
+    readonly near: Wsh,
+    readonly far: Wsh,
+    readonly sshd: Sshd,
+  ) {}
+
+  /** The far machine is `m1`, and is added unless told. */
+  static async start({ sshd = [], bashrc, bare = false, near = {} }: MachinesSetup = {}): Promise<TwoMachines> {
+    const far = new Wsh();
+    const bin = join(far.dir, "bin");
+    fs.mkdirSync(bin);
+    if (!bare) fs.writeFileSync(join(bin, "wsh"), `#!/bin/sh\nexec ${program.join(" ")} "$@"\n`, { mode: 0o755 });
+    if (bashrc !== undefined) fs.appendFileSync(join(far.env.HOME ?? "", ".bashrc"), bashrc);
+    const { PATH, ...env } = far.env;
+    // Nothing that the tester has installed is found there.
+    const own = { ...env, PATH: `${bin}:/usr/bin:/bin` };
+    const set = Object.entries(own).map(([name, value]) => `${name}=${value}`);
+    const server = await Sshd.start([`SetEnv ${set.join(" ")}`, ...sshd]);
+    const ssh = `ssh -F ${server.clientConfig("m1")}`;
+    const here = new Wsh({ ...near, env: { WSH_SSH_COMMAND: ssh, ...near.env } });
+    return new TwoMachines(here, far, server);
+  }
+
+  /** Adds the far machine. */
+  async add(): Promise<this> {
+    await this.near.ok("servers", "add", "ssh://m1");
+    return this;
+  }
+
+  /** The process of the near machine's ssh master, which hides its environment; null while there is none. */
+  masterPid(): number | null {
+    const dir = join(this.near.instance.runtimeDir, "ssh");
+    for (const name of fs.existsSync(dir) ? fs.readdirSync(dir) : []) {
+      if (!name.endsWith(".c")) continue;
+      const control = `ControlPath=${join(dir, name)}`;
+      const { stderr } = Bun.spawnSync(["ssh", "-F", "none", "-o", control, "-O", "check", "m1"]);
+      const pid = /pid=(\d+)/.exec(stderr.toString())?.[1];
+      if (pid !== undefined) return Number(pid);
+    }
+    return null;
+  }
+
+  /** Kills the ssh master. */
+  killMaster(): void {
+    const pid = this.masterPid();
+    if (pid === null) throw new Error("there is no ssh master");
+    process.kill(pid, "SIGKILL");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.masterPid() !== null) this.killMaster();
+    await this.near[Symbol.asyncDispose]();
+    await this.far[Symbol.asyncDispose]();
+    await this.sshd[Symbol.asyncDispose]();
+  }
+}
