@@ -39,7 +39,7 @@ export const serverOperations = [
       address: v.pipe(
         v.string(),
         v.maxLength(2048),
-        v.description("ssh://[user@]host[:port] (nobody is asked for a password), or https://host[:port]"),
+        v.description("ssh://[user@]host[:port] (nobody is asked for a password), or that of a server with TLS"),
       ),
       name: v.optional(v.pipe(v.string(), v.description("its name here; default: the first part of the host"))),
       token: v.optional(

@@ -74,9 +74,13 @@ export interface Place {
   readonly target: string;
 }
 
+export function isMachineName(text: string): boolean {
+  return machinePattern.test(text);
+}
+
 /** Returns the machine's name. @throws WshError invalid_machine_name */
 export function checkMachineName(text: string): string {
-  if (machinePattern.test(text)) return text;
+  if (isMachineName(text)) return text;
   throw new WshError("invalid_machine_name", `${quote(text)} is not a machine's name`);
 }
 

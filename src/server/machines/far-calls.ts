@@ -8,7 +8,7 @@ import type { CallContext } from "../../operations/call.ts";
 import type { OperationInput, OperationName, OperationOutput } from "../../operations/table.ts";
 import { WshError } from "../../protocol/errors.ts";
 import { isAddress, localMachine } from "../../protocol/machines.ts";
-import { parsePlace } from "../../protocol/names.ts";
+import { isMachineName, parsePlace } from "../../protocol/names.ts";
 
 type Context = CallContext & { readonly session?: string };
 
@@ -37,7 +37,9 @@ export class FarCalls {
     const field = byServer.has(name) && typeof fields.server === "string" ? fields.server : undefined;
     const given = field === undefined || field === localMachine ? (machine ?? field) : field;
     const place = session ?? (name === "sessions.create" && typeof fields.name === "string" ? fields.name : "");
-    const named = parsePlace(place).machine;
+    const before = parsePlace(place).machine;
+    // What cannot be a machine makes no possible name of a session either.
+    const named = before !== null && (session !== undefined || isMachineName(before)) ? before : null;
     if (named !== null && given !== undefined && named !== given) {
       throw new WshError("invalid_request", `'${place}' is on '${named}', and the server named is '${given}'`);
     }
