@@ -104,7 +104,7 @@ async function info(instance: Instance, name: string, json: boolean): Promise<vo
 
 /** The server's links, where one runs: ours end with this command. */
 async function reload(instance: Instance, json: boolean): Promise<void> {
-  const { askServer } = await import("../server-client.ts");
+  const { askServer } = await import("../../instance/server-client.ts");
   try {
     await askServer(instance, "POST", "/servers/reload");
   } catch (thrown) {
