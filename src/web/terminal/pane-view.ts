@@ -76,8 +76,12 @@ export class PaneView {
     const lines = linesOf(place);
     if (isOther) this.history.reset();
     const shift = isOther ? 0 : this.shiftOf(lines, cells);
-    if (shift === "jump") this.jumped();
-    else if (shift > 0) this.moveUp(shift);
+    if (shift !== 0) {
+      const selected = selectionIn(this.element);
+      if (shift === "jump") this.jumped(selected !== null);
+      else this.moveUp(shift);
+      selected?.restore();
+    }
     this.fit(cells.length);
     for (const [index, row] of this.rows.entries()) {
       const own = cells[index];
@@ -119,7 +123,7 @@ export class PaneView {
   /** Shows the newest rows, and goes on doing so. */
   toEnd(): void {
     this.isFollowing = true;
-    if (this.history.hole) this.history.reset();
+    if (this.history.hole && selectionIn(this.element) === null) this.history.reset();
     this.history.trimTop();
     const end = this.scroller.scrollHeight - this.scroller.clientHeight;
     if (Math.abs(this.scroller.scrollTop - end) > 0.5) this.scroller.scrollTop = end;
@@ -159,10 +163,15 @@ export class PaneView {
   /** The logical line at the top of what is seen. */
   topLine(): number | null {
     const { top } = this.scroller.getBoundingClientRect();
-    const height = this.tools.measure.size.height;
+    const limit = top - this.tools.measure.size.height / 2;
     const rows = [...this.history.rows, ...this.rows];
-    const first = rows.find(({ element }) => element.getBoundingClientRect().top > top - height / 2);
-    return first?.line ?? null;
+    let [low, high] = [0, rows.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((rows[middle]?.element.getBoundingClientRect().top ?? 0) > limit) high = middle;
+      else low = middle + 1;
+    }
+    return rows[low]?.line ?? null;
   }
 
   /** The first row of a logical line, if it is mounted. */
@@ -178,8 +187,8 @@ export class PaneView {
   }
 
   /** More was printed than a picture shows: what lies between is not mounted. */
-  private jumped(): void {
-    if (this.isFollowing) this.history.reset();
+  private jumped(hasSelection: boolean): void {
+    if (this.isFollowing && !hasSelection) this.history.reset();
     else if (this.history.count > 0) {
       const gone = this.rows.splice(0);
       if (!this.history.hole) this.history.append(gone);
@@ -225,7 +234,7 @@ export class PaneView {
   private scrolled(): void {
     const { scroller } = this;
     const left = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop;
-    const isAtEnd = left <= END_SLACK && !this.history.hole;
+    const isAtEnd = left <= END_SLACK && (!this.history.hole || this.isFollowing);
     if (isAtEnd !== this.isFollowing) {
       this.isFollowing = isAtEnd;
       if (isAtEnd) this.history.trimTop();
@@ -254,6 +263,20 @@ export class PaneView {
     else if (this.isFollowing) this.toEnd();
     if (scroller.scrollTop < scroller.clientHeight) void this.loadAbove();
   }
+}
+
+/** The selection, if it is in an element; moving the elements that it is in would undo it. */
+function selectionIn(element: Element): { restore(): void } | null {
+  const selection = getSelection();
+  if (selection === null || selection.isCollapsed) return null;
+  const { anchorNode, anchorOffset, focusNode, focusOffset } = selection;
+  if (anchorNode === null || focusNode === null || !element.contains(anchorNode)) return null;
+  return {
+    restore() {
+      if (anchorNode.isConnected && focusNode.isConnected)
+        selection.setBaseAndExtent(anchorNode, anchorOffset, focusNode, focusOffset);
+    },
+  };
 }
 
 interface RowPlace {
