@@ -57,7 +57,7 @@ describe("what runs", () => {
     expect(await texts(wsh, "--session", "two")).toEqual(["echo beta"]);
     expect(await texts(wsh, "--since", "1h", "echo")).toHaveLength(3);
     expect(await texts(wsh, "--until", "1h")).toEqual([]);
-    expect(await wsh.ok("history")).toMatch(/WHEN .*COMMAND\n.*echo alpha; false\n.*echo beta\n.*echo gamma/s);
+    expect(await wsh.ok("history")).toMatch(/WHEN .*COMMAND\n.*echo gamma.*\n.*echo beta\n.*echo alpha; false/s);
     expect(await history(wsh, "beta", "--output")).toMatchObject([{ output: null }]);
   });
 
@@ -360,6 +360,17 @@ describe.if(hasTmux && !isMissing("bash"))("on a terminal", () => {
     await person.sees(/^\$ echo from-other$/m);
     const screen = await wsh.ok("-L", "other", "screen", "first");
     expect(screen.split("echo from-other")).toHaveLength(2);
+  });
+
+  test("a list that is cut says that there are more", async () => {
+    await using wsh = new Wsh();
+    await wsh.ok("exec", "--", "echo first");
+    await wsh.ok("exec", "--", "echo second");
+    await using person = await PersonTerminal.open(wsh);
+    await person.type("wsh history -n 1 echo");
+    const screen = await person.sees("older ones match, too: -n prints more");
+    expect(screen).toContain("echo second");
+    expect(screen).not.toContain("echo first");
   });
 
   test("a narrow terminal shows the commands; a long paste is searched for, and Escape still leaves", async () => {

@@ -129,9 +129,16 @@ async function show(words: readonly string[], options: HistoryOptions, command: 
   if (options.json === true) return printJson(page);
   for (const warning of page.warnings ?? []) complain(warning);
   if (page.commands.length === 0) return say("No commands.\n");
-  const oldest = [...page.commands].reverse();
-  if (options.output === true) return say(oldest.map(withOutput).join("\n"));
-  const [head = "", ...rows] = table([["WHEN", "TOOK", "EXIT", "SESSION", "COMMAND"], ...oldest.map(row)]).split("\n");
+  if (options.output === true) await say(page.commands.map(withOutput).join("\n"));
+  else await printTable(page.commands);
+  if (page.more && process.stdout.isTTY) complain("older ones match, too: -n prints more");
+}
+
+/** The newest first. */
+async function printTable(commands: readonly HistoryCommand[]): Promise<void> {
+  const [head = "", ...rows] = table([["WHEN", "TOOK", "EXIT", "SESSION", "COMMAND"], ...commands.map(row)]).split(
+    "\n",
+  );
   // On a terminal a script takes a line, or two on a narrow one; elsewhere it is whole.
   const least = Bun.stringWidth(head) + COMMAND_CELLS;
   const cells = process.stdout.isTTY ? Math.max(process.stdout.columns || 80, least) : Number.POSITIVE_INFINITY;
