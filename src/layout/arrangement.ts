@@ -33,6 +33,8 @@ export interface Exit {
 export interface ArrangementEvents {
   /** A pane has a new picture. */
   painted: string;
+  /** The next picture of a pane has this behind the cursor, and nothing else new. */
+  echoed: { readonly pane: string; readonly bytes: Uint8Array };
   rang: string;
   copied: { readonly pane: string; readonly selection: string; readonly base64: string };
   /** The layout, the focus or a size has changed: places are to be computed again. */
@@ -169,6 +171,7 @@ export class Arrangement {
   async connect(pane: string, socket: string, size: Size, isView = false): Promise<void> {
     const link = await PaneLink.open(pane, socket, size, isView ? null : this.port.served(), {
       painted: () => this.events.emit("painted", pane),
+      echoed: (bytes) => this.events.emit("echoed", { pane, bytes }),
       rang: () => this.events.emit("rang", pane),
       copied: (clipboard) => this.events.emit("copied", { pane, ...clipboard }),
       listed: () => this.events.emit("listed", undefined),

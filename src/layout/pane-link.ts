@@ -24,6 +24,8 @@ const INFO_MS = 250;
 export interface PaneLinkPort {
   /** A new picture is there. */
   painted(): void;
+  /** The echo of a key, which the next picture has. */
+  echoed(bytes: Uint8Array): void;
   rang(): void;
   copied(clipboard: { readonly selection: string; readonly base64: string }): void;
   /** What lists show of the pane may have changed. */
@@ -96,6 +98,7 @@ export class PaneLink {
         prefix: null,
         composed: true,
         places: true,
+        ahead: true,
       } satisfies Attach;
       if (served !== null) await connection.request("host.served", served, OWN_CONTEXT);
       await connection.request("host.attach", attach, OWN_CONTEXT);
@@ -187,6 +190,8 @@ export class PaneLink {
       if (events.bell) this.port.rang();
       if (events.clipboard !== null) this.port.copied(events.clipboard);
       this.port.painted();
+    } else if (message.type === messageTypes.output) {
+      this.port.echoed(message.payload);
     } else if (message.type === messageTypes.end) {
       this.end(v.parse(StreamEndSchema, messageJson(message)));
     } else if (message.type === messageTypes.event) this.event(messageJson(message));

@@ -74,6 +74,7 @@ export class WindowView implements Shown {
     this.focused = this.active;
     this.ends = [
       events.on("painted", (pane) => this.painted(pane)),
+      events.on("echoed", ({ pane, bytes }) => this.echoed(pane, bytes)),
       events.on("placed", () => this.arranged()),
       events.on("rang", (pane) => this.sees(pane) && this.each((listener) => listener.bell())),
       events.on("copied", ({ selection, base64 }) =>
@@ -316,6 +317,11 @@ export class WindowView implements Shown {
     if (this.held !== null && this.isCurrent) this.settle();
     // The process of the active pane has waited for more output already, and a person may be typing there.
     if (this.held === null) this.each((listener) => listener.changed(pane === this.active));
+  }
+
+  /** Its cursor is the window's: what is written there now is what its next picture shows. */
+  private echoed(pane: string, bytes: Uint8Array): void {
+    if (pane === this.active && this.held === null) this.each((listener) => listener.ahead(bytes));
   }
 
   /** Whether every pane that is shown has painted in its present size. */

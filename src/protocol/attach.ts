@@ -112,6 +112,8 @@ export const AttachSchema = v.object({
   independent: v.optional(v.boolean(), false),
   /** Pictures say where panes are, and which lines their rows. */
   places: v.optional(v.boolean(), false),
+  /** The echo of a key comes as output before the picture that has it: for who can write it where the cursor is. */
+  ahead: v.optional(v.boolean(), false),
   /** Takes no part in the session's size, and is shown the session in its own. */
   follow: v.optional(v.boolean(), false),
   /** A terminal in a page. */

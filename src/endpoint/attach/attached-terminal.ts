@@ -132,6 +132,7 @@ export class TerminalStream implements Viewer {
       plainElements: attach.no_color,
       ascii: !attach.utf8,
       places: attach.places,
+      ahead: attach.ahead && attach.composed,
       credit: this.inPage?.credit ?? null,
       mayTakeMouse: this.mouse.isAllowed,
     });

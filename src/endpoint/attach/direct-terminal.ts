@@ -22,10 +22,15 @@ import { SignalledInput } from "./signalled-input.ts";
 /** Interval between checks of the terminal's owner during heavy output, in ms: one check takes 4 µs (m). */
 const LOOK_MS = 10;
 /**
- * Pause of everything else after an echo was written, in µs: the kernel may have to pass it to the terminal on this
- * processor, and does so as soon as the processor is idle.
+ * Pause of everything else after an echo was written, in µs: the kernel may have to pass it to the terminal, or to the
+ * process that has the terminal, on this processor, and does so as soon as the processor is idle.
  */
 const HANDOVER_US = 40;
+
+/** Yields the processor to who was just written to. */
+export function handOver(): void {
+  platform().terminals.pause(HANDOVER_US);
+}
 
 export class PersonTerminal {
   readonly output: TerminalOutput;
@@ -82,7 +87,7 @@ export class PersonTerminal {
   }
 
   handOver(): void {
-    platform().terminals.pause(HANDOVER_US);
+    handOver();
   }
 
   /** Starts reading keys. `ended`: the terminal is gone; `lost`: the client no longer holds it. */

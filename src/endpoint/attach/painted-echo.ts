@@ -5,7 +5,8 @@
  *
  * Invariant: the session process writes only while the terminal shows every picture that was sent (the client writes
  * until then), and at the place where the last picture left the cursor. What it wrote ahead of a picture is compared
- * with that picture; if they differ, the client repaints everything.
+ * with that picture; if they differ, the client repaints everything. A layout process is sent the echo instead, ahead of
+ * the picture: it writes it, and compares.
  */
 import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import type { PersonTerminal } from "./direct-terminal.ts";
@@ -19,10 +20,11 @@ export class PaintedTerminal {
   /** The part of the next picture that the terminal already has, "" for nothing. */
   private given = "";
 
-  /** @param terminal null: only the client writes there */
+  /** @param terminal null: only the client writes there @param ahead sends an echo to a client that writes it */
   constructor(
     private readonly terminal: PersonTerminal | null,
     private readonly send: (update: FrameUpdate) => void,
+    private readonly ahead: ((bytes: Uint8Array) => void) | null = null,
   ) {}
 
   /** The client has painted this many pictures, and nothing is pending for the terminal. */
@@ -53,19 +55,26 @@ export class PaintedTerminal {
   /** Whether it shows every picture and nothing else, and we may write to it. */
   get isCurrent(): boolean {
     const { terminal } = this;
+    // What is sent arrives in order: the echo finds every picture.
+    if (this.ahead !== null) return true;
     return terminal !== null && this.shown === this.sent && terminal.output.pending === 0 && terminal.isHeld;
   }
 
   /** Writes characters that will most likely be the only change in the next picture. Only while it is current. */
   give(bytes: Uint8Array): void {
     this.given = Buffer.from(bytes).toString("latin1");
-    this.terminal?.echo(bytes);
+    if (this.ahead === null) this.terminal?.echo(bytes);
+    else this.ahead(bytes);
   }
 
   /** @param typed the whole change, when that is what was typed */
   show(update: FrameUpdate, typed: string): void {
     const { given } = this;
     this.given = "";
+    if (this.ahead !== null) {
+      this.send(update);
+      return;
+    }
     const isTyped = typed !== "" && typed.startsWith(given) && this.isCurrent;
     this.sent++;
     if (isTyped) {

@@ -12,12 +12,13 @@
  * picture.
  */
 import type { LastingChange } from "../../protocol/attach.ts";
+import type { FrameUpdate } from "../../protocol/frame-codec.ts";
 import { messageTypes } from "../../protocol/messages.ts";
 import type { Size } from "../../protocol/size.ts";
 import type { Session } from "../../session/session.ts";
 import type { Peer } from "../../wire/peer.ts";
 import type { AbovePicture } from "./above.ts";
-import type { PersonTerminal } from "./direct-terminal.ts";
+import { handOver, type PersonTerminal } from "./direct-terminal.ts";
 import { FLOOD_WINDOW_MS, FloodMeter } from "./flood-meter.ts";
 import { FRAME_MS, FramePacer } from "./frame-pacer.ts";
 import type { Seen } from "./known-terminals.ts";
@@ -36,6 +37,8 @@ const NOTE_MS = 4_000;
 export interface PresentationOptions extends PainterOptions {
   /** Whether the client may get the program's own bytes. */
   readonly mayRelay: boolean;
+  /** The client takes the echo of a key before the picture that has it. */
+  readonly ahead: boolean;
   /** Most pictures that are sent and not confirmed; null: as many as its connection takes. */
   readonly credit: number | null;
 }
@@ -83,7 +86,12 @@ export class Presentation {
     private readonly options: PresentationOptions,
   ) {
     this.painter = new Painter(session, shown, options);
-    this.painted = new PaintedTerminal(terminal, (update) => peer.send(messageTypes.frame, update));
+    const ahead = (bytes: Uint8Array): void => {
+      peer.sendBytes(messageTypes.output, bytes);
+      handOver();
+    };
+    const send = (update: FrameUpdate): void => peer.send(messageTypes.frame, update);
+    this.painted = new PaintedTerminal(terminal, send, options.ahead ? ahead : null);
     this.pacer = this.pacing();
     this.lasting = shown.program?.lasting.watch() ?? null;
   }
