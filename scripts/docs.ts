@@ -22,6 +22,7 @@ import { terminalOperations } from "../src/operations/terminal.ts";
 import { windowOperations } from "../src/operations/windows.ts";
 import { errorCodes, WshError } from "../src/protocol/errors.ts";
 import { messageTypes } from "../src/protocol/messages.ts";
+import { themeRoleNames, themeRoles } from "../src/protocol/theme.ts";
 import { lookActions, lookKeys } from "../src/session/looking-back/key-table.ts";
 
 const code = (text: string): string => `\`${text}\``;
@@ -140,6 +141,12 @@ function bindingTable(): string {
   return table(["key", "what it does", "operation"], rows);
 }
 
+/** What the theme may change. */
+function themeTable(): string {
+  const rows = themeRoleNames.map((role) => [code(role), code(themeRoles[role][0]), themeRoles[role][1]]);
+  return table(["role", "by default", "of"], rows);
+}
+
 /** What keys do while looking back, in vi's way and in emacs'. */
 function lookTable(): string {
   const labels = (mode: "vi" | "emacs", action: string): string =>
@@ -159,7 +166,7 @@ function lookTable(): string {
 export const generated: Readonly<Record<string, Readonly<Record<string, () => string>>>> = {
   "docs/protocol.md": { operations: operationTables, errors: errorTable, messages: messageTable },
   "docs/mcp-tools.md": { tools: toolTable, parameters: toolSections },
-  "docs/keys.md": { bindings: bindingTable, looking: lookTable, keys: keyTable },
+  "docs/keys.md": { bindings: bindingTable, looking: lookTable, looks: themeTable, keys: keyTable },
 };
 
 /** The file's text with every generated part written anew. @throws Error when a mark is missing */

@@ -8,17 +8,20 @@
  */
 import {
   type ElementColor,
+  type ElementSpan,
   type ElementText,
   elementColorNames,
   type Overlay,
   type Panel,
 } from "../protocol/drawing.ts";
-import { BOLD, type Grid, type GridCursor, INVERSE, ITALIC, type Style, UNDERLINE } from "../protocol/grid.ts";
+import { BOLD, type Grid, type GridCursor, ITALIC, type Style, UNDERLINE } from "../protocol/grid.ts";
 import type { Color } from "../protocol/screen.ts";
 import type { Size } from "../protocol/size.ts";
+import type { ThemeRole } from "../protocol/theme.ts";
 import { type Box, blankRow, Canvas, plainStyle, sliceRow } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
 import type { Layout } from "./panel-layout.ts";
+import { theme } from "./theme.ts";
 
 /** The part of the session's frame that a smaller terminal does not show, above and to the left. */
 export interface Offset {
@@ -52,8 +55,6 @@ interface FrameInput {
 const MAX_ROWS = 1000;
 
 const nothingCut: Offset = { top: 0, left: 0 };
-const signStyle: Style = { fg: null, bg: null, flags: INVERSE, link: null };
-const borderStyle: Style = { fg: { indexed: 8 }, bg: null, flags: 0, link: null };
 
 export function composeFrame(input: FrameInput): ClientFrame {
   const { grid, layout, outer } = input;
@@ -100,6 +101,7 @@ type Drawn = Pick<Overlay, "background" | "spans" | "region_writes">;
 function drawElement(canvas: Canvas, element: Drawn, box: Box): void {
   const background = element.background === undefined ? null : toColor(element.background.bg);
   if (background !== null) canvas.fill(box, { ...plainStyle, bg: background });
+  else if (element.spans.some(hasRole)) canvas.fill(box, theme.status);
   drawSpans(canvas, element.spans, background, box);
   for (const write of element.region_writes ?? []) {
     if (write.row >= box.height || write.col >= box.width) continue;
@@ -155,8 +157,18 @@ function toColor(color: ElementColor): Color {
   return { indexed: elementColorNames.indexOf(color) };
 }
 
+/** Text of ours in an element, which has a look of the theme. */
+export interface ThemedSpan extends ElementSpan {
+  readonly role: ThemeRole;
+}
+
+function hasRole(text: ElementText): text is ThemedSpan {
+  return "role" in text;
+}
+
 /** Text without its own background uses the element's. */
 function toStyle(text: ElementText, background: Color | null): Style {
+  if (hasRole(text)) return theme[text.role];
   return {
     fg: text.fg === undefined ? null : toColor(text.fg),
     bg: text.bg === undefined ? background : toColor(text.bg),
@@ -182,15 +194,15 @@ function fitToClient(frame: Grid, outer: Size, note: boolean, ascii: boolean): C
   }
   const screen: Box = { row: 0, col: 0, height: outer.rows, width: outer.cols };
   if (outer.cols > cols) {
-    for (let row = 0; row < rows; row++) canvas.text(row, cols, clusters(right), borderStyle, screen);
+    for (let row = 0; row < rows; row++) canvas.text(row, cols, clusters(right), theme.border, screen);
   }
   if (outer.rows > rows) {
     const corner = outer.cols > cols ? edge : "";
-    canvas.text(rows, 0, clusters(below.repeat(cols) + corner), borderStyle, screen);
+    canvas.text(rows, 0, clusters(below.repeat(cols) + corner), theme.border, screen);
   }
   if (note || outer.rows > rows) {
     const sign = clusters(` session ${frame.cols}x${frame.rows} `);
-    canvas.text(outer.rows - 1, Math.max(0, outer.cols - sign.length), sign, signStyle, screen);
+    canvas.text(outer.rows - 1, Math.max(0, outer.cols - sign.length), sign, theme.message, screen);
   }
   const cursor = { ...frame.cursor, row: frame.cursor.row - top, col: frame.cursor.col - left };
   const visible = cursor.visible && cursor.row >= 0 && cursor.row < rows && cursor.col >= 0 && cursor.col < cols;
@@ -214,7 +226,7 @@ function drawSign(frame: ClientFrame, text: string): ClientFrame {
   });
   const line = clusters(cleanText(text).replaceAll("\n", " ").slice(0, longestNeeded(frame.cols)));
   const box: Box = { row: frame.rows - 1, col: 0, height: 1, width: frame.cols };
-  canvas.fill(box, signStyle);
-  canvas.text(box.row, 0, line, signStyle, box);
+  canvas.fill(box, theme.message);
+  canvas.text(box.row, 0, line, theme.message, box);
   return { ...frame, lines: canvas.finish() };
 }

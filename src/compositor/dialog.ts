@@ -6,11 +6,12 @@
  * terminal, and what answers it is the last thing to be left out; foreign text is cleaned and can neither hide that nor
  * leave its box; it needs no colours. Runs once per frame while a dialog is open.
  */
-import { BOLD, type Cell, FAINT, type Grid, INVERSE, plainStyle, type Row, type Style } from "../protocol/grid.ts";
+import { type Cell, FAINT, type Grid, type Row, type Style } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { inAscii } from "./ascii.ts";
 import { type Box, Canvas } from "./canvas.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+import { theme } from "./theme.ts";
 
 /** Widest text, in cells: longer lines are hard to read. */
 const WIDEST = 68;
@@ -68,10 +69,6 @@ export interface DialogLayout {
   readonly cursor: { readonly row: number; readonly col: number } | null;
   readonly framed: boolean;
 }
-
-const bold: Style = { ...plainStyle, flags: BOLD };
-const faint: Style = { ...plainStyle, flags: FAINT };
-const inverse: Style = { ...plainStyle, flags: INVERSE };
 
 function widthOf(line: readonly Cluster[]): number {
   return line.reduce((sum, { width }) => sum + width, 0);
@@ -206,9 +203,9 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
   const put = (text: string, style: Style, col = left): void => void texts.push({ row, col, text, style });
 
   const title = cut(` ${clean(content.title)} `, width);
-  if (framed) texts.push({ row: box.row, col: left, text: title, style: bold });
+  if (framed) texts.push({ row: box.row, col: left, text: title, style: theme.dialog_strong });
   else if (rows.title > 0) {
-    put(title.trim(), bold);
+    put(title.trim(), theme.dialog_strong);
     row++;
   }
   const hidden = body.length - rows.body;
@@ -218,15 +215,15 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
   const from = Math.min(content.scroll, lastScroll);
   for (let at = 0; at < rows.body; at++) {
     const line = shownBody[from + at] ?? "";
-    put(line, plainStyle);
+    put(line, theme.dialog);
     const up = at === 0 && from > 0;
     const down = at === rows.body - 1 && from < lastScroll;
-    if (up || down) put(arrowOf(up, down), plainStyle, left + width - 1);
+    if (up || down) put(arrowOf(up, down), theme.dialog, left + width - 1);
     row++;
   }
   row += gap;
   for (const fact of facts.slice(0, rows.facts)) {
-    put(fact, bold);
+    put(fact, theme.dialog_strong);
     row++;
   }
   const focused = items.findIndex(({ index }) => index === content.focus);
@@ -236,18 +233,18 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
   for (const [at, { index, text }] of shownItems.entries()) {
     put(
       text.padEnd(text.length + Math.max(0, width - widthOf(clusters(text)))),
-      index === content.focus ? inverse : plainStyle,
+      index === content.focus ? theme.dialog_choice : theme.dialog,
     );
     const up = at === 0 && first > 0;
     const down = at === shownItems.length - 1 && first + rows.items < items.length;
-    if (up || down) put(arrowOf(up, down), plainStyle, left + width - 1);
+    if (up || down) put(arrowOf(up, down), theme.dialog, left + width - 1);
     targets.push({ row, col: left, width, part: "item", index });
     row++;
   }
   let cursor: DialogLayout["cursor"] = null;
   if (content.input !== null) {
     const shown = visibleInput(content.input, width - 2);
-    put(`> ${shown.text}`, plainStyle);
+    put(`> ${shown.text}`, theme.dialog);
     cursor = { row, col: Math.min(left + 2 + shown.caret, size.cols - 1) };
     row++;
   }
@@ -255,14 +252,14 @@ export function layoutDialog(content: DialogContent, size: Size): DialogLayout {
     let col = left;
     for (const [index, label] of content.buttons.entries()) {
       const text = width < NARROWEST ? `[${label}]` : `[ ${label} ]`;
-      put(text, content.items.length === 0 && index === content.focus ? inverse : plainStyle, col);
+      put(text, content.items.length === 0 && index === content.focus ? theme.dialog_choice : theme.dialog, col);
       targets.push({ row, col, width: text.length, part: "button", index });
       col += text.length + 1;
     }
     row++;
   }
   row += gap;
-  if (rows.hint > 0) put(cut(content.hint, width), faint);
+  if (rows.hint > 0) put(cut(content.hint, width), theme.dialog_hint);
   return { box, targets, lastScroll, texts, cursor, framed };
 }
 
@@ -293,19 +290,19 @@ export function drawDialog<T extends Grid>(frame: T, { box, texts, cursor, frame
   frame.lines.forEach((line, row) => {
     canvas.putRow(row, dim(line));
   });
-  canvas.fill(box, plainStyle);
+  canvas.fill(box, theme.dialog);
   const inside: Box = framed
     ? { row: box.row, col: box.col + 1, height: box.height, width: box.width - 2 }
     : { row: box.row, col: box.col, height: box.height, width: box.width };
   if (framed) {
     const across = "─".repeat(box.width - 2);
     const screen: Box = { row: 0, col: 0, height: frame.rows, width: frame.cols };
-    canvas.text(box.row, box.col, clusters(sign(`╭${across}╮`)), plainStyle, screen);
+    canvas.text(box.row, box.col, clusters(sign(`╭${across}╮`)), theme.dialog, screen);
     for (let row = box.row + 1; row < box.row + box.height - 1; row++) {
-      canvas.text(row, box.col, clusters(sign("│")), plainStyle, screen);
-      canvas.text(row, box.col + box.width - 1, clusters(sign("│")), plainStyle, screen);
+      canvas.text(row, box.col, clusters(sign("│")), theme.dialog, screen);
+      canvas.text(row, box.col + box.width - 1, clusters(sign("│")), theme.dialog, screen);
     }
-    canvas.text(box.row + box.height - 1, box.col, clusters(sign(`╰${across}╯`)), plainStyle, screen);
+    canvas.text(box.row + box.height - 1, box.col, clusters(sign(`╰${across}╯`)), theme.dialog, screen);
   }
   for (const { row, col, text, style } of texts) canvas.text(row, col, clusters(sign(text)), style, inside);
   const at = cursor ?? { row: box.row, col: box.col };

@@ -4,11 +4,12 @@
  * Pure. What must stay true: at least one row of what is below stays in view where the terminal has several; a table
  * that does not fit is cut between its rows, and this is said. Runs once per frame while it is shown.
  */
-import { BOLD, type Grid, INVERSE, plainStyle, type Style } from "../protocol/grid.ts";
+import type { Grid } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { inAscii } from "./ascii.ts";
 import { type Box, Canvas } from "./canvas.ts";
 import { type Cluster, cleanText, clusters } from "./graphemes.ts";
+import { theme } from "./theme.ts";
 
 export interface KeyMapRow {
   readonly keys: readonly string[];
@@ -34,8 +35,6 @@ const GAP = 2;
 const NARROWEST = 20;
 /** Cells of what a key does: two columns fit a terminal of 80. */
 const LONGEST = 24;
-const bold: Style = { ...plainStyle, flags: BOLD };
-const inverse: Style = { ...plainStyle, flags: INVERSE };
 
 function widthOf(text: readonly Cluster[]): number {
   return text.reduce((sum, { width }) => sum + width, 0);
@@ -118,17 +117,17 @@ export function drawKeyMap<T extends Grid>(frame: T, rows: readonly KeyMapRow[],
     canvas.putRow(row, line);
   });
   const box: Box = { row: Math.max(0, top), col: 0, height: shown + 1, width: frame.cols };
-  canvas.fill(box, plainStyle);
+  canvas.fill(box, theme.dialog);
   if (top >= 0) {
-    canvas.fill({ ...box, height: 1 }, inverse);
+    canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
     const title = ` ${options.title}${shown < lines ? ` · ${options.more}` : ""}`;
-    canvas.text(top, 0, clusters(ascii ? inAscii(title) : title), inverse, box);
+    canvas.text(top, 0, clusters(ascii ? inAscii(title) : title), theme.dialog_bar, box);
   }
   // Down one column after the other, as tables of keys are read.
   for (const { entries, col, left } of columns) {
     for (const [line, { keys, says }] of entries.slice(from, from + shown).entries()) {
-      canvas.text(top + 1 + line, col, keys, bold, box);
-      canvas.text(top + 1 + line, col + left + GAP, says, plainStyle, box);
+      canvas.text(top + 1 + line, col, keys, theme.dialog_strong, box);
+      canvas.text(top + 1 + line, col + left + GAP, says, theme.dialog, box);
     }
   }
   return { ...frame, lines: canvas.finish(), cursor: { ...frame.cursor, visible: false } };

@@ -4,10 +4,11 @@
  * Pure. What must stay true: the sign always says how to take the keyboard back; foreign text
  * (a holder's name) is cleaned and cut, and can neither hide that nor fill the screen.
  */
-import { type Grid, INVERSE, plainStyle } from "../protocol/grid.ts";
+import type { Grid } from "../protocol/grid.ts";
 import { inAscii } from "./ascii.ts";
 import { Canvas } from "./canvas.ts";
 import { cleanText, clusters } from "./graphemes.ts";
+import { theme } from "./theme.ts";
 
 /** Cells of what a person was asked to do; a longer one would cover what they work at. */
 const LONGEST_TASK = 24;
@@ -70,6 +71,6 @@ export function drawNotice<T extends Grid>(frame: T, notice: string, ascii = fal
   const width = text.reduce((sum, each) => sum + each.width, 0);
   const row = frame.cursor.row === 0 ? frame.rows - 1 : 0;
   const box = { row, col: Math.max(0, frame.cols - width), height: 1, width };
-  canvas.text(row, box.col, text, { ...plainStyle, flags: INVERSE }, box);
+  canvas.text(row, box.col, text, theme.message, box);
   return { ...frame, lines: canvas.finish() };
 }

@@ -5,10 +5,11 @@
  * filled up, never moved; a row of which nothing changed is the same object as before, so that two pictures are
  * compared quickly. `place` runs when the layout or the active pane changes, `grid` once per picture.
  */
-import type { Cell, Grid, GridCursor, Row, Style } from "../protocol/grid.ts";
+import type { Cell, Grid, GridCursor, Row } from "../protocol/grid.ts";
 import type { Size } from "../protocol/size.ts";
 import { borderGlyph, plainBorderGlyph } from "./borders.ts";
 import { blankRow, sliceRow } from "./canvas.ts";
+import { theme } from "./theme.ts";
 
 /** A rectangle of the window. */
 interface Place extends Size {
@@ -31,10 +32,6 @@ export interface WindowPlaces {
   readonly synchronized: boolean;
 }
 
-/** Looks of lines: all, around the active pane, and around it while what is typed goes to every pane. */
-const lineStyle: Style = { fg: { indexed: 8 }, bg: null, flags: 0, link: null };
-const activeStyle: Style = { fg: { indexed: 2 }, bg: null, flags: 0, link: null };
-const synchronizedStyle: Style = { fg: { indexed: 1 }, bg: null, flags: 0, link: null };
 const hiddenCursor: GridCursor = { row: 0, col: 0, visible: false, shape: "block", blink: false };
 
 /** A part of a row: a pane's, or a line's cells. */
@@ -114,7 +111,7 @@ function cursorIn(box: Place, picture: Grid | null): GridCursor {
 function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: number, to: number) => Row {
   const { size, lines, synchronized } = places;
   const isActive = activeLines(places);
-  const marked = synchronized ? synchronizedStyle : activeStyle;
+  const marked = synchronized ? theme.border_synchronized : theme.border_active;
   const weight = (row: number, col: number): number => (isActive(row, col) ? 2 : 1);
   return (row, from, to) =>
     Array.from({ length: to - from }, (_, index): Cell => {
@@ -128,7 +125,7 @@ function lineCells(places: WindowPlaces, ascii: boolean): (row: number, from: nu
       };
       const arms = [arm(1, row - 1, col), arm(2, row, col + 1), arm(4, row + 1, col), arm(8, row, col - 1)] as const;
       const text = ascii ? plainBorderGlyph(arms) : borderGlyph(arms);
-      return { text, width: 1, style: own === 2 ? marked : lineStyle };
+      return { text, width: 1, style: own === 2 ? marked : theme.border };
     });
 }
 

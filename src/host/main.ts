@@ -4,6 +4,7 @@
  * runtime directory is deleted, it binds again.
  */
 import * as v from "valibot";
+import { useTheme } from "../compositor/theme.ts";
 import { SessionServer } from "../endpoint/session-server.ts";
 import type { AuditLog, AuditRecord } from "../instance/audit/audit-log.ts";
 import { directAudit, directly } from "../instance/audit/direct-audit.ts";
@@ -15,7 +16,7 @@ import type { SessionIds } from "../instance/registry/directories.ts";
 import type { LifeLock } from "../instance/registry/life-lock.ts";
 import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
-import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
+import { changedLooks, loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import type { Settings } from "../instance/settings/table.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
@@ -106,6 +107,7 @@ async function begin(): Promise<{
   const spec = v.parse(HostSpecSchema, JSON.parse(text));
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
   const settings = loadSettings(instance, { env: process.env });
+  useTheme(changedLooks(settings.theme));
   const logger = createLogger({ level: logLevelFor("host", settings), format: settings.values.log_format });
   const audit = directAudit(instance, settings.values);
   const server = new SessionServer(

@@ -4,6 +4,7 @@
  * pane alone; or by the oldest pane of a session whose layout process was lost. It ends with its session.
  */
 import * as v from "valibot";
+import { useTheme } from "../compositor/theme.ts";
 import { SessionServer } from "../endpoint/session-server.ts";
 import { sessionSettings } from "../endpoint/session-settings.ts";
 import { StatusLine } from "../endpoint/status/status-line.ts";
@@ -17,7 +18,7 @@ import { claimSocket, handOverSession, memberSockets, takeOverSession } from "..
 import { watchOwnFiles } from "../instance/registry/own-files-watch.ts";
 import { restoreSession } from "../instance/registry/register.ts";
 import { markEnded, markLive, releaseSession, renameSession } from "../instance/registry/registry.ts";
-import { loadSettings, logLevelFor } from "../instance/settings/settings.ts";
+import { changedLooks, loadSettings, logLevelFor } from "../instance/settings/settings.ts";
 import { GiveBack } from "../platform/memory-release.ts";
 import { WshError } from "../protocol/errors.ts";
 import { paneId } from "../protocol/names.ts";
@@ -99,6 +100,7 @@ async function begin() {
   const spec = v.parse(LayoutSpecSchema, await Bun.stdin.json());
   const instance = resolveInstance({ flags: { socket: spec.socket }, env: process.env });
   const { values: settings, ...loaded } = loadSettings(instance, { env: process.env });
+  useTheme(changedLooks(loaded.theme));
   const logger = createLogger({
     level: logLevelFor("host", { values: settings, ...loaded }),
     format: settings.log_format,

@@ -47,9 +47,8 @@ test("always, above, with a command's output, without colours: as the settings s
     "status_position = 'top'",
     "status_segments = ['session', 'gap', 'command']",
     "status_command = 'echo load is low; echo more'",
-    "status_colours = 'default on default'",
   ];
-  await using all = await personAt({ config: `${config.join("\n")}\n`, status: "on" });
+  await using all = await personAt({ config: `${config.join("\n")}\n[theme]\nstatus = 'default'\n`, status: "on" });
   const { person } = all;
   await until("the line", async () =>
     /^ dev +load is low $/.test((await person.text()).split("\n")[0]?.padEnd(80) ?? ""),
@@ -77,7 +76,7 @@ describe("the line", () => {
     now: new Date(2026, 0, 1, 9, 5),
   };
   const line = (cols: number): string =>
-    statusText(facts, segmentNames, cols, {})
+    statusText(facts, segmentNames, cols)
       .spans.map(({ text }) => text)
       .join("");
 

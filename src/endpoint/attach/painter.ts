@@ -10,6 +10,7 @@ import { drawDialog, layoutDialog } from "../../compositor/dialog.ts";
 import { KeptFrame } from "../../compositor/last-frame.ts";
 import { drawNotice, handedOverNotice, keyboardHeldSign } from "../../compositor/notices.ts";
 import { plainOverlay, plainPanel } from "../../compositor/plain-elements.ts";
+import { withoutColors } from "../../compositor/theme.ts";
 import type { Frame, FramePlaces, PanePlace } from "../../protocol/frame.ts";
 import { encodeFrame, type FrameUpdate, typedInPlace } from "../../protocol/frame-codec.ts";
 import type { Grid } from "../../protocol/grid.ts";
@@ -29,7 +30,7 @@ export interface PainterOptions {
   readonly titles: boolean;
   /** Whether its terminal has a scrollback to fill. */
   readonly scrollback: boolean;
-  /** The person wants overlays and panels without colours. */
+  /** The person wants what is no program's without colours. */
   readonly plainElements: boolean;
   /** The terminal shows no UTF-8. */
   readonly ascii: boolean;
@@ -161,11 +162,17 @@ export class Painter {
     const title = this.options.titles && screen.title !== "" ? screen.title : null;
     const places = this.options.places ? { places: looked === null ? this.places(offset) : noPlaces } : {};
     const modes = looked?.modes(screen.modes) ?? screen.modes;
-    const shown = { ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places };
+    const shown = this.colored({ ...frame, modes: mouse && !bare ? withMouse(modes) : modes, title, ...places });
     if (bare) return shown;
     // Echoes are not written ahead of the picture.
     if (above !== null) this.kept.forget();
-    return this.asking(above === null ? shown : above.draw(shown, this.options.ascii));
+    const drawn = this.asking(above === null ? shown : above.draw(shown, this.options.ascii));
+    return drawn === shown ? shown : this.colored(drawn);
+  }
+
+  /** What is ours has no colours where the person wants none. */
+  private colored(frame: Frame): Frame {
+    return this.options.plainElements ? { ...frame, lines: frame.lines.map(withoutColors) } : frame;
   }
 
   /** Places in the frame: panels lie above the panes, and a smaller terminal shows a part. */

@@ -9,12 +9,13 @@ import { inAscii } from "../../compositor/ascii.ts";
 import { type Box, Canvas } from "../../compositor/canvas.ts";
 import { visibleInput, wrap } from "../../compositor/dialog.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
+import { theme } from "../../compositor/theme.ts";
 import { wordsOf } from "../../keys/line.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { MAX_LINE } from "../../protocol/attach.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
-import { BOLD, FAINT, INVERSE, plainStyle, type Style } from "../../protocol/grid.ts";
+import type { Style } from "../../protocol/grid.ts";
 import {
   type EditedLine,
   editLine,
@@ -37,10 +38,6 @@ const MOST_SAID = 3;
 const WIDEST_NAME = 26;
 /** Lines that a page key moves. */
 const PAGE = 8;
-
-const bold: Style = { ...plainStyle, flags: BOLD };
-const faint: Style = { ...plainStyle, flags: FAINT };
-const inverse: Style = { ...plainStyle, flags: INVERSE };
 
 export interface PalettePort {
   /** Grows as places are found. */
@@ -211,13 +208,13 @@ export class Palette implements OwnDialog {
       canvas.putRow(row, line);
     });
     const box: Box = { row: top, col: 0, height, width: cols };
-    canvas.fill(box, plainStyle);
+    canvas.fill(box, theme.dialog);
     const text = (row: number, col: number, said: string, style: Style, within: Box = box): void =>
       canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
     const hasTitle = height > 3;
     if (hasTitle) {
-      canvas.fill({ ...box, height: 1 }, inverse);
-      text(top, 1, sign(this.hints(cols)), inverse);
+      canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
+      text(top, 1, sign(this.hints(cols)), theme.dialog_bar);
     }
     const inputRow = hasTitle ? top + 1 : top;
     const { typed, caret } = this.line;
@@ -225,17 +222,17 @@ export class Palette implements OwnDialog {
       { before: typed.slice(0, caret).join(""), after: typed.slice(caret).join("") },
       cols - 3,
     );
-    text(inputRow, 1, `: ${input.text}`, bold);
+    text(inputRow, 1, `: ${input.text}`, theme.dialog_strong);
     const { offer } = this;
     const said = this.said(offer, cols - 2, Math.min(MOST_SAID, height - (hasTitle ? 3 : 2)));
     const room = rows - inputRow - 1 - said.length;
     for (const [at, line] of said.entries())
-      text(rows - said.length + at, 1, sign(line), this.error === null ? faint : bold);
+      text(rows - said.length + at, 1, sign(line), this.error === null ? theme.dialog_hint : theme.dialog_strong);
     const list: Box = { row: inputRow + 1, col: 0, height: room, width: cols };
     if (this.answer !== null) {
       const from = Math.max(0, Math.min(this.answer.from, this.answer.lines.length - room));
       for (const [at, line] of this.answer.lines.slice(from, from + room).entries())
-        text(list.row + at, 1, line, plainStyle, list);
+        text(list.row + at, 1, line, theme.dialog, list);
     } else this.drawItems(canvas, list, offer, sign);
     return {
       ...frame,
@@ -253,15 +250,20 @@ export class Palette implements OwnDialog {
     for (const [at, { label, says, keys }] of shown.entries()) {
       const row = list.row + at;
       const isChosen = first + at === index;
-      const style = isChosen ? inverse : plainStyle;
+      const style = isChosen ? theme.dialog_choice : theme.dialog;
       const line: Box = { ...list, row, height: 1 };
-      if (isChosen) canvas.fill(line, inverse);
+      if (isChosen) canvas.fill(line, theme.dialog_choice);
       const put = (col: number, said: string, own: Style, within: Box): void =>
         canvas.text(row, col, clusters(sign(cleanText(said).replaceAll("\n", " "))), isChosen ? style : own, within);
-      put(0, `${isChosen ? ">" : " "}${label}`, bold, says === "" ? line : { ...line, width: column + 2 });
+      put(
+        0,
+        `${isChosen ? ">" : " "}${label}`,
+        theme.dialog_strong,
+        says === "" ? line : { ...line, width: column + 2 },
+      );
       const right = keys === "" ? list.width : list.width - keys.length - 2;
-      put(column + 3, says, plainStyle, { ...line, width: Math.max(column + 3, right) });
-      if (keys !== "" && right > column + 3) put(right + 1, keys, bold, line);
+      put(column + 3, says, theme.dialog, { ...line, width: Math.max(column + 3, right) });
+      if (keys !== "" && right > column + 3) put(right + 1, keys, theme.dialog_strong, line);
     }
   }
 

@@ -1,7 +1,8 @@
 /** The text of the status line: named segments, left and right of a gap. Pure. */
+import type { ThemedSpan } from "../../compositor/compose.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
-import type { ElementColor, ElementSpan } from "../../protocol/drawing.ts";
 import type { WindowInfo } from "../../protocol/session.ts";
+import type { ThemeRole } from "../../protocol/theme.ts";
 import type { StatusTarget } from "../../session/types.ts";
 
 /** In the order of the default line; what stands behind `gap` is on the right. */
@@ -33,25 +34,20 @@ export interface StatusFacts {
   readonly now: Date;
 }
 
-export interface StatusLook {
-  readonly fg?: ElementColor;
-  readonly bg?: ElementColor;
-}
-
 interface Piece {
   readonly text: string;
-  readonly bold: boolean;
+  readonly role: ThemeRole;
   /** What a click on it means; absent: nothing. */
   readonly target?: StatusTarget;
 }
 
 /** The line, and what its columns are parts of. */
 export interface StatusText {
-  readonly spans: ElementSpan[];
+  readonly spans: ThemedSpan[];
   targetAt(col: number): StatusTarget;
 }
 
-const plain = (text: string): Piece => ({ text, bold: false });
+const plain = (text: string): Piece => ({ text, role: "status" });
 
 function short(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, " ").trim();
@@ -73,7 +69,11 @@ function windowPieces({ windows, marks }: StatusFacts, isShort: boolean): Piece[
     const name = isShort && !window.active ? "" : `:${short(window.name)}`;
     const { index, active } = window;
     const target = { kind: "window", index, active } as const;
-    return { text: ` ${index}${name}${signs(window, marks(window.id))}`, bold: active, target };
+    return {
+      text: ` ${index}${name}${signs(window, marks(window.id))}`,
+      role: active ? "status_current" : "status",
+      target,
+    };
   });
 }
 
@@ -82,14 +82,14 @@ function agentPieces({ windows }: StatusFacts): Piece[] {
   return agents.map(({ name, state }) => {
     const needs = state === "needs_input";
     const text = ` ${short(name)} ${needs ? "needs you" : state.replaceAll("_", " ")} `;
-    return { text, bold: needs, target: { kind: "agents" } };
+    return { text, role: needs ? "status_alert" : "status", target: { kind: "agents" } };
   });
 }
 
 function piecesOf(name: SegmentName, facts: StatusFacts, isShort: boolean): Piece[] {
   switch (name) {
     case "session":
-      return [{ text: ` ${short(facts.session)} `, bold: true, target: { kind: "session" } }];
+      return [{ text: ` ${short(facts.session)} `, role: "status_current", target: { kind: "session" } }];
     case "windows":
       return [...windowPieces(facts, isShort), plain(" ")];
     case "agents":
@@ -110,12 +110,7 @@ function widthOf(pieces: readonly Piece[]): number {
 }
 
 /** The line for a terminal of this width: names of windows that are not shown give way first, then what is right. */
-export function statusText(
-  facts: StatusFacts,
-  segments: readonly SegmentName[],
-  cols: number,
-  look: StatusLook,
-): StatusText {
+export function statusText(facts: StatusFacts, segments: readonly SegmentName[], cols: number): StatusText {
   const gap = segments.indexOf("gap");
   const [before, after] = gap < 0 ? [segments, []] : [segments.slice(0, gap), segments.slice(gap + 1)];
   const all = (names: readonly SegmentName[], isShort: boolean): Piece[] =>
@@ -127,7 +122,7 @@ export function statusText(
   const blanks = plain(" ".repeat(Math.max(0, cols - widthOf(left) - widthOf(right))));
   const pieces = [...left, blanks, ...right];
   return {
-    spans: pieces.map(({ text, bold }) => ({ text, ...look, ...(bold ? { bold } : {}) })),
+    spans: pieces.map(({ text, role }) => ({ text, role })),
     targetAt(col) {
       let end = 0;
       const piece = pieces.find((each) => {

@@ -7,14 +7,13 @@
  * while it runs; all end with `dispose`. Changes are shown at most every UPDATE_MS.
  */
 import type { Settings } from "../../instance/settings/table.ts";
-import { type ElementColor, elementColorNames, type Panel } from "../../protocol/drawing.ts";
+import type { Panel } from "../../protocol/drawing.ts";
 import type { PaneInfo } from "../../protocol/session.ts";
 import type { Session } from "../../session/session.ts";
 import {
   defaultSegments,
   type Marks,
   type SegmentName,
-  type StatusLook,
   type StatusText,
   segmentNames,
   statusText,
@@ -31,13 +30,7 @@ const MINUTE_MS = 60_000;
 
 export type StatusSettings = Pick<
   Settings,
-  | "status"
-  | "status_position"
-  | "status_segments"
-  | "status_colours"
-  | "status_command"
-  | "status_seconds"
-  | "long_command_seconds"
+  "status" | "status_position" | "status_segments" | "status_command" | "status_seconds" | "long_command_seconds"
 >;
 
 const none: Marks = { bell: false, activity: false, finished: false };
@@ -54,7 +47,6 @@ export class StatusLine implements Disposable {
   private isRunning = false;
   private over = false;
   private readonly segments: readonly SegmentName[];
-  private readonly look: StatusLook;
   private readonly ends: (() => void)[];
 
   constructor(
@@ -65,7 +57,6 @@ export class StatusLine implements Disposable {
   ) {
     const named = settings.status_segments.filter(isSegment);
     this.segments = named.length === 0 ? defaultSegments : named;
-    this.look = lookOf(settings.status_colours);
     const { events } = session;
     const soon = (): void => this.soon();
     this.ends = (["info", "listed", "renamed", "resized"] as const).map((name) => events.on(name, soon));
@@ -131,7 +122,7 @@ export class StatusLine implements Disposable {
       command: this.command,
       now: new Date(),
     };
-    const { spans, targetAt } = statusText(facts, this.segments, session.size.cols, this.look);
+    const { spans, targetAt } = statusText(facts, this.segments, session.size.cols);
     const panel: Panel = {
       id: "status",
       position: settings.status_position,
@@ -140,7 +131,6 @@ export class StatusLine implements Disposable {
       visible: true,
       spans,
       screen_mode: "both",
-      ...(this.look.bg === undefined ? {} : { background: { bg: this.look.bg } }),
     };
     this.put(panel, targetAt);
     this.repeat();
@@ -206,14 +196,4 @@ export class StatusLine implements Disposable {
 
 function isSegment(name: string): name is SegmentName {
   return (segmentNames as readonly string[]).includes(name);
-}
-
-/** `black on green`; `default` is the terminal's own colour. */
-function lookOf(text: string): StatusLook {
-  const [fg, bg] = text.split(" on ").map(colorOf);
-  return { ...(fg === undefined ? {} : { fg }), ...(bg === undefined ? {} : { bg }) };
-}
-
-function colorOf(name: string): ElementColor | undefined {
-  return elementColorNames.find((known) => known === name);
 }

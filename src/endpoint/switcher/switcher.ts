@@ -7,12 +7,12 @@
 import { inAscii } from "../../compositor/ascii.ts";
 import { blankRow, Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
+import { theme } from "../../compositor/theme.ts";
 import type { Instance } from "../../instance/paths.ts";
 import { type MouseReport, parseMouse } from "../../keys/mouse.ts";
 import type { InputEvent } from "../../keys/types.ts";
 import { WshError } from "../../protocol/errors.ts";
 import type { Frame } from "../../protocol/frame.ts";
-import { BOLD, FAINT, INVERSE, plainStyle } from "../../protocol/grid.ts";
 import type { OwnDialog } from "../attach/above.ts";
 import { fuzzyFilter } from "./fuzzy.ts";
 import { close, create, focus, type Place, type PlaceKind, places, preview, rename } from "./places.ts";
@@ -29,10 +29,6 @@ const LIST_ROW = 2;
 const WHEEL_UP = 64;
 /** Characters that can be typed. */
 const MAX_TYPED = 64;
-
-const bold = { ...plainStyle, flags: BOLD };
-const faint = { ...plainStyle, flags: FAINT };
-const inverse = { ...plainStyle, flags: INVERSE };
 
 const titles: Readonly<Record<PlaceKind, string>> = {
   windows: "Sessions, windows and panes",
@@ -94,12 +90,13 @@ export class Switcher implements OwnDialog {
     const canvas = new Canvas(rows, cols);
     for (let row = 0; row < rows; row++) canvas.putRow(row, blankRow(cols));
     const box = { row: 0, col: 0, height: rows, width: cols };
-    const text = (row: number, col: number, said: string, style = plainStyle, within = box): void =>
+    const text = (row: number, col: number, said: string, style = theme.dialog, within = box): void =>
       canvas.text(row, col, clusters(cleanText(said).replaceAll("\n", " ")), style, within);
-    canvas.fill({ ...box, height: 1 }, inverse);
-    text(0, 1, titles[this.kind], inverse);
+    canvas.fill(box, theme.dialog);
+    canvas.fill({ ...box, height: 1 }, theme.dialog_bar);
+    text(0, 1, titles[this.kind], theme.dialog_bar);
     const asked = this.prompt();
-    text(1, 1, asked, bold);
+    text(1, 1, asked, theme.dialog_strong);
     const left = cols < PREVIEW_COLS ? cols : Math.min(46, Math.floor(cols / 2));
     const shown = this.shown();
     const room = Math.max(1, rows - 3);
@@ -112,27 +109,27 @@ export class Switcher implements OwnDialog {
     for (const [at, place] of shown.slice(from, from + room).entries()) {
       const row = 2 + at;
       const isChosen = from + at === index;
-      const style = isChosen ? inverse : place.kind === "session" ? bold : plainStyle;
+      const style = isChosen ? theme.dialog_choice : place.kind === "session" ? theme.dialog_strong : theme.dialog;
       const cell = { row, col: 0, height: 1, width: left };
-      if (isChosen) canvas.fill(cell, inverse);
+      if (isChosen) canvas.fill(cell, theme.dialog_choice);
       const name = `${isChosen ? ">" : " "}${"  ".repeat(place.depth)}${this.kind === "agents" ? `${place.session} ` : ""}${place.name}`;
       text(row, 0, name, style, cell);
       if (place.says !== "") text(row, Math.max(0, left - place.says.length - 1), ` ${place.says}`, style, cell);
     }
-    if (shown.length === 0) text(2, 1, this.timer === null ? sign("…") : "nothing of that name", faint);
+    if (shown.length === 0) text(2, 1, this.timer === null ? sign("…") : "nothing of that name", theme.dialog_hint);
     if (left < cols) {
       const view = { row: 2, col: left + 1, height: rows - 3, width: cols - left - 1 };
-      for (let row = 2; row < rows - 1; row++) text(row, left, sign("│"), faint);
+      for (let row = 2; row < rows - 1; row++) text(row, left, sign("│"), theme.dialog_hint);
       const { lines } = this;
       if (lines !== null && lines.pane === shown[index]?.pane) {
-        if (lines.lines === null) text(2, left + 2, "does not answer", faint);
+        if (lines.lines === null) text(2, left + 2, "does not answer", theme.dialog_hint);
         for (const [at, line] of (lines.lines ?? []).slice(0, rows - 3).entries())
-          text(2 + at, left + 1, line, plainStyle, view);
+          text(2 + at, left + 1, line, theme.dialog, view);
       }
     }
-    canvas.fill({ row: rows - 1, col: 0, height: 1, width: cols }, inverse);
+    canvas.fill({ row: rows - 1, col: 0, height: 1, width: cols }, theme.dialog_bar);
     const hints = HINTS.length < cols ? HINTS : SHORT_HINTS;
-    text(rows - 1, 1, sign(this.mode === "filter" ? hints : "Enter does it · Esc does not"), inverse);
+    text(rows - 1, 1, sign(this.mode === "filter" ? hints : "Enter does it · Esc does not"), theme.dialog_bar);
     const col = Math.min(cols - 1, 1 + clusters(asked).reduce((sum, { width }) => sum + width, 0));
     return {
       ...frame,

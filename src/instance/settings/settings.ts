@@ -8,6 +8,14 @@ import fs from "node:fs";
 import * as v from "valibot";
 import { errorCode } from "../../base/errno.ts";
 import { WshError } from "../../protocol/errors.ts";
+import {
+  isThemeRole,
+  type Look,
+  lookExpected,
+  parseLook,
+  type ThemeRole,
+  themeRoleNames,
+} from "../../protocol/theme.ts";
 import type { LogLevel } from "../log/log.ts";
 import type { Instance } from "../paths.ts";
 import { type ConfigText, parseConfig } from "./config-file.ts";
@@ -25,8 +33,9 @@ import {
 const largestConfigBytes = 256 * 1024;
 /** Shortest piece of a setting's name that counts as meant, in characters. */
 const shortestPart = 3;
-/** The table of what keys do. */
+/** The table of what keys do, and that of how what wsh draws looks. */
 const KEYS = "keys";
+const THEME = "theme";
 /** Keys that the file may hold for several machines and that have no effect yet. */
 const federationKeys: readonly string[] = ["default_token", "server", "servers", "ip_access"];
 
@@ -44,11 +53,21 @@ export interface BoundInFile {
   readonly line: number;
 }
 
+/** An entry of the table [theme]. */
+export interface ThemeEntry {
+  readonly role: ThemeRole;
+  readonly text: string;
+  readonly look: Look;
+  readonly origin: SettingOrigin;
+}
+
 export interface LoadedSettings {
   readonly values: Settings;
   originOf(name: SettingName): SettingOrigin;
   /** What the file's table [keys] binds, as it stands there. */
   readonly keys: readonly BoundInFile[];
+  /** The looks that the table [theme] changes. */
+  readonly theme: readonly ThemeEntry[];
   /** What has no effect: the file, or what is allowed in it; one sentence each. */
   readonly warnings: readonly string[];
 }
@@ -79,8 +98,14 @@ export function loadSettings(instance: Instance, sources: SettingSources): Loade
     values: v.parse(settingsSchema, given),
     originOf: (name) => origins.get(name) ?? { from: "default" },
     keys: boundKeys(config, path),
+    theme: themeEntries(config, path),
     warnings,
   };
+}
+
+/** The looks by their roles. */
+export function changedLooks(entries: readonly ThemeEntry[]): Partial<Record<ThemeRole, Look>> {
+  return Object.fromEntries(entries.map(({ role, look }) => [role, look]));
 }
 
 /** The level that a role logs at: the setting when it was set, else info for a server or host, warn for a client. */
@@ -192,13 +217,29 @@ function boundKeys(config: ConfigText | null, path: string): BoundInFile[] {
   return Object.entries(table).map(([key, value]) => ({ key, value, path, line: config?.lineIn(KEYS, key) ?? 1 }));
 }
 
+/** @throws WshError invalid_setting for a role or a look that there is not */
+function themeEntries(config: ConfigText | null, path: string): ThemeEntry[] {
+  const table = config?.values[THEME];
+  if (!isTable(table)) return [];
+  return Object.entries(table).map(([role, text]) => {
+    const line = config?.lineIn(THEME, role) ?? 1;
+    const refuse = (message: string, hint: string): WshError =>
+      new WshError("invalid_setting", `${path}:${line}: [theme] ${message}`, { key: role, file: path, line, hint });
+    if (!isThemeRole(role)) throw refuse(`there is no '${role}'`, `Known are ${themeRoleNames.join(", ")}.`);
+    const look = typeof text === "string" ? parseLook(text) : null;
+    if (look === null || typeof text !== "string")
+      throw refuse(`${role} is ${JSON.stringify(text)}, expected ${lookExpected}`, "docs/keys.md lists what there is.");
+    return { role, text, look, origin: { from: "file", path, line } };
+  });
+}
+
 /** WshError for the first key that is no setting; warnings for those that have no effect yet. */
 function checkKeys(config: ConfigText | null, path: string): string[] {
   const warnings: string[] = [];
   for (const key of Object.keys(config?.values ?? {})) {
     const line = config?.lineOf(key) ?? 1;
     if (isSettingName(key)) continue;
-    if (key === KEYS && isTable(config?.values[key])) continue;
+    if ((key === KEYS || key === THEME) && isTable(config?.values[key])) continue;
     if (!federationKeys.includes(key)) throw unknownKey(key, path, line);
     const stray = strayIn(config?.values[key]);
     if (stray !== undefined) {

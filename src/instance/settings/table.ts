@@ -116,12 +116,6 @@ export const settingsSchema = v.object({
     "names out of session, windows, gap, agents, people, command, time",
     "Parts of the status line in their order; what stands behind gap is on the right. Empty: all but time.",
   ),
-  status_colours: text(
-    "black on green",
-    /^(black|red|green|yellow|blue|magenta|cyan|white|default) on (black|red|green|yellow|blue|magenta|cyan|white|default)$/,
-    'two colours such as "black on green" or "default on default"',
-    "Colours of the status line; NO_COLOR leaves them out.",
-  ),
   status_command: text("", /^[^\0]*$/, "a shell command", "Its first line of output is the segment command."),
   status_seconds: integer(15, 1, 86_400, "Interval between two runs of status_command.", { unit: "seconds" }),
   long_command_seconds: integer(

@@ -1,10 +1,11 @@
 /**
  * What a person who looks back is shown: rows of the text from a place on, the selection and the matches in them, and a
- * label. It needs no colours. Pure; runs once per frame in which something has changed.
+ * label, in the looks of the theme. Pure; runs once per frame in which something has changed.
  */
 import { Canvas } from "../../compositor/canvas.ts";
 import { cleanText, clusters } from "../../compositor/graphemes.ts";
-import { BOLD, type Cell, type Grid, INVERSE, plainStyle, type Row, UNDERLINE } from "../../protocol/grid.ts";
+import { inLook, theme } from "../../compositor/theme.ts";
+import { type Cell, type Grid, plainStyle, type Row } from "../../protocol/grid.ts";
 import type { Search } from "./search.ts";
 import { type Selection, selectedIn } from "./selection.ts";
 import type { LookText, Point } from "./text.ts";
@@ -23,7 +24,6 @@ export interface Looked {
 }
 
 const blank: Cell = { text: " ", width: 1, style: plainStyle };
-const inverse = { ...plainStyle, flags: INVERSE };
 
 /** Where one is, what came meanwhile, and what was found. @param news lines that are new below */
 export function lookLabel({ text, cursor, search }: Pick<Looked, "text" | "cursor" | "search">, news: number): string {
@@ -40,10 +40,6 @@ export function lookLabel({ text, cursor, search }: Pick<Looked, "text" | "curso
 /** The label of a look that looks like no mode: only what is not seen because of it. */
 export function passingLabel(news: number): string {
   return news > 0 ? ` ${news} new below ` : "";
-}
-
-function flagged(cell: Cell, on: number, exchanged: number): Cell {
-  return { ...cell, style: { ...cell.style, flags: (cell.style.flags | on) ^ exchanged } };
 }
 
 export function drawLooked({ text, top, cursor, selection, search, label, prompt }: Looked): Grid {
@@ -67,7 +63,7 @@ export function drawLooked({ text, top, cursor, selection, search, label, prompt
       const last = Math.max(chosen[1], chosen[0] === chosen[1] ? chosen[0] + 1 : chosen[1]);
       for (let col = chosen[0]; col < last; col++) {
         const cell = shown[col - begin];
-        if (cell !== undefined) shown[col - begin] = flagged(cell, 0, INVERSE);
+        if (cell !== undefined) shown[col - begin] = inLook(cell, theme.selection);
       }
     }
     canvas.putRow(y, shown);
@@ -81,15 +77,16 @@ export function drawLooked({ text, top, cursor, selection, search, label, prompt
   const words = clusters(cleanText(label)).slice(0, cols);
   const width = words.reduce((sum, each) => sum + each.width, 0);
   const y = at.row === 0 && prompt === null ? rows - 1 : 0;
-  if (rows > 1) canvas.text(y, Math.max(0, cols - width), words, inverse, { row: y, col: 0, height: 1, width: cols });
+  if (rows > 1)
+    canvas.text(y, Math.max(0, cols - width), words, theme.message, { row: y, col: 0, height: 1, width: cols });
   let cursorAt = at;
   if (prompt !== null) {
     const box = { row: rows - 1, col: 0, height: 1, width: cols };
-    canvas.fill(box, inverse);
+    canvas.fill(box, theme.message);
     const typed = clusters(cleanText(prompt));
     const cells = typed.reduce((sum, each) => sum + each.width, 0);
     while (typed.length > 1 && typed.reduce((sum, each) => sum + each.width, 0) >= cols) typed.splice(1, 1);
-    canvas.text(rows - 1, 0, typed, inverse, box);
+    canvas.text(rows - 1, 0, typed, theme.message, box);
     cursorAt = { row: rows - 1, col: Math.min(cells, cols - 1) };
   }
   return {
@@ -106,7 +103,7 @@ function mark(shown: Cell[], begin: number, cells: Row, search: Search | null, c
     const isCurrent = from === cursor;
     for (let col = Math.max(from, begin); col < Math.min(to, begin + shown.length); col++) {
       const cell = shown[col - begin];
-      if (cell !== undefined) shown[col - begin] = flagged(cell, BOLD | UNDERLINE, isCurrent ? INVERSE : 0);
+      if (cell !== undefined) shown[col - begin] = inLook(cell, isCurrent ? theme.match_current : theme.match);
     }
   }
 }

@@ -1,0 +1,85 @@
+/**
+ * How what wsh draws itself looks: roles, and what the settings (`[theme]`) may say of each. A look is attributes and
+ * colours, such as `bold black on green`; what it does not name is the terminal's own. Pure.
+ *
+ * What must stay true: the looks that hold by default can be read on dark and on light backgrounds.
+ */
+import { BOLD, FAINT, INVERSE, ITALIC, UNDERLINE } from "./grid.ts";
+import type { Color } from "./screen.ts";
+
+/**
+ * Each role with its look by default and what it is of. Colours are of the fixed part of the palette: what the first
+ * sixteen are is a matter of taste, and some of them are no colour beside some background.
+ */
+export const themeRoles = {
+  border: ["244", "lines between panes"],
+  border_active: ["29", "the same around the pane that has the focus"],
+  border_synchronized: ["196", "the same while what is typed goes to every pane"],
+  title: ["default", "titles in these lines"],
+  status: ["16 on 34", "the status line"],
+  status_current: ["bold", "the window that is shown, in it"],
+  status_alert: ["bold underline", "what needs you, in it"],
+  dialog: ["default", "dialogs and lists"],
+  dialog_bar: ["inverse", "their titles and hints"],
+  dialog_choice: ["inverse", "what is chosen"],
+  dialog_strong: ["bold", "keys, questions and what is typed"],
+  dialog_hint: ["faint", "what is said beside"],
+  message: ["inverse", "messages"],
+  selection: ["inverse", "what is selected while looking back"],
+  match: ["bold underline", "what a search has found"],
+  match_current: ["bold underline inverse", "the one that is shown"],
+} as const satisfies Readonly<Record<string, readonly [look: string, of: string]>>;
+export type ThemeRole = keyof typeof themeRoles;
+
+export function isThemeRole(name: string): name is ThemeRole {
+  return Object.hasOwn(themeRoles, name);
+}
+
+export const themeRoleNames: readonly ThemeRole[] = Object.keys(themeRoles).filter(isThemeRole);
+
+/** Null is what the terminal has by itself. */
+export interface Look {
+  readonly fg: Color | null;
+  readonly bg: Color | null;
+  readonly flags: number;
+}
+
+const attributes: Readonly<Record<string, number>> = {
+  ...{ bold: BOLD, faint: FAINT, italic: ITALIC, underline: UNDERLINE, inverse: INVERSE },
+};
+const names = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+/** What a look is, for messages. */
+export const lookExpected = 'attributes and colours such as "bold", "black on green", "160" or "#ffffff on #303030"';
+
+/** @returns null when the text is no look */
+export function parseLook(text: string): Look | null {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const on = words.indexOf("on");
+  const front = on < 0 ? words : words.slice(0, on);
+  const bg = on < 0 ? null : colorOf(words[on + 1] ?? "");
+  if (words.length === 0 || bg === undefined || (on >= 0 && words.length !== on + 2)) return null;
+  let flags = 0;
+  let fg: Color | null | undefined;
+  for (const word of front) {
+    const flag = attributes[word];
+    if (flag !== undefined) flags |= flag;
+    else if (fg === undefined) {
+      fg = colorOf(word);
+      if (fg === undefined) return null;
+    } else return null;
+  }
+  return { fg: fg ?? null, bg, flags };
+}
+
+/** @returns null: the terminal's own; undefined: no colour */
+function colorOf(word: string): Color | null | undefined {
+  if (word === "default") return null;
+  const [, bright, name = word] = /^(bright-)?(.+)$/.exec(word) ?? [];
+  const index = names.indexOf(name);
+  if (index >= 0) return { indexed: bright === undefined ? index : index + names.length };
+  if (/^\d{1,3}$/.test(word)) return Number(word) <= 255 ? { indexed: Number(word) } : undefined;
+  const hex = /^#([0-9a-f]{6})$/.exec(word)?.[1];
+  if (hex === undefined) return undefined;
+  const value = Number.parseInt(hex, 16);
+  return { rgb: { r: value >> 16, g: (value >> 8) & 0xff, b: value & 0xff } };
+}

@@ -1,0 +1,53 @@
+/** What wsh draws itself looks as `[theme]` says; NO_COLOR takes its colours, and leaves those of programs. */
+import { expect, test } from "bun:test";
+import type { Cell } from "../../src/protocol/grid.ts";
+import { personAt } from "../support/person.ts";
+import { EmulatorTerminal } from "../support/terminals/emulator-terminal.ts";
+import { until } from "../support/until.ts";
+import { Wsh } from "../support/wsh.ts";
+
+const PREFIX = "\x1c";
+
+async function cells(person: EmulatorTerminal, wanted: (cell: Cell) => boolean): Promise<Cell[]> {
+  return (await person.grid()).lines.flat().filter(wanted);
+}
+
+test("lines, status line and what is selected have their looks; NO_COLOR takes the colours of ours alone", async () => {
+  const config = [
+    "[theme]",
+    "border = 'cyan'",
+    "border_active = 'bold #102030'",
+    "status = 'white on blue'",
+    "selection = 'black on yellow'",
+  ].join("\n");
+  await using all = await personAt({ config, status: "auto", cols: 100 });
+  const { person, wsh } = all;
+  person.type("printf '\\033[31mred\\033[m\\n'\r");
+  await person.sees(/^red/m);
+  person.type(`${PREFIX}%`);
+  await person.sees(/^ dev /m);
+  const lines = await cells(person, ({ text }) => /[│┃╿╽]/.test(text));
+  expect(new Set(lines.map(({ style }) => JSON.stringify(style.fg)))).toEqual(
+    new Set(['{"indexed":6}', '{"rgb":{"r":16,"g":32,"b":48}}']),
+  );
+  const bar = (await person.grid()).lines.at(-1) ?? [];
+  expect(bar.every(({ style }) => JSON.stringify([style.fg, style.bg]) === '[{"indexed":7},{"indexed":4}]')).toBe(true);
+  person.type(`${PREFIX}[V`);
+  const isChosen = ({ style }: Cell): boolean => JSON.stringify(style.bg) === '{"indexed":3}';
+  await until("the selection", async () => (await cells(person, isChosen)).length > 0);
+  person.type("q");
+  await using plain = await EmulatorTerminal.attach(wsh, "dev", { seen: /red/, env: { NO_COLOR: "1" }, cols: 100 });
+  await plain.sees(/^ dev /m);
+  const colored = await cells(plain, ({ style }) => style.fg !== null || style.bg !== null);
+  expect(colored.map(({ text }) => text).join("")).toBe("red");
+});
+
+test("a role or a look that there is not is refused with its line; wsh config says what holds", async () => {
+  await using wsh = new Wsh({ config: "[theme]\nborder = 'red'\nbordr = 'red'\n" });
+  const { code, stderr } = await wsh.run("config");
+  expect([code !== 0, stderr.includes("config.toml:3: [theme] there is no 'bordr'")]).toEqual([true, true]);
+  await using other = new Wsh({ config: "[theme]\nstatus = 'red and blue'\n" });
+  expect((await other.run("new", "dev")).stderr).toContain('config.toml:2: [theme] status is "red and blue", expected');
+  await using good = new Wsh({ config: "[theme]\nborder = 'red'\n" });
+  expect(await good.ok("config", "--changed")).toMatch(/theme\.border +"red" +\S+config\.toml:2 +Look of lines/);
+});
